@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** One thing a service needs before it can serve; throws or answers false when it is not there. */
+export interface ReadinessCheck {
+  name: string;
+  check: () => Promise<boolean>;
+}
+
+interface ReadinessOptions {
+  checks: ReadinessCheck[];
+  /** How long an answer is kept, in milliseconds: a probe storm must not become a query storm. */
+  cacheMs?: number;
+  /** Bound on all checks together, in milliseconds. */
+  timeoutMs?: number;
+}
+
+/** Liveness and readiness (Kubernetes probes): no credentials, no detail beyond the names of the checks. */
+export class Health {
+  readonly #checks: ReadinessCheck[];
+  readonly #cacheMs: number;
+  readonly #timeoutMs: number;
+  #draining = false;
+  #cached: { at: number; answer: Promise<Record<string, boolean>> } | undefined;
+
+  constructor({ checks, cacheMs = 2000, timeoutMs = 1000 }: ReadinessOptions) {
+    this.#checks = checks;
+    this.#cacheMs = cacheMs;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** From now on not ready: the load balancer takes this process out before its connections close. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** The event loop turns: that is all that liveness says, so that an outage of the database restarts nobody. */
+  answerLiveness(_request: IncomingMessage, response: ServerResponse): void {
+    sendJson(response, 200, { status: 'ok' });
+  }
+
+  async answerReadiness(_request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const checks = { ...(await this.#results()), not_draining: !this.#draining };
+    const ready = Object.values(checks).every(Boolean);
+    sendJson(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', checks });
+  }
+
+  #results(): Promise<Record<string, boolean>> {
+    const now = performance.now();
+    if (this.#cached === undefined || now - this.#cached.at > this.#cacheMs) {
+      this.#cached = { at: now, answer: this.#run() };
+    }
+    return this.#cached.answer;
+  }
+
+  async #run(): Promise<Record<string, boolean>> {
+    const outcomes = await Promise.all(
+      this.#checks.map(async ({ name, check }) => [name, await withinTime(check, this.#timeoutMs)] as const),
+    );
+    return Object.fromEntries(outcomes);
+  }
+}
+
+async function withinTime(check: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  try {
+    return await Promise.race([check(), timeout]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Cache-Control': 'no-store',
+  });
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { withSchemaEngine } from './schema-engine.ts';
+
+// One lock for all of a database's migrators: an arbitrary constant, the same in every release.
+const migrationLockKey = 7_355_608_001n;
+
+/** A migration did not apply; the message names it. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+interface MigrateOptions {
+  connectionString: string;
+  /** The folder with `schema.prisma` and `migrations/`. */
+  prismaDir: string;
+  /** How long to wait for another migrator, in milliseconds. */
+  lockTimeoutMs?: number;
+}
+
+/**
+ * Applies the migrations that a database lacks, by Prisma's own schema engine in WebAssembly: the same files and
+ * the same `_prisma_migrations` rows as `prisma migrate deploy`, without an engine binary. Of two processes at
+ * once one applies and the other waits. Answers the names of what was applied now; throws `MigrationError`.
+ */
+export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { connectionString, prismaDir, lockTimeoutMs = 120_000 } = options;
+  const lockHolder = new pg.Client({
+    connectionString,
+    connectionTimeoutMillis: 5000,
+    application_name: 'migrate',
+  });
+  await lockHolder.connect();
+  try {
+    await lockHolder.query(`SET lock_timeout = ${Math.trunc(lockTimeoutMs)}`);
+    await lockHolder.query('SELECT pg_advisory_lock($1)', [migrationLockKey]);
+    return await applyMigrations(connectionString, prismaDir);
+  } finally {
+    await lockHolder.end();
+  }
+}
+
+/** The names of the migrations in a service's `prisma/` folder, in order of application. */
+export function listMigrations(prismaDir: string): string[] {
+  return readdirSync(join(prismaDir, 'migrations'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+}
+
+async function applyMigrations(connectionString: string, prismaDir: string): Promise<string[]> {
+  return withSchemaEngine(connectionString, readSchema(prismaDir), async (engine) => {
+    try {
+      const { appliedMigrationNames } = await engine.applyMigrations({
+        migrationsList: readMigrations(prismaDir),
+        filters: { externalTables: [], externalEnums: [] },
+      });
+      return appliedMigrationNames;
+    } catch (error) {
+      const failed = await findFailedMigration(connectionString);
+      if (failed === undefined) throw error;
+      // Its script ran as one transaction and answered with an error, so nothing of it is left: the next start may
+      // try again. A row without an error is of a migrator that was killed, and only a person can tell its fate.
+      if (failed.reason !== null) await engine.markMigrationRolledBack({ migrationName: failed.name });
+      throw new MigrationError(
+        `The migration ${failed.name} failed: ${failed.reason ?? 'it was begun and never finished; see _prisma_migrations'}`,
+        { cause: error },
+      );
+    }
+  });
+}
+
+/** A service's data model. */
+export function readSchema(prismaDir: string): { path: string; content: string } {
+  const path = join(prismaDir, 'schema.prisma');
+  return { path, content: readFileSync(path, 'utf8') };
+}
+
+function readMigrations(prismaDir: string) {
+  const baseDir = join(prismaDir, 'migrations');
+  return {
+    baseDir,
+    lockfile: {
+      path: 'migration_lock.toml',
+      content: readFileSync(join(baseDir, 'migration_lock.toml'), 'utf8'),
+    },
+    shadowDbInitScript: '',
+    migrationDirectories: listMigrations(prismaDir).map((name) => ({
+      path: name,
+      migrationFile: {
+        path: 'migration.sql',
+        content: { tag: 'ok' as const, value: readFileSync(join(baseDir, name, 'migration.sql'), 'utf8') },
+      },
+    })),
+  };
+}
+
+// The engine's message may not say which migration it was in; the table does.
+async function findFailedMigration(
+  connectionString: string,
+): Promise<{ name: string; reason: string | null } | undefined> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 5000 });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string; reason: string | null }>(
+      `SELECT migration_name AS name, split_part(logs, E'\\n   0:', 1) AS reason FROM _prisma_migrations
+       WHERE finished_at IS NULL AND rolled_back_at IS NULL ORDER BY started_at LIMIT 1`,
+    );
+    return rows[0];
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** A document that never changes while the process lives, with everything about its answer made at start. */
+export interface PreparedDocument {
+  body: Buffer;
+  headers: Record<string, string>;
+  etag: string;
+}
+
+/** Serialises once; the ETag is strong, over the bytes. */
+export function prepareDocument(content: unknown, headers: Record<string, string> = {}): PreparedDocument {
+  const body = Buffer.from(JSON.stringify(content));
+  const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
+  return {
+    body,
+    etag,
+    headers: { 'Content-Type': 'application/json; charset=utf-8', ETag: etag, ...headers },
+  };
+}
+
+/** Answers GET and HEAD with the document, and 304 where the client has it already (RFC 9110 13.1.2). */
+export function sendPreparedDocument(
+  request: IncomingMessage,
+  response: ServerResponse,
+  document: PreparedDocument,
+): void {
+  if (matchesEtag(request.headers['if-none-match'], document.etag)) {
+    const { 'Content-Type': _, ...headers } = document.headers;
+    response.writeHead(304, headers).end();
+    return;
+  }
+  response.writeHead(200, { ...document.headers, 'Content-Length': document.body.length });
+  response.end(request.method === 'HEAD' ? undefined : document.body);
+}
+
+function matchesEtag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((item) => item.trim() === '*' || item.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,82 @@
+import type { FieldError } from '@tessera/contracts';
+
+const titles: Record<number, string> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  428: 'Precondition Required',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+};
+
+/** What a refusal consists of. Everything but `cause` is shown to the client. */
+export interface ProblemOptions {
+  status: number;
+  /** Stable and machine-readable, snake_case. */
+  code: string;
+  /** For a person; never internals, never input that may be secret. */
+  detail: string;
+  errors?: FieldError[];
+  headers?: Record<string, string>;
+  /** Further members of the body, in wire form. */
+  members?: Record<string, unknown>;
+  /** For the log alone. */
+  cause?: unknown;
+}
+
+/** The one error that services throw to refuse a request; the error handler writes it (RFC 9457 members). */
+export class ProblemError extends Error {
+  readonly status: number;
+  readonly title: string;
+  readonly code: string;
+  readonly detail: string;
+  readonly errors: FieldError[] | undefined;
+  readonly headers: Record<string, string>;
+  readonly members: Record<string, unknown>;
+
+  constructor(options: ProblemOptions) {
+    super(`${options.status} ${options.code}`, { cause: options.cause });
+    this.name = 'ProblemError';
+    this.status = options.status;
+    this.title = titles[options.status] ?? 'Error';
+    this.code = options.code;
+    this.detail = options.detail;
+    this.errors = options.errors;
+    this.headers = options.headers ?? {};
+    this.members = options.members ?? {};
+  }
+}
+
+/** 422 naming each refused field. */
+export function validationProblem(errors: FieldError[]): ProblemError {
+  const fields = [...new Set(errors.map((error) => error.field))].join(', ');
+  return new ProblemError({
+    status: 422,
+    code: 'validation_failed',
+    detail: `The request is not valid: ${fields}.`,
+    errors,
+  });
+}
+
+/** 503 with `Retry-After`: a dependency is down or the service is at its limit, and nothing was done. */
+export function unavailableProblem(detail: string, retryAfterSeconds: number, cause?: unknown): ProblemError {
+  return new ProblemError({
+    status: 503,
+    code: 'temporarily_unavailable',
+    detail,
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+    cause,
+  });
+}

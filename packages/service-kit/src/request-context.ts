@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, RequestHandler } from 'express';
+import type { Logger } from './logger.ts';
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The request's id, set by `requestContext`. */
+    requestId?: string;
+    /** Set by Express once a route has matched. */
+    route?: { path: string };
+  }
+}
+
+/** Who asked, for the audit trail and the limits: never part of a decision about identity. */
+export interface RequestOrigin {
+  requestId: string;
+  ip: string;
+  userAgent: string | null;
+}
+
+const acceptableRequestId = /^[A-Za-z0-9._-]{1,64}$/;
+
+/**
+ * Gives each request its id, answered as `X-Request-Id`, and one access-log line when it is over. A well-formed
+ * id from the caller is kept, so that ids join across services. The line holds the route's template rather than
+ * the URL: a path may carry an e-mail address, and a query a credential. pino directly: pino-http would make
+ * three child loggers for each request.
+ */
+export function requestContext(logger: Logger) {
+  return function beginRequest(request: IncomingMessage, response: ServerResponse): void {
+    const given = request.headers['x-request-id'];
+    const requestId = typeof given === 'string' && acceptableRequestId.test(given) ? given : randomUUID();
+    const startedAt = performance.now();
+    request.requestId = requestId;
+    response.setHeader('X-Request-Id', requestId);
+    response.once('close', () => {
+      logger.info(
+        {
+          request_id: requestId,
+          method: request.method,
+          route: request.route?.path ?? null,
+          status: response.statusCode,
+          duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
+          ...(response.writableFinished ? {} : { aborted: true }),
+        },
+        'request',
+      );
+    });
+  };
+}
+
+/** Where a request came from. The address is the client's only as far as the trusted-proxy setting reaches. */
+export function originOf(request: Request): RequestOrigin {
+  return {
+    requestId: request.requestId ?? '',
+    ip: request.ip ?? '',
+    userAgent: request.get('user-agent')?.slice(0, 400) ?? null,
+  };
+}
+
+/** Answers must not be kept by any cache: they carry credentials or personal data (RFC 6749 5.1). */
+export const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};

@@ -1,0 +1,96 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Health } from './health.ts';
+import type { Logger } from './logger.ts';
+
+interface ServeOptions {
+  listener: RequestListener;
+  host: string;
+  port: number;
+  health: Health;
+  logger: Logger;
+  /** How long the service goes on after it said it is not ready, in milliseconds: endpoint removal is asynchronous. */
+  shutdownDelayMs: number;
+  /** Hard bound on the whole shutdown, in milliseconds; below Kubernetes' terminationGracePeriodSeconds. */
+  shutdownTimeoutMs: number;
+  /** Releases what the service holds, after the last request was answered. */
+  close: () => Promise<void>;
+}
+
+/** Slow senders are cut off, idle connections outlive the load balancer's 60 s, and nothing grows without bound. */
+export function createHttpServer(listener: RequestListener): Server {
+  const server = createServer(
+    {
+      requestTimeout: 15_000,
+      headersTimeout: 10_000,
+      keepAliveTimeout: 65_000,
+      connectionsCheckingInterval: 2_000,
+      maxHeaderSize: 16_384,
+    },
+    listener,
+  );
+  server.maxHeadersCount = 100;
+  server.maxRequestsPerSocket = 1000;
+  server.maxConnections = 10_000;
+  return server;
+}
+
+/** Listens, and on SIGTERM or SIGINT drains: not ready, wait, finish what was accepted, release, exit 0. */
+export async function serve(options: ServeOptions): Promise<void> {
+  const { health, logger } = options;
+  const server = createHttpServer((request, response) => {
+    if (health.draining) response.setHeader('Connection', 'close');
+    options.listener(request, response);
+  });
+  await listen(server, options.port, options.host);
+  const { port } = server.address() as AddressInfo;
+  logger.info({ host: options.host, port }, 'listening');
+
+  let stopping = false;
+  const stop = (signal: string) => {
+    if (stopping) return;
+    stopping = true;
+    logger.info({ signal }, 'draining');
+    shutDown(server, options).then(
+      () => exitAfterFlush(logger, 0),
+      (error: unknown) => {
+        logger.error({ err: error }, 'shutdown failed');
+        exitAfterFlush(logger, 1);
+      },
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ port, host, backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function shutDown(server: Server, options: ServeOptions): Promise<void> {
+  const hardStop = setTimeout(() => {
+    options.logger.error('shutdown took too long');
+    exitAfterFlush(options.logger, 1);
+  }, options.shutdownTimeoutMs);
+  hardStop.unref();
+  options.health.drain();
+  await new Promise((resolve) => setTimeout(resolve, options.shutdownDelayMs));
+  await new Promise((resolve) => {
+    server.close(resolve);
+    server.closeIdleConnections();
+  });
+  await options.close();
+}
+
+// Log lines are written asynchronously; the last ones say why a process ended.
+function exitAfterFlush(logger: Logger, code: number): void {
+  const end = () => process.exit(code);
+  setTimeout(end, 1000).unref();
+  logger.flush(end);
+}
