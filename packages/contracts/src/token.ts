@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { uuid } from './text.ts';
+import { text, uuid } from './text.ts';
 
 /** POST /token. No e-mail syntax rule: an odd e-mail is simply unknown. */
 export const passwordGrantSchema = z
   .object({
     grant_type: z.string().min(1, { error: 'must not be empty' }).meta({ example: 'password' }),
-    email: z.string().min(1, { error: 'must not be empty' }).max(320),
-    password: z.string().min(1, { error: 'must not be empty' }).max(4096),
+    email: text().min(1, { error: 'must not be empty' }).max(320),
+    password: text().min(1, { error: 'must not be empty' }).max(4096),
   })
   .meta({ id: 'PasswordGrant' });
 export type PasswordGrant = z.infer<typeof passwordGrantSchema>;

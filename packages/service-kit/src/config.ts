@@ -22,29 +22,37 @@ export function readConfig<Schema extends z.ZodType>(
   environment: Record<string, string | undefined>,
   secretNames: readonly string[] = [],
 ): z.output<Schema> {
-  const problems: string[] = [];
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
     if (value !== undefined && value !== '') given[name] = value;
   }
-  for (const name of secretNames) {
+  const fileProblems = readSecretFiles(given, secretNames);
+  const result = schema.safeParse(given);
+  // What a file should have given is not reported a second time as missing.
+  const schemaProblems = (result.error?.issues ?? [])
+    .filter((issue) => !fileProblems.has(String(issue.path[0])))
+    .map((issue) => `${issue.path.join('.') || 'environment'}: ${issue.message}`);
+  if (fileProblems.size > 0 || !result.success) {
+    throw new ConfigError([...fileProblems.values(), ...schemaProblems]);
+  }
+  return result.data;
+}
+
+// Puts the files' contents into `given`; answers the problem of each secret that has one.
+function readSecretFiles(given: Record<string, string>, names: readonly string[]): Map<string, string> {
+  const problems = new Map<string, string>();
+  for (const name of names) {
     const path = given[`${name}_FILE`];
     if (path === undefined) continue;
-    if (given[name] !== undefined) problems.push(`${name}: is given twice, also as ${name}_FILE`);
+    if (given[name] !== undefined) problems.set(name, `${name}: is given twice, also as ${name}_FILE`);
     try {
-      given[name] = readFileSync(path, 'utf8').trimEnd();
+      const content = readFileSync(path, 'utf8').trimEnd();
+      if (content !== '') given[name] = content;
     } catch {
-      problems.push(`${name}_FILE: the file cannot be read`);
+      problems.set(name, `${name}_FILE: the file cannot be read`);
     }
   }
-  const result = schema.safeParse(given);
-  if (!result.success) {
-    problems.push(
-      ...result.error.issues.map((issue) => `${issue.path.join('.') || 'environment'}: ${issue.message}`),
-    );
-  }
-  if (problems.length > 0 || !result.success) throw new ConfigError(problems);
-  return result.data;
+  return problems;
 }
 
 /** An integer variable with inclusive bounds and a default, in the unit that its name says. */

@@ -1,8 +1,7 @@
-import type { Problem } from '@tessera/contracts';
 import type { ErrorRequestHandler, Request } from 'express';
 import { unavailableWhenDatabaseIsDown } from './database.ts';
 import type { Logger } from './logger.ts';
-import { ProblemError } from './problem.ts';
+import { ProblemError, problemBody } from './problem.ts';
 
 interface ErrorHandlerOptions {
   logger: Logger;
@@ -14,23 +13,18 @@ interface ErrorHandlerOptions {
 
 /** The one place where an error becomes an answer. Internals go to the log, with the request's id. */
 export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOptions): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
+  return (error: unknown, request, response, _next) => {
     const problem = translate?.(error, request) ?? toProblem(error);
     const logged = { request_id: request.requestId, code: problem.code, status: problem.status };
     if (problem.status >= 500) logger.error({ ...logged, err: problem.cause ?? error }, 'request failed');
     else logger.debug({ ...logged, err: problem.cause }, 'request refused');
     if (response.headersSent) {
-      next(error);
+      // Cut off, so that the client sees an answer that failed and not one that ends early.
+      response.destroy();
       return;
     }
-    const body: Problem = {
-      title: problem.title,
-      status: problem.status,
-      detail: problem.detail,
-      code: problem.code,
-      request_id: request.requestId ?? '',
-      ...(problem.errors === undefined ? {} : { errors: problem.errors }),
-      ...problem.members,
+    const body = {
+      ...problemBody(problem, request.requestId ?? ''),
       ...extraMembers?.(problem, request),
     };
     // A refusal is never kept by a cache, whatever the route had said before it failed.

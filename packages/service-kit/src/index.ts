@@ -1,3 +1,6 @@
+export * from './api-docs.ts';
+export * from './api-document.ts';
+export * from './api-operation.ts';
 export * from './body.ts';
 export * from './config.ts';
 export * from './database.ts';
@@ -9,4 +12,5 @@ export * from './prepared-document.ts';
 export * from './problem.ts';
 export * from './request-context.ts';
 export * from './routes.ts';
+export * from './security-headers.ts';
 export * from './serve.ts';

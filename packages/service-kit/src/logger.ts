@@ -11,6 +11,7 @@ const secretMembers = [
   'refresh_token',
   'token',
   'authorization',
+  'Authorization',
   'x-service-token',
   'cookie',
 ];
@@ -30,6 +31,7 @@ export function createLogger(options: {
       base: { service: options.service },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
       redact: {
         paths: secretMembers.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
         censor: '[redacted]',
@@ -37,4 +39,30 @@ export function createLogger(options: {
     },
     options.destination ?? pino.destination({ sync: false }),
   );
+}
+
+interface LoggedError {
+  type: string;
+  message: string;
+  code?: string;
+  stack: string | undefined;
+  cause?: LoggedError;
+}
+
+/**
+ * What the log holds of an error: these members alone. The others of a library's error carry requests with their
+ * credentials (axios), values of rows (pg) and bodies (body-parser).
+ */
+function describeError(error: unknown, depth = 0): LoggedError | undefined {
+  if (error === undefined) return undefined;
+  if (!(error instanceof Error))
+    return { type: typeof error, message: typeof error === 'string' ? error : 'no Error', stack: undefined };
+  const cause = depth < 5 ? describeError(error.cause, depth + 1) : undefined;
+  return {
+    type: error.name,
+    message: error.message,
+    ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
+    stack: error.stack,
+    ...(cause === undefined ? {} : { cause }),
+  };
 }

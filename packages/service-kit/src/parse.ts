@@ -2,42 +2,55 @@ import type { FieldError } from '@tessera/contracts';
 import type { z } from 'zod';
 import { validationProblem } from './problem.ts';
 
+// A body of unknown keys must not be answered by one many times its size.
+const maxReportedErrors = 50;
+
 /**
- * Parses input at a border: answers the schema's output, or throws a 422 problem that names every refused
- * field by its wire name. Values never appear in the messages.
+ * Parses input at a border: answers the schema's output, or throws a 422 problem that names the refused fields
+ * (the first fifty) by their wire names. Values never appear in the messages.
  */
 export function parse<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input, { error: describeIssue });
   if (!result.success) {
-    throw validationProblem(result.error.issues.flatMap(toFieldErrors));
+    throw validationProblem(result.error.issues.flatMap(toFieldErrors).slice(0, maxReportedErrors));
   }
   return result.data;
 }
 
 function toFieldErrors(issue: z.core.$ZodIssue): FieldError[] {
-  const path = issue.path.map(String).join('.');
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
-      field: printable([path, key].filter(Boolean).join('.')),
+      field: fieldName([...issue.path, key]),
       message: 'is not a known field',
     }));
   }
-  return [{ field: path === '' ? 'body' : path, message: issue.message }];
+  return [{ field: fieldName(issue.path), message: issue.message }];
 }
 
-// A key is the client's text: bounded, and never able to break a log line or a terminal.
-function printable(key: string): string {
-  return key.slice(0, 100).replace(/[^\x20-\x7e]/g, '?');
+// A key may be the client's text: bounded, and never able to break a log line or a terminal.
+function fieldName(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return 'body';
+  return path
+    .map(String)
+    .join('.')
+    .slice(0, 100)
+    .replace(/[^\x20-\x7e]/g, '?');
 }
+
+const units: Record<string, string> = { string: ' characters', array: ' items', set: ' items' };
 
 function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code === 'invalid_type') {
-    return issue.input === undefined ? 'is required' : `must be of type ${issue.expected}`;
+  if (issue.input === undefined && /^invalid_(type|value|union)$/.test(issue.code)) return 'is required';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be of type ${issue.expected}`;
+    case 'too_big':
+      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${units[issue.origin] ?? ''}`;
+    case 'too_small':
+      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${units[issue.origin] ?? ''}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    default:
+      return undefined;
   }
-  if (issue.code === 'too_big')
-    return `must be at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}`;
-  if (issue.code === 'too_small')
-    return `must be at least ${issue.minimum}${issue.origin === 'string' ? ' characters' : ''}`;
-  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
-  return undefined;
 }

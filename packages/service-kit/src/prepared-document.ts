@@ -8,15 +8,19 @@ export interface PreparedDocument {
   etag: string;
 }
 
-/** Serialises once; the ETag is strong, over the bytes. */
+/** A JSON document, serialised once. */
 export function prepareDocument(content: unknown, headers: Record<string, string> = {}): PreparedDocument {
-  const body = Buffer.from(JSON.stringify(content));
+  return prepareBytes(Buffer.from(JSON.stringify(content)), 'application/json; charset=utf-8', headers);
+}
+
+/** Any other document; the ETag is strong, over the bytes. */
+export function prepareBytes(
+  body: Buffer,
+  contentType: string,
+  headers: Record<string, string> = {},
+): PreparedDocument {
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
-  return {
-    body,
-    etag,
-    headers: { 'Content-Type': 'application/json; charset=utf-8', ETag: etag, ...headers },
-  };
+  return { body, etag, headers: { 'Content-Type': contentType, ETag: etag, ...headers } };
 }
 
 /** Answers GET and HEAD with the document, and 304 where the client has it already (RFC 9110 13.1.2). */

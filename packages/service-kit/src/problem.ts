@@ -1,4 +1,4 @@
-import type { FieldError } from '@tessera/contracts';
+import type { FieldError, Problem } from '@tessera/contracts';
 
 const titles: Record<number, string> = {
   400: 'Bad Request',
@@ -15,6 +15,7 @@ const titles: Record<number, string> = {
   422: 'Unprocessable Content',
   428: 'Precondition Required',
   429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
   502: 'Bad Gateway',
   503: 'Service Unavailable',
@@ -57,6 +58,19 @@ export class ProblemError extends Error {
     this.headers = options.headers ?? {};
     this.members = options.members ?? {};
   }
+}
+
+/** The one error body (RFC 9457 members). */
+export function problemBody(problem: ProblemError, requestId: string): Problem {
+  return {
+    title: problem.title,
+    status: problem.status,
+    detail: problem.detail,
+    code: problem.code,
+    request_id: requestId,
+    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+    ...problem.members,
+  };
 }
 
 /** 422 naming each refused field. */

@@ -9,7 +9,7 @@ export interface Route {
 }
 
 interface RouterLayer {
-  route?: { path: string; methods?: Record<string, boolean> } | undefined;
+  route?: { path: string | string[]; methods?: Record<string, boolean> } | undefined;
   handle?: object | undefined;
 }
 
@@ -22,13 +22,13 @@ export function listRoutes(app: Express): Route[] {
 }
 
 function routesOf(layers: readonly RouterLayer[]): Route[] {
-  return layers.flatMap((layer) => {
-    const { route } = layer;
-    if (route === undefined) return routesOf(nestedLayers(layer.handle));
-    return Object.keys(route.methods ?? {}).map((method) => ({
-      method: method.toUpperCase(),
-      path: route.path,
-    }));
+  return layers.flatMap(({ route, handle }) => {
+    if (route === undefined) return routesOf(nestedLayers(handle));
+    // `_all` is how Express marks `.all()`: a guard in front of routes rather than a route.
+    const methods = Object.keys(route.methods ?? {}).filter((method) => method !== '_all');
+    return [route.path]
+      .flat()
+      .flatMap((path) => methods.map((method) => ({ method: method.toUpperCase(), path })));
   });
 }
 
@@ -36,32 +36,32 @@ function nestedLayers(handle: object | undefined): readonly RouterLayer[] {
   return handle !== undefined && 'stack' in handle && Array.isArray(handle.stack) ? handle.stack : [];
 }
 
-/** The end of the chain: 405 with `Allow` where the path exists for another method, else 404. */
+/**
+ * The end of the chain: 405 with `Allow` where the path exists for another method, else 404. OPTIONS is answered
+ * with `Allow`, as Express does for the routes of a nested router.
+ */
 export function refuseUnknownRoute(app: Express, further: readonly Route[] = []): RequestHandler {
   const routes = [...listRoutes(app), ...further].map((route) => ({
     method: route.method,
-    matches: match(route.path, { sensitive: false }),
+    matches: match(route.path, { sensitive: false, decode: false }),
   }));
-  return (request) => {
-    const found = routes.filter((route) => matchesSafely(route.matches, request.path));
+  return (request, response) => {
+    const found = routes.filter((route) => route.matches(request.path) !== false);
     if (found.length === 0) {
       throw new ProblemError({ status: 404, code: 'not_found', detail: 'There is nothing at this path.' });
     }
     const methods = new Set(found.map((route) => route.method));
     if (methods.has('GET')) methods.add('HEAD');
+    const headers = { Allow: [...methods].sort().join(', ') };
+    if (request.method === 'OPTIONS') {
+      response.status(204).set(headers).end();
+      return;
+    }
     throw new ProblemError({
       status: 405,
       code: 'method_not_allowed',
       detail: `This path does not answer ${request.method}.`,
-      headers: { Allow: [...methods].sort().join(', ') },
+      headers,
     });
   };
-}
-
-function matchesSafely(matches: (path: string) => unknown, path: string): boolean {
-  try {
-    return matches(path) !== false;
-  } catch {
-    return true; // A parameter that cannot be decoded: the path template fits all the same.
-  }
 }

@@ -1,5 +1,7 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { refuseClientError } from './client-error.ts';
 import type { Health } from './health.ts';
 import type { Logger } from './logger.ts';
 
@@ -17,8 +19,12 @@ interface ServeOptions {
   close: () => Promise<void>;
 }
 
-/** Slow senders are cut off, idle connections outlive the load balancer's 60 s, and nothing grows without bound. */
-export function createHttpServer(listener: RequestListener): Server {
+/**
+ * Slow senders are cut off, idle connections outlive the load balancer's 60 s, nothing grows without bound, and
+ * what is not HTTP is refused in the one error shape.
+ */
+export function createHttpServer(listener: RequestListener, logger: Logger): Server {
+  const answers = new WeakMap<Duplex, ServerResponse>();
   const server = createServer(
     {
       requestTimeout: 15_000,
@@ -27,8 +33,16 @@ export function createHttpServer(listener: RequestListener): Server {
       connectionsCheckingInterval: 2_000,
       maxHeaderSize: 16_384,
     },
-    listener,
+    (request, response) => {
+      answers.set(request.socket, response);
+      listener(request, response);
+    },
   );
+  const isAnswering = (socket: Duplex) => {
+    const answer = answers.get(socket);
+    return answer?.headersSent === true && !answer.writableFinished;
+  };
+  server.on('clientError', refuseClientError(logger, isAnswering));
   server.maxHeadersCount = 100;
   server.maxRequestsPerSocket = 1000;
   server.maxConnections = 10_000;
@@ -41,8 +55,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   const server = createHttpServer((request, response) => {
     if (health.draining) response.setHeader('Connection', 'close');
     options.listener(request, response);
-  });
+  }, logger);
   await listen(server, options.port, options.host);
+  server.on('error', (error) => logger.error({ err: error }, 'server error'));
   const { port } = server.address() as AddressInfo;
   logger.info({ host: options.host, port }, 'listening');
 

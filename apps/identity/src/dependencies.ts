@@ -1,0 +1,124 @@
+import { createTokenVerifier, localKeySource } from '@tessera/jwt-verify';
+import { Health, type Logger, type PreparedDocument, prepareDocument } from '@tessera/service-kit';
+import type { Config } from './config.ts';
+import { createDatabase } from './database.ts';
+import { discoveryDocument } from './discovery/discovery-document.ts';
+import { IdentityRepository } from './identities/identity.repository.ts';
+import { IdentityService } from './identities/identity.service.ts';
+import { readPrivateKeys } from './keys/key-files.ts';
+import { arrangeSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
+import { HashQueue } from './passwords/hash-queue.ts';
+import { loadBlocklist } from './passwords/password-blocklist.ts';
+import { PasswordHasher } from './passwords/password-hasher.ts';
+import { PasswordPolicy } from './passwords/password-policy.ts';
+import { readinessChecks } from './readiness.repository.ts';
+import { SignInRepository } from './sign-in/sign-in.repository.ts';
+import { SignInService } from './sign-in/sign-in.service.ts';
+import { SignInLimits } from './sign-in/sign-in-limits.ts';
+import { RefreshTokenRepository } from './tokens/refresh-token.repository.ts';
+import { TokenService } from './tokens/token.service.ts';
+import { TokenIssuer } from './tokens/token-issuer.ts';
+import { UserInfoRepository } from './userinfo/userinfo.repository.ts';
+import { UserInfoService } from './userinfo/userinfo.service.ts';
+
+export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
+
+/** The composition root: everything that holds state or a collaborator is made here, once. */
+export async function createDependencies(config: Config, logger: Logger) {
+  const keys = await arrangeSigningKeys(readPrivateKeys(config.keys, logger), config.keys);
+  logger.info({ active: keys.active.kid, thumbprints: keys.thumbprints }, 'signing keys loaded');
+  const { database, close } = createDatabase(config.database, logger);
+  const queue = new HashQueue({
+    concurrency: config.passwords.hashConcurrency,
+    maxWaiting: config.passwords.hashQueueMax,
+    timeoutMs: config.passwords.hashQueueTimeoutMs,
+  });
+  const hasher = await PasswordHasher.create(config.passwords.bcryptCost, queue);
+  const { accessVerifier, refreshVerifier } = createVerifiers(config, keys);
+  const {
+    accessTtlSeconds,
+    refreshIdleTtlSeconds,
+    refreshAbsoluteTtlSeconds,
+    reuseLeewaySeconds,
+    sessionsValidAfter,
+  } = config.tokens;
+  const issuer = new TokenIssuer({
+    key: keys.active,
+    issuer: config.issuer,
+    audience: config.audience,
+    accessTtlSeconds,
+  });
+
+  return {
+    config,
+    logger,
+    database,
+    close,
+    accessVerifier,
+    documents: createDocuments(config.issuer, keys),
+    issuer,
+    health: new Health({ checks: readinessChecks(database) }),
+    identities: new IdentityService({
+      repository: new IdentityRepository(database),
+      hasher,
+      passwordPolicy: new PasswordPolicy({
+        minLength: config.passwords.minLength,
+        blocklist: config.passwords.blocklist ? await loadBlocklist() : null,
+      }),
+    }),
+    signIns: new SignInService({
+      repository: new SignInRepository(database),
+      limits: new SignInLimits({ ...config.signInLimits, secret: config.serviceTokens[0] ?? '' }),
+      hasher,
+      issuer,
+      refreshIdleTtlSeconds,
+      refreshAbsoluteTtlSeconds,
+      logger,
+    }),
+    tokens: new TokenService({
+      repository: new RefreshTokenRepository(database),
+      issuer,
+      refreshVerifier,
+      accessVerifier,
+      refreshIdleTtlSeconds,
+      reuseLeewaySeconds,
+      sessionsValidAfter,
+    }),
+    userInfo: new UserInfoService({ repository: new UserInfoRepository(database), sessionsValidAfter }),
+  };
+}
+
+// The service checks its own tokens by its own clock: no tolerance.
+function createVerifiers({ issuer, audience }: Config, keys: SigningKeys) {
+  const own = { issuer, clockToleranceSeconds: 0 };
+  return {
+    accessVerifier: createTokenVerifier({
+      ...own,
+      kind: 'access',
+      audience,
+      keys: localKeySource(keys.published),
+    }),
+    refreshVerifier: createTokenVerifier({
+      ...own,
+      kind: 'refresh',
+      audience: issuer,
+      keys: localKeySource(keys.accepted),
+      // A refresh token is presented once: remembering its signature would only fill memory.
+      signatureCacheSize: 0,
+    }),
+  };
+}
+
+function createDocuments(
+  issuer: string,
+  keys: SigningKeys,
+): { discovery: PreparedDocument; jwks: PreparedDocument } {
+  const headers = {
+    'Cache-Control': 'public, max-age=300, stale-while-revalidate=60, stale-if-error=86400',
+    'Access-Control-Allow-Origin': '*',
+  };
+  return {
+    discovery: prepareDocument(discoveryDocument(issuer), headers),
+    jwks: prepareDocument(keys.jwkSet, headers),
+  };
+}

@@ -1,0 +1,161 @@
+import { violatedUniqueIndex } from '@tessera/service-kit';
+import { type AuditEvent, toAuditRow } from '../audit/audit-event.ts';
+import type { Database } from '../database.ts';
+import type { Identity as IdentityRow, Prisma } from '../generated/prisma/client.ts';
+import { canonicalEmail, type Identity, type IdentityChanges } from './identity.ts';
+
+/** The unique index that refused a write. */
+export type IdentityConflict = 'email' | 'sso';
+
+/** Changes as they are stored: the password is a hash here. */
+export type StoredChanges = Omit<IdentityChanges, 'password'> & { passwordHash?: string | undefined };
+
+const conflictsByIndex: Record<string, IdentityConflict> = {
+  identities_live_email_key: 'email',
+  identities_live_sso_key: 'sso',
+};
+
+/** Identities in the database. Soft-deleted ones are invisible here (identity-service.md 3.1). */
+export class IdentityRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Inserts, or answers which unique index refused: two creates at once are decided by the index alone. */
+  async create(
+    identity: StoredChanges & { email: string; username: string },
+    audit: (created: Identity) => AuditEvent,
+  ): Promise<Identity | IdentityConflict> {
+    return orConflict(() =>
+      this.#database.$transaction(async (transaction) => {
+        const row = await transaction.identity.create({
+          data: {
+            ...toColumns(identity),
+            email: identity.email,
+            emailCanonical: canonicalEmail(identity.email),
+            username: identity.username,
+          },
+        });
+        const created = toIdentity(row);
+        await transaction.auditEvent.create({ data: toAuditRow(audit(created)) });
+        return created;
+      }),
+    );
+  }
+
+  /**
+   * Changes what is supplied, in one conditional UPDATE; undefined where there is no such live identity. With
+   * `endSessions` the session epoch grows, which ends every session at once without touching a token row.
+   */
+  async update(
+    id: string,
+    changes: StoredChanges,
+    { endSessions, audit }: { endSessions: boolean; audit: AuditEvent[] },
+  ): Promise<Identity | IdentityConflict | undefined> {
+    const now = new Date();
+    return orConflict(() =>
+      this.#database.$transaction(async (transaction) => {
+        const [row] = await transaction.identity.updateManyAndReturn({
+          where: { id, deletedAt: null },
+          data: {
+            ...toColumns(changes),
+            updatedAt: now,
+            ...(endSessions ? { sessionEpoch: { increment: 1 }, sessionsValidAfter: now } : {}),
+          },
+        });
+        if (row === undefined) return undefined;
+        await transaction.auditEvent.createMany({ data: audit.map(toAuditRow) });
+        return toIdentity(row);
+      }),
+    );
+  }
+
+  /** Soft delete, once: false where there is no such live identity. */
+  async softDelete(id: string, audit: AuditEvent): Promise<boolean> {
+    const now = new Date();
+    return this.#database.$transaction(async (transaction) => {
+      const { count } = await transaction.identity.updateMany({
+        where: { id, deletedAt: null },
+        data: {
+          deletedAt: now,
+          isActive: false,
+          updatedAt: now,
+          sessionEpoch: { increment: 1 },
+          sessionsValidAfter: now,
+        },
+      });
+      if (count > 0) await transaction.auditEvent.create({ data: toAuditRow(audit) });
+      return count > 0;
+    });
+  }
+
+  async findById(id: string): Promise<Identity | undefined> {
+    return this.#findLive({ id });
+  }
+
+  async findByEmail(email: string): Promise<Identity | undefined> {
+    return this.#findLive({ emailCanonical: canonicalEmail(email) });
+  }
+
+  async findBySso(provider: string, ssoId: string): Promise<Identity | undefined> {
+    return this.#findLive({ ssoProvider: provider, ssoId });
+  }
+
+  async #findLive(where: Prisma.IdentityWhereInput): Promise<Identity | undefined> {
+    const row = await this.#database.identity.findFirst({ where: { ...where, deletedAt: null } });
+    return row === null ? undefined : toIdentity(row);
+  }
+}
+
+async function orConflict<Result>(write: () => Promise<Result>): Promise<Result | IdentityConflict> {
+  try {
+    return await write();
+  } catch (error) {
+    const conflict = conflictsByIndex[violatedUniqueIndex(error) ?? ''];
+    if (conflict === undefined) throw error;
+    return conflict;
+  }
+}
+
+// Prisma leaves a column alone where the value is undefined.
+function toColumns(changes: StoredChanges) {
+  return definedOnly({
+    email: changes.email,
+    emailCanonical: changes.email === undefined ? undefined : canonicalEmail(changes.email),
+    username: changes.username,
+    passwordHash: changes.passwordHash,
+    ssoProvider: changes.sso === undefined ? undefined : (changes.sso?.provider ?? null),
+    ssoId: changes.sso === undefined ? undefined : (changes.sso?.id ?? null),
+    isActive: changes.isActive,
+    isVerified: changes.isVerified,
+    isStaff: changes.isStaff,
+    isSuperuser: changes.isSuperuser,
+  });
+}
+
+type Defined<Type> = { [Key in keyof Type]?: Exclude<Type[Key], undefined> };
+
+function definedOnly<Type extends object>(value: Type): Defined<Type> {
+  return Object.fromEntries(
+    Object.entries(value).filter(([, member]) => member !== undefined),
+  ) as Defined<Type>;
+}
+
+function toIdentity(row: IdentityRow): Identity {
+  return {
+    id: row.id,
+    email: row.email,
+    username: row.username,
+    ssoProvider: row.ssoProvider,
+    ssoId: row.ssoId,
+    isActive: row.isActive,
+    isVerified: row.isVerified,
+    isStaff: row.isStaff,
+    isSuperuser: row.isSuperuser,
+    deletedAt: row.deletedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}

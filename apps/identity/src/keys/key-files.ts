@@ -1,0 +1,81 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { kidPattern } from '@tessera/contracts';
+import { ConfigError, type Logger } from '@tessera/service-kit';
+import type { Config } from '../config.ts';
+
+/** A private signing key and the id it is published under. */
+export interface PrivateKey {
+  kid: string;
+  key: KeyObject;
+}
+
+/**
+ * Reads the private keys: every `<kid>.pem` of `JWT_KEYS_DIR`, or the one of `JWT_PRIVATE_KEY` (PEM, or PEM in
+ * base64). Outside production an ephemeral key stands in when neither is given. Throws a `ConfigError` naming
+ * each bad file or variable.
+ */
+export function readPrivateKeys(config: Config['keys'], logger: Logger): PrivateKey[] {
+  const { directory, privateKey, keyName } = config;
+  if (directory !== undefined) return readDirectory(directory);
+  const kid = `${keyName}-key-1`;
+  if (privateKey !== undefined) {
+    const pem = privateKey.includes('-----BEGIN')
+      ? privateKey
+      : Buffer.from(privateKey, 'base64').toString('utf8');
+    return [{ kid, key: parseKey(pem.replaceAll('\\n', '\n'), 'JWT_PRIVATE_KEY') }];
+  }
+  logger.warn(
+    { kid },
+    'no signing key is configured: an ephemeral one is used, and its tokens die with this process',
+  );
+  return [{ kid, key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey }];
+}
+
+function readDirectory(directory: string): PrivateKey[] {
+  const names = listPemFiles(directory);
+  const problems: string[] = [];
+  const keys: PrivateKey[] = [];
+  for (const name of names) {
+    const kid = name.slice(0, -'.pem'.length);
+    try {
+      if (!kidPattern.test(kid))
+        throw new ConfigError([`JWT_KEYS_DIR: ${name} is not named <name>-key-<number>.pem`]);
+      keys.push({ kid, key: parseKey(readFileSync(join(directory, name), 'utf8'), `JWT_KEYS_DIR: ${name}`) });
+    } catch (error) {
+      problems.push(
+        ...(error instanceof ConfigError ? error.problems : [`JWT_KEYS_DIR: ${name} cannot be read`]),
+      );
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  return keys;
+}
+
+function listPemFiles(directory: string): string[] {
+  let names: string[];
+  try {
+    // Kubernetes mounts a secret's files beside its own dot entries.
+    names = readdirSync(directory)
+      .filter((name) => name.endsWith('.pem') && !name.startsWith('.'))
+      .sort();
+  } catch {
+    throw new ConfigError(['JWT_KEYS_DIR: the directory cannot be read']);
+  }
+  if (names.length === 0) throw new ConfigError(['JWT_KEYS_DIR: there is no <kid>.pem in it']);
+  return names;
+}
+
+function parseKey(pem: string, source: string): KeyObject {
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(pem);
+  } catch {
+    throw new ConfigError([`${source} is not an unencrypted private key in PEM form`]);
+  }
+  if (key.asymmetricKeyType !== 'rsa') throw new ConfigError([`${source} is not an RSA key`]);
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+  if (bits < 2048) throw new ConfigError([`${source} has ${bits} bits; at least 2048 are needed`]);
+  return key;
+}

@@ -1,0 +1,159 @@
+import type { RequestOrigin } from '@tessera/service-kit';
+import type { Database } from '../database.ts';
+import type { TokenSubject } from '../tokens/token-issuer.ts';
+import type { CounterLifetimes, SignInCounter, SignInKeys } from './sign-in-limits.ts';
+
+/** What a sign-in is decided by; `null` where no live identity has the e-mail. */
+export interface SignInCandidate {
+  id: string;
+  passwordHash: string | null;
+  isActive: boolean;
+  sessionEpoch: number;
+}
+
+/** A login's first refresh token, and the family that its rotations will belong to. */
+export interface NewFamily {
+  familyId: string;
+  jti: string;
+  identityId: string;
+  /** The epoch that was read together with the password's hash. */
+  sessionEpoch: number;
+  refreshExpiresAt: Date;
+  familyExpiresAt: Date;
+}
+
+interface AttemptRow extends Omit<SignInCandidate, 'id'> {
+  id: string | null;
+  counters: SignInCounter[];
+}
+
+/** The statements of a sign-in: one before the password is compared, one after. */
+export class SignInRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The identity of an e-mail and the counters of the attempt, in one round trip, the same for known and unknown. */
+  async findCandidate(
+    canonicalEmail: string,
+    keys: SignInKeys,
+  ): Promise<{ candidate: SignInCandidate | null; counters: SignInCounter[] }> {
+    const rows = await this.#database.$queryRaw<AttemptRow[]>`
+      SELECT i.id, i.password_hash AS "passwordHash", i.is_active AS "isActive", i.session_epoch AS "sessionEpoch",
+        coalesce((
+          SELECT json_agg(json_build_object('key', key, 'count', count,
+                   'secondsLeft', extract(epoch FROM window_ends - now())))
+            FROM sign_in_counters WHERE key = ANY(${Object.values(keys)}) AND window_ends > now()
+        ), '[]') AS counters
+        FROM (SELECT 1) AS attempt
+        LEFT JOIN identities i ON i.email_canonical = ${canonicalEmail} AND i.deleted_at IS NULL`;
+    const [row] = rows;
+    if (row === undefined || row.id === null) return { candidate: null, counters: row?.counters ?? [] };
+    return { candidate: { ...row, id: row.id }, counters: row.counters };
+  }
+
+  /** The counters alone, for an attempt that had to wait. */
+  async findCounters(keys: SignInKeys): Promise<SignInCounter[]> {
+    return this.#database.$queryRaw<SignInCounter[]>`
+      SELECT key, count, extract(epoch FROM window_ends - now())::float8 AS "secondsLeft"
+        FROM sign_in_counters WHERE key = ANY(${Object.values(keys)}) AND window_ends > now()`;
+  }
+
+  /**
+   * Counts a failure and writes it to the audit trail. Keys are locked in one order, so that parallel failures
+   * cannot deadlock. The e-mail's window begins anew with each failure: it counts consecutive ones.
+   */
+  async recordFailure(
+    keys: SignInKeys,
+    lifetimes: CounterLifetimes,
+    audit: { identityId: string | null; origin: RequestOrigin },
+  ): Promise<void> {
+    const { origin } = audit;
+    await this.#database.$executeRaw`
+      WITH counted AS (
+        INSERT INTO sign_in_counters AS c (key, count, window_ends)
+        SELECT key, 1, now() + seconds * interval '1 second'
+          FROM unnest(${[keys.email, keys.ip, keys.pair]}::text[],
+                      ${[lifetimes.email, lifetimes.ip, lifetimes.pair]}::int[]) AS k (key, seconds)
+         ORDER BY key
+        ON CONFLICT (key) DO UPDATE
+          SET count = CASE WHEN c.window_ends < now() THEN 1 ELSE c.count + 1 END,
+              window_ends = CASE WHEN c.window_ends < now() OR c.key LIKE 'email:%'
+                                 THEN excluded.window_ends ELSE c.window_ends END
+      )
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+      VALUES ('token.refused', 'failure', 'user', ${audit.identityId}::uuid, ${origin.ip}, ${origin.userAgent},
+              ${origin.requestId}, jsonb_build_object('email_hmac', ${keys.email}::text))`;
+  }
+
+  /**
+   * Opens a session in one statement: family and first refresh token for an identity that is still active and has
+   * still the epoch its password was read under; suspect families end, failures are forgotten, the address becomes
+   * known. Undefined where the identity changed meanwhile. The epoch is compared rather than the hash, because a
+   * parallel login may have upgraded the hash.
+   */
+  async openSession(
+    family: NewFamily,
+    keys: SignInKeys,
+    { knownSeconds, origin }: { knownSeconds: number; origin: RequestOrigin },
+  ): Promise<TokenSubject | undefined> {
+    const rows = await this.#database.$queryRaw<TokenSubject[]>`
+      WITH owner AS (
+        SELECT id, email, username, is_verified, is_staff, is_superuser FROM identities
+         WHERE id = ${family.identityId}::uuid AND is_active AND deleted_at IS NULL
+           AND session_epoch = ${family.sessionEpoch}::int
+      ), suspects AS (
+        UPDATE token_families f SET revoked_at = now(), revoke_reason = 'suspect'
+          FROM owner
+         WHERE f.identity_id = owner.id AND f.suspect_at IS NOT NULL AND f.revoked_at IS NULL
+        RETURNING f.id
+      ), opened AS (
+        INSERT INTO token_families (id, identity_id, session_epoch, expires_at, created_ip, user_agent)
+        SELECT ${family.familyId}::uuid, id, ${family.sessionEpoch}::int, ${family.familyExpiresAt}::timestamptz,
+               ${origin.ip}, ${origin.userAgent}
+          FROM owner
+        RETURNING id, identity_id
+      ), issued AS (
+        INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)
+        SELECT ${family.jti}::uuid, id, 1, ${family.refreshExpiresAt}::timestamptz FROM opened
+      ), forgotten AS (
+        DELETE FROM sign_in_counters WHERE key IN (${keys.pair}, ${keys.email}) AND EXISTS (SELECT FROM owner)
+      ), known AS (
+        INSERT INTO sign_in_counters (key, count, window_ends)
+        SELECT ${keys.known}, 1, now() + ${knownSeconds}::int * interval '1 second' FROM owner
+        ON CONFLICT (key) DO UPDATE SET window_ends = excluded.window_ends
+      ), audited AS (
+        INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+        SELECT 'token.issued', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent},
+               ${origin.requestId}, jsonb_build_object('family', id)
+          FROM opened
+        UNION ALL
+        SELECT 'family.revoked', 'success', 'system', owner.id, ${origin.ip}, ${origin.userAgent},
+               ${origin.requestId}, jsonb_build_object('family', suspects.id, 'reason', 'suspect')
+          FROM suspects, owner
+      )
+      SELECT id, email, username, is_verified AS "isVerified", is_staff AS "isStaff", is_superuser AS "isSuperuser"
+        FROM owner`;
+    return rows[0];
+  }
+
+  /** Stores a hash of today's cost, unless the password was changed meanwhile. */
+  async upgradeHash(
+    identityId: string,
+    oldHash: string,
+    newHash: string,
+    origin: RequestOrigin,
+  ): Promise<void> {
+    await this.#database.$executeRaw`
+      WITH upgraded AS (
+        UPDATE identities SET password_hash = ${newHash}
+         WHERE id = ${identityId}::uuid AND password_hash = ${oldHash}
+        RETURNING id
+      )
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id)
+      SELECT 'hash.upgraded', 'success', 'system', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId}
+        FROM upgraded`;
+  }
+}

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import type { TokenResponse } from '@tessera/contracts';
+import type { Logger, RequestOrigin } from '@tessera/service-kit';
+import { canonicalEmail } from '../identities/identity.ts';
+import { invalidGrantProblem } from '../oauth-error.ts';
+import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import { presentTokens } from '../tokens/token.presenter.ts';
+import type { TokenIssuer } from '../tokens/token-issuer.ts';
+import type { SignInCandidate, SignInRepository } from './sign-in.repository.ts';
+import type { SignInKeys, SignInLimits } from './sign-in-limits.ts';
+
+interface SignInDependencies {
+  repository: SignInRepository;
+  limits: SignInLimits;
+  hasher: PasswordHasher;
+  issuer: TokenIssuer;
+  refreshIdleTtlSeconds: number;
+  refreshAbsoluteTtlSeconds: number;
+  logger: Logger;
+}
+
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+/** The password grant (identity-service.md 4.1.1). Every refusal looks alike and takes the same time. */
+export class SignInService {
+  readonly #dependencies: SignInDependencies;
+
+  constructor(dependencies: SignInDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async signIn(
+    { email, password }: Credentials,
+    origin: RequestOrigin,
+    signal: AbortSignal,
+  ): Promise<TokenResponse> {
+    const { repository, limits, hasher } = this.#dependencies;
+    const address = canonicalEmail(email);
+    const keys = limits.keysFor(address, origin.ip);
+    const { candidate, counters } = await repository.findCandidate(address, keys);
+    limits.assertAllowed(keys, counters);
+    const hash = candidate?.isActive === true ? candidate.passwordHash : null;
+    const matches = await hasher.matches(password, {
+      hash,
+      signal,
+      // Guesses that came together must not all count as the first. Each failure is recorded before its place in
+      // the queue is handed on, so no more are compared than the limit and the jobs that run at once.
+      beforeCompare: async (waited) => {
+        if (waited || limits.hasFailures(counters))
+          limits.assertAllowed(keys, await repository.findCounters(keys));
+      },
+      onMismatch: () =>
+        repository.recordFailure(keys, limits.lifetimes, { identityId: candidate?.id ?? null, origin }),
+    });
+    if (candidate === null || hash === null || !matches) throw invalidCredentials();
+    await this.#upgradeHash(candidate.id, password, hash, origin);
+    return this.#openSession(candidate, keys, origin);
+  }
+
+  async #openSession(
+    candidate: SignInCandidate,
+    keys: SignInKeys,
+    origin: RequestOrigin,
+  ): Promise<TokenResponse> {
+    const { repository, limits, issuer, refreshIdleTtlSeconds, refreshAbsoluteTtlSeconds } =
+      this.#dependencies;
+    const issuedAt = Math.floor(Date.now() / 1000);
+    const expiresAt = issuedAt + Math.min(refreshIdleTtlSeconds, refreshAbsoluteTtlSeconds);
+    const jti = randomUUID();
+    const family = {
+      familyId: randomUUID(),
+      jti,
+      identityId: candidate.id,
+      sessionEpoch: candidate.sessionEpoch,
+      refreshExpiresAt: new Date(expiresAt * 1000),
+      familyExpiresAt: new Date((issuedAt + refreshAbsoluteTtlSeconds) * 1000),
+    };
+    const [subject, refreshToken] = await Promise.all([
+      repository.openSession(family, keys, { knownSeconds: limits.lifetimes.known, origin }),
+      issuer.signRefreshToken({ subjectId: candidate.id, jti, issuedAt, expiresAt }),
+    ]);
+    if (subject === undefined) throw invalidCredentials();
+    return presentTokens(
+      await issuer.signAccessToken(subject, issuedAt),
+      refreshToken,
+      issuer.accessTtlSeconds,
+    );
+  }
+
+  // A login that is right must not fail for want of a better hash: the next login tries again.
+  async #upgradeHash(
+    identityId: string,
+    password: string,
+    hash: string,
+    origin: RequestOrigin,
+  ): Promise<void> {
+    const { hasher, repository, logger } = this.#dependencies;
+    if (!hasher.isOutdated(hash)) return;
+    try {
+      await repository.upgradeHash(identityId, hash, await hasher.hash(password), origin);
+    } catch (error) {
+      logger.warn({ err: error, request_id: origin.requestId }, 'password hash not upgraded');
+    }
+  }
+}
+
+function invalidCredentials() {
+  return invalidGrantProblem('Invalid email or password.');
+}

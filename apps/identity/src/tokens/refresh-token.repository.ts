@@ -1,0 +1,153 @@
+import type { RequestOrigin } from '@tessera/service-kit';
+import type { Database } from '../database.ts';
+import type { TokenSubject } from './token-issuer.ts';
+
+/** A new refresh token of a new family, that is, of a new login. */
+export interface NewFamily {
+  familyId: string;
+  jti: string;
+  identityId: string;
+  /** The epoch that was read together with the password's hash. */
+  sessionEpoch: number;
+  refreshExpiresAt: Date;
+  familyExpiresAt: Date;
+  origin: RequestOrigin;
+}
+
+export interface Rotation {
+  jti: string;
+  nextJti: string;
+  /** The latest end of the successor; the family's own end caps it. */
+  nextExpiresAt: Date;
+  /** Families that began earlier are over (the operator's emergency brake). */
+  sessionsValidAfter: Date;
+  origin: RequestOrigin;
+}
+
+export interface RotatedToken {
+  subject: TokenSubject;
+  expiresAt: Date;
+}
+
+export type RefusalReason =
+  | 'unknown'
+  | 'expired'
+  | 'revoked'
+  | 'reuse_in_leeway'
+  | 'reuse_detected'
+  | 'identity_gone';
+
+interface SubjectRow extends TokenSubject {
+  expiresAt: Date;
+}
+
+/** Token families and their refresh tokens (identity-service.md 2.5, 3.2). */
+export class RefreshTokenRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Revokes the presented token and makes its successor, in one statement: of any number of parallel calls exactly
+   * one finds `revoked_at IS NULL`, and the others, after waiting for its row, find nothing. The successor is valid
+   * as long as its family and its identity are, which is read at its own next use. One round trip instead of an
+   * interactive transaction's four.
+   */
+  async rotate(rotation: Rotation): Promise<RotatedToken | undefined> {
+    const { jti, nextJti, nextExpiresAt, sessionsValidAfter, origin } = rotation;
+    const rows = await this.#database.$queryRaw<SubjectRow[]>`
+      WITH rotated AS (
+        UPDATE refresh_tokens t SET revoked_at = clock_timestamp(), replaced_by = ${nextJti}::uuid
+          FROM token_families f, identities i
+         WHERE t.jti = ${jti}::uuid AND t.revoked_at IS NULL AND t.expires_at > now()
+           AND f.id = t.family_id AND f.revoked_at IS NULL AND f.expires_at > now()
+           AND f.created_at >= ${sessionsValidAfter}::timestamptz
+           AND i.id = f.identity_id AND i.deleted_at IS NULL AND i.is_active
+           AND i.session_epoch = f.session_epoch
+        RETURNING t.family_id, t.generation, f.expires_at AS family_expires_at,
+          i.id, i.email, i.username, i.is_verified, i.is_staff, i.is_superuser
+      ), successor AS (
+        INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)
+        SELECT ${nextJti}::uuid, family_id, generation + 1, least(${nextExpiresAt}::timestamptz, family_expires_at)
+          FROM rotated
+        RETURNING expires_at
+      ), touched AS (
+        UPDATE token_families f SET last_used_at = now() FROM rotated WHERE f.id = rotated.family_id
+      ), audited AS (
+        INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+        SELECT 'refresh.rotated', 'success', 'user', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+               jsonb_build_object('family', family_id)
+          FROM rotated
+      )
+      SELECT id, email, username, is_verified AS "isVerified", is_staff AS "isStaff",
+             is_superuser AS "isSuperuser", expires_at AS "expiresAt"
+        FROM rotated, successor`;
+    const [row] = rows;
+    return row === undefined ? undefined : { subject: row, expiresAt: row.expiresAt };
+  }
+
+  /**
+   * The second look at a token that did not rotate: says why, and draws the consequence for its family in the same
+   * statement. A spent token is tolerated only as the immediate parent of a live, unused successor and within the
+   * leeway: then the family is marked suspect; any other reuse revokes it (RFC 9700 4.14.2). Ages are differences
+   * of the database's clock.
+   */
+  async refuse(
+    jti: string,
+    { leewaySeconds, origin }: { leewaySeconds: number; origin: RequestOrigin },
+  ): Promise<RefusalReason> {
+    const rows = await this.#database.$queryRaw<{ reason: RefusalReason }[]>`
+      WITH presented AS (
+        SELECT t.family_id, i.id AS identity_id,
+          CASE
+            WHEN f.revoked_at IS NOT NULL THEN 'revoked'
+            WHEN i.deleted_at IS NOT NULL OR NOT i.is_active OR i.session_epoch <> f.session_epoch
+              THEN 'identity_gone'
+            WHEN t.replaced_by IS NULL THEN CASE WHEN t.revoked_at IS NULL THEN 'expired' ELSE 'revoked' END
+            WHEN s.revoked_at IS NULL
+              AND extract(epoch FROM clock_timestamp() - t.revoked_at) <= ${leewaySeconds}::int
+              THEN 'reuse_in_leeway'
+            ELSE 'reuse_detected'
+          END AS reason
+          FROM refresh_tokens t
+          JOIN token_families f ON f.id = t.family_id
+          JOIN identities i ON i.id = f.identity_id
+          LEFT JOIN refresh_tokens s ON s.jti = t.replaced_by
+         WHERE t.jti = ${jti}::uuid
+      ), judged AS (
+        UPDATE token_families f
+           SET suspect_at = CASE WHEN p.reason = 'reuse_in_leeway' THEN coalesce(f.suspect_at, now()) ELSE f.suspect_at END,
+               revoked_at = CASE WHEN p.reason <> 'reuse_in_leeway' THEN now() END,
+               revoke_reason = CASE WHEN p.reason <> 'reuse_in_leeway' THEN p.reason END
+          FROM presented p
+         WHERE f.id = p.family_id AND f.revoked_at IS NULL
+           AND p.reason IN ('identity_gone', 'reuse_in_leeway', 'reuse_detected')
+        RETURNING f.id
+      ), audited AS (
+        INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+        SELECT CASE WHEN p.reason LIKE 'reuse%' THEN 'refresh.' || p.reason ELSE 'refresh.refused' END, 'failure',
+               'user', p.identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+               jsonb_build_object('family', p.family_id, 'reason', p.reason)
+          FROM presented p
+      )
+      SELECT reason FROM presented`;
+    return rows[0]?.reason ?? 'unknown';
+  }
+
+  /** Ends the family of a refresh token (RFC 7009 2.1); a token that nobody knows changes nothing. */
+  async revokeFamilyOf(jti: string, origin: RequestOrigin): Promise<void> {
+    await this.#database.$executeRaw`
+      WITH revoked AS (
+        UPDATE token_families f SET revoked_at = now(), revoke_reason = 'revoked_by_holder'
+          FROM refresh_tokens t
+         WHERE t.jti = ${jti}::uuid AND f.id = t.family_id AND f.revoked_at IS NULL
+        RETURNING f.id, f.identity_id
+      )
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+      SELECT 'family.revoked', 'success', 'user', identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+             jsonb_build_object('family', id)
+        FROM revoked`;
+  }
+}

@@ -1,0 +1,42 @@
+import type { AccessTokenClaims, UserInfo } from '@tessera/contracts';
+import { InvalidTokenError } from '@tessera/jwt-verify';
+import type { UserInfoRepository } from './userinfo.repository.ts';
+
+/** What `WWW-Authenticate` names. */
+export const realm = 'identity';
+
+interface UserInfoDependencies {
+  repository: UserInfoRepository;
+  sessionsValidAfter: Date;
+}
+
+/** identity-service.md 4.1.4 */
+export class UserInfoService {
+  readonly #repository: UserInfoRepository;
+  readonly #sessionsValidAfter: Date;
+
+  constructor({ repository, sessionsValidAfter }: UserInfoDependencies) {
+    this.#repository = repository;
+    this.#sessionsValidAfter = sessionsValidAfter;
+  }
+
+  /** Refuses a token whose subject is gone or inactive, or whose sessions ended after it was issued. */
+  async describe(claims: AccessTokenClaims): Promise<UserInfo> {
+    const subject = await this.#repository.findSubject(claims.sub);
+    if (subject === undefined) throw new InvalidTokenError('subject is not an active identity', realm);
+    if (isBefore(claims.iat, this.#sessionsValidAfter) || isBefore(claims.iat, subject.sessionsValidAfter)) {
+      throw new InvalidTokenError('token is older than the end of its sessions', realm);
+    }
+    return {
+      sub: subject.id,
+      email: subject.email,
+      email_verified: subject.isVerified,
+      preferred_username: subject.username,
+    };
+  }
+}
+
+// `iat` has whole seconds: a token of the very second in which sessions ended passes.
+function isBefore(issuedAt: number, validAfter: Date | null): boolean {
+  return validAfter !== null && issuedAt < Math.floor(validAfter.getTime() / 1000);
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError } from '@tessera/service-kit';
+import { loadConfig } from '../src/config.ts';
+
+const usable = {
+  NODE_ENV: 'production',
+  DATABASE_URL: 'postgresql://identity:db-password@localhost/identity',
+  SERVICE_TOKEN: 'a-service-token-of-at-least-32-characters',
+  JWT_ISSUER: 'https://id.example.com',
+  JWT_KEYS_DIR: '/run/secrets/keys',
+  UV_THREADPOOL_SIZE: '8',
+};
+
+function problemsOf(environment: Record<string, string | undefined>): string[] {
+  try {
+    loadConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('loadConfig', () => {
+  it('reads a production environment and fills in the documented defaults', () => {
+    expect(loadConfig(usable)).toMatchObject({
+      production: true,
+      port: 3001,
+      audience: 'tessera',
+      trustProxy: false,
+      tokens: {
+        accessTtlSeconds: 900,
+        refreshIdleTtlSeconds: 1_209_600,
+        refreshAbsoluteTtlSeconds: 2_592_000,
+        reuseLeewaySeconds: 10,
+      },
+      passwords: { bcryptCost: 10, minLength: 8, blocklist: false, hashQueueMax: 64 },
+    });
+  });
+
+  it('is strict unless told otherwise: no NODE_ENV means production', () => {
+    expect(problemsOf({ ...usable, NODE_ENV: undefined, JWT_ISSUER: 'http://id.example.com' })).toHaveLength(
+      1,
+    );
+  });
+
+  it.each([
+    ['SERVICE_TOKEN', undefined],
+    ['SERVICE_TOKEN', 'short'],
+    ['SERVICE_TOKEN', 'x'.repeat(31)],
+    ['SERVICE_TOKEN', `${'x'.repeat(32)} with blanks`],
+    ['SERVICE_TOKEN_PREVIOUS', 'short'],
+    ['JWT_ISSUER', undefined],
+    ['JWT_ISSUER', 'http://id.example.com'],
+    ['JWT_ISSUER', 'http://localhost:3001'],
+    ['JWT_ISSUER', 'id.example.com'],
+    ['JWT_ISSUER', 'ftp://id.example.com'],
+    ['JWT_ISSUER', 'https://id.example.com/?x=1'],
+    ['JWT_ISSUER', 'https://id.example.com/#x'],
+    ['JWT_ISSUER', 'https://user:pw@id.example.com'],
+    ['JWT_PRIVATE_KEY', undefined, { JWT_KEYS_DIR: undefined }],
+    ['DATABASE_URL', undefined],
+    ['DATABASE_URL', 'mysql://localhost'],
+    ['BCRYPT_COST', '9'],
+    ['BCRYPT_COST', 'ten'],
+    ['PORT', '70000'],
+    ['PORT', '-1'],
+    ['ACCESS_TOKEN_TTL_SECONDS', '0'],
+    ['REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS', '3600'],
+    ['HASH_CONCURRENCY', '8'],
+    ['TRUST_PROXY', 'yes please'],
+    ['SIGN_IN_LIMITS', 'maybe'],
+    ['SESSIONS_VALID_AFTER', 'yesterday'],
+    ['LOG_LEVEL', 'loud'],
+    ['NODE_ENV', 'staging'],
+  ])('refuses in production %s=%s, by name and without the value', (name, value, more: object = {}) => {
+    const problems = problemsOf({ ...usable, ...more, [name]: value });
+    expect(problems.map((problem) => problem.split(':')[0])).toContain(name);
+    if (value !== undefined && value.length > 3) expect(problems.join()).not.toContain(value);
+  });
+
+  it('names all problems at once', () => {
+    const problems = problemsOf({ NODE_ENV: 'production', PORT: 'x', DATABASE_URL: 'x' });
+    expect(problems.map((problem) => problem.split(':')[0])).toEqual(
+      expect.arrayContaining(['PORT', 'DATABASE_URL']),
+    );
+    const later = problemsOf({
+      ...usable,
+      SERVICE_TOKEN: 'x',
+      JWT_ISSUER: 'http://x.example',
+      BCRYPT_COST: '4',
+    });
+    expect(later.map((problem) => problem.split(':')[0])).toEqual([
+      'SERVICE_TOKEN',
+      'JWT_ISSUER',
+      'BCRYPT_COST',
+    ]);
+  });
+
+  it('allows http for a loopback issuer only, and only where asked to', () => {
+    const allow = { ...usable, ALLOW_LOOPBACK_ISSUER: 'on' };
+    for (const host of ['localhost:3001', '127.0.0.1', '[::1]:3001']) {
+      expect(problemsOf({ ...allow, JWT_ISSUER: `http://${host}` })).toEqual([]);
+    }
+    expect(problemsOf({ ...allow, JWT_ISSUER: 'http://localhost.example.com' })).toHaveLength(1);
+  });
+
+  it.each([
+    ['off', false],
+    ['1', 1],
+    ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+    ['loopback', ['loopback']],
+  ])('reads TRUST_PROXY=%s', (value, expected) => {
+    expect(loadConfig({ ...usable, TRUST_PROXY: value }).trustProxy).toEqual(expected);
+  });
+});

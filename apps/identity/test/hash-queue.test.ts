@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import { HashQueue } from '../src/passwords/hash-queue.ts';
+
+/** A job that ends when told to. */
+function heldJob() {
+  let finish: () => void = () => undefined;
+  const ended = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  return { job: () => ended, finish };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('HashQueue', () => {
+  it('runs as many jobs at once as it may, the others in order', async () => {
+    const queue = new HashQueue({ concurrency: 2, maxWaiting: 10, timeoutMs: 1000 });
+    const order: number[] = [];
+    const held = [heldJob(), heldJob(), heldJob(), heldJob()];
+    const runs = held.map(({ job }, index) => queue.run(async () => (order.push(index), job())));
+    await settle();
+    expect(order).toEqual([0, 1]);
+    held[1]?.finish();
+    await settle();
+    expect(order).toEqual([0, 1, 2]);
+    for (const { finish } of held) finish();
+    await Promise.all(runs);
+    expect(order).toEqual([0, 1, 2, 3]);
+    expect(await queue.run(async (waited) => waited)).toBe(false);
+  });
+
+  it('tells a job whether it had to wait', async () => {
+    const queue = new HashQueue({ concurrency: 1, maxWaiting: 1, timeoutMs: 1000 });
+    const first = heldJob();
+    const running = queue.run(first.job);
+    const second = queue.run(async (waited) => waited);
+    first.finish();
+    await running;
+    expect(await second).toBe(true);
+  });
+
+  it('answers 503 with Retry-After at once when it is full, and runs on', async () => {
+    const queue = new HashQueue({ concurrency: 1, maxWaiting: 1, timeoutMs: 1000 });
+    const first = heldJob();
+    const running = queue.run(first.job);
+    const waiting = queue.run(async () => 'done');
+    await expect(queue.run(async () => 'never')).rejects.toMatchObject({
+      status: 503,
+      headers: { 'Retry-After': '1' },
+    });
+    first.finish();
+    await running;
+    expect(await waiting).toBe('done');
+  });
+
+  it('answers 503 when the wait is too long', async () => {
+    const queue = new HashQueue({ concurrency: 1, maxWaiting: 5, timeoutMs: 20 });
+    const first = heldJob();
+    const running = queue.run(first.job);
+    await expect(queue.run(async () => 'never')).rejects.toMatchObject({ status: 503 });
+    expect(queue.depth).toBe(0);
+    first.finish();
+    await running;
+  });
+
+  it('drops a job whose client has gone', async () => {
+    const queue = new HashQueue({ concurrency: 1, maxWaiting: 5, timeoutMs: 1000 });
+    const first = heldJob();
+    const running = queue.run(first.job);
+    const client = new AbortController();
+    const abandoned = queue.run(async () => 'never', client.signal);
+    client.abort();
+    await expect(abandoned).rejects.toMatchObject({ code: 'client_gone' });
+    await expect(queue.run(async () => 'never', client.signal)).rejects.toMatchObject({
+      code: 'client_gone',
+    });
+    expect(queue.depth).toBe(0);
+    first.finish();
+    await running;
+  });
+
+  it('gives its place back when a job fails', async () => {
+    const queue = new HashQueue({ concurrency: 1, maxWaiting: 1, timeoutMs: 1000 });
+    await expect(queue.run(async () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(await queue.run(async () => 'next')).toBe('next');
+  });
+});

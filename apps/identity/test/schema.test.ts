@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { createServiceDatabase } from '@tessera/dev-stack/postgres';
+import { findSchemaDrift } from '@tessera/service-kit/schema-drift';
+import pg from 'pg';
+import { createTestDatabase } from './support/test-app.ts';
+
+const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
+
+describe('the database', () => {
+  it('is what schema.prisma says after the migrations', async () => {
+    const emptyUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
+      database: `empty_${randomBytes(6).toString('hex')}`,
+      role: 'identity',
+      password: 'identity',
+    });
+    expect(await findSchemaDrift({ migratedUrl: await createTestDatabase(), emptyUrl, prismaDir })).toEqual(
+      [],
+    );
+  });
+
+  it('refuses to change or lose an audit event, also to its owner', async () => {
+    const client = new pg.Client({ connectionString: await createTestDatabase() });
+    await client.connect();
+    await client.query(`INSERT INTO audit_events (type, outcome, actor) VALUES ('x', 'success', 'system')`);
+    for (const statement of [
+      `UPDATE audit_events SET type = 'y'`,
+      'DELETE FROM audit_events',
+      'TRUNCATE audit_events',
+    ]) {
+      await expect(client.query(statement)).rejects.toThrow('append-only');
+    }
+    await client.end();
+  });
+
+  it('refuses half an SSO pair and an active deleted identity, whoever writes', async () => {
+    const client = new pg.Client({ connectionString: await createTestDatabase() });
+    await client.connect();
+    const insert = (columns: string, values: string) =>
+      client.query(
+        `INSERT INTO identities (id, email, email_canonical, username, ${columns}) VALUES (gen_random_uuid(), 'a', 'a', 'a', ${values})`,
+      );
+    await expect(insert('sso_provider', `'google'`)).rejects.toThrow('identities_sso_pair_check');
+    await expect(insert('deleted_at', 'now()')).rejects.toThrow('identities_deleted_inactive_check');
+    await client.end();
+  });
+});
+
+describe('schema.prisma', () => {
+  it('holds no credentials', () => {
+    expect(readFileSync(`${prismaDir}/schema.prisma`, 'utf8')).not.toContain('url');
+  });
+});

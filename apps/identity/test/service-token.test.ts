@@ -1,0 +1,190 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { anIdentity } from './support/identities.ts';
+import { rememberSecret } from './support/leaks.ts';
+import { expectProblem } from './support/problems.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
+
+const previous = rememberSecret('the-previous-service-token-0123456789');
+const id = '00000000-0000-4000-8000-000000000000';
+
+describe('the service token of /internal', () => {
+  let app: TestApp;
+  let server: Server;
+  beforeAll(async () => {
+    app = await startTestApp({ SERVICE_TOKEN_PREVIOUS: previous });
+    server = createServer(app.listener);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(async () => {
+    server.close();
+    await app.close();
+  });
+
+  it.each([
+    ['missing', undefined],
+    ['empty', ''],
+    ['wrong', 'another-service-token-0123456789abcdef'],
+    ['a prefix', serviceToken.slice(0, -1)],
+    ['longer', `${serviceToken}x`],
+    ['in another case', serviceToken.toUpperCase()],
+    ['over 512 characters', 'x'.repeat(513)],
+  ])('answers 403 to one that is %s, on every path and method', async (_name, token) => {
+    const requests = [
+      app.http.post('/internal/identities').send(anIdentity()),
+      app.http.get(`/internal/identities/${id}`),
+      app.http.put(`/internal/identities/${id}`).send({}),
+      app.http.delete(`/internal/identities/${id}`),
+      app.http.get('/internal/identities/by-email/a@example.com'),
+      app.http.get('/internal/identities/by-sso/lookup?provider=a&sso_id=b'),
+      app.http.get('/internal/identities/not-a-uuid'),
+      app.http.get('/internal/nothing-here'),
+      app.http.get('/INTERNAL/identities'),
+      app.http.patch('/internal/identities'),
+      app.http.options('/internal/identities'),
+    ];
+    for (const request of requests) {
+      const response = await (token === undefined ? request : request.set('X-Service-Token', token));
+      expectProblem(response, 403, 'service_token_refused');
+    }
+    expect(await app.sql('SELECT 1 FROM identities')).toEqual([]);
+  });
+
+  it('takes the current and the previous value', async () => {
+    for (const token of [serviceToken, previous]) {
+      await app.http.get(`/internal/identities/${id}`).set('X-Service-Token', token).expect(404);
+    }
+  });
+
+  it('refuses two headers, even when both are right', async () => {
+    const request = app.http.get(`/internal/identities/${id}`);
+    request.set('X-Service-Token', [serviceToken, serviceToken] as never);
+    expectProblem(await request, 403, 'service_token_refused');
+  });
+
+  it('is not a bearer token and no bearer token is it', async () => {
+    await app.http
+      .get(`/internal/identities/${id}`)
+      .set('Authorization', `Bearer ${serviceToken}`)
+      .expect(403);
+  });
+
+  it('is checked before the body is read', async () => {
+    const { port } = server.address() as AddressInfo;
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1', () => {
+        // The body is announced and never sent.
+        socket.write(
+          'POST /internal/identities HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50000\r\n\r\n{',
+        );
+      });
+      socket.once('data', (data) => {
+        socket.destroy();
+        resolve(String(data));
+      });
+      socket.once('error', reject);
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 403 /);
+  });
+});
+
+describe('the order of checks', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app.close());
+  const authorized = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) =>
+    app.http[method](path).set('X-Service-Token', serviceToken);
+
+  it('goes from the service token over route and method, media type, size and syntax, validation and look-up to conflict', async () => {
+    const bad = { type: 'text/plain', body: 'not json' };
+    const unauthorized = await app.http.post('/internal/nothing').type(bad.type).send(bad.body);
+    expectProblem(unauthorized, 403, 'service_token_refused');
+    expectProblem(
+      await authorized('post', '/internal/nothing').type(bad.type).send(bad.body),
+      404,
+      'not_found',
+    );
+    const method = await authorized('patch', '/internal/identities').type(bad.type).send(bad.body);
+    expectProblem(method, 405, 'method_not_allowed');
+    expect(method.headers.allow).toBe('POST');
+    expectProblem(
+      await authorized('post', '/internal/identities').type(bad.type).send(bad.body),
+      415,
+      'unsupported_media_type',
+    );
+    const form = await authorized('post', '/internal/identities').type('form').send({ email: 'x' });
+    expectProblem(form, 415, 'unsupported_media_type');
+    const large = await authorized('post', '/internal/identities').send({ username: 'x'.repeat(70_000) });
+    expectProblem(large, 413, 'body_too_large');
+    const syntax = await authorized('put', '/internal/identities/not-a-uuid').type('json').send('{');
+    expectProblem(syntax, 400, 'malformed_body');
+    const invalid = await authorized('put', `/internal/identities/${id}`).send({ username: '' });
+    expectProblem(invalid, 422, 'validation_failed');
+    expectProblem(
+      await authorized('put', `/internal/identities/${id}`).send({ username: 'x' }),
+      404,
+      'identity_not_found',
+    );
+  });
+
+  it.each(['[]', '"text"', 'null', '7', 'true'])(
+    'answers 422 to the JSON %s, which is not an object',
+    async (body) => {
+      const response = await authorized('post', '/internal/identities')
+        .type('json')
+        .send(body)
+        .serialize((raw) => raw);
+      expectProblem(response, 422, 'validation_failed');
+    },
+  );
+
+  it.each(['/', '/tokens', '/.well-known', '/internals', '/token/refresh/x'])(
+    'answers 404 at %s',
+    async (path) => {
+      expectProblem(await app.http.get(path), 404, 'not_found');
+    },
+  );
+});
+
+describe('every answer', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app.close());
+
+  it('has security headers and names no framework', async () => {
+    for (const path of ['/userinfo', '/jwks', '/healthz', '/nothing']) {
+      const { headers } = await app.http.get(path);
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'strict-transport-security': expect.stringContaining('max-age='),
+      });
+      expect(headers['content-security-policy']).toContain(`default-src 'none'`);
+      expect(headers['x-powered-by']).toBeUndefined();
+    }
+  });
+
+  it("carries a request id: the caller's where it is well-formed, else a new one, also in the log", async () => {
+    const kept = await app.http.get('/userinfo').set('X-Request-Id', 'trace-1.a_B');
+    expect(kept.headers['x-request-id']).toBe('trace-1.a_B');
+    expect(kept.body.request_id).toBe('trace-1.a_B');
+    const replaced = await app.http.get('/userinfo').set('X-Request-Id', 'x'.repeat(65));
+    expect(replaced.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(app.log.lines.join('')).toContain('"request_id":"trace-1.a_B"');
+  });
+
+  it("is logged with the route's template, never with the e-mail in its path", async () => {
+    await app.http
+      .get('/internal/identities/by-email/secret.person@example.com')
+      .set('X-Service-Token', serviceToken)
+      .expect(404);
+    const log = app.log.lines.join('');
+    expect(log).toContain('/internal/identities/by-email/:email');
+    expect(log).not.toContain('secret.person');
+  });
+});

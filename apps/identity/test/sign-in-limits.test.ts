@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { SignInLimits } from '../src/sign-in/sign-in-limits.ts';
+import { anEmail, aPassword, createIdentity } from './support/identities.ts';
+import { expectOAuthProblem } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+describe('the limits of POST /token', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp({
+      SIGN_IN_PAIR_LIMIT: '3',
+      SIGN_IN_EMAIL_LIMIT: '5',
+      SIGN_IN_IP_LIMIT: '8',
+      TRUST_PROXY: '1',
+    });
+  });
+  beforeEach(() => app.sql('DELETE FROM sign_in_counters'));
+  afterAll(() => app.close());
+
+  const attempt = (email: string, password: string, ip: string) =>
+    app.http.post('/token').set('X-Forwarded-For', ip).send({ grant_type: 'password', email, password });
+
+  const fail = async (email: string, ip: string, times: number) => {
+    for (let count = 0; count < times; count += 1) await attempt(email, aPassword(), ip).expect(401);
+  };
+
+  it('answers 429 with Retry-After after too many failures of one e-mail from one address, known or not', async () => {
+    const { identity, password } = await createIdentity(app);
+    for (const email of [identity.email, anEmail()]) {
+      await fail(email, '203.0.113.1', 3);
+      const response = await attempt(email, password, '203.0.113.1');
+      expectOAuthProblem(response, 429, 'too_many_requests');
+      const retryAfter = Number(response.headers['retry-after']);
+      expect(retryAfter).toBeGreaterThan(890);
+      expect(retryAfter).toBeLessThanOrEqual(900);
+    }
+    await attempt(identity.email, password, '203.0.113.2').expect(200);
+  });
+
+  it('does not lock a victim out of an address it has signed in from', async () => {
+    const { identity, password } = await createIdentity(app);
+    await attempt(identity.email, password, '203.0.113.9').expect(200);
+    await fail(identity.email, '203.0.113.3', 3);
+    await fail(identity.email, '203.0.113.4', 2);
+    await attempt(identity.email, password, '203.0.113.5').expect(429);
+    await attempt(identity.email, password, '203.0.113.9').expect(200);
+  });
+
+  it('limits one address over all e-mails, an IPv6 one by its /64', async () => {
+    for (let count = 0; count < 8; count += 1) await fail(anEmail(), `2001:db8::${count + 1}`, 1);
+    await attempt(anEmail(), aPassword(), '2001:db8:0:0:ffff::1').expect(429);
+    await attempt(anEmail(), aPassword(), '2001:db8:0:1::1').expect(401);
+  });
+
+  it('forgets failures with a success, and never counts a success', async () => {
+    const { identity, password } = await createIdentity(app);
+    for (let round = 0; round < 3; round += 1) {
+      await fail(identity.email, '203.0.113.1', 2);
+      await attempt(identity.email, password, '203.0.113.1').expect(200);
+    }
+  });
+
+  it('begins anew when the window is over', async () => {
+    const email = anEmail();
+    await fail(email, '203.0.113.1', 3);
+    await attempt(email, aPassword(), '203.0.113.1').expect(429);
+    await app.sql(`UPDATE sign_in_counters SET window_ends = now() - interval '1 second'`);
+    await fail(email, '203.0.113.1', 3);
+    await attempt(email, aPassword(), '203.0.113.1').expect(429);
+  });
+
+  it('compares no more guesses than the limit and the hash threads when they come all at once', async () => {
+    const { identity } = await createIdentity(app);
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => attempt(identity.email, aPassword(), '203.0.113.1')),
+    );
+    const statuses = answers.map((answer) => answer.status);
+    const compared = statuses.filter((status) => status === 401).length;
+    expect(compared).toBeGreaterThanOrEqual(3);
+    expect(compared).toBeLessThanOrEqual(3 + app.config.passwords.hashConcurrency);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(30 - compared);
+  });
+
+  it('keeps neither e-mail nor address in its table', async () => {
+    const email = anEmail();
+    await fail(email, '203.0.113.77', 1);
+    const rows = JSON.stringify(await app.sql('SELECT * FROM sign_in_counters'));
+    expect(rows).not.toContain(email);
+    expect(rows).not.toContain('203.0.113');
+  });
+
+  it('can be switched off', async () => {
+    const open = await startTestApp({ SIGN_IN_LIMITS: 'off', SIGN_IN_PAIR_LIMIT: '1' }, app.databaseUrl);
+    const body = { grant_type: 'password', email: anEmail(), password: aPassword() };
+    for (let count = 0; count < 3; count += 1) await open.http.post('/token').send(body).expect(401);
+    await open.close();
+  });
+
+  it("takes the client's address from no header unless a proxy is trusted", async () => {
+    const direct = await startTestApp({ SIGN_IN_PAIR_LIMIT: '2' }, app.databaseUrl);
+    const email = anEmail();
+    const from = (ip: string) =>
+      direct.http
+        .post('/token')
+        .set('X-Forwarded-For', ip)
+        .send({ grant_type: 'password', email, password: aPassword() });
+    await from('203.0.113.1').expect(401);
+    await from('203.0.113.2').expect(401);
+    await from('203.0.113.3').expect(429);
+    await direct.close();
+  });
+});
+
+describe('SignInLimits', () => {
+  const limits = (secret: string) =>
+    new SignInLimits({ enabled: true, pairLimit: 1, emailLimit: 1, ipLimit: 1, windowSeconds: 60, secret });
+
+  it('makes the same keys of the same secret, and others of another', () => {
+    expect(limits('a').keysFor('x@example.com', '::1')).toEqual(limits('a').keysFor('x@example.com', '::1'));
+    expect(limits('a').keysFor('x@example.com', '::1').pair).not.toBe(
+      limits('b').keysFor('x@example.com', '::1').pair,
+    );
+  });
+
+  it('takes an IPv4 address in IPv6 clothing for what it is', () => {
+    expect(limits('a').keysFor('x', '::ffff:203.0.113.1')).toEqual(limits('a').keysFor('x', '203.0.113.1'));
+  });
+});

@@ -1,0 +1,111 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { cloneDatabase } from '@tessera/dev-stack/postgres';
+import { createLogger } from '@tessera/service-kit';
+import pg from 'pg';
+import supertest from 'supertest';
+import { createListener } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createDependencies } from '../../src/dependencies.ts';
+import { recordEmission, recordingLog, rememberSecret } from './leaks.ts';
+
+export const serviceToken = rememberSecret('test-service-token-0123456789abcdef');
+export const issuer = 'https://identity.test';
+
+/** The environment of a service under test: cheap hashes, everything else as in production. */
+export function testEnvironment(databaseUrl: string, overrides: Record<string, string> = {}) {
+  return {
+    NODE_ENV: 'test',
+    DATABASE_URL: databaseUrl,
+    SERVICE_TOKEN: serviceToken,
+    JWT_ISSUER: issuer,
+    BCRYPT_COST: '4',
+    LOG_LEVEL: 'debug',
+    ...overrides,
+  };
+}
+
+/** A copy of the migrated template, for one test file alone. */
+export async function createTestDatabase(): Promise<string> {
+  const adminUrl = process.env.TEST_ADMIN_URL ?? '';
+  const name = `identity_${randomBytes(6).toString('hex')}`;
+  await cloneDatabase(adminUrl, 'identity_template', name, 'identity');
+  const url = new URL(adminUrl);
+  url.username = 'identity';
+  url.password = 'identity';
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
+
+/** The real app over a real database: what production wires, with its log recorded. */
+export async function startTestApp(overrides: Record<string, string> = {}, databaseUrl?: string) {
+  const url = databaseUrl ?? (await createTestDatabase());
+  const config = loadConfig(testEnvironment(url, overrides));
+  const log = recordingLog();
+  const dependencies = await createDependencies(
+    config,
+    createLogger({ service: 'identity', level: config.logLevel, destination: log }),
+  );
+  const listener = recording(createListener(dependencies));
+  const client = new pg.Pool({ connectionString: url, max: 2 });
+  return {
+    config,
+    dependencies,
+    listener,
+    databaseUrl: url,
+    log,
+    http: supertest(listener),
+    /** State left behind, read past the service. */
+    sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
+      (await client.query<Row>(text, values)).rows,
+    close: async () => {
+      await dependencies.close();
+      await client.end();
+    },
+  };
+}
+
+// Records each answer as it leaves, head and body, for the leak scan.
+function recording(listener: RequestListener): RequestListener {
+  return (request, response) => {
+    const chunks: Buffer[] = [];
+    const end = response.end.bind(response);
+    const write = response.write.bind(response);
+    const keep = (chunk: unknown) => {
+      if (typeof chunk === 'string' || chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk));
+    };
+    response.write = ((chunk: unknown, ...rest: never[]) => {
+      keep(chunk);
+      return write(chunk as string, ...rest);
+    }) as ServerResponse['write'];
+    response.end = ((chunk: unknown, ...rest: never[]) => {
+      keep(chunk);
+      return end(chunk as string, ...rest);
+    }) as ServerResponse['end'];
+    response.once('close', () => recordAnswer(request, response, chunks));
+    listener(request, response);
+  };
+}
+
+function recordAnswer(request: IncomingMessage, response: ServerResponse, chunks: Buffer[]): void {
+  const path = request.url?.split('?')[0] ?? '';
+  const issuesTokens = response.statusCode === 200 && ['/token', '/token/refresh'].includes(path);
+  const head = JSON.stringify(response.getHeaders());
+  recordEmission(
+    `${request.method} ${path} ${response.statusCode}`,
+    `${head}\n${Buffer.concat(chunks)}`,
+    issuesTokens,
+  );
+}
+
+let pem: string | undefined;
+
+/** One signing key for the apps of a file that must know each other's tokens. */
+export function signingPem(): string {
+  pem ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+  return pem;
+}

@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import { createIdentity, signedIn, signIn, updateIdentity } from './support/identities.ts';
+import { expectInvalidFields, expectOAuthProblem } from './support/problems.ts';
+import { serviceToken, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
+
+describe('POST /token/refresh', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app.close());
+
+  const refresh = (token: string, to: Pick<TestApp, 'http'> = app) =>
+    to.http.post('/token/refresh').send({ refresh_token: token });
+
+  const familyOf = async (token: string) => {
+    const [row] = await app.sql(
+      `SELECT f.id, f.revoked_at, f.revoke_reason, f.suspect_at FROM token_families f
+         JOIN refresh_tokens t ON t.family_id = f.id WHERE t.jti = $1`,
+      [decodeJwt(token).jti],
+    );
+    return row;
+  };
+
+  /** Moves a spent token's rotation into the past, by the database's clock. */
+  const age = (token: string, seconds: number) =>
+    app.sql(`UPDATE refresh_tokens SET revoked_at = revoked_at - $2 * interval '1 second' WHERE jti = $1`, [
+      decodeJwt(token).jti,
+      seconds,
+    ]);
+
+  async function expectRefused(token: string, to: Pick<TestApp, 'http'> = app) {
+    const response = await refresh(token, to);
+    expectOAuthProblem(response, 401, 'invalid_grant');
+    expect(response.body.detail).toBe('The refresh token is not valid.');
+    expect(response.headers['www-authenticate']).toContain('invalid_grant');
+  }
+
+  it('answers a new pair and revokes the presented token', async () => {
+    const { tokens, identity } = await signedIn(app);
+    const response = await refresh(tokens.refresh_token).expect(200);
+    expect(Object.keys(response.body).sort()).toEqual([
+      'access_token',
+      'expires_in',
+      'refresh_token',
+      'token_type',
+    ]);
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(response.headers.pragma).toBe('no-cache');
+    const [before, after] = [decodeJwt(tokens.refresh_token), decodeJwt(response.body.refresh_token)];
+    expect(after.jti).not.toBe(before.jti);
+    const [row] = await app.sql('SELECT revoked_at, replaced_by FROM refresh_tokens WHERE jti = $1', [
+      before.jti,
+    ]);
+    expect(row?.replaced_by).toBe(after.jti);
+    expect(row?.revoked_at).toBeInstanceOf(Date);
+    expect(decodeJwt(response.body.access_token).sub).toBe(identity.id);
+    await refresh(response.body.refresh_token).expect(200);
+  });
+
+  it('takes a form as well', async () => {
+    const { tokens } = await signedIn(app);
+    await app.http
+      .post('/token/refresh')
+      .type('form')
+      .send({ refresh_token: tokens.refresh_token })
+      .expect(200);
+  });
+
+  it('reads the claims anew', async () => {
+    const { tokens, identity } = await signedIn(app);
+    await updateIdentity(app, identity.id, { is_staff: true, username: 'renamed' });
+    const { body } = await refresh(tokens.refresh_token).expect(200);
+    expect(decodeJwt(body.access_token)).toMatchObject({ is_staff: true, username: 'renamed' });
+  });
+
+  it('tolerates the immediate parent within the leeway: refused, family kept and marked suspect', async () => {
+    const { tokens } = await signedIn(app);
+    const { body: next } = await refresh(tokens.refresh_token).expect(200);
+    await expectRefused(tokens.refresh_token);
+    expect(await familyOf(tokens.refresh_token)).toMatchObject({
+      revoked_at: null,
+      suspect_at: expect.any(Date),
+    });
+    await refresh(next.refresh_token).expect(200);
+  });
+
+  it('revokes a suspect family at the next login', async () => {
+    const { tokens, identity, password } = await signedIn(app);
+    const { body: next } = await refresh(tokens.refresh_token).expect(200);
+    await expectRefused(tokens.refresh_token);
+    const own = await signIn(app, identity.email, password);
+    await expectRefused(next.refresh_token);
+    expect(await familyOf(next.refresh_token)).toMatchObject({ revoke_reason: 'suspect' });
+    await refresh(own.refresh_token).expect(200);
+  });
+
+  it('revokes the family when the parent comes back after the leeway', async () => {
+    const { tokens } = await signedIn(app);
+    const { body: next } = await refresh(tokens.refresh_token).expect(200);
+    await age(tokens.refresh_token, 11);
+    await expectRefused(tokens.refresh_token);
+    expect(await familyOf(tokens.refresh_token)).toMatchObject({ revoke_reason: 'reuse_detected' });
+    await expectRefused(next.refresh_token);
+  });
+
+  it('revokes the family when the successor has been used, even within the leeway', async () => {
+    const { tokens } = await signedIn(app);
+    const { body: second } = await refresh(tokens.refresh_token).expect(200);
+    const { body: third } = await refresh(second.refresh_token).expect(200);
+    await expectRefused(tokens.refresh_token);
+    await expectRefused(third.refresh_token);
+  });
+
+  it('has no tolerance with a leeway of 0', async () => {
+    const strict = await startTestApp(
+      { REFRESH_REUSE_LEEWAY_SECONDS: '0', JWT_PRIVATE_KEY: signingPem() },
+      app.databaseUrl,
+    );
+    const { tokens } = await signedIn(strict);
+    const { body: next } = await refresh(tokens.refresh_token, strict).expect(200);
+    await expectRefused(tokens.refresh_token, strict);
+    await expectRefused(next.refresh_token, strict);
+    await strict.close();
+  });
+
+  it('writes rotation and reuse to the audit trail', async () => {
+    const { tokens, identity } = await signedIn(app);
+    await refresh(tokens.refresh_token).expect(200);
+    await expectRefused(tokens.refresh_token);
+    await age(tokens.refresh_token, 11);
+    await expectRefused(tokens.refresh_token);
+    const types = await app.sql('SELECT type FROM audit_events WHERE identity_id = $1 ORDER BY id', [
+      identity.id,
+    ]);
+    expect(types.map((row) => row.type)).toEqual([
+      'identity.created',
+      'token.issued',
+      'refresh.rotated',
+      'refresh.reuse_in_leeway',
+      'refresh.reuse_detected',
+    ]);
+  });
+
+  it('never lets a successor outlive its family', async () => {
+    const { tokens } = await signedIn(app);
+    const family = await familyOf(tokens.refresh_token);
+    await app.sql(
+      `UPDATE token_families SET expires_at = date_trunc('second', now()) + interval '1 hour' WHERE id = $1`,
+      [family?.id],
+    );
+    const { body } = await refresh(tokens.refresh_token).expect(200);
+    const claims = decodeJwt(body.refresh_token);
+    const lifetime = (claims.exp ?? 0) - (claims.iat ?? 0);
+    expect(lifetime).toBeGreaterThan(3590);
+    expect(lifetime).toBeLessThanOrEqual(3600);
+    const [row] = await app.sql(
+      'SELECT extract(epoch FROM expires_at)::int AS exp FROM refresh_tokens WHERE jti = $1',
+      [claims.jti],
+    );
+    expect(row?.exp).toBe(claims.exp);
+    await app.sql(`UPDATE token_families SET expires_at = now() - interval '1 second' WHERE id = $1`, [
+      family?.id,
+    ]);
+    await expectRefused(body.refresh_token);
+  });
+
+  it('refuses a token whose own row has expired', async () => {
+    const { tokens } = await signedIn(app);
+    await app.sql(`UPDATE refresh_tokens SET expires_at = now() WHERE jti = $1`, [
+      decodeJwt(tokens.refresh_token).jti,
+    ]);
+    await expectRefused(tokens.refresh_token);
+  });
+
+  it.each([
+    ['a new password', { password: 'another password' }],
+    ['the same password again', undefined],
+    ['deactivation', { is_active: false }],
+  ])('ends all sessions at once with %s', async (_name, changes) => {
+    const { tokens, identity, password } = await signedIn(app);
+    const other = await signIn(app, identity.email, password);
+    await updateIdentity(app, identity.id, changes ?? { password });
+    await expectRefused(tokens.refresh_token);
+    await expectRefused(other.refresh_token);
+    const [row] = await app.sql('SELECT session_epoch FROM identities WHERE id = $1', [identity.id]);
+    expect(row?.session_epoch).toBe(1);
+  });
+
+  it('does not revive sessions when an identity is activated again', async () => {
+    const { tokens, identity, password } = await signedIn(app);
+    await updateIdentity(app, identity.id, { is_active: false });
+    await updateIdentity(app, identity.id, { is_active: true });
+    await expectRefused(tokens.refresh_token);
+    await refresh((await signIn(app, identity.email, password)).refresh_token).expect(200);
+  });
+
+  it('leaves sessions alone when other fields change', async () => {
+    const { tokens, identity } = await signedIn(app);
+    await updateIdentity(app, identity.id, { username: 'other', is_verified: true, is_active: true });
+    await refresh(tokens.refresh_token).expect(200);
+  });
+
+  it('ends all sessions with a soft delete', async () => {
+    const { tokens, identity } = await signedIn(app);
+    await app.http
+      .delete(`/internal/identities/${identity.id}`)
+      .set('X-Service-Token', serviceToken)
+      .expect(204);
+    await expectRefused(tokens.refresh_token);
+    expect(await familyOf(tokens.refresh_token)).toMatchObject({ revoke_reason: 'identity_gone' });
+  });
+
+  it('ends sessions that began before SESSIONS_VALID_AFTER', async () => {
+    const key = { JWT_PRIVATE_KEY: signingPem() };
+    const before = await startTestApp(key, app.databaseUrl);
+    const { tokens } = await signedIn(before);
+    await before.close();
+    const after = await startTestApp(
+      { ...key, SESSIONS_VALID_AFTER: new Date(Date.now() + 5000).toISOString() },
+      app.databaseUrl,
+    );
+    await expectRefused(tokens.refresh_token, after);
+    await after.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`).expect(401);
+    await after.close();
+  });
+
+  it('refuses an access token and a token that is no JWT', async () => {
+    const { tokens } = await signedIn(app);
+    await expectRefused(tokens.access_token);
+    await expectRefused('nonsense');
+    await expectRefused('a.b.c');
+  });
+
+  it.each([
+    [{}],
+    [{ refresh_token: '' }],
+    [{ refresh_token: 7 }],
+    [{ refresh_token: ['x'] }],
+    [{ refresh_token: null }],
+    [{ refresh_token: 'x'.repeat(8193) }],
+  ])('refuses %j with 422', async (body) => {
+    const response = await app.http.post('/token/refresh').send(body);
+    expectOAuthProblem(response, 422, 'invalid_request');
+    expectInvalidFields(response, ['refresh_token']);
+  });
+
+  it("keeps an identity's sessions apart", async () => {
+    const { identity, password } = await createIdentity(app);
+    const [one, two] = [
+      await signIn(app, identity.email, password),
+      await signIn(app, identity.email, password),
+    ];
+    await refresh(one.refresh_token).expect(200);
+    await age(one.refresh_token, 60);
+    await expectRefused(one.refresh_token);
+    await refresh(two.refresh_token).expect(200);
+  });
+});
+
+describe('POST /token/revoke', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app.close());
+
+  it('ends the family of the token, once and quietly (RFC 7009)', async () => {
+    const { tokens, identity } = await signedIn(app);
+    const { body: next } = await app.http
+      .post('/token/refresh')
+      .send({ refresh_token: tokens.refresh_token })
+      .expect(200);
+    const response = await app.http.post('/token/revoke').send({ token: next.refresh_token }).expect(200);
+    expect(response.body).toEqual({});
+    expect(response.headers['cache-control']).toBe('no-store');
+    await app.http.post('/token/refresh').send({ refresh_token: next.refresh_token }).expect(401);
+    await app.http.post('/token/revoke').type('form').send({ token: next.refresh_token }).expect(200);
+    const events = await app.sql(
+      `SELECT 1 FROM audit_events WHERE identity_id = $1 AND type = 'family.revoked'`,
+      [identity.id],
+    );
+    expect(events).toHaveLength(1);
+  });
+
+  it('answers 200 to a token that is not valid, and 422 to none', async () => {
+    await app.http.post('/token/revoke').send({ token: 'nonsense' }).expect(200);
+    expectInvalidFields(await app.http.post('/token/revoke').send({}), ['token']);
+  });
+
+  it('says that an access token cannot be revoked', async () => {
+    const { tokens } = await signedIn(app);
+    const response = await app.http.post('/token/revoke').send({ token: tokens.access_token });
+    expectOAuthProblem(response, 400, 'unsupported_token_type');
+  });
+});

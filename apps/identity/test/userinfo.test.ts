@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { userInfoSchema } from '@tessera/contracts';
+import { signedIn, updateIdentity } from './support/identities.ts';
+import { expectOAuthProblem } from './support/problems.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
+
+describe('GET /userinfo', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app.close());
+
+  const userInfo = (token: string) => app.http.get('/userinfo').set('Authorization', `Bearer ${token}`);
+
+  async function expectInvalidToken(token: string) {
+    const response = await userInfo(token);
+    expectOAuthProblem(response, 401, 'invalid_token');
+    expect(response.headers['www-authenticate']).toMatch(
+      /^Bearer realm="identity", error="invalid_token", error_description="[^"]+"$/,
+    );
+  }
+
+  it('answers exactly the members of identity-service.md 2.8, read from the database', async () => {
+    const { tokens, identity } = await signedIn(app, { is_verified: true });
+    await updateIdentity(app, identity.id, { username: 'renamed' });
+    const response = await userInfo(tokens.access_token).expect(200);
+    expect(userInfoSchema.strict().parse(response.body)).toEqual({
+      sub: identity.id,
+      email: identity.email,
+      email_verified: true,
+      preferred_username: 'renamed',
+    });
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it('answers POST and any case of the scheme alike', async () => {
+    const { tokens } = await signedIn(app);
+    const post = await app.http
+      .post('/userinfo')
+      .set('Authorization', `bearer ${tokens.access_token}`)
+      .expect(200);
+    expect(post.body).toEqual((await userInfo(tokens.access_token)).body);
+  });
+
+  it.each([
+    ['no credentials', undefined],
+    ['another scheme', 'Basic eDp5'],
+  ])('challenges without an error code when there are %s', async (_name, header) => {
+    const request = app.http.get('/userinfo');
+    const response = await (header === undefined ? request : request.set('Authorization', header));
+    expect(response.status).toBe(401);
+    expect(response.headers['www-authenticate']).toBe('Bearer realm="identity"');
+  });
+
+  it('does not read a token from the query or the body', async () => {
+    const { tokens } = await signedIn(app);
+    await app.http.get('/userinfo').query({ access_token: tokens.access_token }).expect(401);
+    await app.http.post('/userinfo').type('form').send({ access_token: tokens.access_token }).expect(401);
+  });
+
+  it('refuses a malformed header and two headers with 400', async () => {
+    const { tokens } = await signedIn(app);
+    expectOAuthProblem(
+      await app.http.get('/userinfo').set('Authorization', 'Bearer a b'),
+      400,
+      'invalid_request',
+    );
+    expectOAuthProblem(
+      await app.http.get('/userinfo').set('Authorization', 'Bearer'),
+      400,
+      'invalid_request',
+    );
+    const value = `Bearer ${tokens.access_token}`;
+    const twice = app.http.get('/userinfo');
+    twice.set('Authorization', [value, value] as never);
+    expectOAuthProblem(await twice, 400, 'invalid_request');
+  });
+
+  it('refuses a refresh token', async () => {
+    const { tokens } = await signedIn(app);
+    await expectInvalidToken(tokens.refresh_token);
+  });
+
+  it('refuses at once when the identity is deactivated, although the signature was seen before', async () => {
+    const { tokens, identity } = await signedIn(app);
+    await userInfo(tokens.access_token).expect(200);
+    await updateIdentity(app, identity.id, { is_active: false });
+    await expectInvalidToken(tokens.access_token);
+  });
+
+  it('refuses at once when the identity is deleted', async () => {
+    const { tokens, identity } = await signedIn(app);
+    await userInfo(tokens.access_token).expect(200);
+    await app.http
+      .delete(`/internal/identities/${identity.id}`)
+      .set('X-Service-Token', serviceToken)
+      .expect(204);
+    await expectInvalidToken(tokens.access_token);
+  });
+
+  it('refuses a token that is older than a password change', async () => {
+    const { tokens, identity } = await signedIn(app);
+    await updateIdentity(app, identity.id, { password: 'another password' });
+    // Whole seconds decide: the change is moved one second past the token's iat.
+    await app.sql(`UPDATE identities SET sessions_valid_after = now() + interval '1 second' WHERE id = $1`, [
+      identity.id,
+    ]);
+    await expectInvalidToken(tokens.access_token);
+  });
+});

@@ -1,0 +1,66 @@
+import { SERVICES, type ServiceName } from './services.ts';
+import { StackError } from './stack-error.ts';
+
+/** Variables by name, as a process is given them. */
+export type Variables = Readonly<Record<string, string>>;
+
+/** What the launcher itself reads from its environment, and the rest, which is for the services. */
+export interface StackEnvironment {
+  /** As given: absolute, or relative to the working directory. */
+  readonly dataDir: string | undefined;
+  readonly ports: Readonly<Record<ServiceName, number>>;
+  readonly postgresPort: number | undefined;
+  /** Databases that are used instead of the embedded one. */
+  readonly databaseUrls: Readonly<Partial<Record<ServiceName, string>>>;
+  readonly passedOn: Variables;
+}
+
+// Ours, and those that the launcher decides for each service.
+const KEPT_BACK = new Set([
+  'TESSERA_DATA_DIR',
+  'TESSERA_POSTGRES_PORT',
+  'TEST_DATABASE_URL',
+  'PORT',
+  'DATABASE_URL',
+  'DATABASE_URL_FILE',
+  'NODE_ENV',
+  ...SERVICES.flatMap(({ portVariable, databaseVariable }) => [portVariable, databaseVariable]),
+]);
+
+/**
+ * A variable set to the empty string counts as not set.
+ * @throws StackError naming every variable that cannot be used, never its value
+ */
+export function readEnvironment(source: NodeJS.ProcessEnv = process.env): StackEnvironment {
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(source)) if (value) given[name] = value;
+
+  const problems: string[] = [];
+  const port = (name: string): number | undefined => {
+    const text = given[name];
+    if (text === undefined) return undefined;
+    const value = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    if (value < 1 || value > 65_535) problems.push(`${name} must be a port number from 1 to 65535`);
+    return value;
+  };
+  const ports = { identity: 0, issues: 0 };
+  const databaseUrls: Partial<Record<ServiceName, string>> = {};
+  for (const { name, portVariable, defaultPort, databaseVariable } of SERVICES) {
+    ports[name] = port(portVariable) ?? defaultPort;
+    const url = given[databaseVariable];
+    if (url === undefined) continue;
+    databaseUrls[name] = url;
+    if (!/^postgres(ql)?:\/\//.test(url)) problems.push(`${databaseVariable} must be a postgresql:// URL`);
+  }
+  if (ports.identity === ports.issues) problems.push('IDENTITY_PORT and ISSUES_PORT must differ');
+  const postgresPort = port('TESSERA_POSTGRES_PORT');
+  if (problems.length > 0) throw new StackError(problems.join('\n'));
+
+  const passedOn = Object.fromEntries(Object.entries(given).filter(([name]) => !KEPT_BACK.has(name)));
+  return { dataDir: given.TESSERA_DATA_DIR, ports, postgresPort, databaseUrls, passedOn };
+}
+
+/** A superuser's URL of the PostgreSQL that tests shall use instead of an embedded one. */
+export function testDatabaseUrl(): string | undefined {
+  return process.env.TEST_DATABASE_URL || undefined;
+}

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { testDatabaseUrl } from './environment.ts';
+import { holdLifeline } from './lifeline.ts';
+import { startPostgres } from './postgres-server.ts';
+
+export interface TestPostgres {
+  /** A superuser's URL. */
+  readonly adminUrl: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * A PostgreSQL for one test run: the server that TEST_DATABASE_URL names (a superuser's URL), else a throw-away
+ * embedded one, which is removed by stop() and also when this process dies without it.
+ */
+export async function startTestPostgres(): Promise<TestPostgres> {
+  const given = testDatabaseUrl();
+  if (given !== undefined) return { adminUrl: given, stop: async () => undefined };
+
+  const home = mkdtempSync(path.join(tmpdir(), 'tessera-test-'));
+  const lifeline = holdLifeline();
+  lifeline.removeAtDeath(home);
+  const remove = () => {
+    rmSync(home, { recursive: true, force: true });
+    lifeline.release();
+  };
+  try {
+    const server = await startPostgres({ dataDir: path.join(home, 'postgres'), persistent: false });
+    lifeline.removeAtDeath(server.folder);
+    lifeline.stopAtDeath(server.process.pid, 'INT');
+    const stop = async () => {
+      await server.stop();
+      remove();
+    };
+    return { adminUrl: server.adminUrl, stop };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import type { Logger } from './logger.ts';
+import { ProblemError, problemBody } from './problem.ts';
+
+// What Node's parser and its timers call their refusals; everything else is a request that is not HTTP.
+const refusals: Record<string, { status: number; code: string; detail: string }> = {
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', detail: 'The header fields are too large.' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', detail: 'The body is too large.' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', detail: 'The request came too slowly.' },
+};
+const malformed = { status: 400, code: 'malformed_request', detail: 'The request is not well-formed HTTP.' };
+
+const lingerMs = 1000;
+
+/**
+ * Answers what never became a request (Node's `clientError`) in the one error shape, and closes the connection.
+ * `answering` tells whether an answer is already on its way over the socket: then nothing may be written into it.
+ */
+export function refuseClientError(logger: Logger, answering: (socket: Duplex) => boolean) {
+  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable || answering(socket)) {
+      socket.destroy();
+      return;
+    }
+    const problem = new ProblemError(refusals[error.code ?? ''] ?? malformed);
+    const requestId = randomUUID();
+    logger.debug(
+      { request_id: requestId, code: problem.code, status: problem.status, err: error },
+      'request refused',
+    );
+    const body = JSON.stringify(problemBody(problem, requestId));
+    const head = [
+      `HTTP/1.1 ${problem.status} ${problem.title}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${requestId}`,
+      'Cache-Control: no-store',
+      'Connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+    // A client that never closes its side is not waited for; closed at once, it might lose the answer.
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  };
+}

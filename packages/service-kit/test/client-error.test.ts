@@ -1,0 +1,100 @@
+import type { Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { problemSchema } from '@tessera/contracts';
+import { createHttpServer } from '../src/index.ts';
+import { keepLogLines } from './support/log-lines.ts';
+import { exchange, listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
+
+const { logger, lines, text: logText } = keepLogLines();
+let server: Server;
+let port: number;
+
+beforeAll(async () => {
+  server = createHttpServer((request, response) => {
+    if (request.url === '/begun') response.writeHead(200).write('the first half, ');
+    else request.resume().on('end', () => response.end('ok'));
+  }, logger);
+  // The same refusals as in service, after a tenth of the time.
+  server.headersTimeout = 1000;
+  server.requestTimeout = 1500;
+  port = await listenOnFreePort(server);
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function readRefusal(answer: string) {
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  const [statusLine, ...fields] = head.split('\r\n');
+  const headers = Object.fromEntries(
+    fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]),
+  );
+  return { statusLine, headers, body: problemSchema.parse(JSON.parse(body)) };
+}
+
+describe('createHttpServer', () => {
+  it('bounds what a client may send, hold open and keep waiting', () => {
+    const plain = createHttpServer(() => undefined, logger);
+    expect(plain).toMatchObject({
+      requestTimeout: 15_000,
+      headersTimeout: 10_000,
+      keepAliveTimeout: 65_000,
+      maxHeadersCount: 100,
+      maxRequestsPerSocket: 1000,
+      maxConnections: 10_000,
+    });
+  });
+
+  it.each([
+    ['what is not HTTP', 'hello\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
+    ['a method that does not exist', 'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
+    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
+    ['a length and chunks', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
+    ['a chunk without a length', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400, 'Bad Request', 'malformed_request'],
+    ['headers over 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431, 'Request Header Fields Too Large', 'headers_too_large'],
+    ['a URL over 16 KiB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431, 'Request Header Fields Too Large', 'headers_too_large'],
+    ['headers that do not end', 'GET / HTTP/1.1\r\nHost: a\r\n', 408, 'Request Timeout', 'request_timeout'],
+    ['a body that does not come', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc', 408, 'Request Timeout', 'request_timeout'],
+  ])('refuses %s in the one error shape, and closes', async (_what, bytes, status, title, code) => {
+    const { statusLine, headers, body } = readRefusal(await exchange(port, bytes));
+    expect(statusLine).toBe(`HTTP/1.1 ${status} ${title}`);
+    expect(body).toMatchObject({ title, status, code, request_id: headers['x-request-id'] });
+    expect(headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': expect.stringMatching(/^\d+$/),
+      'cache-control': 'no-store',
+      connection: 'close',
+    });
+    expect(lines.findLast((line) => line['request_id'] === body.request_id)).toMatchObject({ status, code });
+  });
+
+  it('repeats and logs nothing of what was sent', async () => {
+    const answer = await exchange(port, 'GET / HTTP/1.1\r\nAuthorization\u0000: Bearer hunter2\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer + logText()).not.toContain('hunter2');
+  });
+
+  it('still refuses after an answer that is complete', async () => {
+    const socket = await openSocket(port);
+    const all = readToEnd(socket);
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.write('rubbish\r\n\r\n');
+    expect(await all).toMatch(/^HTTP\/1\.1 200 [\s\S]*okHTTP\/1\.1 400 /);
+  });
+
+  it('writes nothing into an answer that is on its way', async () => {
+    const answer = await exchange(port, 'GET /begun HTTP/1.1\r\nHost: a\r\n\r\nrubbish\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).not.toContain('malformed_request');
+  });
+
+  it('survives a client that resets its connection', async () => {
+    const socket = await openSocket(port);
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n');
+    socket.resetAndDestroy();
+    expect(await exchange(port, 'GET / HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});

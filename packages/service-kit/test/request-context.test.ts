@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import supertest from 'supertest';
+import { abortSignalOf, noStore, originOf } from '../src/index.ts';
+import { keepLogLines } from './support/log-lines.ts';
+import { listenOnFreePort, openSocket } from './support/raw-http.ts';
+import { buildApp } from './support/test-app.ts';
+
+function setUp() {
+  const log = keepLogLines();
+  const signals: AbortSignal[] = [];
+  const app = buildApp((app) => {
+    app.get('/people/:email', noStore, (request, response) => {
+      response.json({ ...originOf(request), fromHandler: request.requestId });
+    });
+    app.get('/never', (_request, response) => {
+      signals.push(abortSignalOf(response));
+    });
+    app.get('/done', (_request, response) => {
+      signals.push(abortSignalOf(response));
+      response.json({});
+    });
+  }, log.logger);
+  const accessLines = () => log.lines.filter((line) => line.msg === 'request');
+  return { app, client: supertest(app), accessLines, log, signals };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200 && !condition(); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(condition()).toBe(true);
+}
+
+describe('requestContext', () => {
+  it.each([['a'], ['3f2b-77.A_z'], ['x'.repeat(64)]])('keeps the id %s of the caller', async (id) => {
+    const { client, accessLines } = setUp();
+    const response = await client.get('/people/1').set('X-Request-Id', id);
+    expect(response.headers['x-request-id']).toBe(id);
+    expect(response.body).toMatchObject({ requestId: id, fromHandler: id });
+    await until(() => accessLines()[0]?.['request_id'] === id);
+  });
+
+  it.each([['x'.repeat(65)], ['two words'], ['{"a":1}'], [''], ['a, b']])(
+    'replaces the id %j with one of its own',
+    async (id) => {
+      const { client } = setUp();
+      const response = await client.get('/people/1').set('X-Request-Id', id);
+      expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+
+  it('gives each request another id', async () => {
+    const { client } = setUp();
+    const ids = await Promise.all(
+      [1, 2, 3].map(async () => (await client.get('/people/1')).headers['x-request-id']),
+    );
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it("writes one line a request, with the route's template and nothing of the URL", async () => {
+    const { client, accessLines, log } = setUp();
+    await client.get('/people/ann@example.com?secret=hunter2').set('Authorization', 'Bearer abc.def');
+    await until(() => accessLines().length === 1);
+    expect(accessLines()[0]).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      service: 'kit-test',
+      request_id: expect.any(String),
+      method: 'GET',
+      route: '/people/:email',
+      status: 200,
+      duration_ms: expect.any(Number),
+      msg: 'request',
+    });
+    expect(log.text()).not.toMatch(/ann@|hunter2|abc\.def/);
+  });
+
+  it('writes no path for a route that does not exist, and the status that was answered', async () => {
+    const { client, accessLines, log } = setUp();
+    await client.get('/ann@example.com');
+    await until(() => accessLines().length === 1);
+    expect(accessLines()[0]).toMatchObject({ route: null, status: 404 });
+    expect(log.text()).not.toContain('ann@');
+  });
+
+  it('marks a request whose client went away before its answer, and tells the handler', async () => {
+    const { app, accessLines, signals } = setUp();
+    const server = createServer(app);
+    const socket = await openSocket(await listenOnFreePort(server));
+    socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
+    await until(() => signals.length === 1);
+    expect(signals[0]?.aborted).toBe(false);
+    socket.destroy();
+    await until(() => accessLines().length === 1);
+    expect(accessLines()[0]).toMatchObject({ route: '/never', aborted: true });
+    expect(signals[0]?.aborted).toBe(true);
+    server.close();
+    await once(server, 'close');
+  });
+
+  it('neither marks nor aborts a request that was answered', async () => {
+    const { client, accessLines, signals } = setUp();
+    await client.get('/done');
+    await until(() => accessLines().length === 1);
+    expect(accessLines()[0]).not.toHaveProperty('aborted');
+    expect(signals[0]?.aborted).toBe(false);
+  });
+});
+
+describe('originOf', () => {
+  it('answers the address and a bounded user agent, null without one', async () => {
+    const { client } = setUp();
+    const long = await client.get('/people/1').set('User-Agent', 'u'.repeat(500));
+    expect(long.body).toMatchObject({ ip: expect.stringContaining('127.0.0.1'), userAgent: 'u'.repeat(400) });
+    expect((await client.get('/people/1').unset('User-Agent')).body.userAgent).toBeNull();
+  });
+});
+
+describe('noStore', () => {
+  it('forbids every cache to keep the answer', async () => {
+    expect((await setUp().client.get('/people/1')).headers['cache-control']).toBe('no-store');
+  });
+});

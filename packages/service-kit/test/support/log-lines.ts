@@ -1,0 +1,24 @@
+import { createLogger, type Logger } from '../../src/index.ts';
+
+export interface LogLine {
+  level: string;
+  msg?: string;
+  [member: string]: unknown;
+}
+
+/** A logger whose lines are kept, parsed. */
+export function keepLogLines(level = 'trace'): { logger: Logger; lines: LogLine[]; text: () => string } {
+  const written: string[] = [];
+  const lines: LogLine[] = [];
+  const destination = {
+    write: (line: string) => {
+      written.push(line);
+      lines.push(JSON.parse(line));
+    },
+  };
+  return {
+    logger: createLogger({ service: 'kit-test', level, destination }),
+    lines,
+    text: () => written.join(''),
+  };
+}
