@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import {
+  apiDocsRouter,
   errorHandler,
   noStore,
   type PreparedDocument,
@@ -10,6 +11,7 @@ import {
   sendPreparedDocument,
 } from '@tessera/service-kit';
 import express, { type Express } from 'express';
+import { describeIdentityApi } from './api-description.ts';
 import type { Dependencies } from './dependencies.ts';
 import { discoveryPath, discoveryRouter } from './discovery/discovery.router.ts';
 import { identityRouter } from './identities/identity.router.ts';
@@ -41,6 +43,7 @@ export function createApp(dependencies: Dependencies): Express {
       corsOrigins: config.corsOrigins,
     }),
   );
+  app.use(apiDocsRouter({ documentPath: '/openapi.json', pagePath: '/docs', document: describeIdentityApi(), title: 'Tessera identity' }));
   app.use('/internal', requireServiceToken(config.serviceTokens, logger), noStore);
   app.use(identityRouter(dependencies.identities));
 

@@ -17,27 +17,28 @@ function identityTour({ environment, serviceTokenFile }: TourFacts): string[] {
     `IDENTITY=http://localhost:${environment.ports.identity}`,
     'EMAIL="ada-$(date +%s)@example.com"',
     'field() { node -pe \'JSON.parse(require("fs").readFileSync(0, "utf8"))[process.argv[1]]\' "$1"; }',
-    '',
-    '# a trusted backend creates an identity',
+    heading('A trusted backend creates an identity:'),
     'curl -sS "$IDENTITY/internal/identities" \\',
     `  -H "X-Service-Token: ${serviceTokenExpression(environment, serviceTokenFile)}" -H 'Content-Type: application/json' \\`,
     '  -d "{\\"email\\":\\"$EMAIL\\",\\"username\\":\\"ada-$(date +%s)\\",\\"password\\":\\"correct horse battery staple\\"}"; echo',
-    '',
-    '# she logs in and asks who she is',
+    heading('She logs in and asks who she is:'),
     'TOKENS=$(curl -sS "$IDENTITY/token" -H \'Content-Type: application/json\' \\',
     '  -d "{\\"grant_type\\":\\"password\\",\\"email\\":\\"$EMAIL\\",\\"password\\":\\"correct horse battery staple\\"}")',
     'ACCESS_TOKEN=$(printf %s "$TOKENS" | field access_token)',
     'curl -sS "$IDENTITY/userinfo" -H "Authorization: Bearer $ACCESS_TOKEN"; echo',
-    '',
-    '# she trades her refresh token for a new pair, once',
+    heading('She trades her refresh token for a new pair, once:'),
     'REFRESH_TOKEN=$(printf %s "$TOKENS" | field refresh_token)',
     'curl -sS "$IDENTITY/token/refresh" -H \'Content-Type: application/json\' \\',
     '  -d "{\\"refresh_token\\":\\"$REFRESH_TOKEN\\"}"; echo',
-    '',
-    '# what any backend needs to check her tokens by itself',
+    heading('What any backend needs to check her tokens by itself:'),
     'curl -sS "$IDENTITY/.well-known/openid-configuration"; echo',
     'curl -sS "$IDENTITY/jwks"; echo',
   ];
+}
+
+// Not a comment: an interactive zsh would take it for a command.
+function heading(text: string): string {
+  return `echo; echo ${quoteForShell(text)}`;
 }
 
 /** Shows where the token is, never what it is. */

@@ -6,6 +6,7 @@ export * from './config.ts';
 export * from './database.ts';
 export * from './error-handler.ts';
 export * from './health.ts';
+export * from './health-operations.ts';
 export * from './logger.ts';
 export * from './parse.ts';
 export * from './prepared-document.ts';

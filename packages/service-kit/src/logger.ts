@@ -37,7 +37,8 @@ export function createLogger(options: {
         censor: '[redacted]',
       },
     },
-    options.destination ?? pino.destination({ sync: false }),
+    // With a minimum of nothing, pino's flush() would not wait for what is still being written.
+    options.destination ?? pino.destination({ sync: false, minLength: 1 }),
   );
 }
 

@@ -96,15 +96,24 @@ async function shutDown(server: Server, options: ServeOptions): Promise<void> {
   hardStop.unref();
   options.health.drain();
   await new Promise((resolve) => setTimeout(resolve, options.shutdownDelayMs));
-  await new Promise((resolve) => {
-    server.close(resolve);
-    server.closeIdleConnections();
-  });
+  await closeServer(server);
   await options.close();
+}
+
+// A connection that was busy when the server closed is kept open by Node when its answer is out, until the client
+// leaves or the keep-alive time ends.
+async function closeServer(server: Server): Promise<void> {
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  try {
+    await new Promise((resolve) => server.close(resolve));
+  } finally {
+    clearInterval(sweep);
+  }
 }
 
 // Log lines are written asynchronously; the last ones say why a process ended.
 function exitAfterFlush(logger: Logger, code: number): void {
+  process.exitCode = code;
   const end = () => process.exit(code);
   setTimeout(end, 1000).unref();
   logger.flush(end);

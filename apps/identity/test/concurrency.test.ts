@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { aPassword, anEmail, signedIn } from './support/identities.ts';
+import { type ServiceProcess, startService } from './support/service-process.ts';
+import { createTestDatabase, serviceToken } from './support/test-app.ts';
+
+// What must be once is decided by the database: two processes of the service, one database.
+describe('two processes on one database', () => {
+  let services: [ServiceProcess, ServiceProcess];
+  let database: pg.Pool;
+  beforeAll(async () => {
+    const url = await createTestDatabase();
+    services = await Promise.all([startService(url), startService(url)]);
+    database = new pg.Pool({ connectionString: url, max: 1 });
+  });
+  afterAll(async () => {
+    await database.end();
+    expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
+  });
+
+  /** `count` requests at once, dealt to the two processes in turn. */
+  const inParallel = <Result>(count: number, send: (service: ServiceProcess) => PromiseLike<Result>) =>
+    Promise.all(Array.from({ length: count }, (_, index) => send(services[index % 2 === 0 ? 0 : 1])));
+
+  it('rotates a refresh token for exactly one of 20 parallel callers, 100 rounds, and the winner\'s session lives', async () => {
+    let { refresh_token: token } = (await signedIn(services[0])).tokens;
+    for (let round = 0; round < 100; round += 1) {
+      const answers = await inParallel(20, ({ http }) => http.post('/token/refresh').send({ refresh_token: token }));
+      const statuses = answers.map((answer) => answer.status).sort();
+      expect(statuses).toEqual([200, ...Array<number>(19).fill(401)]);
+      token = answers.find((answer) => answer.status === 200)?.body.refresh_token;
+    }
+    const [row] = (await database.query('SELECT count(*)::int AS live FROM refresh_tokens WHERE revoked_at IS NULL')).rows;
+    expect(row.live).toBe(1);
+    await services[1].http.post('/token/refresh').send({ refresh_token: token }).expect(200);
+  }, 120_000);
+
+  it('creates one identity of 50 parallel requests with one e-mail', async () => {
+    const body = { email: anEmail(), password: aPassword() };
+    const answers = await inParallel(50, ({ http }) =>
+      http.post('/internal/identities').set('X-Service-Token', serviceToken).send(body),
+    );
+    const statuses = answers.map((answer) => answer.status).sort();
+    expect(statuses).toEqual([201, ...Array<number>(49).fill(409)]);
+    const { rows } = await database.query('SELECT id FROM identities WHERE email_canonical = $1', [body.email]);
+    expect(rows).toEqual([{ id: answers.find((answer) => answer.status === 201)?.body.id }]);
+  });
+
+  it('creates one identity of 20 parallel requests with one SSO pair', async () => {
+    const sso = { sso_provider: 'google', sso_id: anEmail() };
+    const answers = await inParallel(20, ({ http }) =>
+      http.post('/internal/identities').set('X-Service-Token', serviceToken).send({ email: anEmail(), ...sso }),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array<number>(19).fill(409)]);
+  });
+
+  it('deletes an identity once', async () => {
+    const { identity } = await signedIn(services[0]);
+    const answers = await inParallel(10, ({ http }) =>
+      http.delete(`/internal/identities/${identity.id}`).set('X-Service-Token', serviceToken),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([204, ...Array<number>(9).fill(404)]);
+  });
+
+  it('leaves no live session behind when rotations race with a password change', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { identity, tokens } = await signedIn(services[0]);
+      const [refreshed] = await Promise.all([
+        services[0].http.post('/token/refresh').send({ refresh_token: tokens.refresh_token }),
+        services[1].http
+          .put(`/internal/identities/${identity.id}`)
+          .set('X-Service-Token', serviceToken)
+          .send({ password: aPassword() })
+          .expect(200),
+      ]);
+      expect([200, 401]).toContain(refreshed.status);
+      const survivor = refreshed.body.refresh_token ?? tokens.refresh_token;
+      await services[1].http.post('/token/refresh').send({ refresh_token: survivor }).expect(401);
+    }
+  });
+});
+
+describe('one process', () => {
+  it('finishes what it accepted on SIGTERM and exits with 0', async () => {
+    const service = await startService(await createTestDatabase(), { BCRYPT_COST: '12' });
+    const requests = Array.from({ length: 4 }, () =>
+      service.http
+        .post('/token')
+        .send({ grant_type: 'password', email: anEmail(), password: aPassword() })
+        .then((answer) => answer.status),
+    );
+    // The hashes take long enough that the requests are under way when the signal comes.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    const [code, ...statuses] = await Promise.all([service.stop(), ...requests]);
+    expect(code).toBe(0);
+    expect(statuses).toEqual([401, 401, 401, 401]);
+  });
+
+  it('exits with 78 and the variables\' names when its configuration cannot be used', async () => {
+    await expect(startService('mysql://x', { SERVICE_TOKEN: 'short', NODE_ENV: 'production' })).rejects.toThrow(/exited with 78: .*DATABASE_URL/s);
+  });
+});

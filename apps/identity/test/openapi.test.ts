@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findUndocumentedRoutes, listRoutes } from '@tessera/service-kit';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { describeIdentityApi } from '../src/api-description.ts';
+import { createApp } from '../src/app.ts';
+import { createIdentity, signIn } from './support/identities.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
+
+describe('the OpenAPI document', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app.close());
+
+  it('describes every route, and nothing that is not served', () => {
+    const routes = listRoutes(createApp(app.dependencies)).filter(
+      // The document and its page are no part of the API that they describe; OPTIONS is the browser's preflight.
+      ({ method, path }) => method !== 'OPTIONS' && !['/openapi.json', '/docs'].includes(path),
+    );
+    expect(findUndocumentedRoutes(routes, describeIdentityApi())).toEqual([]);
+  });
+
+  it('is served as OpenAPI 3.1, with its interactive page', async () => {
+    const { body } = await app.http.get('/openapi.json').expect(200);
+    expect(body.openapi).toBe('3.1.0');
+    expect(body).toEqual(JSON.parse(JSON.stringify(describeIdentityApi())));
+    for (const path of ['/docs', '/docs/']) {
+      const page = await app.http.get(path).expect(200);
+      expect(page.text).toContain('<title>Tessera identity</title>');
+      expect(page.text).not.toMatch(/https?:\/\//);
+    }
+  });
+
+  it('tells the truth: real answers are valid against it', async () => {
+    const document = describeIdentityApi();
+    const ajv = new Ajv2020({ strict: false });
+    addFormats.default(ajv);
+    ajv.addSchema(document, 'api');
+    const expectValid = (path: string, method: string, status: number, body: unknown) => {
+      const pointer = `#/paths/${path.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')}/${method}/responses/${status}`;
+      const validate = ajv.compile({ $ref: `api${pointer}/content/application~1json/schema` });
+      expect([path, status, validate(body), validate.errors]).toEqual([path, status, true, null]);
+    };
+    const { identity, password } = await createIdentity(app);
+    expectValid('/internal/identities', 'post', 201, identity);
+    const tokens = await signIn(app, identity.email, password);
+    expectValid('/token', 'post', 200, tokens);
+    const userInfo = await app.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`);
+    expectValid('/userinfo', 'get', 200, userInfo.body);
+    expectValid('/jwks', 'get', 200, (await app.http.get('/jwks')).body);
+    expectValid('/.well-known/openid-configuration', 'get', 200, (await app.http.get('/.well-known/openid-configuration')).body);
+    const invalid = await app.http.post('/internal/identities').set('X-Service-Token', serviceToken).send({});
+    expect(() => expectValid('/internal/identities', 'post', 201, invalid.body)).toThrow();
+  });
+});

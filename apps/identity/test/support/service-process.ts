@@ -1,0 +1,55 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import supertest from 'supertest';
+import { recordEmission } from './leaks.ts';
+import { signingPem, testEnvironment } from './test-app.ts';
+
+const server = fileURLToPath(new URL('../../src/server.ts', import.meta.url));
+
+export interface ServiceProcess {
+  url: string;
+  http: ReturnType<typeof supertest>;
+  process: ChildProcess;
+  /** SIGTERM, and the exit code. */
+  stop: () => Promise<number | null>;
+}
+
+/** The service as its own process, from source, on a free port; several share one database and one key. */
+export async function startService(databaseUrl: string, overrides: Record<string, string> = {}): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=@tessera/source', server], {
+    env: {
+      PATH: process.env.PATH,
+      UV_THREADPOOL_SIZE: '6',
+      ...testEnvironment(databaseUrl, { JWT_PRIVATE_KEY: signingPem(), HOST: '127.0.0.1', PORT: '0', SHUTDOWN_DELAY_MS: '0', ...overrides }),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const url = await listeningUrl(child);
+  return {
+    url,
+    http: supertest(url),
+    process: child,
+    stop: async () => {
+      if (child.exitCode !== null) return child.exitCode;
+      child.kill('SIGTERM');
+      const [code] = await once(child, 'exit');
+      return code;
+    },
+  };
+}
+
+function listeningUrl(child: ChildProcess): Promise<string> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const read = (chunk: unknown) => {
+      output += String(chunk);
+      recordEmission('log of a process', String(chunk));
+      const port = /"port":(\d+),"msg":"listening"/.exec(output)?.[1];
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('exit', (code) => reject(new Error(`the service exited with ${code}: ${output}`)));
+  });
+}

@@ -1,0 +1,248 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import {
+  cloneDatabase,
+  createServiceDatabase,
+  dropDatabase,
+  type RunningPostgres,
+  startPostgres,
+  withDatabase,
+} from '../src/postgres.ts';
+import { waitUntil } from '../src/wait-until.ts';
+import { makeFolder, makePrivateFolder, removeFolder } from './support/temporary-folder.ts';
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query({ text: sql, rowMode: 'array' })).rows.flat();
+  } finally {
+    await client.end();
+  }
+}
+
+describe('a throw-away server', () => {
+  let folder: string;
+  let server: RunningPostgres;
+  const start = () => startPostgres({ dataDir: path.join(folder, 'postgres'), persistent: false });
+
+  beforeAll(async () => {
+    folder = makeFolder();
+    server = await start();
+  });
+  afterAll(async () => {
+    await server.stop();
+    removeFolder(folder);
+  });
+
+  it('is PostgreSQL 18 in UTF-8 that listens on 127.0.0.1 alone and knows letters beyond ASCII', async () => {
+    const settings = `SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding'),
+      current_setting('listen_addresses'), current_setting('unix_socket_directories'), lower('ÄŁ'), current_setting('timezone')`;
+    expect(await query(server.adminUrl, settings)).toEqual([18, 'UTF8', '127.0.0.1', '', 'äł', 'UTC']);
+  });
+
+  it('lets nobody in without the password', async () => {
+    const guessed = new URL(server.adminUrl);
+    guessed.password = 'postgres';
+    await expect(query(guessed.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  it('gives two services a database each that the other cannot connect to', async () => {
+    const one = await createServiceDatabase(server.adminUrl, {
+      database: 'one',
+      role: 'one',
+      password: 'p"\'1',
+    });
+    const two = await createServiceDatabase(server.adminUrl, { database: 'two', role: 'two', password: 'x' });
+    expect(await query(one, 'CREATE TABLE t (a int); SELECT current_user::text')).toBeDefined();
+    expect(await query(two, 'SELECT current_database()::text, current_user::text')).toEqual(['two', 'two']);
+    for (const [url, other] of [
+      [one, 'two'],
+      [two, 'one'],
+    ] as const) {
+      await expect(query(withDatabase(url, other), 'SELECT 1')).rejects.toMatchObject({ code: '42501' });
+    }
+    await expect(query(one, 'CREATE DATABASE three')).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('creates the same service database again, with the new password and the old data', async () => {
+    const wanted = { database: 'again', role: 'again', password: 'first' };
+    const first = await createServiceDatabase(server.adminUrl, wanted);
+    await query(first, 'CREATE TABLE kept AS SELECT 7 AS n');
+    const second = await createServiceDatabase(server.adminUrl, { ...wanted, password: 'second' });
+    await expect(query(first, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+    expect(await query(second, 'SELECT n FROM kept')).toEqual([7]);
+  });
+
+  it('clones a database for its owner alone, and drops it under an open connection', async () => {
+    const wanted = { database: 'template', role: 'owner', password: 'x' };
+    const template = await createServiceDatabase(server.adminUrl, wanted);
+    await query(template, 'CREATE TABLE t AS SELECT 1 AS n');
+    await cloneDatabase(server.adminUrl, 'template', 'copy"1', 'owner');
+    const copy = withDatabase(template, 'copy"1');
+    expect(await query(copy, 'UPDATE t SET n = 2 RETURNING n')).toEqual([2]);
+    expect(await query(template, 'SELECT n FROM t')).toEqual([1]);
+    const stranger = await createServiceDatabase(server.adminUrl, {
+      database: 's',
+      role: 's',
+      password: 'x',
+    });
+    await expect(query(withDatabase(stranger, 'copy"1'), 'SELECT 1')).rejects.toMatchObject({
+      code: '42501',
+    });
+
+    const open = new pg.Client({ connectionString: copy });
+    open.on('error', () => undefined);
+    await open.connect();
+    await dropDatabase(server.adminUrl, 'copy"1');
+    await expect(query(copy, 'SELECT 1')).rejects.toMatchObject({ code: '3D000' });
+    await dropDatabase(server.adminUrl, 'copy"1');
+  });
+
+  it('refuses a second server on the same folder, and a port that is taken', async () => {
+    await expect(start()).rejects.toThrow(`(pid ${server.process.pid}) already serves`);
+    const dataDir = path.join(folder, 'other');
+    const taken = startPostgres({ dataDir, port: server.port, persistent: false });
+    await expect(taken).rejects.toThrow(`Port ${server.port}, wanted for PostgreSQL, is in use`);
+  });
+});
+
+describe('a persistent server', () => {
+  let folder: string;
+  let dataDir: string;
+  const running: RunningPostgres[] = [];
+  const start = async () => {
+    const server = await startPostgres({ dataDir, persistent: true });
+    running.push(server);
+    return server;
+  };
+
+  beforeEach(() => {
+    folder = makeFolder();
+    dataDir = path.join(folder, 'postgres');
+  });
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.stop();
+    removeFolder(folder);
+  });
+
+  it('keeps data and password over a restart and over a kill, and commits durably', async () => {
+    const first = await start();
+    expect(statSync(`${dataDir}.password`).mode & 0o777).toBe(0o600);
+    expect(await query(first.adminUrl, 'SHOW fsync')).toEqual(['on']);
+    await query(first.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS n');
+    await first.stop();
+
+    const second = await start();
+    await query(second.adminUrl, 'INSERT INTO kept VALUES (2)');
+    process.kill(second.process.pid, 'SIGKILL');
+    await second.exited;
+
+    const third = await start();
+    expect(await query(third.adminUrl, 'SELECT n FROM kept ORDER BY n')).toEqual([1, 2]);
+    expect(new URL(third.adminUrl).password).toBe(new URL(first.adminUrl).password);
+  });
+
+  it('works in a folder that nobody else may enter, and finds its data there again', async () => {
+    removeFolder(folder);
+    folder = makePrivateFolder();
+    dataDir = path.join(folder, 'postgres');
+    const first = await start();
+    await query(first.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS n');
+    await first.stop();
+    const second = await start();
+    expect(await query(second.adminUrl, 'SELECT n FROM kept')).toEqual([1]);
+    expect(statSync(second.folder).mode & 0o077).toBe(0);
+  });
+
+  it('names the folder when it holds another version, is damaged, or was lost', async () => {
+    const server = await start();
+    await server.stop();
+    writeFileSync(path.join(server.folder, 'PG_VERSION'), '14\n');
+    await expect(start()).rejects.toThrow(`${dataDir} holds a database of PostgreSQL 14`);
+    rmSync(path.join(server.folder, 'PG_VERSION'));
+    await expect(start()).rejects.toThrow(`${dataDir} is damaged: no PG_VERSION`);
+    writeFileSync(`${dataDir}.location`, '/nonexistent/cluster\n');
+    await expect(start()).rejects.toThrow('should lie in /nonexistent/cluster');
+  });
+
+  it('says so when the password file is another or holds none, and leaves no server behind', async () => {
+    const server = await start();
+    await server.stop();
+    writeFileSync(`${dataDir}.password`, 'not-the-password-of-this-one\n');
+    await expect(start()).rejects.toThrow(`The password in ${dataDir}.password is not the one`);
+    expect(existsSync(path.join(dataDir, 'postmaster.pid'))).toBe(false);
+    writeFileSync(`${dataDir}.password`, '');
+    await expect(start()).rejects.toThrow(`${dataDir}.password is damaged`);
+  });
+
+  it('starts although its stale lock names a process that is something else now', async () => {
+    const server = await start();
+    await server.stop();
+    const bystander = spawn('sleep', ['60'], { stdio: 'ignore', ...ownerOf(server.folder) });
+    const lines = [bystander.pid, server.folder, 1_700_000_000, 5432, '', '127.0.0.1', '0 0', 'ready'];
+    writeFileSync(path.join(server.folder, 'postmaster.pid'), lines.join('\n'));
+    chmodSync(path.join(server.folder, 'postmaster.pid'), 0o644);
+    try {
+      const again = await start();
+      expect(await query(again.adminUrl, 'SELECT 1')).toEqual([1]);
+      expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+    } finally {
+      bystander.kill('SIGKILL');
+    }
+  });
+});
+
+describe('startTestPostgres', () => {
+  const script = fileURLToPath(new URL('support/hold-test-postgres.ts', import.meta.url));
+  const hold = (environment: Record<string, string> = {}) =>
+    spawn(process.execPath, ['--import', 'tsx', '--conditions=@tessera/source', script], {
+      env: { PATH: process.env.PATH, ...environment },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+  const firstLine = (child: ReturnType<typeof hold>) =>
+    new Promise<string>((resolve) =>
+      child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString().trim())),
+    );
+
+  it.each(['SIGKILL', 'SIGTERM'] as const)(
+    'leaves neither server nor folder after a %s of its process',
+    async (signal) => {
+      const child = hold();
+      const url = await firstLine(child);
+      const [folder] = await query(url, "SELECT current_setting('data_directory')");
+      child.kill(signal);
+      const gone = () =>
+        query(url, 'SELECT 1').then(
+          () => false,
+          () => !existsSync(path.dirname(String(folder))),
+        );
+      expect(await waitUntil(gone, 15_000, 100)).toBe(true);
+    },
+  );
+
+  it('lets its process end by itself when nobody stops it', async () => {
+    const child = hold();
+    await firstLine(child);
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.stdin.end();
+    expect(await ended).toBe(0);
+  });
+
+  it('uses the server that TEST_DATABASE_URL names', async () => {
+    const url = 'postgresql://postgres:x@192.0.2.1:5432/postgres';
+    const child = hold({ TEST_DATABASE_URL: url });
+    expect(await firstLine(child)).toBe(url);
+    child.kill('SIGKILL');
+  });
+});
+
+function ownerOf(folder: string): { uid: number; gid: number } | undefined {
+  const { uid, gid } = statSync(folder);
+  return process.getuid?.() === 0 ? { uid, gid } : undefined;
+}

@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findFreePort } from '../../src/free-port.ts';
+import { waitUntil } from '../../src/wait-until.ts';
+import { makeFolder, removeFolder } from './temporary-folder.ts';
+
+const support = fileURLToPath(new URL('.', import.meta.url));
+
+interface Seen {
+  readonly event: string;
+  readonly pid: number;
+  readonly databaseUp?: boolean;
+}
+
+/** A checkout with two services that do nothing but tell what the launcher did to them. */
+export class FakeProduct {
+  readonly root = makeFolder();
+  readonly data = path.join(this.root, '.data');
+  readonly ports: Record<'identity' | 'issues', number>;
+  readonly #launchers: Launcher[] = [];
+
+  private constructor(ports: FakeProduct['ports']) {
+    this.ports = ports;
+    for (const name of ['identity', 'issues'] as const) {
+      const app = path.join(this.root, 'apps', name);
+      mkdirSync(path.join(app, 'dist'), { recursive: true });
+      writeFileSync(path.join(app, 'package.json'), '{"type":"module"}');
+      cpSync(path.join(support, 'fake-service.js'), path.join(app, 'dist/server.js'));
+      cpSync(path.join(support, 'fake-migrate.js'), path.join(app, 'dist/migrate.js'));
+    }
+    this.writeTurbo('exit 0');
+  }
+
+  static async make(): Promise<FakeProduct> {
+    return new FakeProduct({ identity: await findFreePort(), issues: await findFreePort() });
+  }
+
+  /** Replaces the build by a shell script. */
+  writeTurbo(script: string): void {
+    const bin = path.join(this.root, 'node_modules/.bin');
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(path.join(bin, 'turbo'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+
+  launch(variables: Record<string, string> = {}, args: string[] = []): Launcher {
+    const environment = {
+      PATH: process.env.PATH ?? '',
+      IDENTITY_PORT: String(this.ports.identity),
+      ISSUES_PORT: String(this.ports.issues),
+      ...variables,
+    };
+    const launcher = new Launcher(this.root, environment, args);
+    this.#launchers.push(launcher);
+    return launcher;
+  }
+
+  /** What a service saw happen, in order. */
+  seen(name: string): Seen[] {
+    const file = path.join(this.root, 'apps', name, 'dist/seen.jsonl');
+    if (!existsSync(file)) return [];
+    return readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  }
+
+  environmentOf(name: string): Record<string, string> {
+    return JSON.parse(readFileSync(path.join(this.root, 'apps', name, 'dist/environment.json'), 'utf8'));
+  }
+
+  async remove(): Promise<void> {
+    for (const launcher of this.#launchers) {
+      launcher.kill('SIGTERM');
+      await launcher.ended;
+    }
+    removeFolder(this.root, path.join(this.data, 'postgres'));
+  }
+}
+
+/** The start command as a process of its own. */
+export class Launcher {
+  readonly #child: ChildProcess;
+  output = '';
+  /** The exit code, or null after a signal. */
+  readonly ended: Promise<number | null>;
+
+  constructor(root: string, environment: Record<string, string>, args: string[]) {
+    const command = [
+      '--import',
+      'tsx',
+      '--conditions=@tessera/source',
+      path.join(support, 'launch.ts'),
+      root,
+    ];
+    this.#child = spawn(process.execPath, [...command, ...args], {
+      cwd: path.join(support, '../..'),
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.output += chunk.toString();
+      });
+    }
+    this.ended = new Promise((resolve) => this.#child.once('close', resolve));
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async says(text: string): Promise<void> {
+    let ended = false;
+    void this.ended.then(() => {
+      ended = true;
+    });
+    await waitUntil(() => this.output.includes(text) || ended, 20_000);
+    if (!this.output.includes(text)) throw new Error(`The launcher never said "${text}":\n${this.output}`);
+  }
+
+  async running(): Promise<void> {
+    await this.says('Tessera is running');
+  }
+}

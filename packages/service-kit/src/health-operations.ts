@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import type { ApiOperation } from './api-operation.ts';
+
+/** The two probes, as every service answers them. */
+export const healthOperations: ApiOperation[] = [
+  {
+    method: 'GET',
+    path: '/healthz',
+    operationId: 'getLiveness',
+    summary: 'Whether the process is alive',
+    tags: ['Operations'],
+    responses: {
+      200: { description: 'It is.', schema: z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' }) },
+    },
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    operationId: 'getReadiness',
+    summary: 'Whether the service can serve now',
+    tags: ['Operations'],
+    responses: {
+      200: {
+        description: 'It can.',
+        schema: z
+          .object({ status: z.literal('ready'), checks: z.record(z.string(), z.boolean()) })
+          .meta({ id: 'Readiness' }),
+      },
+    },
+    problems: [{ status: 503, description: 'It cannot (`not_ready`); `checks` says what is missing.' }],
+  },
+];

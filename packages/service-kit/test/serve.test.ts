@@ -1,0 +1,119 @@
+import { Agent, get } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { type Child, startChild, waitUntil } from './support/child-process.ts';
+import { openSocket, readToEnd } from './support/raw-http.ts';
+
+const children: Child[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.process.kill('SIGKILL');
+});
+
+async function startService(options: object = {}): Promise<Child & { port: number }> {
+  const child = startChild('serve-process.ts', options);
+  children.push(child);
+  await waitUntil(() => child.output().includes('listening'));
+  const port = child.lines()[0]?.['port'];
+  if (typeof port !== 'number') throw new Error(child.output() + child.errors());
+  return { ...child, port };
+}
+
+interface Answer {
+  status: number | undefined;
+  connection: string | undefined;
+  body: string;
+}
+
+function ask(port: number, path: string, agent?: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const request = get({ host: '127.0.0.1', port, path, ...(agent === undefined ? {} : { agent }) }, (response) => {
+      let body = '';
+      response.on('data', (chunk) => {
+        body += chunk;
+      });
+      response.on('end', () => {
+        resolve({ status: response.statusCode, connection: response.headers.connection, body });
+      });
+    });
+    request.on('error', reject);
+  });
+}
+
+const messagesOf = (child: Child) => child.lines().map((line) => line.msg);
+
+describe('serve', () => {
+  it('on SIGTERM finishes what it accepted, refuses what is new, releases what it holds, and exits 0', async () => {
+    const service = await startService();
+    const accepted = ask(service.port, '/slow', new Agent({ keepAlive: true }));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    service.process.kill('SIGTERM');
+    await waitUntil(() => service.output().includes('draining'));
+    await expect(ask(service.port, '/')).rejects.toThrow(/ECONNREFUSED|ECONNRESET/);
+    expect(await accepted).toMatchObject({ status: 200, body: 'slow but whole' });
+    expect(await service.ended).toBe(0);
+    expect(messagesOf(service)).toEqual(['listening', 'draining', 'released']);
+  });
+
+  it('closes a kept connection as soon as its last answer is out', async () => {
+    const service = await startService();
+    const socket = await openSocket(service.port);
+    const all = readToEnd(socket);
+    socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    service.process.kill('SIGTERM');
+    expect(await all).toContain('slow but whole');
+    const answeredAt = Date.now();
+    expect(await service.ended).toBe(0);
+    expect(Date.now() - answeredAt).toBeLessThan(1500);
+  });
+
+  it('goes on serving while it says that it is not ready, and asks clients to leave', async () => {
+    const service = await startService({ shutdownDelayMs: 800 });
+    const agent = new Agent({ keepAlive: true });
+    expect(await ask(service.port, '/readyz', agent)).toMatchObject({ status: 200, connection: 'keep-alive' });
+    service.process.kill('SIGTERM');
+    await waitUntil(() => service.output().includes('draining'));
+    expect(await ask(service.port, '/readyz', agent)).toMatchObject({ status: 503, connection: 'close' });
+    expect(await ask(service.port, '/')).toMatchObject({ status: 200, body: 'ok', connection: 'close' });
+    expect(await service.ended).toBe(0);
+  });
+
+  it('does the same on SIGINT, once however often it is told', async () => {
+    const service = await startService({ closeMs: 300 });
+    service.process.kill('SIGINT');
+    await waitUntil(() => service.output().includes('draining'));
+    service.process.kill('SIGTERM');
+    service.process.kill('SIGINT');
+    expect(await service.ended).toBe(0);
+    expect(messagesOf(service)).toEqual(['listening', 'draining', 'released']);
+  });
+
+  it('exits 1 when an answer outlasts the bound on the whole shutdown', async () => {
+    const service = await startService({ shutdownTimeoutMs: 400 });
+    const hanging = ask(service.port, '/never').catch((error: Error) => error.message);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    service.process.kill('SIGTERM');
+    expect(await service.ended).toBe(1);
+    expect(messagesOf(service)).toEqual(['listening', 'draining', 'shutdown took too long']);
+    expect(await hanging).toMatch(/hang up|ECONNRESET/);
+  });
+
+  it('exits 1 when it cannot release what it holds, and says why', async () => {
+    const service = await startService({ closeMs: -1 });
+    service.process.kill('SIGTERM');
+    expect(await service.ended).toBe(1);
+    expect(service.lines().at(-1)).toMatchObject({
+      msg: 'shutdown failed',
+      err: { message: 'the pool did not close' },
+    });
+  });
+
+  it('does not start on a port that another process has', async () => {
+    const first = await startService();
+    const second = startChild('serve-process.ts', { port: first.port });
+    children.push(second);
+    expect(await second.ended).toBe(1);
+    expect(second.errors()).toContain('EADDRINUSE');
+    expect(await ask(first.port, '/')).toMatchObject({ status: 200 });
+  });
+});
