@@ -43,7 +43,14 @@ export function createApp(dependencies: Dependencies): Express {
       corsOrigins: config.corsOrigins,
     }),
   );
-  app.use(apiDocsRouter({ documentPath: '/openapi.json', pagePath: '/docs', document: describeIdentityApi(), title: 'Tessera identity' }));
+  app.use(
+    apiDocsRouter({
+      documentPath: '/openapi.json',
+      pagePath: '/docs',
+      document: describeIdentityApi(),
+      title: 'Tessera identity',
+    }),
+  );
   app.use('/internal', requireServiceToken(config.serviceTokens, logger), noStore);
   app.use(identityRouter(dependencies.identities));
 

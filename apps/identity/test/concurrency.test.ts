@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { aPassword, anEmail, signedIn } from './support/identities.ts';
+import { anEmail, aPassword, signedIn } from './support/identities.ts';
 import { type ServiceProcess, startService } from './support/service-process.ts';
 import { createTestDatabase, serviceToken } from './support/test-app.ts';
 
@@ -22,15 +22,19 @@ describe('two processes on one database', () => {
   const inParallel = <Result>(count: number, send: (service: ServiceProcess) => PromiseLike<Result>) =>
     Promise.all(Array.from({ length: count }, (_, index) => send(services[index % 2 === 0 ? 0 : 1])));
 
-  it('rotates a refresh token for exactly one of 20 parallel callers, 100 rounds, and the winner\'s session lives', async () => {
+  it("rotates a refresh token for exactly one of 20 parallel callers, 100 rounds, and the winner's session lives", async () => {
     let { refresh_token: token } = (await signedIn(services[0])).tokens;
     for (let round = 0; round < 100; round += 1) {
-      const answers = await inParallel(20, ({ http }) => http.post('/token/refresh').send({ refresh_token: token }));
+      const answers = await inParallel(20, ({ http }) =>
+        http.post('/token/refresh').send({ refresh_token: token }),
+      );
       const statuses = answers.map((answer) => answer.status).sort();
       expect(statuses).toEqual([200, ...Array<number>(19).fill(401)]);
       token = answers.find((answer) => answer.status === 200)?.body.refresh_token;
     }
-    const [row] = (await database.query('SELECT count(*)::int AS live FROM refresh_tokens WHERE revoked_at IS NULL')).rows;
+    const [row] = (
+      await database.query('SELECT count(*)::int AS live FROM refresh_tokens WHERE revoked_at IS NULL')
+    ).rows;
     expect(row.live).toBe(1);
     await services[1].http.post('/token/refresh').send({ refresh_token: token }).expect(200);
   }, 120_000);
@@ -42,14 +46,19 @@ describe('two processes on one database', () => {
     );
     const statuses = answers.map((answer) => answer.status).sort();
     expect(statuses).toEqual([201, ...Array<number>(49).fill(409)]);
-    const { rows } = await database.query('SELECT id FROM identities WHERE email_canonical = $1', [body.email]);
+    const { rows } = await database.query('SELECT id FROM identities WHERE email_canonical = $1', [
+      body.email,
+    ]);
     expect(rows).toEqual([{ id: answers.find((answer) => answer.status === 201)?.body.id }]);
   });
 
   it('creates one identity of 20 parallel requests with one SSO pair', async () => {
     const sso = { sso_provider: 'google', sso_id: anEmail() };
     const answers = await inParallel(20, ({ http }) =>
-      http.post('/internal/identities').set('X-Service-Token', serviceToken).send({ email: anEmail(), ...sso }),
+      http
+        .post('/internal/identities')
+        .set('X-Service-Token', serviceToken)
+        .send({ email: anEmail(), ...sso }),
     );
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array<number>(19).fill(409)]);
   });
@@ -96,7 +105,9 @@ describe('one process', () => {
     expect(statuses).toEqual([401, 401, 401, 401]);
   });
 
-  it('exits with 78 and the variables\' names when its configuration cannot be used', async () => {
-    await expect(startService('mysql://x', { SERVICE_TOKEN: 'short', NODE_ENV: 'production' })).rejects.toThrow(/exited with 78: .*DATABASE_URL/s);
+  it("exits with 78 and the variables' names when its configuration cannot be used", async () => {
+    await expect(
+      startService('mysql://x', { SERVICE_TOKEN: 'short', NODE_ENV: 'production' }),
+    ).rejects.toThrow(/exited with 78: .*DATABASE_URL/s);
   });
 });

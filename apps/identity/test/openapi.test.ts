@@ -50,7 +50,12 @@ describe('the OpenAPI document', () => {
     const userInfo = await app.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`);
     expectValid('/userinfo', 'get', 200, userInfo.body);
     expectValid('/jwks', 'get', 200, (await app.http.get('/jwks')).body);
-    expectValid('/.well-known/openid-configuration', 'get', 200, (await app.http.get('/.well-known/openid-configuration')).body);
+    expectValid(
+      '/.well-known/openid-configuration',
+      'get',
+      200,
+      (await app.http.get('/.well-known/openid-configuration')).body,
+    );
     const invalid = await app.http.post('/internal/identities').set('X-Service-Token', serviceToken).send({});
     expect(() => expectValid('/internal/identities', 'post', 201, invalid.body)).toThrow();
   });

@@ -32,7 +32,7 @@ export class MissingTokenError extends BearerError {
       code: 'unauthorized',
       message: 'A bearer token is required.',
       reason: 'no bearer token',
-      headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` },
+      headers: challenge({ realm }),
     });
   }
 }
@@ -42,16 +42,10 @@ export class InvalidRequestError extends BearerError {
   override readonly name = 'InvalidRequestError';
 
   constructor(realm: string, reason: string) {
+    const code = 'invalid_request';
     const message = 'The Authorization header is malformed.';
-    super({
-      status: 400,
-      code: 'invalid_request',
-      message,
-      reason,
-      headers: {
-        'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_request", error_description="${message}"`,
-      },
-    });
+    const headers = challenge({ realm, error: code, error_description: message });
+    super({ status: 400, code, message, reason, headers });
   }
 }
 
@@ -61,22 +55,17 @@ export class InvalidTokenError extends BearerError {
 
   /** `reason` says why, for the log: a rule's name, never the token. */
   constructor(reason: string, realm = 'api') {
+    const code = 'invalid_token';
     const message = 'The token is not valid.';
-    super({
-      status: 401,
-      code: 'invalid_token',
-      message,
-      reason,
-      headers: {
-        'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token", error_description="${message}"`,
-      },
-    });
+    const headers = challenge({ realm, error: code, error_description: message });
+    super({ status: 401, code, message, reason, headers });
   }
 }
 
 /** 503: no key is at hand and none can be fetched, so nobody knows whether the token is valid. Never a 401. */
 export class KeysUnavailableError extends BearerError {
   override readonly name = 'KeysUnavailableError';
+  readonly retryAfterSeconds: number;
 
   constructor(reason: string, retryAfterSeconds: number) {
     super({
@@ -86,5 +75,14 @@ export class KeysUnavailableError extends BearerError {
       reason,
       headers: { 'Retry-After': String(retryAfterSeconds) },
     });
+    this.retryAfterSeconds = retryAfterSeconds;
   }
+}
+
+// RFC 9110 11.6.1, with each value a quoted-string (5.6.4).
+function challenge(parameters: Record<string, string>): Record<string, string> {
+  const pairs = Object.entries(parameters).map(
+    ([name, value]) => `${name}="${value.replace(/["\\]/g, '\\$&')}"`,
+  );
+  return { 'WWW-Authenticate': `Bearer ${pairs.join(', ')}` };
 }

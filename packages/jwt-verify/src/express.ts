@@ -26,23 +26,30 @@ export function requireAccessToken(
   };
 }
 
-/** The claims of the request's access token, behind `requireAccessToken`. */
-export function accessTokenOf(response: Response): AccessTokenClaims {
-  const claims: AccessTokenClaims | undefined = Reflect.get(response.locals, claimsOf);
+/** The claims of the request's access token, behind `requireAccessToken`; throws without it. */
+export function accessTokenOf(response: Response): Readonly<AccessTokenClaims> {
+  const claims: Readonly<AccessTokenClaims> | undefined = Reflect.get(response.locals, claimsOf);
   if (claims === undefined) throw new Error('accessTokenOf needs requireAccessToken before it');
   return claims;
 }
 
-/** Writes a `BearerError` as an answer, for backends that have no error body of their own. */
+const titles: Record<number, string> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  503: 'Service Unavailable',
+};
+
+/** Writes a `BearerError` as an answer (RFC 9457 members), for backends that have no error body of their own. */
 export function bearerErrorHandler(): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
-    if (!(error instanceof BearerError)) {
+    if (!(error instanceof BearerError) || response.headersSent) {
       next(error);
       return;
     }
+    const { status, code, message, headers } = error;
     response
-      .status(error.status)
-      .set(error.headers)
-      .json({ status: error.status, code: error.code, detail: error.message });
+      .status(status)
+      .set({ ...headers, 'Cache-Control': 'no-store' })
+      .json({ title: titles[status], status, detail: message, code });
   };
 }

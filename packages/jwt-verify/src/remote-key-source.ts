@@ -1,56 +1,52 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
-import axios, { type AxiosInstance } from 'axios';
-import { z } from 'zod';
+import type { KeyObject } from 'node:crypto';
 import { KeysUnavailableError } from './errors.ts';
+import { type JwksAnswer, JwksClient } from './jwks-client.ts';
 import type { KeySource } from './key-source.ts';
 
 export interface RemoteKeySourceOptions {
-  /** From configuration, never from a token. */
+  /** Absolute, http or https, without credentials. From configuration, never from a token. */
   jwksUri: string;
   /** Bound on one fetch, in milliseconds. Default 2,000. */
   timeoutMs?: number;
-  /** Least time between two fetches that an unknown kid asks for, in seconds. Default 30. */
-  cooldownSeconds?: number;
-  /** How long keys are used while none can be fetched, in seconds. Default 24 hours. */
+  /** Least time between a fetch and the next that an unknown kid may ask for, in seconds. Default 30. */
+  unknownKidCooldownSeconds?: number;
+  /** Least time between a failed fetch and the next, in seconds. Default 5. */
+  failureCooldownSeconds?: number;
+  /** How long keys are used after their freshness ended while none can be fetched, in seconds. Default 24 hours. */
   staleIfErrorSeconds?: number;
   /** Told of every fetch, for logs and metrics. */
-  onFetch?: (event: {
-    outcome: 'fetched' | 'not_modified' | 'failed';
-    kids?: string[];
-    reason?: string;
-  }) => void;
-  /** Now, in milliseconds, on any clock that does not run backwards. */
+  onEvent?: (event: KeySourceEvent) => void;
+  /** Now, in milliseconds, on a clock that does not run backwards. */
   now?: () => number;
 }
 
-interface KeySet {
+export type KeySourceEvent =
+  | { type: 'refreshed'; kids: string[]; ignored: number; changed: boolean }
+  /** `ready` says whether older keys still serve. */
+  | { type: 'refresh_failed'; reason: string; ready: boolean };
+
+/** How the source stands, for readiness and metrics. */
+export interface KeySourceStatus {
+  /** Whether tokens can be verified: false before the first fetch succeeded and after the keys went too stale. */
+  ready: boolean;
+  /** Whether the keys are past their freshness, so that identity cannot be reached at present. */
+  stale: boolean;
+  kids: string[];
+  lastFetchedAt: Date | undefined;
+}
+
+interface HeldKeys {
   keys: ReadonlyMap<string, KeyObject>;
   etag: string | undefined;
-  fetchedAt: number;
+  confirmedAt: number;
   maxAgeMs: number;
+  lastFetchedAt: Date;
 }
 
-/** How the source stands, for readiness: not ready before the first fetch succeeded. */
-export interface KeySourceStatus {
-  ready: boolean;
-  /** Milliseconds since the keys were last confirmed. */
-  ageMs: number | undefined;
-}
-
-const maxAnswerBytes = 256 * 1024;
-const defaultMaxAgeSeconds = 300;
-const failureCooldownMs = 1_000;
-
-// Members beyond these are dropped, so that a private key published by mistake is never held.
-const publicRsaKey = z.object({
-  kty: z.literal('RSA'),
-  kid: z.string().min(1).max(200),
-  n: z.string().regex(/^[A-Za-z0-9_-]+$/),
-  e: z.string().regex(/^[A-Za-z0-9_-]+$/),
-  use: z.literal('sig').optional(),
-  alg: z.literal('RS256').optional(),
-});
-const keySetSchema = z.object({ keys: z.array(z.unknown()).max(100) });
+// Keys are renewed in the last fifth of their freshness, so that a busy service never meets a stale one.
+const renewalShare = 0.8;
+// How long after the end of their freshness keys serve without waiting for the renewal, which then runs beside.
+const graceMs = 60_000;
 
 /**
  * The key set of identity over HTTP (identity-service.md 2.7). Fresh for its `Cache-Control: max-age`, renewed in the
@@ -58,155 +54,118 @@ const keySetSchema = z.object({ keys: z.array(z.unknown()).max(100) });
  * cooldown, so that made-up kids cannot become a storm of requests.
  */
 export class RemoteKeySource implements KeySource {
-  readonly #options: Required<
-    Pick<RemoteKeySourceOptions, 'cooldownSeconds' | 'staleIfErrorSeconds' | 'now'>
-  > &
-    RemoteKeySourceOptions;
-  readonly #http: AxiosInstance;
-  #current: KeySet | undefined;
+  readonly #client: JwksClient;
+  readonly #unknownKidCooldownMs: number;
+  readonly #failureCooldownMs: number;
+  readonly #staleIfErrorMs: number;
+  readonly #onEvent: (event: KeySourceEvent) => void;
+  readonly #now: () => number;
+  #held: HeldKeys | undefined;
   #inFlight: Promise<void> | undefined;
   #lastAttemptAt = Number.NEGATIVE_INFINITY;
   #lastAttemptFailed = false;
+  #started = false;
+  #timer: NodeJS.Timeout | undefined;
 
+  /** Throws `TypeError` for an unusable `jwksUri`. Fetches nothing yet. */
   constructor(options: RemoteKeySourceOptions) {
-    this.#options = {
-      cooldownSeconds: 30,
-      staleIfErrorSeconds: 86_400,
-      now: () => performance.now(),
-      ...options,
-    };
-    this.#http = axios.create({
-      timeout: options.timeoutMs ?? 2_000,
-      // The time-out of axios begins with the connection; this one covers all of it.
-      maxRedirects: 0,
-      maxContentLength: maxAnswerBytes,
-      responseType: 'json',
-      proxy: false,
-      headers: { Accept: 'application/json' },
-      validateStatus: (status) => status === 200 || status === 304,
-    });
+    this.#client = new JwksClient({ jwksUri: options.jwksUri, timeoutMs: options.timeoutMs ?? 2_000 });
+    this.#unknownKidCooldownMs = (options.unknownKidCooldownSeconds ?? 30) * 1000;
+    this.#failureCooldownMs = (options.failureCooldownSeconds ?? 5) * 1000;
+    this.#staleIfErrorMs = (options.staleIfErrorSeconds ?? 86_400) * 1000;
+    this.#onEvent = options.onEvent ?? (() => undefined);
+    this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Fetches the keys once, for a start; a failure is no error here, as later requests try again. */
-  async warmUp(): Promise<KeySourceStatus> {
-    await this.#fetchOnce().catch(() => undefined);
+  /**
+   * Fetches now and keeps the keys fresh from here on, without keeping the process alive. Resolves after the first
+   * attempt; its failure is no error, since the next ones follow by themselves.
+   */
+  async start(): Promise<KeySourceStatus> {
+    this.#started = true;
+    await this.#refresh();
     return this.status();
   }
 
+  /** Ends what `start` began. */
+  stop(): void {
+    this.#started = false;
+    clearTimeout(this.#timer);
+  }
+
   status(): KeySourceStatus {
-    const ageMs = this.#current === undefined ? undefined : this.#options.now() - this.#current.fetchedAt;
-    return { ready: this.#usable() !== undefined, ageMs };
+    const held = this.#usable();
+    return {
+      ready: held !== undefined,
+      stale: held !== undefined && this.#ageOf(held) > held.maxAgeMs,
+      kids: [...(held?.keys.keys() ?? [])],
+      lastFetchedAt: this.#held?.lastFetchedAt,
+    };
   }
 
   find(kid: string): KeyObject | undefined | Promise<KeyObject | undefined> {
-    const current = this.#usable();
-    const key = current?.keys.get(kid);
-    if (current === undefined || key === undefined) return this.#findAfterFetch(kid);
-    // Requests never wait for a renewal: it runs beside them.
-    if (this.#options.now() - current.fetchedAt > current.maxAgeMs && this.#mayFetch(failureCooldownMs)) {
-      this.#fetchOnce().catch(() => undefined);
-    }
+    const held = this.#usable();
+    const key = held?.keys.get(kid);
+    if (held === undefined || key === undefined) return this.#findAfterRefresh(kid);
+    const ageMs = this.#ageOf(held);
+    if (ageMs < held.maxAgeMs * renewalShare) return key;
+    // After a long rest a withdrawn key may still be held, so this once the request waits; never during an outage.
+    if (ageMs > held.maxAgeMs + graceMs && !this.#failedLately()) return this.#findAfterRefresh(kid);
+    if (this.#mayRefresh(this.#failureCooldownMs)) void this.#refresh();
     return key;
   }
 
-  async #findAfterFetch(kid: string): Promise<KeyObject | undefined> {
-    const known = this.#usable();
+  async #findAfterRefresh(kid: string): Promise<KeyObject | undefined> {
+    const isUnknownKid = this.#usable()?.keys.has(kid) === false;
     const cooldownMs =
-      known === undefined || this.#lastAttemptFailed
-        ? failureCooldownMs
-        : this.#options.cooldownSeconds * 1000;
-    if (this.#inFlight !== undefined || this.#mayFetch(cooldownMs)) {
-      await this.#fetchOnce().catch(() => undefined);
-    }
-    const current = this.#usable();
-    if (current === undefined) throw new KeysUnavailableError('no key set could be fetched', 2);
-    const key = current.keys.get(kid);
-    // The kid may be newer than what we could fetch: as long as identity is down, nobody knows.
-    if (key === undefined && this.#lastAttemptFailed) {
-      throw new KeysUnavailableError('unknown kid, and the key set could not be fetched', 2);
+      isUnknownKid && !this.#lastAttemptFailed ? this.#unknownKidCooldownMs : this.#failureCooldownMs;
+    if (this.#inFlight !== undefined || this.#mayRefresh(cooldownMs)) await this.#refresh();
+    const held = this.#usable();
+    const key = held?.keys.get(kid);
+    // The kid may be newer than what could be fetched: as long as identity is down, nobody knows.
+    if (held === undefined || (key === undefined && this.#lastAttemptFailed)) {
+      const retryAfterSeconds = Math.max(1, Math.ceil(this.#failureCooldownMs / 1000));
+      throw new KeysUnavailableError('the key set cannot be fetched', retryAfterSeconds);
     }
     return key;
   }
 
-  #usable(): KeySet | undefined {
-    const { now, staleIfErrorSeconds } = this.#options;
-    const current = this.#current;
-    if (current === undefined) return undefined;
-    return now() - current.fetchedAt <= current.maxAgeMs + staleIfErrorSeconds * 1000 ? current : undefined;
+  #usable(): HeldKeys | undefined {
+    const held = this.#held;
+    if (held === undefined) return undefined;
+    return this.#ageOf(held) <= held.maxAgeMs + this.#staleIfErrorMs ? held : undefined;
   }
 
-  #mayFetch(cooldownMs: number): boolean {
-    return this.#options.now() - this.#lastAttemptAt >= cooldownMs;
+  #ageOf(held: HeldKeys): number {
+    return this.#now() - held.confirmedAt;
   }
 
-  #fetchOnce(): Promise<void> {
+  #mayRefresh(cooldownMs: number): boolean {
+    return this.#now() - this.#lastAttemptAt >= cooldownMs;
+  }
+
+  #failedLately(): boolean {
+    return this.#lastAttemptFailed && this.#now() - this.#lastAttemptAt < graceMs;
+  }
+
+  #refresh(): Promise<void> {
     this.#inFlight ??= this.#fetch().finally(() => {
       this.#inFlight = undefined;
+      this.#scheduleNext();
     });
     return this.#inFlight;
   }
 
   async #fetch(): Promise<void> {
-    const { jwksUri, onFetch, now, timeoutMs = 2_000 } = this.#options;
-    this.#lastAttemptAt = now();
+    this.#lastAttemptAt = this.#now();
     try {
-      const etag = this.#current?.etag;
-      const response = await this.#http.get<unknown>(jwksUri, {
-        signal: AbortSignal.timeout(timeoutMs),
-        ...(etag === undefined ? {} : { headers: { 'If-None-Match': etag } }),
-      });
-      const maxAgeMs = maxAgeOf(response.headers['cache-control']) * 1000;
-      if (response.status === 304 && this.#current !== undefined) {
-        this.#current = { ...this.#current, fetchedAt: now(), maxAgeMs };
-        onFetch?.({ outcome: 'not_modified' });
-      } else {
-        const keys = this.#keepSame(parseKeySet(response.data));
-        this.#current = { keys, etag: headerText(response.headers.etag), fetchedAt: now(), maxAgeMs };
-        onFetch?.({ outcome: 'fetched', kids: [...keys.keys()] });
-      }
+      const answer = await this.#client.fetch(this.#held?.etag);
       this.#lastAttemptFailed = false;
+      this.#hold(answer);
     } catch (error) {
       this.#lastAttemptFailed = true;
-      onFetch?.({
-        outcome: 'failed',
-        reason: axios.isAxiosError(error) ? (error.code ?? error.message) : String(error),
-      });
-      throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#tell({ type: 'refresh_failed', reason, ready: this.#usable() !== undefined });
     }
   }
-
-  // A key that did not change stays the same object, which is what remembered signatures are compared by.
-  #keepSame(keys: ReadonlyMap<string, KeyObject>): ReadonlyMap<string, KeyObject> {
-    return new Map(
-      [...keys].map(([kid, key]) => {
-        const known = this.#current?.keys.get(kid);
-        return [kid, known?.equals(key) === true ? known : key];
-      }),
-    );
-  }
-}
-
-function parseKeySet(data: unknown): ReadonlyMap<string, KeyObject> {
-  const keys = new Map<string, KeyObject>();
-  for (const candidate of keySetSchema.parse(data).keys) {
-    const parsed = publicRsaKey.safeParse(candidate);
-    // RFC 7517 5: members of the set that are not understood are skipped.
-    if (!parsed.success) continue;
-    const { kid, n, e } = parsed.data;
-    if (keys.has(kid)) throw new Error(`the key set has two keys ${kid}`);
-    const key = createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' });
-    if ((key.asymmetricKeyDetails?.modulusLength ?? 0) >= 2048) keys.set(kid, key);
-  }
-  if (keys.size === 0) throw new Error('the key set has no usable key');
-  return keys;
-}
-
-// Between ten seconds and a day: neither a mistake upstream nor a hostile header decides how often keys are fetched.
-function maxAgeOf(cacheControl: unknown): number {
-  const given = /max-age=(\d{1,9})/.exec(headerText(cacheControl) ?? '')?.[1];
-  return Math.min(86_400, Math.max(10, given === undefined ? defaultMaxAgeSeconds : Number(given)));
-}
-
-function headerText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

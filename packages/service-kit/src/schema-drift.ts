@@ -10,13 +10,19 @@ interface DriftOptions {
   prismaDir: string;
 }
 
-// Everything that Prisma's schema language can say: columns with type, nullability and default; indexes with their
-// predicates; foreign keys. Checks and triggers stand in the migrations alone.
+// Everything that Prisma's schema language can say: columns with type, nullability and default; enums with their values;
+// indexes with their predicates; foreign keys. Checks and triggers stand in the migrations alone.
 const describeSchema = `
-  SELECT format('column %s.%s %s null=%s default=%s', table_name, column_name,
-    udt_name || coalesce('(' || datetime_precision || ')', ''), is_nullable, column_default) AS line
-    FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> '_prisma_migrations'
-     AND is_generated = 'NEVER'
+  SELECT format('column %s.%s %s%s default=%s', attrelid::regclass, attname, format_type(atttypid, atttypmod),
+    CASE WHEN attnotnull THEN ' not null' END, pg_get_expr(adbin, adrelid)) AS line
+    FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+    LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+   WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname <> '_prisma_migrations'
+     AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+  UNION ALL
+  SELECT format('enum %s %s', enumtypid::regtype, string_agg(enumlabel, ', ' ORDER BY enumsortorder))
+    FROM pg_enum JOIN pg_type ON pg_type.oid = enumtypid
+   WHERE typnamespace = 'public'::regnamespace GROUP BY enumtypid
   UNION ALL
   SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename <> '_prisma_migrations'
   UNION ALL

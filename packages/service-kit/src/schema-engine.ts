@@ -30,13 +30,22 @@ function isWasmHook(value: object): value is WasmHook {
 async function loadEngine(): Promise<void> {
   const entry = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
   const bytes = readFileSync(join(dirname(entry), 'schema_engine_bg.wasm'));
-  const { instance } = await WebAssembly.instantiate(bytes, {
-    './schema_engine_bg.js': { ...bindings },
-  });
+  const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': imports() });
   if (!isWasmHook(bindings)) throw new Error('@prisma/schema-engine-wasm has changed its bindings');
   bindings.__wbg_set_wasm(instance.exports);
   const start = instance.exports['__wbindgen_start'];
   if (typeof start === 'function') start();
+}
+
+// The engine never clears the timer that bounds its work (10 s), and a migrator would stay that long after its end.
+function imports(): Record<string, unknown> {
+  const setTimer = (callback: () => void, ms: number) => setTimeout(callback, ms).unref();
+  return Object.fromEntries(
+    Object.entries(bindings).map(([name, binding]) => [
+      name,
+      name.startsWith('__wbg_setTimeout_') ? setTimer : binding,
+    ]),
+  );
 }
 
 /**

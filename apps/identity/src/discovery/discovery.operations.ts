@@ -15,10 +15,15 @@ export const discoveryOperations: ApiOperation[] = [
     path: discoveryPath,
     operationId: 'getDiscoveryDocument',
     summary: 'Discovery document',
-    description: 'Where the other endpoints are and what they support. Public, cacheable, readable from any origin.',
+    description:
+      'Where the other endpoints are and what they support. Public, cacheable, readable from any origin.',
     tags: ['OpenID Connect'],
     responses: {
-      200: { description: 'The discovery document.', schema: discoveryDocumentSchema, headers: cacheableHeaders },
+      200: {
+        description: 'The discovery document.',
+        schema: discoveryDocumentSchema,
+        headers: cacheableHeaders,
+      },
       304: { description: 'The client has this document already.' },
     },
   },

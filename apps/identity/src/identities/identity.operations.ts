@@ -20,7 +20,8 @@ export const identityOperations: ApiOperation[] = [
     path: '/internal/identities',
     operationId: 'createIdentity',
     summary: 'Create an identity',
-    description: '`password` is required unless `sso_provider` and `sso_id` are given. `username` defaults to the local part of the e-mail.',
+    description:
+      '`password` is required unless `sso_provider` and `sso_id` are given. `username` defaults to the local part of the e-mail.',
     body: { schema: createIdentitySchema },
     responses: {
       201: { ...theIdentity, headers: { Location: z.string().describe('The path of the new identity.') } },
@@ -76,7 +77,8 @@ export const identityOperations: ApiOperation[] = [
     path: '/internal/identities/:id',
     operationId: 'deleteIdentity',
     summary: 'Soft-delete an identity',
-    description: 'The record stays, inactive and invisible to every look-up; its sessions end, and its e-mail may be used again.',
+    description:
+      'The record stays, inactive and invisible to every look-up; its sessions end, and its e-mail may be used again.',
     params: identityIdParamsSchema,
     responses: { 204: { description: 'Deleted.' } },
     problems: [403, 404, 422],

@@ -9,7 +9,12 @@ import { z } from 'zod';
 
 const formGrantSchema = passwordGrantSchema
   .partial({ email: true })
-  .extend({ username: z.string().optional().describe("The e-mail, by RFC 6749 4.3.2's name; read when `email` is absent.") })
+  .extend({
+    username: z
+      .string()
+      .optional()
+      .describe("The e-mail, by RFC 6749 4.3.2's name; read when `email` is absent."),
+  })
   .meta({ id: 'PasswordGrantForm' });
 
 export const tokenOperations: ApiOperation[] = [
@@ -28,7 +33,10 @@ export const tokenOperations: ApiOperation[] = [
       { status: 400, description: 'The body cannot be read, or `unsupported_grant_type`.' },
       { status: 401, description: 'Invalid e-mail or password (`invalid_grant`).' },
       422,
-      { status: 429, description: 'Too many failed sign-ins (`too_many_requests`); a valid sign-in never counts.' },
+      {
+        status: 429,
+        description: 'Too many failed sign-ins (`too_many_requests`); a valid sign-in never counts.',
+      },
     ],
   },
   {
@@ -49,7 +57,8 @@ export const tokenOperations: ApiOperation[] = [
     path: '/token/revoke',
     operationId: 'revokeToken',
     summary: 'End the session of a refresh token',
-    description: 'RFC 7009. A token that is not valid is answered with 200 as well: there is nothing left to revoke.',
+    description:
+      'RFC 7009. A token that is not valid is answered with 200 as well: there is nothing left to revoke.',
     tags: ['OpenID Connect'],
     oauth: true,
     body: { schema: revokeRequestSchema, form: revokeRequestSchema },

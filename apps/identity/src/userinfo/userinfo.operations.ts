@@ -16,5 +16,10 @@ const common = {
 
 export const userInfoOperations: ApiOperation[] = [
   { ...common, method: 'GET', operationId: 'getUserInfo' },
-  { ...common, method: 'POST', operationId: 'postUserInfo', description: 'The same (OpenID Connect Core 5.3.1).' },
+  {
+    ...common,
+    method: 'POST',
+    operationId: 'postUserInfo',
+    description: 'The same (OpenID Connect Core 5.3.1).',
+  },
 ];

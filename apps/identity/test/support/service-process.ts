@@ -16,12 +16,21 @@ export interface ServiceProcess {
 }
 
 /** The service as its own process, from source, on a free port; several share one database and one key. */
-export async function startService(databaseUrl: string, overrides: Record<string, string> = {}): Promise<ServiceProcess> {
+export async function startService(
+  databaseUrl: string,
+  overrides: Record<string, string> = {},
+): Promise<ServiceProcess> {
   const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=@tessera/source', server], {
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: '6',
-      ...testEnvironment(databaseUrl, { JWT_PRIVATE_KEY: signingPem(), HOST: '127.0.0.1', PORT: '0', SHUTDOWN_DELAY_MS: '0', ...overrides }),
+      ...testEnvironment(databaseUrl, {
+        JWT_PRIVATE_KEY: signingPem(),
+        HOST: '127.0.0.1',
+        PORT: '0',
+        SHUTDOWN_DELAY_MS: '0',
+        ...overrides,
+      }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

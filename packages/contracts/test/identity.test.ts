@@ -1,0 +1,234 @@
+import { describe, expect, it } from '@jest/globals';
+import type { z } from 'zod';
+import {
+  accessTokenClaimsSchema,
+  createIdentitySchema,
+  discoveryDocumentSchema,
+  emailSchema,
+  identityMirrorFieldsSchema,
+  identitySchema,
+  jwkSetSchema,
+  passwordGrantSchema,
+  problemSchema,
+  refreshTokenClaimsSchema,
+  tokenResponseSchema,
+  updateIdentitySchema,
+  userInfoSchema,
+  uuid,
+} from '../src/index.ts';
+
+const id = '01980c5e-7c3a-7000-8000-000000000001';
+const identity = {
+  id,
+  email: 'ann@example.com',
+  username: 'ann',
+  sso_provider: null,
+  sso_id: null,
+  is_active: true,
+  is_verified: false,
+  is_staff: false,
+  is_superuser: false,
+  deleted_at: null,
+  created_at: '2026-01-02T03:04:05.678Z',
+  updated_at: '2026-01-02T03:04:05.678Z',
+};
+const access = {
+  sub: id,
+  iss: 'https://id.example.com',
+  aud: 'tessera',
+  iat: 1_700_000_000,
+  exp: 1_700_000_900,
+  jti: id,
+  type: 'access',
+  email: 'ann@example.com',
+  username: 'ann',
+  is_verified: true,
+  is_staff: false,
+  is_superuser: false,
+};
+const {
+  email: _email,
+  username: _username,
+  is_verified: _v,
+  is_staff: _s,
+  is_superuser: _u,
+  ...registered
+} = access;
+const refresh = { ...registered, type: 'refresh' };
+const key = { kty: 'RSA', use: 'sig', alg: 'RS256', kid: 'identity-key-1', n: 'sXchDaQ', e: 'AQAB' };
+const discovery = {
+  issuer: 'https://id.example.com',
+  token_endpoint: 'https://id.example.com/token',
+  userinfo_endpoint: 'https://id.example.com/userinfo',
+  jwks_uri: 'https://id.example.com/jwks',
+  response_types_supported: ['token'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
+  scopes_supported: ['openid', 'email', 'profile'],
+  grant_types_supported: ['password', 'refresh_token'],
+  claims_supported: ['sub'],
+  token_endpoint_auth_methods_supported: ['none'],
+  revocation_endpoint: 'https://id.example.com/token/revoke',
+  revocation_endpoint_auth_methods_supported: ['none'],
+};
+const problem = { title: 'Not Found', status: 404, detail: 'Gone.', code: 'not_found', request_id: 'r1' };
+const tokens = { access_token: 'a.b.c', refresh_token: 'd.e.f', token_type: 'Bearer', expires_in: 900 };
+const userInfo = { sub: id, email: 'ann@example.com', email_verified: true, preferred_username: 'ann' };
+const created = { email: 'ann@example.com', password: 'correct horse' };
+const grant = { grant_type: 'password', email: 'ann@example.com', password: 'correct horse' };
+
+/** For each schema: an example that parses, and what is wrong with each near-miss. */
+const cases: { name: string; schema: z.ZodType; example: object; misses: object[] }[] = [
+  {
+    name: 'identity',
+    schema: identitySchema,
+    example: identity,
+    misses: [{ id: 'x' }, { deleted_at: 'yesterday' }, { is_active: 1 }, { email: null }],
+  },
+  {
+    name: 'mirror fields',
+    schema: identityMirrorFieldsSchema,
+    example: identity,
+    misses: [{ sso_id: undefined }, { is_staff: 'no' }],
+  },
+  {
+    name: 'create',
+    schema: createIdentitySchema,
+    example: created,
+    misses: [
+      { email: undefined },
+      { email: 'x' },
+      { password: undefined },
+      { sso_id: 'x' },
+      { is_actve: true },
+      { password_hash: 'x' },
+      { username: '\t' },
+      { password: 'a\u0000b' },
+    ],
+  },
+  {
+    name: 'update',
+    schema: updateIdentitySchema,
+    example: {},
+    misses: [{ email: null }, { sso_provider: null }, { is_admin: true }, { is_staff: null }],
+  },
+  {
+    name: 'password grant',
+    schema: passwordGrantSchema,
+    example: grant,
+    misses: [{ grant_type: '' }, { email: '' }, { password: 7 }, { password: 'x'.repeat(4097) }],
+  },
+  {
+    name: 'token response',
+    schema: tokenResponseSchema,
+    example: tokens,
+    misses: [{ token_type: 'bearer' }, { expires_in: 1.5 }, { access_token: null }],
+  },
+  {
+    name: 'access claims',
+    schema: accessTokenClaimsSchema,
+    example: access,
+    misses: [
+      { type: 'refresh' },
+      { exp: '1700000900' },
+      { exp: 1_700_000_000 },
+      { iat: 1.5 },
+      { sub: 'ann' },
+      { jti: undefined },
+      { aud: [] },
+      { is_staff: 'true' },
+    ],
+  },
+  {
+    name: 'refresh claims',
+    schema: refreshTokenClaimsSchema,
+    example: refresh,
+    misses: [{ type: 'access' }, { exp: undefined }, { iat: -1 }],
+  },
+  {
+    name: 'user info',
+    schema: userInfoSchema,
+    example: userInfo,
+    misses: [{ sub: 7 }, { email_verified: 'yes' }, { preferred_username: null }],
+  },
+  {
+    name: 'key set',
+    schema: jwkSetSchema,
+    example: { keys: [key] },
+    misses: [
+      { keys: [] },
+      { keys: [{ ...key, d: 'secret' }] },
+      { keys: [{ ...key, alg: 'HS256' }] },
+      { keys: [{ ...key, kid: 'key-one' }] },
+    ],
+  },
+  {
+    name: 'discovery',
+    schema: discoveryDocumentSchema,
+    example: discovery,
+    misses: [
+      { response_types_supported: ['code'] },
+      { jwks_uri: '/jwks' },
+      { grant_types_supported: ['password'] },
+    ],
+  },
+  {
+    name: 'problem',
+    schema: problemSchema,
+    example: problem,
+    misses: [{ detail: undefined }, { status: 200 }, { errors: ['x'] }],
+  },
+];
+
+describe.each(cases)('the contract of $name', ({ schema, example, misses }) => {
+  it('takes the example', () => {
+    expect(schema.safeParse(example).error).toBeUndefined();
+  });
+
+  it.each(misses)('refuses %j', (miss) => {
+    expect(schema.safeParse({ ...example, ...miss }).success).toBe(false);
+  });
+});
+
+describe('an e-mail', () => {
+  it.each(['a@b', "o'hara+tag@sub.example.com", `${'a'.repeat(64)}@example.com`, ' trimmed@example.com '])(
+    'may be %s',
+    (email) => {
+      expect(emailSchema.parse(email)).toBe(email.trim());
+    },
+  );
+
+  it.each([
+    '',
+    '@',
+    'a@',
+    '@b',
+    'a b@c',
+    'a@b@c',
+    'ä@example.com',
+    `${'a'.repeat(65)}@example.com`,
+    `a@${'b'.repeat(253)}`,
+    'a\n@b',
+  ])('may not be %j', (email) => {
+    expect(emailSchema.safeParse(email).success).toBe(false);
+  });
+});
+
+describe('a UUID', () => {
+  it('may be of any version and case, and is read in lower case', () => {
+    for (const value of [
+      '00000000-0000-0000-0000-000000000000',
+      'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
+      id,
+    ]) {
+      expect(uuid().parse(value)).toBe(value.toLowerCase());
+    }
+  });
+
+  it.each(['', 'x', id.replaceAll('-', ''), `{${id}}`, `${id}0`, `urn:uuid:${id}`])(
+    'may not be %j',
+    (value) => {
+      expect(uuid().safeParse(value).success).toBe(false);
+    },
+  );
+});

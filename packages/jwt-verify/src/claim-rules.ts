@@ -1,0 +1,35 @@
+import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
+import { InvalidTokenError } from './errors.ts';
+
+/** The exact `aud`: one string, or the whole set. A token for a larger audience is refused. */
+export type Audience = string | readonly [string, ...string[]];
+
+/** What a token must say to be for us, now. */
+export interface ClaimRules {
+  /** The exact `iss`. */
+  issuer: string;
+  audience: Audience;
+  /** How far the issuer's clock may differ from ours, in seconds (RFC 7519 4.1.4). */
+  clockToleranceSeconds: number;
+}
+
+// The last second of the year 9999: a later time is a mistake, such as milliseconds taken for seconds.
+const latestNumericDate = 253_402_300_799;
+
+/** The rules that depend on the clock and the configuration, so they run at each use. Throws `InvalidTokenError`. */
+export function assertClaimRules(
+  { exp, iat, iss, aud }: Pick<AccessTokenClaims | RefreshTokenClaims, 'exp' | 'iat' | 'iss' | 'aud'>,
+  { issuer, audience, clockToleranceSeconds }: ClaimRules,
+  nowSeconds: number,
+): void {
+  if (nowSeconds >= exp + clockToleranceSeconds) throw new InvalidTokenError('expired');
+  if (exp > latestNumericDate) throw new InvalidTokenError('exp out of range');
+  if (iat > nowSeconds + clockToleranceSeconds) throw new InvalidTokenError('issued in the future');
+  if (iss !== issuer) throw new InvalidTokenError('another issuer');
+  if (!isSameAudience(aud, audience)) throw new InvalidTokenError('another audience');
+}
+
+function isSameAudience(actual: string | readonly string[], expected: Audience): boolean {
+  if (typeof actual === 'string' || typeof expected === 'string') return actual === expected;
+  return actual.length === expected.length && expected.every((value) => actual.includes(value));
+}

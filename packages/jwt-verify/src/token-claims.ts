@@ -1,0 +1,44 @@
+import {
+  type AccessTokenClaims,
+  accessTokenClaimsSchema,
+  type RefreshTokenClaims,
+  refreshTokenClaimsSchema,
+} from '@tessera/contracts';
+import type { ZodType } from 'zod';
+import { InvalidTokenError } from './errors.ts';
+
+/** The two kinds of tokens that identity issues (identity-service.md 2.3, 2.4). */
+export interface ClaimsByKind {
+  access: Readonly<AccessTokenClaims>;
+  refresh: Readonly<RefreshTokenClaims>;
+}
+export type TokenKind = keyof ClaimsByKind;
+
+const schemas: { [Kind in TokenKind]: ZodType<ClaimsByKind[Kind]> } = {
+  access: accessTokenClaimsSchema,
+  refresh: refreshTokenClaimsSchema,
+};
+
+// RFC 8725 3.11. Consumers may meet access tokens without a type or with the general one; only identity itself takes
+// refresh tokens, and it always gives them their own.
+const acceptedTypes: Record<TokenKind, ReadonlySet<string | undefined>> = {
+  access: new Set([undefined, 'jwt', 'at+jwt', 'application/at+jwt']),
+  refresh: new Set(['rt+jwt']),
+};
+
+/** Refuses the `typ` header of another kind of token; media types have no case (RFC 7515 4.1.9). */
+export function assertType(kind: TokenKind, typ: string | undefined): void {
+  if (!acceptedTypes[kind].has(typ?.toLowerCase())) throw new InvalidTokenError('another type of token');
+}
+
+/** The claims of a kind of token in their proven shape, frozen; throws `InvalidTokenError` naming what is wrong. */
+export function parseClaims<Kind extends TokenKind>(kind: Kind, payload: unknown): ClaimsByKind[Kind] {
+  const result = schemas[kind].safeParse(payload);
+  if (!result.success) {
+    const names = result.error.issues.map((issue) => issue.path.join('.')).join(', ');
+    throw new InvalidTokenError(`claims not acceptable: ${names}`);
+  }
+  // Requests that bring the same token share this object.
+  for (const value of Object.values(result.data)) Object.freeze(value);
+  return Object.freeze(result.data);
+}

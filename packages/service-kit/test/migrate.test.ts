@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { listMigrations, MigrationError, migrate } from '../src/migrate.ts';
+import { findSchemaDrift } from '../src/schema-drift.ts';
+import { startChild } from './support/child-process.ts';
+import { createPrismaFolder, type PrismaFolder } from './support/prisma-folder.ts';
+import { run, startDatabases } from './support/test-database.ts';
+
+let databases: Awaited<ReturnType<typeof startDatabases>>;
+let folder: PrismaFolder;
+let url: string;
+
+beforeAll(async () => {
+  databases = await startDatabases();
+}, 60_000);
+
+afterAll(() => databases.stop());
+
+beforeEach(async () => {
+  folder = createPrismaFolder();
+  url = await databases.create();
+});
+
+afterEach(() => folder.remove());
+
+const apply = () => migrate({ connectionString: url, prismaDir: folder.path });
+const tables = async () => {
+  const rows = await run<{ name: string }>(
+    url,
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1",
+  );
+  return rows.map((row) => row.name).filter((name) => name !== '_prisma_migrations');
+};
+
+describe('migrate', () => {
+  it('applies what a database lacks, in order, and answers the names', async () => {
+    folder.write('20260102000000_second', 'ALTER TABLE things ADD COLUMN title text;');
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    expect(listMigrations(folder.path)).toEqual(['20260101000000_first', '20260102000000_second']);
+    expect(await apply()).toEqual(['20260101000000_first', '20260102000000_second']);
+    expect(await apply()).toEqual([]);
+    folder.write('20260103000000_third', 'CREATE TABLE more (id int PRIMARY KEY);');
+    expect(await apply()).toEqual(['20260103000000_third']);
+    expect(await tables()).toEqual(['more', 'things']);
+  });
+
+  it('hands a script over whole: function bodies, quotes and comments may hold semicolons', async () => {
+    folder.write(
+      '20260101000000_function',
+      `CREATE TABLE things (id int PRIMARY KEY, note text DEFAULT 'a;b'); -- one; two
+       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN
+         PERFORM 1; PERFORM 2;
+         RAISE EXCEPTION 'no; never';
+       END;
+       $$;
+       CREATE TRIGGER guard BEFORE DELETE ON things FOR EACH STATEMENT EXECUTE FUNCTION refuse();`,
+    );
+    await apply();
+    await expect(run(url, 'DELETE FROM things')).rejects.toThrow('no; never');
+  });
+
+  it('of two processes at once lets one apply and the other wait: both succeed, each migration once', async () => {
+    folder.write('20260101000000_slow', 'CREATE TABLE things (id int PRIMARY KEY); SELECT pg_sleep(1);');
+    folder.write('20260102000000_data', 'INSERT INTO things VALUES (1);');
+    const options = { connectionString: url, prismaDir: folder.path };
+    const replicas = [1, 2].map(() => startChild('migrate-process.ts', options));
+    expect(await Promise.all(replicas.map((replica) => replica.ended))).toEqual([0, 0]);
+    const applied = replicas.map((replica) => JSON.parse(replica.output()).length).sort();
+    expect(applied).toEqual([0, 2]);
+    expect(await run(url, 'SELECT id FROM things')).toEqual([{ id: 1 }]);
+  });
+
+  it('gives up on a lock that is held too long, and has changed nothing', async () => {
+    folder.write('20260101000000_slow', 'CREATE TABLE things (id int PRIMARY KEY); SELECT pg_sleep(1.5);');
+    const first = apply();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const second = migrate({ connectionString: url, prismaDir: folder.path, lockTimeoutMs: 100 });
+    await expect(second).rejects.toThrow(/lock timeout/);
+    expect(await first).toEqual(['20260101000000_slow']);
+  });
+
+  it('stops at a migration that fails, names it, leaves nothing of it, and applies it once corrected', async () => {
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    folder.write('20260102000000_wrong', 'CREATE TABLE half (id int); INSERT INTO nowhere VALUES (1);');
+    folder.write('20260103000000_last', 'CREATE TABLE last (id int);');
+    const failure = await apply().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(MigrationError);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/20260102000000_wrong failed: .*nowhere/s) });
+    expect(await tables()).toEqual(['things']);
+
+    folder.write('20260102000000_wrong', 'CREATE TABLE half (id int);');
+    expect(await apply()).toEqual(['20260102000000_wrong', '20260103000000_last']);
+    expect(await tables()).toEqual(['half', 'last', 'things']);
+  });
+
+  it('fails the same way each time that a migration stays wrong', async () => {
+    folder.write('20260101000000_wrong', 'SELECT nothing;');
+    for (const _attempt of [1, 2]) await expect(apply()).rejects.toThrow(/20260101000000_wrong failed/);
+  });
+
+  it('leaves a migration to a person that was begun and never finished, and names it', async () => {
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    await apply();
+    await run(url, `UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0`);
+    folder.write('20260102000000_second', 'CREATE TABLE more (id int);');
+    for (const _attempt of [1, 2]) {
+      await expect(apply()).rejects.toThrow(/20260101000000_first failed: .*never finished/);
+    }
+    expect(await tables()).toEqual(['things']);
+  });
+
+  it('says that a database does not answer, and not that a migration failed', async () => {
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    const gone = migrate({ connectionString: 'postgresql://nobody@127.0.0.1:1/none', prismaDir: folder.path });
+    await expect(gone).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
+
+describe('findSchemaDrift', () => {
+  const models = `
+    enum Status {
+      OPEN
+      CLOSED
+    }
+    model Author {
+      id     Int     @id
+      things Thing[]
+    }
+    model Thing {
+      id       Int      @id
+      title    String   @db.VarChar(100)
+      status   Status   @default(OPEN)
+      authorId Int      @map("author_id")
+      madeAt   DateTime @default(now()) @map("made_at") @db.Timestamptz(3)
+      author   Author   @relation(fields: [authorId], references: [id])
+
+      @@index([title])
+    }`;
+  const script = `
+    CREATE TYPE "Status" AS ENUM ('OPEN', 'CLOSED');
+    CREATE TABLE "Author" ("id" int NOT NULL, CONSTRAINT "Author_pkey" PRIMARY KEY ("id"));
+    CREATE TABLE "Thing" (
+      "id" int NOT NULL,
+      "title" varchar(100) NOT NULL,
+      "status" "Status" NOT NULL DEFAULT 'OPEN',
+      "author_id" int NOT NULL,
+      "made_at" timestamptz(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+      CONSTRAINT "Thing_pkey" PRIMARY KEY ("id")
+    );
+    CREATE INDEX "Thing_title_idx" ON "Thing" ("title");
+    ALTER TABLE "Thing" ADD CONSTRAINT "Thing_author_id_fkey" FOREIGN KEY ("author_id") REFERENCES "Author" ("id")
+      ON DELETE RESTRICT ON UPDATE CASCADE;
+    ALTER TABLE "Thing" ADD CONSTRAINT "title_check" CHECK (title <> '');`;
+
+  async function driftAfter(change: string): Promise<string[]> {
+    folder.remove();
+    folder = createPrismaFolder(models);
+    folder.write('20260101000000_first', script + change);
+    await apply();
+    return findSchemaDrift({ migratedUrl: url, emptyUrl: await databases.create(), prismaDir: folder.path });
+  }
+
+  it('finds nothing where migrations and schema say the same; checks are beyond the schema', async () => {
+    expect(await driftAfter('')).toEqual([]);
+  });
+
+  it.each([
+    ['a missing column', 'ALTER TABLE "Thing" DROP COLUMN made_at;', [/^only schema\.prisma says: column .*made_at/]],
+    ['a further column', 'ALTER TABLE "Thing" ADD COLUMN extra text;', [/^only the migrations make: column .*extra/]],
+    [
+      'another type',
+      'ALTER TABLE "Thing" ALTER COLUMN title TYPE varchar(50);',
+      [/^only the migrations make: column .*varying\(50\)/, /^only schema\.prisma says: column .*\(100\)/],
+    ],
+    [
+      'another default',
+      'ALTER TABLE "Thing" ALTER COLUMN status DROP DEFAULT;',
+      [/^only the migrations make: column .*status/, /^only schema\.prisma says: column .*status/],
+    ],
+    ['a missing index', 'DROP INDEX "Thing_title_idx";', [/^only schema\.prisma says: .*INDEX.*Thing_title_idx/]],
+    [
+      'a missing foreign key',
+      'ALTER TABLE "Thing" DROP CONSTRAINT "Thing_author_id_fkey";',
+      [/^only schema\.prisma says: foreign key "Thing" .*author_id/],
+    ],
+    [
+      'a further value of an enum',
+      `ALTER TYPE "Status" ADD VALUE 'LOST';`,
+      [/^only the migrations make: enum .*LOST/, /^only schema\.prisma says: enum /],
+    ],
+  ])('finds %s', async (_what, change, expected) => {
+    expect(await driftAfter(change)).toEqual(expected.map((line) => expect.stringMatching(line)));
+  });
+});
