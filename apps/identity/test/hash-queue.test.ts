@@ -17,7 +17,12 @@ describe('HashQueue', () => {
     const queue = new HashQueue({ concurrency: 2, maxWaiting: 10, timeoutMs: 1000 });
     const order: number[] = [];
     const held = [heldJob(), heldJob(), heldJob(), heldJob()];
-    const runs = held.map(({ job }, index) => queue.run(async () => (order.push(index), job())));
+    const runs = held.map(({ job }, index) =>
+      queue.run(() => {
+        order.push(index);
+        return job();
+      }),
+    );
     await settle();
     expect(order).toEqual([0, 1]);
     held[1]?.finish();
