@@ -1,1 +1,7 @@
-export { default } from '../../jest.preset.js';
+import preset from '../../jest.preset.js';
+
+export default {
+  ...preset,
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};

@@ -1,40 +1,26 @@
 import { availableParallelism } from 'node:os';
-import { ConfigError, flag, integer, list, readConfig } from '@tessera/service-kit';
+import {
+  commonConfig,
+  flag,
+  integer,
+  isProduction,
+  issuerProblems,
+  list,
+  readConfig,
+  serviceSecretNames,
+  serviceTokenProblems,
+  serviceVariables,
+} from '@tessera/service-kit';
 import { z } from 'zod';
 
 const day = 86_400;
-const weakSecret = 'must be at least 32 characters (for example: openssl rand -base64 32)';
-// What an HTTP header can carry unchanged.
-const headerText = z
-  .string()
-  .max(512, { error: 'must be at most 512 characters' })
-  .regex(/^[\x21-\x7e]+$/, {
-    error: 'must be visible ASCII without spaces',
-  });
+
+/** The process's environment; only this file reads it. */
+export const environment: Record<string, string | undefined> = process.env;
 
 const environmentSchema = z.object({
-  NODE_ENV: z
-    .enum(['production', 'development', 'test'], { error: 'must be production, development or test' })
-    .default('production'),
-  HOST: z.string().default('0.0.0.0'),
-  PORT: integer({ min: 0, max: 65_535, default: 3001 }),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  TRUST_PROXY: z.string().default('off'),
-  CORS_ORIGINS: list(),
-  SHUTDOWN_DELAY_MS: integer({ min: 0, max: 60_000, default: 5_000 }),
+  ...serviceVariables({ defaultPort: 3001 }),
 
-  DATABASE_URL: z.string({ error: 'is required: a postgresql:// URL' }).regex(/^postgres(ql)?:\/\//, {
-    error: 'must be a postgresql:// URL',
-  }),
-  DATABASE_POOL_MAX: integer({ min: 1, max: 500, default: 10 }),
-  DATABASE_STATEMENT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
-
-  SERVICE_TOKEN: headerText.optional(),
-  SERVICE_TOKEN_PREVIOUS: headerText.optional(),
-
-  JWT_ISSUER: z.string().optional(),
-  ALLOW_LOOPBACK_ISSUER: flag(false),
-  JWT_AUDIENCE: list(),
   JWT_PRIVATE_KEY: z.string().optional(),
   JWT_KEY_NAME: z
     .string()
@@ -68,51 +54,17 @@ const environmentSchema = z.object({
   SIGN_IN_WINDOW_SECONDS: integer({ min: 1, max: day, default: 900 }),
 });
 
-/** What the migrator needs, which knows neither keys nor tokens. */
-export function loadDatabaseUrl(environment: Record<string, string | undefined> = process.env): string {
-  return readConfig(environmentSchema.pick({ DATABASE_URL: true }), environment, ['DATABASE_URL'])
-    .DATABASE_URL;
-}
-
-const secretNames = ['DATABASE_URL', 'SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS', 'JWT_PRIVATE_KEY'];
+const secretNames = [...serviceSecretNames, 'JWT_PRIVATE_KEY'];
 
 export type Config = ReturnType<typeof loadConfig>;
 
 /** Reads the environment, once. Throws a `ConfigError` that lists every problem by variable name, never a value. */
-export function loadConfig(environment: Record<string, string | undefined> = process.env) {
-  const read = readConfig(environmentSchema, environment, secretNames);
-  const issuer =
-    read.JWT_ISSUER ?? (read.NODE_ENV === 'production' ? undefined : `http://localhost:${read.PORT}`);
-  const problems = [
-    ...serviceTokenProblems(read),
-    ...issuerProblems(issuer, read.NODE_ENV === 'production', read.ALLOW_LOOPBACK_ISSUER),
-    ...keyProblems(read),
-    ...hashingProblems(read),
-  ];
-  if (read.REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS < read.REFRESH_TOKEN_IDLE_TTL_SECONDS) {
-    problems.push('REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: must not be below REFRESH_TOKEN_IDLE_TTL_SECONDS');
-  }
-  const trustProxy = parseTrustProxy(read.TRUST_PROXY);
-  if (trustProxy === undefined)
-    problems.push('TRUST_PROXY: must be off, a number of hops, or a list of addresses and CIDR ranges');
-  if (problems.length > 0 || issuer === undefined || read.SERVICE_TOKEN === undefined)
-    throw new ConfigError(problems);
+export function loadConfig(variables = environment) {
+  const read = readConfig(environmentSchema, variables, secretNames, problemsOf);
   return {
-    production: read.NODE_ENV === 'production',
-    host: read.HOST,
-    port: read.PORT,
-    logLevel: read.LOG_LEVEL,
-    trustProxy: trustProxy ?? false,
-    corsOrigins: read.CORS_ORIGINS,
-    shutdownDelayMs: read.SHUTDOWN_DELAY_MS,
-    database: {
-      url: read.DATABASE_URL,
-      poolMax: read.DATABASE_POOL_MAX,
-      statementTimeoutMs: read.DATABASE_STATEMENT_TIMEOUT_MS,
-    },
+    ...commonConfig(read),
     serviceTokens: [read.SERVICE_TOKEN, read.SERVICE_TOKEN_PREVIOUS].filter((token) => token !== undefined),
-    issuer,
-    audience: audienceOf(read.JWT_AUDIENCE),
+    issuer: issuerOf(read) ?? '',
     keys: {
       privateKey: read.JWT_PRIVATE_KEY,
       keyName: read.JWT_KEY_NAME,
@@ -146,56 +98,45 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
   };
 }
 
-type Environment = z.output<typeof environmentSchema>;
+type Environment = Partial<z.output<typeof environmentSchema>>;
 
-function serviceTokenProblems(read: Environment): string[] {
-  if (read.SERVICE_TOKEN === undefined) return ['SERVICE_TOKEN: is required'];
-  const names = ['SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
-  return names
-    .filter((name) => read.NODE_ENV === 'production' && (read[name]?.length ?? 32) < 32)
-    .map((name) => `${name}: ${weakSecret}`);
+function problemsOf(read: Environment): string[] {
+  return [
+    ...serviceTokenProblems(read),
+    ...issuerProblems(issuerOf(read), read),
+    ...keyProblems(read),
+    ...lifetimeProblems(read),
+    ...hashingProblems(read),
+  ];
 }
 
-// identity-service.md 2.6: an HTTP(S) URL without query string or fragment; https in production.
-function issuerProblems(issuer: string | undefined, production: boolean, allowLoopback: boolean): string[] {
-  if (issuer === undefined) return ['JWT_ISSUER: is required'];
-  if (!URL.canParse(issuer)) return ['JWT_ISSUER: must be an absolute http(s) URL'];
-  const url = new URL(issuer);
-  const problems: string[] = [];
-  if (!['http:', 'https:'].includes(url.protocol))
-    problems.push('JWT_ISSUER: must be an absolute http(s) URL');
-  if (/[?#]/.test(issuer)) problems.push('JWT_ISSUER: must not have a query string or fragment');
-  if (url.username !== '' || url.password !== '') problems.push('JWT_ISSUER: must not hold credentials');
-  const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  if (production && url.protocol === 'http:' && !(allowLoopback && loopback)) {
-    problems.push(
-      'JWT_ISSUER: must be https in production (a loopback one may be http with ALLOW_LOOPBACK_ISSUER=on)',
-    );
-  }
-  return problems;
+// Only outside production is there an issuer that nobody configured.
+function issuerOf(read: Environment): string | undefined {
+  return read.JWT_ISSUER ?? (isProduction(read) ? undefined : `http://localhost:${read.PORT}`);
 }
 
 function keyProblems(read: Environment): string[] {
   if (read.JWT_PRIVATE_KEY !== undefined && read.JWT_KEYS_DIR !== undefined) {
     return ['JWT_PRIVATE_KEY: is given together with JWT_KEYS_DIR; give one of them'];
   }
-  if (
-    read.NODE_ENV === 'production' &&
-    read.JWT_PRIVATE_KEY === undefined &&
-    read.JWT_KEYS_DIR === undefined
-  ) {
+  if (isProduction(read) && read.JWT_PRIVATE_KEY === undefined && read.JWT_KEYS_DIR === undefined) {
     return ['JWT_PRIVATE_KEY: is required, or JWT_KEYS_DIR'];
   }
   return [];
 }
 
+function lifetimeProblems(read: Environment): string[] {
+  const { REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: absolute = 0, REFRESH_TOKEN_IDLE_TTL_SECONDS: idle = 0 } = read;
+  if (absolute >= idle) return [];
+  return ['REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: must not be below REFRESH_TOKEN_IDLE_TTL_SECONDS'];
+}
+
 function hashingProblems(read: Environment): string[] {
+  const { BCRYPT_COST: cost = 10, HASH_CONCURRENCY: concurrency = 1, UV_THREADPOOL_SIZE: threads = 4 } = read;
   const problems: string[] = [];
-  if (read.NODE_ENV === 'production' && read.BCRYPT_COST < 10) {
-    problems.push('BCRYPT_COST: must be at least 10 in production');
-  }
+  if (isProduction(read) && cost < 10) problems.push('BCRYPT_COST: must be at least 10 in production');
   // One thread stays free for DNS, files and signatures, which share libuv's pool with bcrypt.
-  if (read.HASH_CONCURRENCY >= read.UV_THREADPOOL_SIZE) {
+  if (concurrency >= threads) {
     problems.push(
       'HASH_CONCURRENCY: must be below UV_THREADPOOL_SIZE (4 unless set before the process starts)',
     );
@@ -204,19 +145,6 @@ function hashingProblems(read: Environment): string[] {
 }
 
 function defaultHashConcurrency(): number {
-  const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
+  const threads = Number(environment.UV_THREADPOOL_SIZE ?? 4);
   return Math.max(1, Math.min(availableParallelism(), threads - 1));
-}
-
-// RFC 7519 4.1.3: one audience is a string, several are an array.
-function audienceOf(values: string[]): string | string[] {
-  return values.length > 1 ? values : (values[0] ?? 'tessera');
-}
-
-function parseTrustProxy(value: string): false | number | string[] | undefined {
-  if (value === 'off' || value === 'false') return false;
-  if (/^[1-9]\d?$/.test(value)) return Number(value);
-  const ranges = value.split(',').map((range) => range.trim());
-  const range = /^(loopback|linklocal|uniquelocal|[0-9a-fA-F.:]+(\/\d{1,3})?)$/;
-  return ranges.every((item) => range.test(item) && /[.:a-z]/.test(item)) ? ranges : undefined;
 }

@@ -11,7 +11,6 @@ import { HashQueue } from './passwords/hash-queue.ts';
 import { loadBlocklist } from './passwords/password-blocklist.ts';
 import { PasswordHasher } from './passwords/password-hasher.ts';
 import { PasswordPolicy } from './passwords/password-policy.ts';
-import { readinessChecks } from './readiness.repository.ts';
 import { SignInRepository } from './sign-in/sign-in.repository.ts';
 import { SignInService } from './sign-in/sign-in.service.ts';
 import { SignInLimits } from './sign-in/sign-in-limits.ts';
@@ -27,7 +26,7 @@ export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 export async function createDependencies(config: Config, logger: Logger) {
   const keys = await arrangeSigningKeys(readPrivateKeys(config.keys, logger), config.keys);
   logger.info({ active: keys.active.kid, thumbprints: keys.thumbprints }, 'signing keys loaded');
-  const { database, close } = createDatabase(config.database, logger);
+  const { database, readiness, close } = createDatabase(config.database, logger);
   const queue = new HashQueue({
     concurrency: config.passwords.hashConcurrency,
     maxWaiting: config.passwords.hashQueueMax,
@@ -57,7 +56,7 @@ export async function createDependencies(config: Config, logger: Logger) {
     accessVerifier,
     documents: createDocuments(config.issuer, keys),
     issuer,
-    health: new Health({ checks: readinessChecks(database) }),
+    health: new Health({ checks: readiness }),
     identities: new IdentityService({
       repository: new IdentityRepository(database),
       hasher,

@@ -1,13 +1,5 @@
-import { migrate } from '@tessera/service-kit/migrate';
-import { loadDatabaseUrl } from './config.ts';
-import { prismaDir } from './readiness.repository.ts';
+import { runMigrations } from '@tessera/service-kit/run-migrations';
+import { environment } from './config.ts';
+import { prismaDir } from './database.ts';
 
-try {
-  const applied = await migrate({ connectionString: loadDatabaseUrl(), prismaDir });
-  process.stdout.write(
-    applied.length === 0 ? 'identity: no migration to apply\n' : `identity: applied ${applied.join(', ')}\n`,
-  );
-} catch (error) {
-  process.stderr.write(`identity: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
-}
+await runMigrations({ service: 'identity', prismaDir, environment });

@@ -79,21 +79,16 @@ describe('loadConfig', () => {
     if (value !== undefined && value.length > 3) expect(problems.join()).not.toContain(value);
   });
 
-  it('names all problems at once', () => {
-    const problems = problemsOf({ NODE_ENV: 'production', PORT: 'x', DATABASE_URL: 'x' });
-    expect(problems.map((problem) => problem.split(':')[0])).toEqual(
-      expect.arrayContaining(['PORT', 'DATABASE_URL']),
-    );
-    const later = problemsOf({
-      ...usable,
-      SERVICE_TOKEN: 'x',
-      JWT_ISSUER: 'http://x.example',
-      BCRYPT_COST: '4',
-    });
-    expect(later.map((problem) => problem.split(':')[0])).toEqual([
-      'SERVICE_TOKEN',
-      'JWT_ISSUER',
+  it('names all problems at once, also those that concern several variables', () => {
+    const problems = problemsOf({ NODE_ENV: 'production', PORT: 'x', DATABASE_URL: 'x', BCRYPT_COST: '4' });
+    const names = problems.map((problem) => problem.split(':')[0]).sort();
+    expect(names).toEqual([
       'BCRYPT_COST',
+      'DATABASE_URL',
+      'JWT_ISSUER',
+      'JWT_PRIVATE_KEY',
+      'PORT',
+      'SERVICE_TOKEN',
     ]);
   });
 

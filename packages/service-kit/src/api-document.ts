@@ -35,10 +35,10 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
   const paths: ZodOpenApiPathsObject = {};
   for (const operation of operations) {
     const path = templateOf(operation.path);
-    const method = methodOf(operation);
-    const item = (paths[path] ??= {});
-    if (item[method] !== undefined) throw new Error(`${operation.method} ${path} is described twice.`);
-    item[method] = operationOf(operation);
+    const method = methods[operation.method];
+    if (paths[path]?.[method] !== undefined)
+      throw new Error(`${operation.method} ${path} is described twice.`);
+    paths[path] = { ...paths[path], [method]: operationOf(operation) };
   }
   return createDocument(
     {
@@ -53,7 +53,6 @@ export function describeApi(api: ApiDescription): OpenApiDocument {
   );
 }
 
-type Method = 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options';
 const methods = {
   GET: 'get',
   POST: 'post',
@@ -62,10 +61,6 @@ const methods = {
   DELETE: 'delete',
   OPTIONS: 'options',
 } as const;
-
-function methodOf(operation: ApiOperation): Method {
-  return methods[operation.method];
-}
 
 // `/issues/:id` as `/issues/{id}`, by the parser that Express itself routes with.
 function templateOf(path: string): string {

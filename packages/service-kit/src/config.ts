@@ -12,47 +12,72 @@ export class ConfigError extends Error {
   }
 }
 
+/** A rule over several variables: problems, each beginning with a variable's name. Unusable variables are absent. */
+export type ConfigRule<Output> = (read: Partial<Output>) => string[];
+
 /**
  * Reads a service's environment through its schema. A variable set to the empty string counts as not set.
  * For each name in `secretNames`, `NAME_FILE` may hold the path of a file with the value instead, which is how
- * Kubernetes and compose hand over secrets.
+ * Kubernetes and compose hand over secrets. `rule` adds what concerns several variables; everything that is wrong
+ * is reported at once.
  */
-export function readConfig<Schema extends z.ZodType>(
-  schema: Schema,
+export function readConfig<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
   environment: Record<string, string | undefined>,
   secretNames: readonly string[] = [],
-): z.output<Schema> {
+  rule: ConfigRule<z.output<z.ZodObject<Shape>>> = () => [],
+): z.output<z.ZodObject<Shape>> {
+  const problems: string[] = [];
+  const given = readGiven(environment, secretNames, problems);
+  const result = schema.safeParse(given);
+  if (!result.success) {
+    problems.push(
+      ...result.error.issues.map((issue) => `${issue.path.join('.') || 'environment'}: ${issue.message}`),
+    );
+  }
+  const named = new Set(problems.map(variableOf));
+  const usable = result.success ? result.data : parseUsable(schema, given);
+  problems.push(...rule(usable).filter((problem) => !named.has(variableOf(problem))));
+  if (problems.length > 0 || !result.success) throw new ConfigError(problems);
+  return result.data;
+}
+
+function readGiven(
+  environment: Record<string, string | undefined>,
+  secretNames: readonly string[],
+  problems: string[],
+): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
     if (value !== undefined && value !== '') given[name] = value;
   }
-  const fileProblems = readSecretFiles(given, secretNames);
-  const result = schema.safeParse(given);
-  // What a file should have given is not reported a second time as missing.
-  const schemaProblems = (result.error?.issues ?? [])
-    .filter((issue) => !fileProblems.has(String(issue.path[0])))
-    .map((issue) => `${issue.path.join('.') || 'environment'}: ${issue.message}`);
-  if (fileProblems.size > 0 || !result.success) {
-    throw new ConfigError([...fileProblems.values(), ...schemaProblems]);
-  }
-  return result.data;
-}
-
-// Puts the files' contents into `given`; answers the problem of each secret that has one.
-function readSecretFiles(given: Record<string, string>, names: readonly string[]): Map<string, string> {
-  const problems = new Map<string, string>();
-  for (const name of names) {
+  for (const name of secretNames) {
     const path = given[`${name}_FILE`];
     if (path === undefined) continue;
-    if (given[name] !== undefined) problems.set(name, `${name}: is given twice, also as ${name}_FILE`);
+    if (given[name] !== undefined) problems.push(`${name}: is given twice, also as ${name}_FILE`);
     try {
-      const content = readFileSync(path, 'utf8').trimEnd();
-      if (content !== '') given[name] = content;
+      given[name] = readFileSync(path, 'utf8').trimEnd();
     } catch {
-      problems.set(name, `${name}_FILE: the file cannot be read`);
+      problems.push(`${name}_FILE: the file cannot be read`);
     }
   }
-  return problems;
+  return given;
+}
+
+function variableOf(problem: string): string {
+  return problem.split(':')[0] ?? problem;
+}
+
+// The variables that are usable by themselves, for rules that must speak although others are not.
+function parseUsable<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  given: Record<string, string>,
+): Partial<z.output<z.ZodObject<Shape>>> {
+  const entries = Object.entries<z.core.$ZodType>(schema.shape).flatMap(([name, member]) => {
+    const result = z.safeParse(member, given[name]);
+    return result.success ? [[name, result.data] as const] : [];
+  });
+  return Object.fromEntries(entries) as Partial<z.output<z.ZodObject<Shape>>>;
 }
 
 /** An integer variable with inclusive bounds and a default, in the unit that its name says. */

@@ -57,8 +57,10 @@ interface LoggedError {
  */
 function describeError(error: unknown, depth = 0): LoggedError | undefined {
   if (error === undefined) return undefined;
-  if (!(error instanceof Error))
+  // Not instanceof: an error may come from another realm, as Node's own do under Jest.
+  if (!types.isNativeError(error)) {
     return { type: typeof error, message: typeof error === 'string' ? error : 'no Error', stack: undefined };
+  }
   const cause = depth < 5 ? describeError(error.cause, depth + 1) : undefined;
   return {
     type: error.name,

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { listMigrations } from './migrations.ts';
 import { withSchemaEngine } from './schema-engine.ts';
 
 // One lock for all of a database's migrators: an arbitrary constant, the same in every release.
@@ -39,14 +40,6 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   } finally {
     await lockHolder.end();
   }
-}
-
-/** The names of the migrations in a service's `prisma/` folder, in order of application. */
-export function listMigrations(prismaDir: string): string[] {
-  return readdirSync(join(prismaDir, 'migrations'), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => entry.name)
-    .sort();
 }
 
 async function applyMigrations(connectionString: string, prismaDir: string): Promise<string[]> {

@@ -33,7 +33,7 @@ async function loadEngine(): Promise<void> {
   const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': imports() });
   if (!isWasmHook(bindings)) throw new Error('@prisma/schema-engine-wasm has changed its bindings');
   bindings.__wbg_set_wasm(instance.exports);
-  const start = instance.exports['__wbindgen_start'];
+  const start = instance.exports.__wbindgen_start;
   if (typeof start === 'function') start();
 }
 

@@ -24,7 +24,11 @@ if (getTicket === undefined || signIn === undefined) throw new Error('operations
 describe('describeApi', () => {
   it('makes a valid OpenAPI 3.1 document', async () => {
     expect(document.openapi).toMatch(/^3\.1\./);
-    expect(await validate(structuredClone(document))).toEqual({ valid: true, warnings: [], specification: 'OpenAPI' });
+    expect(await validate(structuredClone(document))).toEqual({
+      valid: true,
+      warnings: [],
+      specification: 'OpenAPI',
+    });
   });
 
   it('is judged by a validator that finds a path parameter without its description', async () => {
@@ -62,12 +66,28 @@ describe('describeApi', () => {
   });
 
   it('adds what can always happen, and with a body what can happen to it', () => {
-    expect(Object.keys(document.paths['/tickets/{id}'].get.responses)).toEqual(
-      ['200', '304', '400', '401', '404', '422', '500', '503'],
-    );
-    expect(Object.keys(document.paths['/tickets/{id}'].put.responses)).toEqual(
-      ['200', '400', '401', '409', '413', '415', '422', '429', '500', '503'],
-    );
+    expect(Object.keys(document.paths['/tickets/{id}'].get.responses)).toEqual([
+      '200',
+      '304',
+      '400',
+      '401',
+      '404',
+      '422',
+      '500',
+      '503',
+    ]);
+    expect(Object.keys(document.paths['/tickets/{id}'].put.responses)).toEqual([
+      '200',
+      '400',
+      '401',
+      '409',
+      '413',
+      '415',
+      '422',
+      '429',
+      '500',
+      '503',
+    ]);
   });
 
   it('gives every refusal the one error body, and that of OAuth where it is marked', () => {
@@ -79,10 +99,16 @@ describe('describeApi', () => {
         'application/problem+json': { schema: { $ref } },
       });
     }
-    expect(document.paths['/token'].post.responses['401']).toEqual({ $ref: '#/components/responses/OAuthProblem401' });
-    expect(document.paths['/tickets/'].get.responses['422']).toEqual({ $ref: '#/components/responses/Problem422' });
+    expect(document.paths['/token'].post.responses['401']).toEqual({
+      $ref: '#/components/responses/OAuthProblem401',
+    });
+    expect(document.paths['/tickets/'].get.responses['422']).toEqual({
+      $ref: '#/components/responses/Problem422',
+    });
     expect(document.components.schemas.Problem.properties).toHaveProperty('errors');
-    expect(document.components.schemas.OAuthProblem.required).toEqual(expect.arrayContaining(['error', 'request_id']));
+    expect(document.components.schemas.OAuthProblem.required).toEqual(
+      expect.arrayContaining(['error', 'request_id']),
+    );
   });
 
   it("tells an operation's own refusal in its own words", () => {
@@ -112,7 +138,11 @@ describe('describeApi', () => {
   });
 
   it.each<[string, ApiOperation[], RegExp]>([
-    ['an operation twice', [getTicket, { ...getTicket, operationId: 'again' }], /GET \/tickets\/\{id\} .*twice/],
+    [
+      'an operation twice',
+      [getTicket, { ...getTicket, operationId: 'again' }],
+      /GET \/tickets\/\{id\} .*twice/,
+    ],
     ['a path with a wildcard', [{ ...getTicket, path: '/files/*rest' }], /\/files\/\*rest/],
     ['a status that has no words', [{ ...getTicket, problems: [418] }], /418/],
   ])('refuses %s', (_what, listed, message) => {

@@ -29,7 +29,10 @@ function readRefusal(answer: string) {
   const [head = '', body = ''] = answer.split('\r\n\r\n');
   const [statusLine, ...fields] = head.split('\r\n');
   const headers = Object.fromEntries(
-    fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]),
+    fields.map((field) => [
+      field.slice(0, field.indexOf(':')).toLowerCase(),
+      field.slice(field.indexOf(':') + 2),
+    ]),
   );
   return { statusLine, headers, body: problemSchema.parse(JSON.parse(body)) };
 }
@@ -49,14 +52,56 @@ describe('createHttpServer', () => {
 
   it.each([
     ['what is not HTTP', 'hello\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
-    ['a method that does not exist', 'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
-    ['two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
-    ['a length and chunks', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
-    ['a chunk without a length', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 400, 'Bad Request', 'malformed_request'],
-    ['headers over 16 KiB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`, 431, 'Request Header Fields Too Large', 'headers_too_large'],
-    ['a URL over 16 KiB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431, 'Request Header Fields Too Large', 'headers_too_large'],
+    [
+      'a method that does not exist',
+      'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n',
+      400,
+      'Bad Request',
+      'malformed_request',
+    ],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      400,
+      'Bad Request',
+      'malformed_request',
+    ],
+    [
+      'a length and chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+      400,
+      'Bad Request',
+      'malformed_request',
+    ],
+    [
+      'a chunk without a length',
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      400,
+      'Bad Request',
+      'malformed_request',
+    ],
+    [
+      'headers over 16 KiB',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17_000)}\r\n\r\n`,
+      431,
+      'Request Header Fields Too Large',
+      'headers_too_large',
+    ],
+    [
+      'a URL over 16 KiB',
+      `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: a\r\n\r\n`,
+      431,
+      'Request Header Fields Too Large',
+      'headers_too_large',
+    ],
     ['headers that do not end', 'GET / HTTP/1.1\r\nHost: a\r\n', 408, 'Request Timeout', 'request_timeout'],
-    ['a body that does not come', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc', 408, 'Request Timeout', 'request_timeout'],
+    [
+      'a body that does not come',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc',
+      408,
+      'Request Timeout',
+      'request_timeout',
+    ],
   ])('refuses %s in the one error shape, and closes', async (_what, bytes, status, title, code) => {
     const { statusLine, headers, body } = readRefusal(await exchange(port, bytes));
     expect(statusLine).toBe(`HTTP/1.1 ${status} ${title}`);
@@ -67,7 +112,7 @@ describe('createHttpServer', () => {
       'cache-control': 'no-store',
       connection: 'close',
     });
-    expect(lines.findLast((line) => line['request_id'] === body.request_id)).toMatchObject({ status, code });
+    expect(lines.findLast((line) => line.request_id === body.request_id)).toMatchObject({ status, code });
   });
 
   it('repeats and logs nothing of what was sent', async () => {

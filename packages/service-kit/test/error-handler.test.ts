@@ -96,7 +96,7 @@ describe('errorHandler', () => {
       current_status: 'CLOSED',
     });
     expect(response.headers['x-hint']).toBe('reopen');
-    expect(response.headers['etag']).not.toBe('"kept"');
+    expect(response.headers.etag).not.toBe('"kept"');
     expect(response.text).not.toContain('private-cause');
   });
 
@@ -112,7 +112,7 @@ describe('errorHandler', () => {
       expect(response.text).not.toContain('secret-internals');
       const line = lines.findLast((line) => line.msg === 'request failed');
       expect(line).toMatchObject({ level: 'error', request_id: response.body.request_id, status: 500 });
-      expect(JSON.stringify(line?.['err'])).toContain('secret-internals');
+      expect(JSON.stringify(line?.err)).toContain('secret-internals');
     },
   );
 

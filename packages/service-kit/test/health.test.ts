@@ -35,7 +35,10 @@ describe('Health', () => {
     ],
     ['never answers', never],
   ])('is alive and not ready when a check %s, and says no more than its name', async (_how, check) => {
-    const checks = [{ name: 'cache', check: async () => true }, { name: 'database', check }];
+    const checks = [
+      { name: 'cache', check: async () => true },
+      { name: 'database', check },
+    ];
     const client = probes(new Health({ checks, timeoutMs: 50 }));
     const ready = await client.get('/readyz');
     expect([ready.status, ready.body]).toEqual([
@@ -52,7 +55,9 @@ describe('Health', () => {
       return asked > 1;
     };
     const client = probes(new Health({ checks: [{ name: 'database', check }], cacheMs: 200 }));
-    const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await client.get('/readyz')).status));
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async () => (await client.get('/readyz')).status),
+    );
     expect([asked, new Set(statuses)]).toEqual([1, new Set([503])]);
     await new Promise((resolve) => setTimeout(resolve, 250));
     expect((await client.get('/readyz')).status).toBe(200);

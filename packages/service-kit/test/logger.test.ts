@@ -53,7 +53,7 @@ describe('createLogger', () => {
       detail: `Key (email)=(${secret}) already exists.`,
     });
     logger.error({ err: error }, 'request failed');
-    expect(lines[0]?.['err']).toEqual({
+    expect(lines[0]?.err).toEqual({
       type: 'TypeError',
       message: 'the tracker did not answer',
       stack: expect.stringContaining('logger.test.ts'),
@@ -70,7 +70,7 @@ describe('createLogger', () => {
     logger.error({ err: 'just text' });
     logger.error({ err: { password: secret } });
     logger.error({ err: undefined });
-    expect(lines.map((line) => line['err'])).toEqual([
+    expect(lines.map((line) => line.err)).toEqual([
       expect.objectContaining({ message: 'a circle' }),
       { type: 'string', message: 'just text' },
       { type: 'object', message: 'no Error' },

@@ -1,23 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { listMigrations, MigrationError, migrate } from '../src/migrate.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { MigrationError, migrate } from '../src/migrate.ts';
+import { listMigrations } from '../src/migrations.ts';
 import { findSchemaDrift } from '../src/schema-drift.ts';
 import { startChild } from './support/child-process.ts';
 import { createPrismaFolder, type PrismaFolder } from './support/prisma-folder.ts';
-import { run, startDatabases } from './support/test-database.ts';
+import { createDatabase, dropDatabases, run } from './support/test-database.ts';
 
-let databases: Awaited<ReturnType<typeof startDatabases>>;
 let folder: PrismaFolder;
 let url: string;
 
-beforeAll(async () => {
-  databases = await startDatabases();
-}, 60_000);
-
-afterAll(() => databases.stop());
+afterAll(dropDatabases);
 
 beforeEach(async () => {
   folder = createPrismaFolder();
-  url = await databases.create();
+  url = await createDatabase();
 });
 
 afterEach(() => folder.remove());
@@ -30,6 +26,14 @@ const tables = async () => {
   );
   return rows.map((row) => row.name).filter((name) => name !== '_prisma_migrations');
 };
+
+async function until(query: string, rowCount: number): Promise<void> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if ((await run(url, query)).length === rowCount) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`never ${rowCount} rows: ${query}`);
+}
 
 describe('migrate', () => {
   it('applies what a database lacks, in order, and answers the names', async () => {
@@ -85,7 +89,9 @@ describe('migrate', () => {
     folder.write('20260103000000_last', 'CREATE TABLE last (id int);');
     const failure = await apply().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MigrationError);
-    expect(failure).toMatchObject({ message: expect.stringMatching(/20260102000000_wrong failed: .*nowhere/s) });
+    expect(failure).toMatchObject({
+      message: expect.stringMatching(/20260102000000_wrong failed: .*nowhere/s),
+    });
     expect(await tables()).toEqual(['things']);
 
     folder.write('20260102000000_wrong', 'CREATE TABLE half (id int);');
@@ -98,20 +104,32 @@ describe('migrate', () => {
     for (const _attempt of [1, 2]) await expect(apply()).rejects.toThrow(/20260101000000_wrong failed/);
   });
 
-  it('leaves a migration to a person that was begun and never finished, and names it', async () => {
-    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
-    await apply();
-    await run(url, `UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0`);
-    folder.write('20260102000000_second', 'CREATE TABLE more (id int);');
+  it('leaves a migration to a person whose migrator was killed, and names it', async () => {
+    folder.write('20260101000000_slow', 'CREATE TABLE things (id int PRIMARY KEY); SELECT pg_sleep(1);');
+    const migrator = startChild('migrate-process.ts', { connectionString: url, prismaDir: folder.path });
+    await until(
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(1)%'",
+      2,
+    );
+    migrator.process.kill('SIGKILL');
+    expect(await migrator.ended).toBe('SIGKILL');
+    await until(
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'migrate'",
+      0,
+    );
     for (const _attempt of [1, 2]) {
-      await expect(apply()).rejects.toThrow(/20260101000000_first failed: .*never finished/);
+      await expect(apply()).rejects.toThrow(/20260101000000_slow failed: .*never finished/);
     }
+    // PostgreSQL had finished it, which the killed migrator could not write down any more.
     expect(await tables()).toEqual(['things']);
   });
 
   it('says that a database does not answer, and not that a migration failed', async () => {
     folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
-    const gone = migrate({ connectionString: 'postgresql://nobody@127.0.0.1:1/none', prismaDir: folder.path });
+    const gone = migrate({
+      connectionString: 'postgresql://nobody@127.0.0.1:1/none',
+      prismaDir: folder.path,
+    });
     await expect(gone).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 });
@@ -157,7 +175,7 @@ describe('findSchemaDrift', () => {
     folder = createPrismaFolder(models);
     folder.write('20260101000000_first', script + change);
     await apply();
-    return findSchemaDrift({ migratedUrl: url, emptyUrl: await databases.create(), prismaDir: folder.path });
+    return findSchemaDrift({ migratedUrl: url, emptyUrl: await createDatabase(), prismaDir: folder.path });
   }
 
   it('finds nothing where migrations and schema say the same; checks are beyond the schema', async () => {
@@ -165,8 +183,16 @@ describe('findSchemaDrift', () => {
   });
 
   it.each([
-    ['a missing column', 'ALTER TABLE "Thing" DROP COLUMN made_at;', [/^only schema\.prisma says: column .*made_at/]],
-    ['a further column', 'ALTER TABLE "Thing" ADD COLUMN extra text;', [/^only the migrations make: column .*extra/]],
+    [
+      'a missing column',
+      'ALTER TABLE "Thing" DROP COLUMN made_at;',
+      [/^only schema\.prisma says: column .*made_at/],
+    ],
+    [
+      'a further column',
+      'ALTER TABLE "Thing" ADD COLUMN extra text;',
+      [/^only the migrations make: column .*extra/],
+    ],
     [
       'another type',
       'ALTER TABLE "Thing" ALTER COLUMN title TYPE varchar(50);',
@@ -177,7 +203,11 @@ describe('findSchemaDrift', () => {
       'ALTER TABLE "Thing" ALTER COLUMN status DROP DEFAULT;',
       [/^only the migrations make: column .*status/, /^only schema\.prisma says: column .*status/],
     ],
-    ['a missing index', 'DROP INDEX "Thing_title_idx";', [/^only schema\.prisma says: .*INDEX.*Thing_title_idx/]],
+    [
+      'a missing index',
+      'DROP INDEX "Thing_title_idx";',
+      [/^only schema\.prisma says: .*INDEX.*Thing_title_idx/],
+    ],
     [
       'a missing foreign key',
       'ALTER TABLE "Thing" DROP CONSTRAINT "Thing_author_id_fkey";',

@@ -39,7 +39,7 @@ describe('requestContext', () => {
     const response = await client.get('/people/1').set('X-Request-Id', id);
     expect(response.headers['x-request-id']).toBe(id);
     expect(response.body).toMatchObject({ requestId: id, fromHandler: id });
-    await until(() => accessLines()[0]?.['request_id'] === id);
+    await until(() => accessLines()[0]?.request_id === id);
   });
 
   it.each([['x'.repeat(65)], ['two words'], ['{"a":1}'], [''], ['a, b']])(

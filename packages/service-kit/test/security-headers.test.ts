@@ -1,7 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import express from 'express';
 import supertest from 'supertest';
-import { prepareDocument, securityHeaders, securityHeaderValues, sendPreparedDocument } from '../src/index.ts';
+import {
+  prepareDocument,
+  securityHeaders,
+  securityHeaderValues,
+  sendPreparedDocument,
+} from '../src/index.ts';
 
 const prepared = prepareDocument({}, { 'Cross-Origin-Resource-Policy': 'cross-origin' });
 
@@ -31,7 +36,9 @@ describe('securityHeaders', () => {
   });
 
   it('asks for https for a year where the public URL is https, and never elsewhere', async () => {
-    expect((await clientOf(true).get('/')).headers['strict-transport-security']).toMatch(/^max-age=31536000\b/);
+    expect((await clientOf(true).get('/')).headers['strict-transport-security']).toMatch(
+      /^max-age=31536000\b/,
+    );
     expect((await clientOf(false).get('/')).headers).not.toHaveProperty('strict-transport-security');
   });
 

@@ -13,7 +13,7 @@ async function startService(options: object = {}): Promise<Child & { port: numbe
   const child = startChild('serve-process.ts', options);
   children.push(child);
   await waitUntil(() => child.output().includes('listening'));
-  const port = child.lines()[0]?.['port'];
+  const port = child.lines()[0]?.port;
   if (typeof port !== 'number') throw new Error(child.output() + child.errors());
   return { ...child, port };
 }
@@ -26,15 +26,18 @@ interface Answer {
 
 function ask(port: number, path: string, agent?: Agent): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = get({ host: '127.0.0.1', port, path, ...(agent === undefined ? {} : { agent }) }, (response) => {
-      let body = '';
-      response.on('data', (chunk) => {
-        body += chunk;
-      });
-      response.on('end', () => {
-        resolve({ status: response.statusCode, connection: response.headers.connection, body });
-      });
-    });
+    const request = get(
+      { host: '127.0.0.1', port, path, ...(agent === undefined ? {} : { agent }) },
+      (response) => {
+        let body = '';
+        response.on('data', (chunk) => {
+          body += chunk;
+        });
+        response.on('end', () => {
+          resolve({ status: response.statusCode, connection: response.headers.connection, body });
+        });
+      },
+    );
     request.on('error', reject);
   });
 }
@@ -70,7 +73,10 @@ describe('serve', () => {
   it('goes on serving while it says that it is not ready, and asks clients to leave', async () => {
     const service = await startService({ shutdownDelayMs: 800 });
     const agent = new Agent({ keepAlive: true });
-    expect(await ask(service.port, '/readyz', agent)).toMatchObject({ status: 200, connection: 'keep-alive' });
+    expect(await ask(service.port, '/readyz', agent)).toMatchObject({
+      status: 200,
+      connection: 'keep-alive',
+    });
     service.process.kill('SIGTERM');
     await waitUntil(() => service.output().includes('draining'));
     expect(await ask(service.port, '/readyz', agent)).toMatchObject({ status: 503, connection: 'close' });

@@ -1,7 +1,12 @@
 // A service of three routes, as a process: what SIGTERM does can only be seen from outside.
 import { createLogger, Health, serve } from '../../src/index.ts';
 
-const { port = 0, shutdownDelayMs = 0, shutdownTimeoutMs = 5000, closeMs = 0 } = JSON.parse(process.argv[2] ?? '{}');
+const {
+  port = 0,
+  shutdownDelayMs = 0,
+  shutdownTimeoutMs = 5000,
+  closeMs = 0,
+} = JSON.parse(process.argv[2] ?? '{}');
 const health = new Health({ checks: [] });
 const logger = createLogger({ service: 'serve-test', level: 'info' });
 

@@ -1,4 +1,4 @@
-import { startTestPostgres, type TestPostgres, withDatabase } from '@tessera/dev-stack/postgres';
+import { withDatabase } from '@tessera/dev-stack/postgres';
 import pg from 'pg';
 
 /** Runs one script on a connection of its own, and answers the rows of its last statement. */
@@ -13,21 +13,23 @@ export async function run<Row extends pg.QueryResultRow>(url: string, sql: strin
   }
 }
 
-/** A real PostgreSQL, and as many empty databases in it as a test asks for. */
-export async function startDatabases(): Promise<{ create: () => Promise<string>; stop: TestPostgres['stop'] }> {
-  const postgres = await startTestPostgres();
-  const prefix = `kit_test_${process.pid}_${Date.now()}`;
-  const names: string[] = [];
-  return {
-    create: async () => {
-      const name = `${prefix}_${names.length}`;
-      names.push(name);
-      await run(postgres.adminUrl, `CREATE DATABASE ${name}`);
-      return withDatabase(postgres.adminUrl, name);
-    },
-    stop: async () => {
-      for (const name of names) await run(postgres.adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
-      await postgres.stop();
-    },
-  };
+const names: string[] = [];
+
+/** A database of its own for a test, empty; answers its URL. */
+export async function createDatabase(): Promise<string> {
+  const name = `kit_test_${process.pid}_${Date.now()}_${names.length}`;
+  names.push(name);
+  await run(adminUrl(), `CREATE DATABASE ${name}`);
+  return withDatabase(adminUrl(), name);
+}
+
+/** Drops what a test file has created. */
+export async function dropDatabases(): Promise<void> {
+  for (const name of names.splice(0)) await run(adminUrl(), `DROP DATABASE ${name} WITH (FORCE)`);
+}
+
+function adminUrl(): string {
+  const url = process.env.TEST_ADMIN_URL;
+  if (url === undefined) throw new Error('The global set-up has not started a PostgreSQL.');
+  return url;
 }

@@ -1,0 +1,55 @@
+import type { RequestListener } from 'node:http';
+import { ConfigError } from './config.ts';
+import type { Health } from './health.ts';
+import { createLogger, type Logger } from './logger.ts';
+import { serve } from './serve.ts';
+
+/** Exit code of a process whose configuration cannot be used (sysexits.h, EX_CONFIG). */
+const exitConfig = 78;
+/** Below Kubernetes' terminationGracePeriodSeconds of 30. */
+const shutdownTimeoutMs = 25_000;
+
+interface RunnableConfig {
+  host: string;
+  port: number;
+  logLevel: string;
+  shutdownDelayMs: number;
+}
+
+interface RunOptions<
+  Config extends RunnableConfig,
+  Dependencies extends { health: Health; close: () => Promise<void> },
+> {
+  service: string;
+  loadConfig: () => Config;
+  createDependencies: (config: Config, logger: Logger) => Promise<Dependencies>;
+  createListener: (dependencies: Dependencies) => RequestListener;
+}
+
+/** A service's process: reads its configuration, wires, listens, drains. Exits with 78 where it cannot be configured. */
+export async function runService<
+  Config extends RunnableConfig,
+  Dependencies extends { health: Health; close: () => Promise<void> },
+>(options: RunOptions<Config, Dependencies>): Promise<void> {
+  const { service, loadConfig, createDependencies, createListener } = options;
+  try {
+    const config = loadConfig();
+    const logger = createLogger({ service, level: config.logLevel });
+    const dependencies = await createDependencies(config, logger);
+    await serve({
+      listener: createListener(dependencies),
+      host: config.host,
+      port: config.port,
+      health: dependencies.health,
+      logger,
+      shutdownDelayMs: config.shutdownDelayMs,
+      shutdownTimeoutMs,
+      close: dependencies.close,
+    });
+  } catch (error) {
+    const configured = !(error instanceof ConfigError);
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${service} could not start: ${reason}\n`);
+    process.exit(configured ? 1 : exitConfig);
+  }
+}

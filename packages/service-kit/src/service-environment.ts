@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { flag, integer, list } from './config.ts';
+
+/** Variables that hold a secret and may be given as a file, in every service. */
+export const serviceSecretNames = ['DATABASE_URL', 'SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
+
+// What an HTTP header can carry unchanged.
+const headerText = z
+  .string()
+  .max(512, { error: 'must be at most 512 characters' })
+  .regex(/^[\x21-\x7e]+$/, { error: 'must be visible ASCII without spaces' });
+
+/** The variables that every service has, as members for its own environment schema. */
+export function serviceVariables({ defaultPort }: { defaultPort: number }) {
+  return {
+    NODE_ENV: z
+      .enum(['production', 'development', 'test'], { error: 'must be production, development or test' })
+      .default('production'),
+    HOST: z.string().default('0.0.0.0'),
+    PORT: integer({ min: 0, max: 65_535, default: defaultPort }),
+    LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    TRUST_PROXY: z.string().default('off').transform(parseTrustProxy),
+    CORS_ORIGINS: list(),
+    SHUTDOWN_DELAY_MS: integer({ min: 0, max: 60_000, default: 5_000 }),
+    ...databaseVariables,
+    SERVICE_TOKEN: headerText.optional(),
+    SERVICE_TOKEN_PREVIOUS: headerText.optional(),
+    JWT_ISSUER: z.string().optional(),
+    ALLOW_LOOPBACK_ISSUER: flag(false),
+    JWT_AUDIENCE: list(),
+  };
+}
+
+const databaseVariables = {
+  DATABASE_URL: z
+    .string({ error: 'is required: a postgresql:// URL' })
+    .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgresql:// URL' }),
+  DATABASE_POOL_MAX: integer({ min: 1, max: 500, default: 10 }),
+  DATABASE_STATEMENT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
+};
+
+/** What the migrator needs, which knows neither keys nor tokens. */
+export const migrationEnvironment = z.object({ DATABASE_URL: databaseVariables.DATABASE_URL });
+
+const common = z.object(serviceVariables({ defaultPort: 0 }));
+type CommonEnvironment = z.output<typeof common>;
+
+/** The database's settings, in the form that `createDatabasePool` takes. */
+export interface DatabaseConfig {
+  url: string;
+  poolMax: number;
+  statementTimeoutMs: number;
+}
+
+/** The settings that every service has, out of its parsed environment. */
+export function commonConfig(read: CommonEnvironment) {
+  return {
+    production: read.NODE_ENV === 'production',
+    host: read.HOST,
+    port: read.PORT,
+    logLevel: read.LOG_LEVEL,
+    trustProxy: read.TRUST_PROXY,
+    corsOrigins: read.CORS_ORIGINS,
+    shutdownDelayMs: read.SHUTDOWN_DELAY_MS,
+    database: {
+      url: read.DATABASE_URL,
+      poolMax: read.DATABASE_POOL_MAX,
+      statementTimeoutMs: read.DATABASE_STATEMENT_TIMEOUT_MS,
+    },
+    // RFC 7519 4.1.3: one audience is a string, several are an array.
+    audience: read.JWT_AUDIENCE.length > 1 ? read.JWT_AUDIENCE : (read.JWT_AUDIENCE[0] ?? 'tessera'),
+  };
+}
+
+/** Whether the strict rules hold: also where `NODE_ENV` itself is not usable. */
+export function isProduction(read: Partial<CommonEnvironment>): boolean {
+  return (read.NODE_ENV ?? 'production') === 'production';
+}
+
+/** What is wrong with the service token: there is no default, and in production none that could be guessed. */
+export function serviceTokenProblems(read: Partial<CommonEnvironment>): string[] {
+  if (read.SERVICE_TOKEN === undefined) return ['SERVICE_TOKEN: is required'];
+  const names = ['SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
+  return names
+    .filter((name) => isProduction(read) && (read[name]?.length ?? 32) < 32)
+    .map((name) => `${name}: must be at least 32 characters (for example: openssl rand -base64 32)`);
+}
+
+/** identity-service.md 2.6: an HTTP(S) URL without query string or fragment; https in production. */
+export function issuerProblems(issuer: string | undefined, read: Partial<CommonEnvironment>): string[] {
+  if (issuer === undefined) return ['JWT_ISSUER: is required'];
+  if (!URL.canParse(issuer)) return ['JWT_ISSUER: must be an absolute http(s) URL'];
+  const url = new URL(issuer);
+  const problems: string[] = [];
+  if (!['http:', 'https:'].includes(url.protocol))
+    problems.push('JWT_ISSUER: must be an absolute http(s) URL');
+  if (/[?#]/.test(issuer)) problems.push('JWT_ISSUER: must not have a query string or fragment');
+  if (url.username !== '' || url.password !== '') problems.push('JWT_ISSUER: must not hold credentials');
+  const excused = read.ALLOW_LOOPBACK_ISSUER === true && isLoopback(url.hostname);
+  if (isProduction(read) && url.protocol === 'http:' && !excused) {
+    problems.push(
+      'JWT_ISSUER: must be https in production (a loopback one may be http with ALLOW_LOOPBACK_ISSUER=on)',
+    );
+  }
+  return problems;
+}
+
+function isLoopback(hostname: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
+
+// Express takes a number of hops or a list of ranges; anything vaguer, such as `true`, would believe every header.
+function parseTrustProxy(value: string, context: z.RefinementCtx): false | number | string[] {
+  if (value === 'off' || value === 'false') return false;
+  if (/^[1-9]\d?$/.test(value)) return Number(value);
+  const ranges = value.split(',').map((range) => range.trim());
+  const range = /^(loopback|linklocal|uniquelocal|(?=.*[.:])[0-9a-fA-F.:]+(\/\d{1,3})?)$/;
+  if (ranges.every((item) => range.test(item))) return ranges;
+  context.addIssue({
+    code: 'custom',
+    message: 'must be off, a number of hops, or a list of addresses and CIDR ranges',
+  });
+  return z.NEVER;
+}

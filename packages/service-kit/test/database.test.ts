@@ -1,0 +1,267 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { PrismaPg } from '@prisma/adapter-pg';
+import type pg from 'pg';
+import {
+  createPool,
+  ProblemError,
+  statementName,
+  unavailableWhenDatabaseIsDown,
+  violatedUniqueIndex,
+} from '../src/index.ts';
+import { createDatabase, dropDatabases, run } from './support/test-database.ts';
+
+let url: string;
+const pools: pg.Pool[] = [];
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  url = await createDatabase();
+  await run(
+    url,
+    `CREATE TABLE people (id int PRIMARY KEY, email text, deleted boolean DEFAULT false);
+     CREATE UNIQUE INDEX people_live_email_key ON people (lower(email)) WHERE NOT deleted`,
+  );
+});
+
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.end()));
+  for (const server of servers.splice(0)) server.close();
+});
+
+afterAll(dropDatabases);
+
+function openPool(overrides: Partial<Parameters<typeof createPool>[0]> = {}): pg.Pool {
+  const pool = createPool({
+    connectionString: url,
+    max: 2,
+    connectionTimeoutMs: 300,
+    statementTimeoutMs: 200,
+    applicationName: 'kit-test',
+    onError: () => undefined,
+    ...overrides,
+  });
+  pools.push(pool);
+  return pool;
+}
+
+/** A server that takes connections and then does with them what is told. */
+async function listenAsDatabase(onConnection: (socket: Socket) => void): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    onConnection(socket);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return `postgresql://nobody@127.0.0.1:${address.port}/none`;
+}
+
+const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => {
+      throw new Error('It succeeded.');
+    },
+    (error: unknown) => error,
+  );
+
+function expectUnavailable(error: unknown): void {
+  const problem = unavailableWhenDatabaseIsDown(error);
+  expect(problem).toBeInstanceOf(ProblemError);
+  expect(problem).toMatchObject({
+    status: 503,
+    code: 'temporarily_unavailable',
+    headers: { 'Retry-After': '2' },
+    cause: error,
+  });
+}
+
+const unreachable = 'postgresql://nobody@127.0.0.1:1/none';
+
+describe('a database that does not answer is a 503', () => {
+  it('when nothing listens', async () => {
+    expectUnavailable(await errorOf(openPool({ connectionString: unreachable }).query('SELECT 1')));
+  });
+
+  it('when its name does not resolve', async () => {
+    const pool = openPool({ connectionString: 'postgresql://nobody@database.invalid/none' });
+    expectUnavailable(await errorOf(pool.query('SELECT 1')));
+  });
+
+  it('when it takes the connection and says nothing, within the connection timeout', async () => {
+    const sockets: Socket[] = [];
+    const pool = openPool({ connectionString: await listenAsDatabase((socket) => sockets.push(socket)) });
+    const startedAt = performance.now();
+    expectUnavailable(await errorOf(pool.query('SELECT 1')));
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('when it closes the connection at once', async () => {
+    const pool = openPool({ connectionString: await listenAsDatabase((socket) => socket.end()) });
+    expectUnavailable(await errorOf(pool.query('SELECT 1')));
+  });
+
+  it('when it does not know the role or the password', async () => {
+    const wrong = new URL(url);
+    wrong.password = 'wrong';
+    expectUnavailable(await errorOf(openPool({ connectionString: wrong.href }).query('SELECT 1')));
+  });
+
+  it('when every connection of the pool is taken for too long', async () => {
+    const pool = openPool({ max: 1 });
+    const taken = await pool.connect();
+    expectUnavailable(await errorOf(pool.query('SELECT 1')));
+    taken.release();
+  });
+
+  it('when a statement takes too long, and the pool works on', async () => {
+    const pool = openPool();
+    expectUnavailable(await errorOf(pool.query('SELECT pg_sleep(5)')));
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('when the server forgets its own timeout', async () => {
+    const pool = openPool();
+    const startedAt = performance.now();
+    expectUnavailable(await errorOf(pool.query('SET statement_timeout = 0; SELECT pg_sleep(3)')));
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
+  it('when it shuts down under a statement', async () => {
+    const pool = openPool({ statementTimeoutMs: 3000, applicationName: 'to-be-ended' });
+    const failure = errorOf(pool.query('SELECT pg_sleep(2)'));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await run(
+      url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'to-be-ended'",
+    );
+    expectUnavailable(await failure);
+  });
+
+  it('when the pool is already closed', async () => {
+    const pool = openPool();
+    pools.pop();
+    await pool.end();
+    expectUnavailable(await errorOf(pool.query('SELECT 1')));
+  });
+
+  it('when Prisma says so, also as the cause of another error', async () => {
+    const adapter = await new PrismaPg({ connectionString: unreachable }).connect();
+    const error = await errorOf(adapter.queryRaw({ sql: 'SELECT 1', args: [], argTypes: [] }));
+    expectUnavailable(error);
+    expectUnavailable(new Error('The token was not rotated.', { cause: error }));
+    expectUnavailable(
+      Object.assign(new Error('Raw query failed'), { code: 'P2010', meta: { driverAdapterError: error } }),
+    );
+    await adapter.dispose();
+  });
+});
+
+describe('any other error is not', () => {
+  it.each([
+    ['a table that does not exist', 'SELECT * FROM nowhere'],
+    ['a broken rule', "INSERT INTO people VALUES (1, 'a@x'), (1, 'b@x')"],
+    ['a syntax error', 'SELEC 1'],
+  ])('%s', async (_what, sql) => {
+    expect(unavailableWhenDatabaseIsDown(await errorOf(openPool().query(sql)))).toBeUndefined();
+  });
+
+  it('a bug, a text, nothing, and an error that is its own cause', () => {
+    const circle = new Error('a circle');
+    circle.cause = circle;
+    for (const error of [new TypeError('x is not a function'), 'ECONNREFUSED', null, undefined, circle]) {
+      expect(unavailableWhenDatabaseIsDown(error)).toBeUndefined();
+    }
+  });
+});
+
+describe('createPool', () => {
+  it('reports the failure of an idle connection, and opens another', async () => {
+    const errors: Error[] = [];
+    const pool = openPool({ applicationName: 'idle-victim', onError: (error) => errors.push(error) });
+    await pool.query('SELECT 1');
+    await run(
+      url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'idle-victim'",
+    );
+    for (let tries = 0; tries < 100 && errors.length === 0; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(errors).toHaveLength(1);
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('bounds idle transactions, and tells PostgreSQL who is there', async () => {
+    const settings = 'idle_in_transaction_session_timeout statement_timeout application_name'.split(' ');
+    const columns = settings.map((name) => `current_setting('${name}') AS ${name}`).join(', ');
+    expect((await openPool().query(`SELECT ${columns}`)).rows).toEqual([
+      {
+        idle_in_transaction_session_timeout: '10s',
+        statement_timeout: '200ms',
+        application_name: 'kit-test',
+      },
+    ]);
+  });
+});
+
+describe('violatedUniqueIndex', () => {
+  // What Prisma's client throws: its code around the answer of its adapter for pg.
+  async function insertTwice(code: string): Promise<unknown> {
+    const adapter = await new PrismaPg({ connectionString: url }).connect();
+    const sql = "INSERT INTO people VALUES ($1, 'Ann@example.com')";
+    const insert = (id: number) =>
+      adapter.queryRaw({ sql, args: [id], argTypes: [{ scalarType: 'int', arity: 'scalar' }] });
+    await run(url, 'DELETE FROM people');
+    await insert(1);
+    const driverAdapterError = await errorOf(insert(2));
+    await adapter.dispose();
+    return Object.assign(new Error('Unique constraint failed'), { code, meta: { driverAdapterError } });
+  }
+
+  it.each(['P2002', 'P2010'])(
+    'answers the index, also a partial one over an expression, from %s',
+    async (code) => {
+      expect(violatedUniqueIndex(await insertTwice(code))).toBe('people_live_email_key');
+    },
+  );
+
+  it('answers undefined for anything else', async () => {
+    const broken = await errorOf(openPool().query('SELECT * FROM nowhere'));
+    for (const error of [
+      broken,
+      new Error('x'),
+      undefined,
+      null,
+      'P2002',
+      { meta: { driverAdapterError: {} } },
+    ]) {
+      expect(violatedUniqueIndex(error)).toBeUndefined();
+    }
+  });
+});
+
+describe('statementName', () => {
+  it('lets a connection prepare each text once', async () => {
+    const adapter = await new PrismaPg(
+      { connectionString: url, max: 1 },
+      { statementNameGenerator: statementName },
+    ).connect();
+    const query = (sql: string) => adapter.queryRaw({ sql, args: [], argTypes: [] });
+    for (const sql of ['SELECT 1 AS a', 'SELECT 1 AS a', 'SELECT 2 AS a']) await query(sql);
+    const { rows } = await query('SELECT statement FROM pg_prepared_statements ORDER BY prepare_time');
+    expect(rows.map(([statement]) => statement).slice(0, 2)).toEqual(['SELECT 1 AS a', 'SELECT 2 AS a']);
+    await adapter.dispose();
+  });
+
+  it('names a text always the same, another text otherwise, and at most a thousand', () => {
+    const first = statementName({ sql: 'SELECT a' });
+    expect(statementName({ sql: 'SELECT a' })).toBe(first);
+    const names = Array.from({ length: 1100 }, (_, index) => statementName({ sql: `SELECT ${index}` }));
+    expect(new Set(names).size).toBeLessThanOrEqual(1000);
+    expect(names).not.toContain(first);
+    expect(names.at(-1)).toBe('');
+    expect(statementName({ sql: 'SELECT a' })).toBe(first);
+  });
+});
