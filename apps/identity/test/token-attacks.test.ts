@@ -1,0 +1,76 @@
+import { createPrivateKey } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Attack, type AttackContext, attacks, validToken } from '@tessera/jwt-verify/attack-table';
+import { decodeJwt } from 'jose';
+import { signedIn } from './support/identities.ts';
+import { expectOAuthProblem } from './support/problems.ts';
+import { issuer, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
+
+// The attack table of @tessera/jwt-verify, over HTTP against the real service and its real key.
+describe('a forged or tampered token', () => {
+  let app: TestApp;
+  let listener: Server;
+  let heard = 0;
+  let tokens: Awaited<ReturnType<typeof signedIn>>['tokens'];
+  beforeAll(async () => {
+    app = await startTestApp({ JWT_PRIVATE_KEY: signingPem() });
+    tokens = (await signedIn(app)).tokens;
+    listener = createServer((_request, response) => {
+      heard += 1;
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(async () => {
+    listener.close();
+    await app.close();
+  });
+
+  /** Off by one thing from a token that the service itself has issued. */
+  function contextOf(kind: 'access' | 'refresh'): AttackContext {
+    const { iat = 0, exp = 0, ...claims } = decodeJwt(kind === 'access' ? tokens.access_token : tokens.refresh_token);
+    return {
+      kind,
+      privateKey: createPrivateKey(signingPem()),
+      kid: 'identity-key-1',
+      typ: kind === 'access' ? 'at+jwt' : 'rt+jwt',
+      claims: { ...claims, iss: issuer, aud: String(claims.aud), iat, exp },
+      clockToleranceSeconds: 0,
+      listenerUrl: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/keys`,
+    };
+  }
+
+  // A header can carry no line break and no blank in a bearer token: those are refused as malformed, with 400.
+  const isHeaderText = ({ token }: Attack) => /^[A-Za-z0-9\-._~+/]+=*$/.test(token) && token.length < 15_000;
+
+  it('is refused with 401 at GET /userinfo, where the untampered one passes', async () => {
+    const context = contextOf('access');
+    await app.http.get('/userinfo').set('Authorization', `Bearer ${validToken(context)}`).expect(200);
+    const table = attacks(context).filter(isHeaderText);
+    expect(table.length).toBeGreaterThan(80);
+    for (const { name, token } of table) {
+      const response = await app.http.get('/userinfo').set('Authorization', `Bearer ${token}`);
+      expect([name, response.status]).toEqual([name, 401]);
+      expectOAuthProblem(response, 401, 'invalid_token');
+    }
+  });
+
+  it('is refused with 401 at POST /token/refresh, and leaves the session alone', async () => {
+    const context = contextOf('refresh');
+    const table = attacks(context).filter(({ token }) => token !== '' && token.length <= 8192);
+    expect(table.length).toBeGreaterThan(80);
+    for (const { name, token } of table) {
+      const response = await app.http.post('/token/refresh').send({ refresh_token: token });
+      expect([name, response.status]).toEqual([name, 401]);
+      expectOAuthProblem(response, 401, 'invalid_grant');
+    }
+    expect(await app.sql('SELECT 1 FROM token_families WHERE revoked_at IS NOT NULL OR suspect_at IS NOT NULL')).toEqual([]);
+    await app.http.post('/token/refresh').send({ refresh_token: validToken(context) }).expect(200);
+  });
+
+  it('makes the service ask nobody for a key', () => {
+    expect(heard).toBe(0);
+  });
+});
