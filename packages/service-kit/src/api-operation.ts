@@ -3,7 +3,7 @@ import type { z } from 'zod';
 /** A schema of an object: its members become parameters. */
 type ObjectSchema = z.ZodType<unknown, Record<string, unknown>>;
 
-/** One successful answer. */
+/** One answer of its own: a success, or a status whose body is not the one error shape. */
 export interface ApiResponse {
   description: string;
   /** The JSON body; absent for an answer without one. */

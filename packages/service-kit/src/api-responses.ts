@@ -39,9 +39,9 @@ function headerComponent(id: string, description: string): z.ZodType {
 /** Everything that an operation may answer: what it says of itself, and what can always happen. */
 export function responsesOf(operation: ApiOperation): ZodOpenApiResponsesObject {
   const always = operation.body === undefined ? [400, 500, 503] : [400, 413, 415, 500, 503];
-  const successes = Object.entries(operation.responses).map(([status, response]) => [
+  const own = Object.entries(operation.responses).map(([status, response]) => [
     status,
-    successResponse(response),
+    ownResponse(response),
   ]);
   const refusals = always.map((status) => [status, sharedRefusal(status, operation.oauth)]);
   const ownRefusals = (operation.problems ?? []).map((problem) =>
@@ -49,10 +49,10 @@ export function responsesOf(operation: ApiOperation): ZodOpenApiResponsesObject 
       ? [problem, sharedRefusal(problem, operation.oauth)]
       : [problem.status, refusal(problem.status, problem.description, operation.oauth)],
   );
-  return Object.fromEntries([...successes, ...refusals, ...ownRefusals]);
+  return Object.fromEntries([...refusals, ...ownRefusals, ...own]);
 }
 
-function successResponse({ description, schema, headers }: ApiResponse): ZodOpenApiResponseObject {
+function ownResponse({ description, schema, headers }: ApiResponse): ZodOpenApiResponseObject {
   return {
     description,
     headers: z.object({ 'X-Request-Id': requestIdHeader, ...headers }),

@@ -30,10 +30,10 @@ export function readConfig<Shape extends z.ZodRawShape>(
   const problems: string[] = [];
   const given = readGiven(environment, secretNames, problems);
   const result = schema.safeParse(given);
-  if (!result.success) {
-    problems.push(
-      ...result.error.issues.map((issue) => `${issue.path.join('.') || 'environment'}: ${issue.message}`),
-    );
+  // What a file should have given is not reported a second time as missing.
+  const unread = new Set(problems.map(variableOf));
+  for (const { path, message } of result.error?.issues ?? []) {
+    if (!unread.has(String(path[0]))) problems.push(`${path.join('.') || 'environment'}: ${message}`);
   }
   const named = new Set(problems.map(variableOf));
   const usable = result.success ? result.data : parseUsable(schema, given);
@@ -56,7 +56,8 @@ function readGiven(
     if (path === undefined) continue;
     if (given[name] !== undefined) problems.push(`${name}: is given twice, also as ${name}_FILE`);
     try {
-      given[name] = readFileSync(path, 'utf8').trimEnd();
+      const content = readFileSync(path, 'utf8').trimEnd();
+      if (content !== '') given[name] = content;
     } catch {
       problems.push(`${name}_FILE: the file cannot be read`);
     }
@@ -65,7 +66,7 @@ function readGiven(
 }
 
 function variableOf(problem: string): string {
-  return problem.split(':')[0] ?? problem;
+  return problem.replace(/(_FILE)?:.*$/s, '');
 }
 
 // The variables that are usable by themselves, for rules that must speak although others are not.

@@ -64,10 +64,10 @@ export function statementName(query: { sql: string }): string {
   return name;
 }
 
-// PostgreSQL: connection exceptions, refused authorisation, insufficient resources, operator intervention (shutdown,
+// PostgreSQL: connection exceptions, refused authorisation, a deadlock or lost serialisation (rolled back: try again), insufficient resources, operator intervention (shutdown,
 // cancelled by a timeout), no such database, lock not available. The rest: what sockets, pg's pool and Prisma say of
 // an unreachable database.
-const unavailableSqlStates = /^(08|28|53|57)...$|^3D000$|^55P03$/;
+const unavailableSqlStates = /^(08|28|40|53|57)...$|^3D000$|^55P03$/;
 const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -85,6 +85,7 @@ const unavailableCodes = new Set([
   'P1017',
   'P2024',
   'P2028',
+  'P2034',
   'P2037',
 ]);
 const unavailableMessages =

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import type { ApiOperation } from './api-operation.ts';
 
+function readinessSchema(status: 'ready' | 'not_ready') {
+  return z.object({ status: z.literal(status), checks: z.record(z.string(), z.boolean()) });
+}
+
 /** The two probes, as every service answers them. */
 export const healthOperations: ApiOperation[] = [
   {
@@ -20,13 +24,11 @@ export const healthOperations: ApiOperation[] = [
     summary: 'Whether the service can serve now',
     tags: ['Operations'],
     responses: {
-      200: {
-        description: 'It can.',
-        schema: z
-          .object({ status: z.literal('ready'), checks: z.record(z.string(), z.boolean()) })
-          .meta({ id: 'Readiness' }),
+      200: { description: 'It can.', schema: readinessSchema('ready').meta({ id: 'Ready' }) },
+      503: {
+        description: 'It cannot; `checks` says what is missing.',
+        schema: readinessSchema('not_ready').meta({ id: 'NotReady' }),
       },
     },
-    problems: [{ status: 503, description: 'It cannot (`not_ready`); `checks` says what is missing.' }],
   },
 ];

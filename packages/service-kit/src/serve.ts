@@ -58,9 +58,6 @@ export async function serve(options: ServeOptions): Promise<void> {
   }, logger);
   await listen(server, options.port, options.host);
   server.on('error', (error) => logger.error({ err: error }, 'server error'));
-  const { port } = server.address() as AddressInfo;
-  logger.info({ host: options.host, port }, 'listening');
-
   let stopping = false;
   const stop = (signal: string) => {
     if (stopping) return;
@@ -76,6 +73,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  const { port } = server.address() as AddressInfo;
+  logger.info({ host: options.host, port }, 'listening');
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -112,4 +112,22 @@ describe('readConfig', () => {
     const { SERVICE_TOKEN: _, ...rest } = complete;
     expect(problemsOf({ ...rest, SERVICE_TOKEN_FILE: path })).toEqual(['SERVICE_TOKEN: is required']);
   });
+
+  it('adds the problems of a rule over several variables, also while others are not usable', () => {
+    const twoNames = z.object({
+      FIRST: z.string().optional(),
+      SECOND: z.string().optional(),
+      PORT: schema.shape.PORT,
+    });
+    const read = (environment: Record<string, string>) => () =>
+      readConfig(twoNames, environment, ['FIRST'], ({ FIRST, SECOND }) =>
+        FIRST === SECOND ? [] : ['SECOND: must be what FIRST is', 'PORT: is asked for by the rule too'],
+      );
+    expect(read({ FIRST: 'a', SECOND: 'a' })()).toMatchObject({ PORT: 3000 });
+    expect(read({ FIRST: 'a', PORT: 'x' })).toThrow(
+      expect.objectContaining({
+        problems: ['PORT: must be an integer from 1 to 65535', 'SECOND: must be what FIRST is'],
+      }),
+    );
+  });
 });

@@ -3,12 +3,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
 import {
+  createDatabasePool,
   createPool,
+  databaseReadiness,
   ProblemError,
   statementName,
   unavailableWhenDatabaseIsDown,
   violatedUniqueIndex,
 } from '../src/index.ts';
+import { migrate } from '../src/migrate.ts';
+import { waitUntil } from './support/child-process.ts';
+import { keepLogLines } from './support/log-lines.ts';
+import { createPrismaFolder } from './support/prisma-folder.ts';
 import { createDatabase, dropDatabases, run } from './support/test-database.ts';
 
 let url: string;
@@ -203,6 +209,51 @@ describe('createPool', () => {
         application_name: 'kit-test',
       },
     ]);
+  });
+});
+
+describe('createDatabasePool', () => {
+  it("puts Prisma's adapter over the one bounded pool, and logs what happens to idle connections", async () => {
+    const { logger, lines } = keepLogLines();
+    const { pool, adapter } = createDatabasePool(
+      { url, poolMax: 1, statementTimeoutMs: 200 },
+      'prisma-victim',
+      logger,
+    );
+    pools.push(pool);
+    const connection = await adapter.connect();
+    const query = (sql: string) => connection.queryRaw({ sql, args: [], argTypes: [] });
+    const { rows } = await query("SELECT current_setting('application_name')");
+    expect([rows, pool.totalCount]).toEqual([[['prisma-victim']], 1]);
+    expectUnavailable(await errorOf(query('SELECT pg_sleep(5)')));
+    await query('SELECT 1');
+    await run(
+      url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'prisma-victim'",
+    );
+    await waitUntil(() => lines.length > 0);
+    expect(lines[0]).toMatchObject({ level: 'warn', msg: 'idle database connection failed' });
+  });
+});
+
+describe('databaseReadiness', () => {
+  async function readinessOf(connectionString: string, prismaDir: string) {
+    const checks = databaseReadiness(openPool({ connectionString }), prismaDir);
+    const outcomes = checks.map(async ({ name, check }) => [name, await check().catch(() => 'throws')]);
+    return Object.fromEntries(await Promise.all(outcomes));
+  }
+
+  it('holds when the database answers and has every migration of the release', async () => {
+    const folder = createPrismaFolder();
+    const own = await createDatabase();
+    expect(await readinessOf(unreachable, folder.path)).toEqual({ database: 'throws', migrations: 'throws' });
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    expect(await readinessOf(own, folder.path)).toEqual({ database: true, migrations: 'throws' });
+    await migrate({ connectionString: own, prismaDir: folder.path });
+    expect(await readinessOf(own, folder.path)).toEqual({ database: true, migrations: true });
+    folder.write('20260102000000_second', 'CREATE TABLE more (id int PRIMARY KEY);');
+    expect(await readinessOf(own, folder.path)).toEqual({ database: true, migrations: false });
+    folder.remove();
   });
 });
 

@@ -14,12 +14,12 @@ export interface Child {
 }
 
 /** Runs a TypeScript file of this folder as a process of its own, with one argument: `options` as JSON. */
-export function startChild(file: string, options: object): Child {
+export function startChild(file: string, options: object, environment: Record<string, string> = {}): Child {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(
     process.execPath,
     ['--import', 'tsx', '--conditions=@tessera/source', path, JSON.stringify(options)],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...environment } },
   );
   let output = '';
   let errors = '';

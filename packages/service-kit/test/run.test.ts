@@ -1,0 +1,72 @@
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { type Child, startChild, waitUntil } from './support/child-process.ts';
+import { createPrismaFolder } from './support/prisma-folder.ts';
+import { createDatabase, dropDatabases, run } from './support/test-database.ts';
+
+const children: Child[] = [];
+
+function start(file: string, options: object, environment: Record<string, string>): Child {
+  const child = startChild(file, options, { NODE_ENV: 'test', HOST: '127.0.0.1', ...environment });
+  children.push(child);
+  return child;
+}
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.process.kill('SIGKILL');
+});
+
+afterAll(dropDatabases);
+
+const somewhere = 'postgresql://nobody@127.0.0.1:1/none';
+
+describe('runService', () => {
+  it('serves with what the environment says, and ends well on SIGTERM', async () => {
+    const service = start('run-service-process.ts', {}, { DATABASE_URL: somewhere, SHUTDOWN_DELAY_MS: '0' });
+    await waitUntil(() => service.output().includes('listening'));
+    expect(service.lines()[0]).toMatchObject({
+      service: 'run-test',
+      host: '127.0.0.1',
+      port: expect.any(Number),
+    });
+    service.process.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  it('exits 78 where it cannot be configured, and names every variable, no value', async () => {
+    const environment = { DATABASE_URL: 'mysql://hunter2@db', PORT: 'ninety', TRUST_PROXY: 'true' };
+    const service = start('run-service-process.ts', {}, environment);
+    expect(await service.ended).toBe(78);
+    for (const name of Object.keys(environment)) expect(service.errors()).toContain(`${name}: must be`);
+    expect(service.errors()).not.toMatch(/hunter2|ninety/);
+  });
+
+  it('exits 1 where it cannot be wired, and says why', async () => {
+    const service = start('run-service-process.ts', {}, { DATABASE_URL: somewhere, JWT_AUDIENCE: 'fail' });
+    expect(await service.ended).toBe(1);
+    expect(service.errors()).toBe('run-test could not start: no keys\n');
+  });
+});
+
+describe('runMigrations', () => {
+  it('applies what is missing, says so, and says the second time that nothing is', async () => {
+    const folder = createPrismaFolder();
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    const url = await createDatabase();
+    for (const said of ['applied 20260101000000_first', 'no migration to apply']) {
+      const migrator = start('run-migrations-process.ts', { prismaDir: folder.path }, { DATABASE_URL: url });
+      expect([await migrator.ended, migrator.output()]).toEqual([0, `run-test: ${said}\n`]);
+    }
+    expect(await run(url, 'SELECT * FROM things')).toEqual([]);
+    folder.remove();
+  });
+
+  it('exits 1 where a migration fails, and names it', async () => {
+    const folder = createPrismaFolder();
+    folder.write('20260101000000_wrong', 'SELECT nothing;');
+    const options = { prismaDir: folder.path };
+    const migrator = start('run-migrations-process.ts', options, { DATABASE_URL: await createDatabase() });
+    expect(await migrator.ended).toBe(1);
+    expect(migrator.errors()).toMatch(/^run-test: The migration 20260101000000_wrong failed: /);
+    folder.remove();
+  });
+});
