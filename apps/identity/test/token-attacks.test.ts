@@ -30,7 +30,11 @@ describe('a forged or tampered token', () => {
 
   /** Off by one thing from a token that the service itself has issued. */
   function contextOf(kind: 'access' | 'refresh'): AttackContext {
-    const { iat = 0, exp = 0, ...claims } = decodeJwt(kind === 'access' ? tokens.access_token : tokens.refresh_token);
+    const {
+      iat = 0,
+      exp = 0,
+      ...claims
+    } = decodeJwt(kind === 'access' ? tokens.access_token : tokens.refresh_token);
     return {
       kind,
       privateKey: createPrivateKey(signingPem()),
@@ -47,7 +51,10 @@ describe('a forged or tampered token', () => {
 
   it('is refused with 401 at GET /userinfo, where the untampered one passes', async () => {
     const context = contextOf('access');
-    await app.http.get('/userinfo').set('Authorization', `Bearer ${validToken(context)}`).expect(200);
+    await app.http
+      .get('/userinfo')
+      .set('Authorization', `Bearer ${validToken(context)}`)
+      .expect(200);
     const table = attacks(context).filter(isHeaderText);
     expect(table.length).toBeGreaterThan(80);
     for (const { name, token } of table) {
@@ -66,8 +73,13 @@ describe('a forged or tampered token', () => {
       expect([name, response.status]).toEqual([name, 401]);
       expectOAuthProblem(response, 401, 'invalid_grant');
     }
-    expect(await app.sql('SELECT 1 FROM token_families WHERE revoked_at IS NOT NULL OR suspect_at IS NOT NULL')).toEqual([]);
-    await app.http.post('/token/refresh').send({ refresh_token: validToken(context) }).expect(200);
+    expect(
+      await app.sql('SELECT 1 FROM token_families WHERE revoked_at IS NOT NULL OR suspect_at IS NOT NULL'),
+    ).toEqual([]);
+    await app.http
+      .post('/token/refresh')
+      .send({ refresh_token: validToken(context) })
+      .expect(200);
   });
 
   it('makes the service ask nobody for a key', () => {

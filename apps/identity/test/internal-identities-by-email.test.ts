@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { anEmail, createIdentity } from './support/identities.ts';
+import { internalClient } from './support/internal-client.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const call = internalClient(() => app);
+
+describe('GET /internal/identities/by-email/{email}', () => {
+  it('finds the identity, percent-encoded and in any case', async () => {
+    const { identity } = await createIdentity(app, { email: `a+b/c%${anEmail()}` });
+    const path = encodeURIComponent(identity.email.toUpperCase());
+    expect((await call('get', `/internal/identities/by-email/${path}`).expect(200)).body).toEqual(identity);
+  });
+
+  it.each(['nobody@example.com', 'not an e-mail', 'ünïcode', '%'])('404s on %s', async (email) => {
+    expectProblem(
+      await call('get', `/internal/identities/by-email/${encodeURIComponent(email)}`),
+      404,
+      'identity_not_found',
+    );
+  });
+
+  it.each(['%00', 'a%0Ab', 'x'.repeat(321)])('refuses %s with 422', async (email) => {
+    expectInvalidFields(await call('get', `/internal/identities/by-email/${email}`), ['email']);
+  });
+
+  it('refuses broken percent-encoding with 400', async () => {
+    expectProblem(await call('get', '/internal/identities/by-email/%ff'), 400, 'malformed_path');
+  });
+});

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { identitySchema } from '@tessera/contracts';
+import { anEmail, anIdentity, aPassword, createIdentity } from './support/identities.ts';
+import { internalClient, unknownId } from './support/internal-client.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const call = internalClient(() => app);
+const create = (body: object) => call('post', '/internal/identities').send(body);
+
+const countByEmail = async (email: string) => {
+  const rows = await app.sql('SELECT 1 FROM identities WHERE email_canonical = lower($1)', [email]);
+  return rows.length;
+};
+
+describe('POST /internal/identities', () => {
+  it('answers 201 with the identity and its Location, and stores a bcrypt hash', async () => {
+    const body = anIdentity();
+    const response = await create(body).expect(201);
+    expect(response.headers.location).toBe(`/internal/identities/${response.body.id}`);
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(identitySchema.strict().parse(response.body)).toMatchObject({
+      email: body.email,
+      username: body.email.split('@')[0],
+      sso_provider: null,
+      sso_id: null,
+      is_active: true,
+      is_verified: false,
+      is_staff: false,
+      is_superuser: false,
+      deleted_at: null,
+    });
+    const [row] = await app.sql('SELECT password_hash FROM identities WHERE id = $1', [response.body.id]);
+    expect(row?.password_hash.startsWith('$2b$04$')).toBe(true);
+  });
+
+  it('takes every field', async () => {
+    const body = anIdentity({
+      username: ' Ann Lee ',
+      sso_provider: 'google',
+      sso_id: anEmail(),
+      is_active: false,
+      is_verified: true,
+      is_staff: true,
+      is_superuser: true,
+    });
+    const { body: created } = await create(body).expect(201);
+    expect(created).toMatchObject({
+      username: 'Ann Lee',
+      sso_provider: 'google',
+      sso_id: body.sso_id,
+      is_active: false,
+      is_verified: true,
+      is_staff: true,
+      is_superuser: true,
+    });
+  });
+
+  it('needs no password for an SSO identity', async () => {
+    const { body } = await create({ email: anEmail(), sso_provider: 'google', sso_id: anEmail() }).expect(
+      201,
+    );
+    const [row] = await app.sql('SELECT password_hash FROM identities WHERE id = $1', [body.id]);
+    expect(row?.password_hash).toBeNull();
+  });
+
+  it('keeps the e-mail as supplied, trimmed, and treats every case of it as the same', async () => {
+    const email = `Ann.${anEmail()}`;
+    const { body } = await create(anIdentity({ email: ` ${email} ` })).expect(201);
+    expect(body.email).toBe(email);
+    expectProblem(await create(anIdentity({ email: email.toUpperCase() })), 409, 'email_conflict');
+    expect(await countByEmail(email)).toBe(1);
+  });
+
+  it('409s on a taken SSO pair, compared exactly, and creates no second identity', async () => {
+    const sso = { sso_provider: 'google', sso_id: `Id-${anEmail()}` };
+    await create(anIdentity(sso)).expect(201);
+    const refused = anIdentity(sso);
+    expectProblem(await create(refused), 409, 'sso_conflict');
+    expect(await countByEmail(refused.email)).toBe(0);
+    await create(anIdentity({ ...sso, sso_id: sso.sso_id.toLowerCase() })).expect(201);
+    await create(anIdentity({ ...sso, sso_provider: 'github' })).expect(201);
+  });
+
+  it('takes the e-mail and the SSO pair of a deleted identity for a new one', async () => {
+    const body = anIdentity({ sso_provider: 'google', sso_id: anEmail() });
+    const first = await create(body).expect(201);
+    await call('delete', `/internal/identities/${first.body.id}`).expect(204);
+    const second = await create(body).expect(201);
+    expect(second.body.id).not.toBe(first.body.id);
+    expect(await countByEmail(body.email)).toBe(2);
+  });
+
+  it('does not want usernames to be unique', async () => {
+    await create(anIdentity({ username: 'same' })).expect(201);
+    await create(anIdentity({ username: 'same' })).expect(201);
+  });
+
+  it('ignores the read-only members of its own representation', async () => {
+    const { body } = await create({
+      ...anIdentity(),
+      id: unknownId,
+      created_at: 'x',
+      updated_at: 1,
+      deleted_at: 'y',
+    }).expect(201);
+    expect(body.id).not.toBe(unknownId);
+    expect(body.deleted_at).toBeNull();
+  });
+
+  it.each([
+    ['email', { email: undefined }],
+    ['email', { email: 'no-at' }],
+    ['email', { email: 'two@at@example.com' }],
+    ['email', { email: 'ümlaut@example.com' }],
+    ['email', { email: 'a b@example.com' }],
+    ['email', { email: `${'a'.repeat(65)}@example.com` }],
+    ['email', { email: `a@${'b'.repeat(260)}` }],
+    ['email', { email: null }],
+    ['username', { username: '' }],
+    ['username', { username: '   ' }],
+    ['username', { username: 'x'.repeat(151) }],
+    ['username', { username: 'a\nb' }],
+    ['username', { username: 'a\u0000b' }],
+    ['username', { username: '\ud800' }],
+    ['username', { username: null }],
+    ['password', { password: undefined }],
+    ['password', { password: 'short' }],
+    ['password', { password: '' }],
+    ['password', { password: 'x'.repeat(73) }],
+    ['password', { password: 'ü'.repeat(37) }],
+    ['password', { password: 'nul\u0000 in the middle' }],
+    ['password', { password: 12345678 }],
+    ['sso_id', { sso_provider: 'google' }],
+    ['sso_id', { sso_id: 'x' }],
+    ['sso_id', { sso_provider: 'google', sso_id: null }],
+    ['sso_provider', { sso_provider: 'x'.repeat(65), sso_id: 'x' }],
+    ['sso_id', { sso_provider: 'google', sso_id: 'x'.repeat(256) }],
+    ['is_active', { is_active: 'true' }],
+    ['is_staff', { is_staff: 1 }],
+    ['is_superuser', { is_superuser: null }],
+    ['is_actve', { is_actve: false }],
+    ['password_hash', { password_hash: 'x' }],
+    ['constructor', { constructor: 1 }],
+  ])('refuses a bad %s (%j) with 422 and creates nothing', async (field, override) => {
+    const body = { ...anIdentity(), ...override };
+    const before = await app.sql('SELECT count(*) FROM identities');
+    const response = await call('post', '/internal/identities').type('json').send(JSON.stringify(body));
+    expectInvalidFields(response, [field]);
+    expect(await app.sql('SELECT count(*) FROM identities')).toEqual(before);
+  });
+
+  it('names a prototype key as unknown, and every bad field at once', async () => {
+    const response = await call('post', '/internal/identities')
+      .type('json')
+      .send('{"__proto__": {"is_staff": true}, "email": 1, "is_staff": "x"}');
+    expectInvalidFields(response, ['__proto__', 'email', 'is_staff']);
+  });
+
+  it('takes passwords of 8 code points to 72 bytes as they are', async () => {
+    for (const password of ['🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(72), '  spaces  ']) {
+      const { identity } = await createIdentity(app, { password });
+      await app.http
+        .post('/token')
+        .send({ grant_type: 'password', email: identity.email, password })
+        .expect(200);
+    }
+  });
+
+  it('refuses common and obvious passwords where the blocklist is on', async () => {
+    const strict = await startTestApp(
+      { PASSWORD_BLOCKLIST: 'on', PASSWORD_MIN_LENGTH: '6' },
+      app.databaseUrl,
+    );
+    const attempt = (body: object) =>
+      strict.http.post('/internal/identities').set('X-Service-Token', serviceToken).send(body);
+    const email = anEmail();
+    for (const password of ['password', 'QWERTY123', 'Tessera', email, email.split('@')[0], 'Ann Lee Jr']) {
+      expectInvalidFields(await attempt({ email, password, username: 'ann lee jr' }), ['password']);
+    }
+    await attempt({ email, password: aPassword() }).expect(201);
+    await strict.close();
+  });
+});
