@@ -62,6 +62,18 @@ const readOnlyMembers = {
   updated_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
 };
 
+// What create and update take alike; only the e-mail differs.
+const optionalMembers = {
+  username: usernameSchema.optional(),
+  password: passwordSchema.optional(),
+  sso_provider: ssoProviderSchema.nullable().optional(),
+  sso_id: ssoIdSchema.nullable().optional(),
+  is_active: z.boolean().optional(),
+  is_verified: z.boolean().optional(),
+  is_staff: z.boolean().optional(),
+  is_superuser: z.boolean().optional(),
+};
+
 const ssoPairRule = {
   error: 'sso_provider and sso_id are given together: both strings, or both null',
   path: ['sso_id'],
@@ -80,14 +92,7 @@ function isSsoPair(body: {
 export const createIdentitySchema = z
   .strictObject({
     email: emailSchema,
-    username: usernameSchema.optional(),
-    password: passwordSchema.optional(),
-    sso_provider: ssoProviderSchema.nullable().optional(),
-    sso_id: ssoIdSchema.nullable().optional(),
-    is_active: z.boolean().optional(),
-    is_verified: z.boolean().optional(),
-    is_staff: z.boolean().optional(),
-    is_superuser: z.boolean().optional(),
+    ...optionalMembers,
     ...readOnlyMembers,
   })
   .refine(isSsoPair, ssoPairRule)
@@ -102,14 +107,7 @@ export type CreateIdentity = z.infer<typeof createIdentitySchema>;
 export const updateIdentitySchema = z
   .strictObject({
     email: emailSchema.optional(),
-    username: usernameSchema.optional(),
-    password: passwordSchema.optional(),
-    sso_provider: ssoProviderSchema.nullable().optional(),
-    sso_id: ssoIdSchema.nullable().optional(),
-    is_active: z.boolean().optional(),
-    is_verified: z.boolean().optional(),
-    is_staff: z.boolean().optional(),
-    is_superuser: z.boolean().optional(),
+    ...optionalMembers,
     ...readOnlyMembers,
   })
   .refine(isSsoPair, ssoPairRule)

@@ -2,18 +2,6 @@ import type { RequestOrigin } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import type { TokenSubject } from './token-issuer.ts';
 
-/** A new refresh token of a new family, that is, of a new login. */
-export interface NewFamily {
-  familyId: string;
-  jti: string;
-  identityId: string;
-  /** The epoch that was read together with the password's hash. */
-  sessionEpoch: number;
-  refreshExpiresAt: Date;
-  familyExpiresAt: Date;
-  origin: RequestOrigin;
-}
-
 export interface Rotation {
   jti: string;
   nextJti: string;
