@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { errorCode } from './error-code.ts';
 import { createPrivateFile, readPrivateFile } from './secret-file.ts';
 import type { ServiceName } from './services.ts';
 import { StackError } from './stack-error.ts';
@@ -53,7 +54,7 @@ function listFolder(root: string): string[] {
   try {
     return readdirSync(root);
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    const code = errorCode(cause);
     if (code === 'ENOENT') return [];
     const why =
       code === 'ENOTDIR' ? 'it is not a folder' : code === 'EACCES' ? 'permission denied' : String(cause);

@@ -1,3 +1,4 @@
+import { errorCode } from './error-code.ts';
 import { StackError } from './stack-error.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -13,7 +14,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function explainError(error: unknown): string {
   if (error instanceof StackError) return error.message;
   if (!(error instanceof Error)) return String(error);
-  const reason = 'code' in error ? REASONS[String(error.code)] : undefined;
+  const reason = REASONS[errorCode(error) ?? ''];
   if (reason === undefined) return error.stack ?? error.message;
   const where = 'path' in error && typeof error.path === 'string' ? error.path : error.message;
   return `${where}: ${reason}. TESSERA_DATA_DIR names another data folder.`;

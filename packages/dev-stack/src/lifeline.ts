@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { Socket } from 'node:net';
 import type { RecordedProcess } from './recorded-process.ts';
 import { recordProcess } from './recorded-process.ts';
 
@@ -41,7 +42,9 @@ export function holdLifeline(): Lifeline {
   // Losing it costs only the clean-up after a sudden death, which the next start makes good.
   child.on('error', () => undefined);
   child.stdin.on('error', () => undefined);
+  // Neither the watcher nor the pipe to it keeps us alive.
   child.unref();
+  if (child.stdin instanceof Socket) child.stdin.unref();
   const say = (line: string) => child.stdin.write(`${line}\n`);
   return {
     process: child.pid === undefined ? undefined : recordProcess(child.pid),

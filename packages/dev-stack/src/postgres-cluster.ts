@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { errorCode } from './error-code.ts';
 import type { ServerAccount } from './postgres-account.ts';
 import { canEnter } from './postgres-account.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
@@ -66,7 +67,7 @@ export function hasCluster(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    if (errorCode(error) === 'ENOENT') return false;
     throw new StackError(`Cannot read the database folder ${folder}: ${String(error)}`, { cause: error });
   }
 }
@@ -75,10 +76,7 @@ function readClusterVersion(folder: string): string {
   try {
     return readFileSync(path.join(folder, 'PG_VERSION'), 'utf8').trim();
   } catch (cause) {
-    const why =
-      cause instanceof Error && 'code' in cause && cause.code === 'EACCES'
-        ? 'cannot be read by this user'
-        : 'is damaged';
+    const why = errorCode(cause) === 'EACCES' ? 'cannot be read by this user' : 'is damaged';
     throw new StackError(`The database folder ${folder} ${why}: no PG_VERSION. Move it away to begin anew.`, {
       cause,
     });

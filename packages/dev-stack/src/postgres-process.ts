@@ -47,6 +47,7 @@ export async function launchServer(launch: ServerLaunch): Promise<LaunchedServer
     env: SERVER_ENVIRONMENT,
     stdio: ['ignore', log.fd, log.fd],
   });
+  child.unref();
   closeSync(log.fd);
   let ended = false;
   const exited = new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { errorCode } from './error-code.ts';
 import { waitUntil } from './wait-until.ts';
 
 /** A process known by more than its number: process ids are used again, a start time is not. */
@@ -29,9 +30,21 @@ export function isRunning(recorded: RecordedProcess): boolean {
 /** The process's command with its arguments; empty when there is no such process. */
 export function commandLineOf(pid: number): string {
   try {
-    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    if (process.platform === 'linux')
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+    return askPs(pid, 'command=');
   } catch {
     return '';
+  }
+}
+
+/** @returns the process's parent; undefined when there is no such process */
+export function parentOf(pid: number): number | undefined {
+  try {
+    const parent = Number(process.platform === 'linux' ? readLinuxStat(pid)[1] : askPs(pid, 'ppid='));
+    return Number.isInteger(parent) ? parent : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -52,15 +65,13 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (errorCode(error) !== 'ESRCH') throw error;
   }
 }
 
-// proc(5): field 3 is the state, field 22 the start in clock ticks since boot; field 2 may hold blanks and brackets.
 function linuxStartTime(pid: number): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const fields = readLinuxStat(pid);
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`;
   } catch {
@@ -68,11 +79,22 @@ function linuxStartTime(pid: number): string | undefined {
   }
 }
 
+// proc(5): from the third field on, which is the state, then the parent, and the start in clock ticks since boot as the
+// 22nd; the second may itself hold blanks and brackets.
+function readLinuxStat(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
 function portableStartTime(pid: number): string | undefined {
   try {
-    const row = execFileSync('ps', ['-o', 'state=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    const row = askPs(pid, 'state=,lstart=');
     return row === '' || row.startsWith('Z') ? undefined : row.replace(/^\S+\s+/, '');
   } catch {
     return undefined;
   }
+}
+
+function askPs(pid: number, columns: string): string {
+  return execFileSync('ps', ['-o', columns, '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' }).trim();
 }

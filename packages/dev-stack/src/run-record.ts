@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { parseJson } from './data-folder.ts';
+import { errorCode } from './error-code.ts';
 import { isRunning, recordProcess } from './recorded-process.ts';
 import { replacePrivateFile } from './secret-file.ts';
 import { StackError } from './stack-error.ts';
@@ -89,7 +90,7 @@ function createExclusively(file: string, content: string): boolean {
     writeFileSync(file, content, { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (errorCode(error) === 'EEXIST') return false;
     throw error;
   }
 }
@@ -104,7 +105,7 @@ function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

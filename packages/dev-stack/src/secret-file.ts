@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { errorCode } from './error-code.ts';
 import { StackError } from './stack-error.ts';
 
 /** 32 random bytes as base64url: safe in a URL, a header and a shell. */
@@ -18,7 +19,7 @@ export function createPrivateFile(file: string, content: string): boolean {
     linkSync(draft, file);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (errorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
     rmSync(draft, { force: true });

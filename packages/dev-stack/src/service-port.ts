@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { errorCode } from './error-code.ts';
 import { StackError } from './stack-error.ts';
 
 // Both families: something on [::1] alone would get what is sent to "localhost" instead of our service.
@@ -22,7 +23,7 @@ export async function assertPortFree(port: number, variable: string, service: st
 function tryListen(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    server.once('error', (error) => resolve(errorCode(error) ?? error.message));
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 }

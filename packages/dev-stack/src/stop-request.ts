@@ -1,4 +1,9 @@
-const PARENT_POLL_MS = 1_000;
+import { readFileSync } from 'node:fs';
+import { isRunning } from './recorded-process.ts';
+import { findStarters } from './starters.ts';
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const STARTER_POLL_MS = 1_000;
 // One Ctrl-C may arrive twice: from the terminal, and again from the package manager in between.
 const SAME_REQUEST_MS = 1_000;
 
@@ -12,7 +17,7 @@ export interface StopRequest {
   dispose(): void;
 }
 
-/** Begins to listen for SIGINT, SIGTERM, SIGHUP and the end of the parent process. */
+/** Begins to listen for SIGINT, SIGTERM, SIGHUP and the end of those who started us. */
 export function listenForStop(): StopRequest {
   const controller = new AbortController();
   const impatient: (() => void)[] = [];
@@ -30,17 +35,17 @@ export function listenForStop(): StopRequest {
       for (const action of impatient) action();
     }
   };
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const signals = isHangUpIgnored() ? STOP_SIGNALS.slice(0, 2) : STOP_SIGNALS;
   const onSignal = (name: string) => ask(name);
   for (const name of signals) process.on(name, onSignal);
 
-  // `npx pnpm@12 start` puts npm, pnpm and a shell between the user and us: a SIGTERM to the outermost may stop there.
-  const parent = process.ppid;
+  // A SIGTERM to the outermost of those who started us may end there and leave us running, with nobody to stop us.
+  const starters = findStarters();
   const poll = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (starters.every(isRunning)) return;
     clearInterval(poll);
     ask('the process that started this one has ended');
-  }, PARENT_POLL_MS);
+  }, STARTER_POLL_MS);
   return {
     signal: controller.signal,
     asked,
@@ -50,4 +55,11 @@ export function listenForStop(): StopRequest {
       for (const name of signals) process.off(name, onSignal);
     },
   };
+}
+
+// Under nohup(1) the end of the terminal must not be ours; a handler of our own would undo what nohup did.
+function isHangUpIgnored(): boolean {
+  if (process.platform !== 'linux') return false;
+  const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+  return (BigInt(`0x${mask}`) & 1n) === 1n;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { testDatabaseUrl } from './environment.ts';
@@ -20,6 +20,8 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   if (given !== undefined) return { adminUrl: given, stop: async () => undefined };
 
   const home = mkdtempSync(path.join(tmpdir(), 'tessera-test-'));
+  // When we are root the server runs as another user, which must pass through to its own folder.
+  chmodSync(home, 0o711);
   const lifeline = holdLifeline();
   lifeline.removeAtDeath(home);
   const remove = () => {

@@ -13,18 +13,8 @@ import {
   withDatabase,
 } from '../src/postgres.ts';
 import { waitUntil } from '../src/wait-until.ts';
+import { query } from './support/query.ts';
 import { makeFolder, makePrivateFolder, removeFolder } from './support/temporary-folder.ts';
-
-async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query({ text: sql, rowMode: 'array' })).rows.flat();
-  } finally {
-    await client.end();
-  }
-}
 
 describe('a throw-away server', () => {
   let folder: string;
@@ -59,7 +49,7 @@ describe('a throw-away server', () => {
       password: 'p"\'1',
     });
     const two = await createServiceDatabase(server.adminUrl, { database: 'two', role: 'two', password: 'x' });
-    expect(await query(one, 'CREATE TABLE t (a int); SELECT current_user::text')).toBeDefined();
+    await query(one, 'CREATE TABLE own (a int)');
     expect(await query(two, 'SELECT current_database()::text, current_user::text')).toEqual(['two', 'two']);
     for (const [url, other] of [
       [one, 'two'],

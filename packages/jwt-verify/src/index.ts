@@ -7,11 +7,11 @@ export {
   MissingTokenError,
 } from './errors.ts';
 export { type KeySource, localKeySource } from './key-source.ts';
-export { type KeySourceStatus, RemoteKeySource, type RemoteKeySourceOptions } from './remote-key-source.ts';
 export {
-  type ClaimsByKind,
-  createTokenVerifier,
-  type TokenKind,
-  type TokenVerifier,
-  type TokenVerifierOptions,
-} from './token-verifier.ts';
+  type KeySourceEvent,
+  type KeySourceStatus,
+  RemoteKeySource,
+  type RemoteKeySourceOptions,
+} from './remote-key-source.ts';
+export type { ClaimsByKind, TokenKind } from './token-claims.ts';
+export { createTokenVerifier, type TokenVerifier, type TokenVerifierOptions } from './token-verifier.ts';

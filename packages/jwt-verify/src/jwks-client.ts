@@ -48,7 +48,8 @@ export class JwksClient {
   /** Throws an `Error` whose message says why, fit for a log. */
   async fetch(knownEtag: string | undefined): Promise<JwksAnswer> {
     const response = await this.#get(knownEtag === undefined ? {} : { 'If-None-Match': knownEtag });
-    if (response.status === 304 && knownEtag === undefined) throw new Error('not modified, but nothing is known');
+    if (response.status === 304 && knownEtag === undefined)
+      throw new Error('not modified, but nothing is known');
     return {
       keySet: response.status === 304 ? undefined : parseJwkSet(response.data),
       etag: textOf(response.headers.etag) ?? (response.status === 304 ? knownEtag : undefined),
@@ -77,7 +78,9 @@ function reasonOf(error: unknown, timeoutMs: number): string {
 function maxAgeOf(cacheControl = '', age = '0'): number {
   const directives = cacheControl.toLowerCase();
   const given = /(?:^|[\s,])max-age="?(\d{1,9})/.exec(directives)?.[1] ?? String(defaultMaxAgeSeconds);
-  const seconds = /\bno-(?:store|cache)\b/.test(directives) ? 0 : Number(given) - (Number.parseInt(age, 10) || 0);
+  const seconds = /\bno-(?:store|cache)\b/.test(directives)
+    ? 0
+    : Number(given) - (Number.parseInt(age, 10) || 0);
   return Math.min(86_400, Math.max(10, seconds));
 }
 

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { KeysUnavailableError } from './errors.ts';
-import { type JwksAnswer, JwksClient } from './jwks-client.ts';
+import { type HeldKeys, holdKeys, isSameKeys } from './held-keys.ts';
+import { JwksClient } from './jwks-client.ts';
 import type { KeySource } from './key-source.ts';
 
 export interface RemoteKeySourceOptions {
@@ -33,14 +34,6 @@ export interface KeySourceStatus {
   stale: boolean;
   kids: string[];
   lastFetchedAt: Date | undefined;
-}
-
-interface HeldKeys {
-  keys: ReadonlyMap<string, KeyObject>;
-  etag: string | undefined;
-  confirmedAt: number;
-  maxAgeMs: number;
-  lastFetchedAt: Date;
 }
 
 // Keys are renewed in the last fifth of their freshness, so that a busy service never meets a stale one.
@@ -148,6 +141,7 @@ export class RemoteKeySource implements KeySource {
     return this.#lastAttemptFailed && this.#now() - this.#lastAttemptAt < graceMs;
   }
 
+  // Never rejects: the outcome is in the state, and in the event.
   #refresh(): Promise<void> {
     this.#inFlight ??= this.#fetch().finally(() => {
       this.#inFlight = undefined;
@@ -160,12 +154,36 @@ export class RemoteKeySource implements KeySource {
     this.#lastAttemptAt = this.#now();
     try {
       const answer = await this.#client.fetch(this.#held?.etag);
+      const held = holdKeys(this.#held, answer, this.#now());
+      const changed = !isSameKeys(this.#held, held);
+      this.#held = held;
       this.#lastAttemptFailed = false;
-      this.#hold(answer);
+      this.#tell({
+        type: 'refreshed',
+        kids: [...held.keys.keys()],
+        ignored: answer.keySet?.ignored ?? 0,
+        changed,
+      });
     } catch (error) {
       this.#lastAttemptFailed = true;
       const reason = error instanceof Error ? error.message : String(error);
       this.#tell({ type: 'refresh_failed', reason, ready: this.#usable() !== undefined });
+    }
+  }
+
+  #scheduleNext(): void {
+    clearTimeout(this.#timer);
+    if (!this.#started) return;
+    const freshMs = (this.#held?.maxAgeMs ?? 0) * renewalShare;
+    const delayMs = this.#lastAttemptFailed ? this.#failureCooldownMs : freshMs;
+    this.#timer = setTimeout(() => void this.#refresh(), delayMs).unref();
+  }
+
+  #tell(event: KeySourceEvent): void {
+    try {
+      this.#onEvent(event);
+    } catch {
+      // A listener's fault must not count as a fault of the keys.
     }
   }
 }

@@ -33,12 +33,14 @@ export function assertType(kind: TokenKind, typ: string | undefined): void {
 
 /** The claims of a kind of token in their proven shape, frozen; throws `InvalidTokenError` naming what is wrong. */
 export function parseClaims<Kind extends TokenKind>(kind: Kind, payload: unknown): ClaimsByKind[Kind] {
-  const result = schemas[kind].safeParse(payload);
+  const schema: ZodType<ClaimsByKind[Kind]> = schemas[kind];
+  const result = schema.safeParse(payload);
   if (!result.success) {
     const names = result.error.issues.map((issue) => issue.path.join('.')).join(', ');
     throw new InvalidTokenError(`claims not acceptable: ${names}`);
   }
   // Requests that bring the same token share this object.
   for (const value of Object.values(result.data)) Object.freeze(value);
-  return Object.freeze(result.data);
+  Object.freeze(result.data);
+  return result.data;
 }

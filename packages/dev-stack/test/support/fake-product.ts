@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../../src/free-port.ts';
+import { type RunRecord, readRunRecord } from '../../src/run-record.ts';
 import { waitUntil } from '../../src/wait-until.ts';
 import { makeFolder, removeFolder } from './temporary-folder.ts';
 
@@ -56,6 +57,13 @@ export class FakeProduct {
     return launcher;
   }
 
+  /** The launcher's record of itself and of what it started. */
+  runRecord(): RunRecord {
+    const record = readRunRecord(path.join(this.data, 'run.json'));
+    if (record === undefined) throw new Error('Nothing runs on the data folder.');
+    return record;
+  }
+
   /** What a service saw happen, in order. */
   seen(name: string): Seen[] {
     const file = path.join(this.root, 'apps', name, 'dist/seen.jsonl');
@@ -97,6 +105,8 @@ export class Launcher {
     this.#child = spawn(process.execPath, [...command, ...args], {
       cwd: path.join(support, '../..'),
       env: environment,
+      // A group of its own, as a shell gives to what runs in the foreground.
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -113,6 +123,11 @@ export class Launcher {
 
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
+  }
+
+  /** As a terminal's Ctrl-C does. */
+  interruptGroup(): void {
+    process.kill(-this.pid, 'SIGINT');
   }
 
   async says(text: string): Promise<void> {

@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { isRunning } from '../src/recorded-process.ts';
+import { waitUntil } from '../src/wait-until.ts';
+import { FakeProduct } from './support/fake-product.ts';
+
+// Databases of their own for both, so that no embedded one is started: these tests are about the rest.
+const elsewhere = {
+  IDENTITY_DATABASE_URL: 'postgresql://identity:pw@127.0.0.1:9/identity',
+  ISSUES_DATABASE_URL: 'postgresql://issues:pw@127.0.0.1:9/issues',
+};
+
+let product: FakeProduct;
+beforeEach(async () => {
+  product = await FakeProduct.make();
+});
+afterEach(() => product.remove());
+
+async function fails(variables: Record<string, string>): Promise<string> {
+  const launcher = product.launch({ ...elsewhere, ...variables });
+  expect(await launcher.ended).toBe(1);
+  return launcher.output;
+}
+
+describe('start', () => {
+  it('uses the databases that the environment names, and then starts none', async () => {
+    const launcher = product.launch({ ...elsewhere, LOG_LEVEL: 'debug', SERVICE_TOKEN: 'given', PORT: '1' });
+    await launcher.running();
+    expect(product.environmentOf('identity')).toMatchObject({
+      DATABASE_URL: elsewhere.IDENTITY_DATABASE_URL,
+      SERVICE_TOKEN: 'given',
+      LOG_LEVEL: 'debug',
+      PORT: String(product.ports.identity),
+    });
+    expect(readdirSync(product.data).sort()).toEqual(['keys', 'logs', 'run.json', 'tessera-data.json']);
+  });
+
+  it.each(['127.0.0.1', '::1'])(
+    'names port and variable when the port is taken on %s, and starts nothing',
+    async (host) => {
+      product.writeTurbo('touch built');
+      const other = createServer();
+      await new Promise<void>((resolve) => other.listen(product.ports.issues, host, resolve));
+      try {
+        expect(await fails({})).toContain(
+          `Port ${product.ports.issues}, wanted for issues, is in use by another program. Choose another one: ISSUES_PORT=`,
+        );
+      } finally {
+        other.close();
+      }
+      expect(existsSync(path.join(product.root, 'built'))).toBe(false);
+      expect(product.seen('identity')).toEqual([]);
+    },
+  );
+
+  it('names every variable that cannot be used', async () => {
+    const output = await fails({ IDENTITY_PORT: '99999', ISSUES_DATABASE_URL: 'mysql://secret@host/db' });
+    expect(output).toContain('IDENTITY_PORT must be a port number');
+    expect(output).toContain('ISSUES_DATABASE_URL must be a postgresql:// URL');
+    expect(output).not.toContain('secret');
+  });
+
+  it('shows the output of a build that failed', async () => {
+    product.writeTurbo('echo "src/app.ts(3,1): error TS1005"; exit 2');
+    expect(await fails({})).toContain('The build failed (exit code 2):\nsrc/app.ts(3,1): error TS1005');
+  });
+
+  it('shows why a migration was not applied, and starts no service', async () => {
+    const output = await fails({ FAKE_MIGRATE: 'broken' });
+    expect(output).toContain(
+      'The migrations of identity were not applied (exit code 1):\nThe migration 0001_init failed',
+    );
+    expect(product.seen('identity')).toEqual([]);
+  });
+
+  it('shows why a service did not come up', async () => {
+    const output = await fails({ FAKE_SERVER: 'broken' });
+    expect(output).toContain('identity ended unexpectedly (exit code 78):\nSERVICE_TOKEN: is required');
+  });
+
+  it('leaves a data folder alone that it did not make', async () => {
+    mkdirSync(product.data);
+    writeFileSync(path.join(product.data, 'thesis.txt'), 'mine');
+    expect(await fails({})).toContain('was not made by Tessera');
+    expect(readdirSync(product.data)).toEqual(['thesis.txt']);
+  });
+
+  it('names the damaged file among its secrets', async () => {
+    const first = product.launch(elsewhere);
+    await first.running();
+    first.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+    const key = path.join(product.data, 'keys/identity-key-1.pem');
+    writeFileSync(key, readFileSync(key, 'utf8').slice(0, 200));
+    expect(await fails({})).toContain(`The signing key ${key} is damaged`);
+  });
+
+  it('stops when the process that started it is gone', async () => {
+    const variables = { PATH: process.env.PATH ?? '', ...elsewhere };
+    const { identity, issues } = product.ports;
+    const environment = { ...variables, IDENTITY_PORT: String(identity), ISSUES_PORT: String(issues) };
+    const command = `"${process.execPath}" --import tsx --conditions=@tessera/source test/support/launch.ts "$0" & wait`;
+    const shell = spawn('sh', ['-c', command, product.root], { env: environment, stdio: 'ignore' });
+    expect(await waitUntil(() => product.seen('issues').length > 0, 20_000, 100)).toBe(true);
+    const { launcher, services } = product.runRecord();
+    shell.kill('SIGKILL');
+    expect(await waitUntil(() => !isRunning(launcher), 15_000, 100)).toBe(true);
+    expect(services.some((service) => isRunning(service.process))).toBe(false);
+    expect(product.seen('identity').at(-1)).toMatchObject({ event: 'SIGTERM' });
+  });
+
+  it('waits for a service that takes its time, until it is told a second time', async () => {
+    const launcher = product.launch({ ...elsewhere, FAKE_SERVER: 'stubborn' });
+    await launcher.running();
+    launcher.kill('SIGINT');
+    // The package manager in between may pass on the same Ctrl-C a second time.
+    launcher.kill('SIGINT');
+    await waitUntil(() => product.seen('issues').at(-1)?.event === 'SIGTERM', 5_000);
+    const { services } = product.runRecord();
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(services.map((service) => isRunning(service.process))).toEqual([true, true]);
+    launcher.kill('SIGINT');
+    expect(await launcher.ended).toBe(0);
+    expect(services.some((service) => isRunning(service.process))).toBe(false);
+  });
+
+  it('abandons the build when it is asked to stop meanwhile', async () => {
+    product.writeTurbo('sleep 60');
+    const launcher = product.launch(elsewhere);
+    await launcher.says('building');
+    launcher.kill('SIGTERM');
+    expect(await launcher.ended).toBe(0);
+  });
+
+  it('prints its usage, and refuses arguments that it does not know', async () => {
+    const help = product.launch({}, ['--help']);
+    expect(await help.ended).toBe(0);
+    expect(help.output).toContain('Usage: npx pnpm@12 start');
+    const unknown = product.launch({}, ['--prot', '80']);
+    expect(await unknown.ended).toBe(2);
+    expect(unknown.output).toContain("Unknown option '--prot'");
+    expect(existsSync(product.data)).toBe(false);
+  });
+});

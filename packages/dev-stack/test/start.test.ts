@@ -1,0 +1,154 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isRunning, recordProcess } from '../src/recorded-process.ts';
+import { waitUntil } from '../src/wait-until.ts';
+import { FakeProduct, type Launcher } from './support/fake-product.ts';
+import { query } from './support/query.ts';
+
+const secretFiles = [
+  'service-token',
+  'postgres.password',
+  'identity-database.password',
+  'keys/identity-key-1.pem',
+];
+
+// One product, whose data every start finds as the one before has left it.
+describe('start', () => {
+  let product: FakeProduct;
+  let launcher: Launcher;
+  const start = async () => {
+    launcher = product.launch();
+    await launcher.running();
+  };
+  const secrets = () => secretFiles.map((name) => readFileSync(path.join(product.data, name), 'utf8').trim());
+  const serverPid = () =>
+    Number(readFileSync(path.join(product.data, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
+
+  beforeAll(async () => {
+    product = await FakeProduct.make();
+    await start();
+  });
+  afterAll(() => product.remove());
+
+  it('tells where everything is, and no secret', () => {
+    for (const text of [
+      `http://localhost:${product.ports.identity}`,
+      `http://localhost:${product.ports.issues}`,
+      path.join(product.data, 'logs'),
+      `cat '${path.join(product.data, 'service-token')}'`,
+    ]) {
+      expect(launcher.output).toContain(text);
+    }
+    for (const secret of secrets()) expect(launcher.output).not.toContain(secret);
+  });
+
+  it('keeps its secrets from everyone else', () => {
+    for (const name of [...secretFiles, 'run.json', 'logs/identity.log', 'logs/postgres.log']) {
+      expect([name, statSync(path.join(product.data, name)).mode & 0o777]).toEqual([name, 0o600]);
+    }
+    expect(statSync(path.join(product.data, 'keys')).mode & 0o777).toBe(0o700);
+  });
+
+  it('gives each service what it needs, and the signing key to identity alone', () => {
+    const identity = product.environmentOf('identity');
+    const issues = product.environmentOf('issues');
+    const issuer = `http://localhost:${product.ports.identity}`;
+    const shared = { NODE_ENV: 'production', HOST: '127.0.0.1', JWT_ISSUER: issuer, SHUTDOWN_DELAY_MS: '0' };
+    const token = { SERVICE_TOKEN: secrets()[0] };
+    const keys = { JWT_KEYS_DIR: path.join(product.data, 'keys') };
+    expect(identity).toMatchObject({ ...shared, ...token, ...keys, PORT: String(product.ports.identity) });
+    expect(issues).toMatchObject({
+      ...shared,
+      ...token,
+      PORT: String(product.ports.issues),
+      IDENTITY_URL: `http://127.0.0.1:${product.ports.identity}`,
+      PUBLIC_BASE_URL: `http://localhost:${product.ports.issues}`,
+    });
+    expect(issues).not.toHaveProperty('JWT_KEYS_DIR');
+    expect(issues).not.toHaveProperty('IDENTITY_PORT');
+  });
+
+  it('gives each service a database of its own that the other cannot open', async () => {
+    const { DATABASE_URL: identityUrl = '' } = product.environmentOf('identity');
+    const { DATABASE_URL: issuesUrl = '' } = product.environmentOf('issues');
+    const who = 'SELECT current_database()::text, current_user::text';
+    expect(await query(identityUrl, who)).toEqual(['identity', 'identity']);
+    expect(await query(issuesUrl, who)).toEqual(['issues', 'issues']);
+    await expect(query(issuesUrl.replace('/issues?', '/identity?'), who)).rejects.toMatchObject({
+      code: '42501',
+    });
+    await query(identityUrl, 'CREATE TABLE kept AS SELECT 7 AS n');
+  });
+
+  it('refuses a second start, which changes nothing', async () => {
+    const second = product.launch();
+    expect(await second.ended).toBe(1);
+    expect(second.output).toContain(`already running on this data folder ("start", pid ${launcher.pid})`);
+    expect(await fetch(`http://127.0.0.1:${product.ports.identity}/readyz`)).toMatchObject({ status: 200 });
+  });
+
+  it('stops on Ctrl-C: each service told once, while the database was still up, and nothing left', async () => {
+    const server = recordProcess(serverPid());
+    launcher.interruptGroup();
+    expect(await launcher.ended).toBe(0);
+    for (const name of ['identity', 'issues']) {
+      expect(product.seen(name).map(({ event, databaseUp }) => [event, databaseUp])).toEqual([
+        ['listening', undefined],
+        ['SIGTERM', true],
+      ]);
+    }
+    expect(server !== undefined && isRunning(server)).toBe(false);
+    expect(readdirSync(product.data)).not.toContain('run.json');
+    expect(launcher.output.trimEnd().endsWith('Stopped.')).toBe(true);
+  });
+
+  it('finds secrets and data again', async () => {
+    const before = secrets();
+    await start();
+    expect(secrets()).toEqual(before);
+    expect(await query(product.environmentOf('identity').DATABASE_URL ?? '', 'SELECT n FROM kept')).toEqual([
+      7,
+    ]);
+  });
+
+  it('leaves nothing running when it is killed without warning', async () => {
+    const { services } = product.runRecord();
+    const left = [...services.map((service) => service.process), recordProcess(serverPid())];
+    launcher.kill('SIGKILL');
+    await launcher.ended;
+    const allGone = () => left.every((process) => process !== undefined && !isRunning(process));
+    expect(await waitUntil(allGone, 15_000, 100)).toBe(true);
+  });
+
+  it('cleans up after a predecessor that was killed together with its watcher', async () => {
+    await start();
+    const { services, lifeline } = product.runRecord();
+    for (const pid of [lifeline?.pid ?? 0, launcher.pid]) process.kill(pid, 'SIGKILL');
+    await launcher.ended;
+    expect(services.map((service) => isRunning(service.process))).toEqual([true, true]);
+
+    await start();
+    expect(launcher.output).toContain('now stopped: identity, issues, PostgreSQL');
+    expect(services.map((service) => isRunning(service.process))).toEqual([false, false]);
+    expect(await query(product.environmentOf('identity').DATABASE_URL ?? '', 'SELECT n FROM kept')).toEqual([
+      7,
+    ]);
+  });
+
+  it('says which service ended and why, stops the rest and fails', async () => {
+    await fetch(`http://127.0.0.1:${product.ports.identity}/crash`).catch(() => undefined);
+    expect(await launcher.ended).toBe(1);
+    expect(launcher.output).toContain('identity ended unexpectedly (exit code 3):\nout of cheese');
+    expect(product.seen('issues').at(-1)).toMatchObject({ event: 'SIGTERM', databaseUp: true });
+    expect(existsSync(path.join(product.data, 'postgres/postmaster.pid'))).toBe(false);
+  });
+
+  it('says so when PostgreSQL ends, stops the rest and fails', async () => {
+    await start();
+    process.kill(serverPid(), 'SIGQUIT');
+    expect(await launcher.ended).toBe(1);
+    expect(launcher.output).toContain('PostgreSQL ended unexpectedly:');
+    expect(product.seen('issues').at(-1)).toMatchObject({ event: 'SIGTERM' });
+  });
+});

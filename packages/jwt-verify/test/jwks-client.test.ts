@@ -1,0 +1,147 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type KeySourceEvent,
+  KeysUnavailableError,
+  RemoteKeySource,
+  type RemoteKeySourceOptions,
+} from '../src/index.ts';
+import { generateRsa, jwkOf, keyPair, kid } from './support/context.ts';
+import { type JwksServer, startJwksServer } from './support/jwks-server.ts';
+import { until } from './support/until.ts';
+
+const jwk = jwkOf(keyPair.publicKey);
+
+let server: JwksServer;
+let seconds: number;
+let events: KeySourceEvent[];
+
+beforeEach(async () => {
+  server = await startJwksServer();
+  seconds = 1_000;
+  events = [];
+});
+
+afterEach(async () => {
+  await server.close();
+});
+
+function sourceWith(options: Partial<RemoteKeySourceOptions> = {}): RemoteKeySource {
+  return new RemoteKeySource({
+    jwksUri: `${server.url}/jwks`,
+    now: () => seconds * 1000,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+}
+
+describe('an answer that is no key set', () => {
+  const secretJwk = keyPair.privateKey.export({ format: 'jwk' });
+  const json = (body: unknown) => JSON.stringify(body);
+
+  it.each([
+    ['is not JSON', '<html>sign in</html>'],
+    ['is empty', ''],
+    ['is an array', json([jwk])],
+    ['has no keys', json({})],
+    ['has an empty list', json({ keys: [] })],
+    ['has a lone RSA key of 1024 bits', json({ keys: [jwkOf(generateRsa(1024).publicKey)] })],
+    ['has a lone key without kid', json({ keys: [{ ...jwk, kid: undefined }] })],
+    ['has a lone key for encryption', json({ keys: [{ ...jwk, use: 'enc' }] })],
+    ['has a lone key for another algorithm', json({ keys: [{ ...jwk, alg: 'RS512' }] })],
+    ['has a lone EC key', json({ keys: [{ ...jwk, kty: 'EC', crv: 'P-256' }] })],
+    ['has a lone secret key', json({ keys: [{ kty: 'oct', k: 'AAAA', kid, use: 'sig', alg: 'RS256' }] })],
+    ['has a lone key with its private part', json({ keys: [{ ...jwk, ...secretJwk }] })],
+    ['has a lone key with a broken modulus', json({ keys: [{ ...jwk, n: '!' }] })],
+    [
+      'has a lone key of 16,384 bits',
+      json({ keys: [{ ...jwk, n: Buffer.alloc(2048, 255).toString('base64url') }] }),
+    ],
+    ['has a lone key with a weak exponent', json({ keys: [{ ...jwk, e: 'AQ' }] })],
+    ['has two keys of one kid', json({ keys: [jwk, jwkOf(generateRsa().publicKey)] })],
+  ])('is a failed fetch and leaves the keys at hand: %s', async (_name, body) => {
+    server.publish([jwk]);
+    const source = sourceWith();
+    const key = await source.find(kid);
+    server.answerWith((_request, response) => response.end(body));
+    seconds += 250;
+    await source.find(kid);
+    await until(() => events.length === 2);
+    expect(events.at(-1)).toMatchObject({ type: 'refresh_failed', ready: true });
+    expect(source.find(kid)).toBe(key);
+  });
+
+  it('passes over keys that it cannot use and takes the others, unknown members and all', async () => {
+    server.publish([
+      jwkOf(generateRsa(1024).publicKey, { kid: 'weak-key-1' }),
+      null,
+      { ...jwk, key_ops: ['verify'] },
+    ]);
+    const source = sourceWith();
+    await expect(source.find(kid)).resolves.toBeDefined();
+    expect(events).toEqual([{ type: 'refreshed', kids: [kid], ignored: 2, changed: true }]);
+  });
+});
+
+describe('a fetch', () => {
+  it('does not follow a redirect', async () => {
+    const elsewhere = await startJwksServer();
+    try {
+      elsewhere.publish([jwk]);
+      server.answerWith((_request, response) =>
+        response.writeHead(302, { Location: `${elsewhere.url}/jwks` }).end(),
+      );
+      await expect(sourceWith().find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
+      expect(elsewhere.requests).toHaveLength(0);
+      expect(events).toEqual([
+        { type: 'refresh_failed', reason: expect.stringContaining('302'), ready: false },
+      ]);
+    } finally {
+      await elsewhere.close();
+    }
+  });
+
+  it.each([true, false])('stops reading at 64 KiB, with Content-Length: %s', async (isAnnounced) => {
+    const body = Buffer.from(JSON.stringify({ keys: [jwk], padding: 'x'.repeat(70_000) }));
+    server.answerWith((_request, response) => {
+      response.writeHead(200, isAnnounced ? { 'Content-Length': body.length } : {});
+      response.end(body);
+    });
+    await expect(sourceWith().find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
+    expect(events).toEqual([
+      { type: 'refresh_failed', reason: expect.stringContaining('maxContentLength'), ready: false },
+    ]);
+  });
+
+  it('ends after its time although the answer keeps trickling in', async () => {
+    let trickle: NodeJS.Timeout | undefined;
+    server.answerWith((_request, response) => {
+      response.writeHead(200);
+      trickle = setInterval(() => response.write(' '), 10);
+    });
+    try {
+      const startedAt = performance.now();
+      await expect(sourceWith({ timeoutMs: 100 }).find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
+      expect(performance.now() - startedAt).toBeLessThan(1_500);
+      expect(events).toMatchObject([{ reason: 'no answer within 100 ms' }]);
+    } finally {
+      clearInterval(trickle);
+    }
+  });
+
+  it.each([
+    'ftp://identity.example/jwks',
+    'file:///etc/jwks',
+    'jwks',
+    'http://user:secret@identity.example/jwks',
+  ])('goes to no such place: %s', (jwksUri) => {
+    expect(() => sourceWith({ jwksUri })).toThrow(/URL/);
+  });
+
+  it('is no failure when only its listener throws', async () => {
+    server.publish([jwk]);
+    const onEvent = () => {
+      throw new Error('listener');
+    };
+    await expect(sourceWith({ onEvent }).find(kid)).resolves.toBeDefined();
+  });
+});

@@ -1,0 +1,304 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  createTokenVerifier,
+  InvalidTokenError,
+  type KeySourceEvent,
+  KeysUnavailableError,
+  RemoteKeySource,
+  type RemoteKeySourceOptions,
+} from '../src/index.ts';
+import { audience, createJwt, generateRsa, issuer, jwkOf, keyPair, kid, noon } from './support/context.ts';
+import { type JwksServer, startJwksServer } from './support/jwks-server.ts';
+import { until } from './support/until.ts';
+
+const nextPair = generateRsa();
+const nextKid = 'test-key-2';
+const jwk = jwkOf(keyPair.publicKey);
+const nextJwk = jwkOf(nextPair.publicKey, { kid: nextKid });
+
+let server: JwksServer;
+let seconds: number;
+let events: KeySourceEvent[];
+
+beforeEach(async () => {
+  server = await startJwksServer();
+  seconds = 1_000;
+  events = [];
+});
+
+afterEach(async () => {
+  await server.close();
+});
+
+function sourceWith(options: Partial<RemoteKeySourceOptions> = {}): RemoteKeySource {
+  // A fetch that outlives its test must not be told to the next one.
+  const own = events;
+  return new RemoteKeySource({
+    jwksUri: `${server.url}/jwks`,
+    now: () => seconds * 1000,
+    onEvent: (event) => own.push(event),
+    ...options,
+  });
+}
+
+function verifierOf(keys: RemoteKeySource) {
+  return createTokenVerifier({ kind: 'access', issuer, audience, keys, now: () => noon });
+}
+
+const nextToken = () => createJwt({ header: { kid: nextKid }, key: nextPair.privateKey });
+
+/** Resolves once so many fetches have ended. */
+const settle = (fetches: number) => until(() => events.length === fetches);
+
+function failWith(status: number): void {
+  server.answerWith((_request, response) => response.writeHead(status).end());
+}
+
+describe('while keys are fresh', () => {
+  it('fetches once for a hundred requests at the same time', async () => {
+    server.publish([jwk]);
+    const verifier = verifierOf(sourceWith());
+    await Promise.all(Array.from({ length: 100 }, () => verifier.verify(createJwt())));
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    { header: 'public, max-age=100', freshSeconds: 79 },
+    { header: 'Max-Age="100"', freshSeconds: 79 },
+    { header: '', freshSeconds: 239 },
+    { header: 's-maxage=5000', freshSeconds: 239 },
+    { header: 'max-age=0', freshSeconds: 7 },
+    { header: 'no-store, max-age=100', freshSeconds: 7 },
+    { header: 'max-age=999999999', freshSeconds: 69_119 },
+  ])('fetches again after four fifths of "$header", within ten seconds and a day', async (row) => {
+    server.publish([jwk], { 'Cache-Control': row.header });
+    const source = sourceWith();
+    await source.find(kid);
+    seconds += row.freshSeconds;
+    await source.find(kid);
+    expect(server.requests).toHaveLength(1);
+    seconds += 1;
+    await source.find(kid);
+    await settle(2);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('counts the time that the answer spent in a cache', async () => {
+    server.publish([jwk], { 'Cache-Control': 'max-age=100', Age: '50' });
+    const source = sourceWith();
+    await source.find(kid);
+    seconds += 40;
+    await source.find(kid);
+    await settle(2);
+  });
+});
+
+describe('when keys are due', () => {
+  it('answers at once from the keys at hand and renews beside', async () => {
+    server.publish([jwk]);
+    const source = sourceWith();
+    const key = await source.find(kid);
+    server.answerWith(() => undefined);
+    seconds += 310;
+    expect(source.find(kid)).toBe(key);
+    expect(source.find(kid)).toBe(key);
+    await until(() => server.requests.length === 2);
+    expect(source.find(kid)).toBe(key);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('asks whether they changed, and keeps the same key object when they did not', async () => {
+    server.answerWith((request, response) => {
+      const isKnown = request.headers['if-none-match'] === '"v1"';
+      response.writeHead(isKnown ? 304 : 200, { ETag: '"v1"' });
+      response.end(isKnown ? undefined : JSON.stringify({ keys: [jwk] }));
+    });
+    const source = sourceWith();
+    const key = await source.find(kid);
+    seconds += 250;
+    await source.find(kid);
+    await settle(2);
+    expect(await source.find(kid)).toBe(key);
+    expect(events.at(-1)).toEqual({ type: 'refreshed', kids: [kid], ignored: 0, changed: false });
+    expect(source.status()).toMatchObject({ ready: true, stale: false });
+  });
+
+  it('keeps the same key object when an answer without ETag repeats the key', async () => {
+    server.publish([jwk]);
+    const source = sourceWith();
+    const key = await source.find(kid);
+    seconds += 250;
+    await source.find(kid);
+    await settle(2);
+    expect(source.find(kid)).toBe(key);
+  });
+
+  it('makes a request wait after a long rest, so that a withdrawn key is refused even then', async () => {
+    server.publish([jwk, nextJwk]);
+    const verifier = verifierOf(sourceWith());
+    const token = createJwt();
+    await verifier.verify(token);
+    server.publish([nextJwk]);
+    seconds += 361;
+    await expect(verifier.verify(token)).rejects.toBeInstanceOf(InvalidTokenError);
+  });
+});
+
+describe('on rotation', () => {
+  it('finds a new key by its kid, without a restart', async () => {
+    server.publish([jwk]);
+    const verifier = verifierOf(sourceWith());
+    await verifier.verify(createJwt());
+    server.publish([jwk, nextJwk]);
+    seconds += 30;
+    await expect(verifier.verify(nextToken())).resolves.toBeDefined();
+    await expect(verifier.verify(createJwt())).resolves.toBeDefined();
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('refuses tokens of a withdrawn key after the renewal, remembered ones too', async () => {
+    server.publish([jwk, nextJwk]);
+    const source = sourceWith();
+    const verifier = verifierOf(source);
+    const token = createJwt();
+    await verifier.verify(token);
+    server.publish([nextJwk]);
+    seconds += 250;
+    await verifier.verify(token);
+    await settle(2);
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'unknown kid' });
+    await expect(verifier.verify(nextToken())).resolves.toBeDefined();
+  });
+
+  it('refuses a remembered token when another key took over its kid', async () => {
+    server.publish([jwk]);
+    const verifier = verifierOf(sourceWith());
+    const token = createJwt();
+    await verifier.verify(token);
+    server.publish([jwkOf(nextPair.publicKey)]);
+    seconds += 250;
+    await verifier.verify(token);
+    await settle(2);
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'invalid signature' });
+  });
+});
+
+describe('an unknown kid', () => {
+  it('fetches at most once per cooldown, and is a 401 in between', async () => {
+    server.publish([jwk]);
+    const verifier = verifierOf(sourceWith());
+    await verifier.verify(createJwt());
+    for (const wait of [0, 29]) {
+      seconds += wait;
+      await expect(verifier.verify(nextToken())).rejects.toMatchObject({ reason: 'unknown kid' });
+    }
+    expect(server.requests).toHaveLength(1);
+    seconds += 1;
+    await Promise.allSettled(Array.from({ length: 50 }, () => verifier.verify(nextToken())));
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('is a 503 while identity is down: it may be newer than what could be fetched', async () => {
+    server.publish([jwk]);
+    const verifier = verifierOf(sourceWith());
+    await verifier.verify(createJwt());
+    failWith(500);
+    seconds += 30;
+    await expect(verifier.verify(nextToken())).rejects.toBeInstanceOf(KeysUnavailableError);
+    await expect(verifier.verify(createJwt())).resolves.toBeDefined();
+  });
+});
+
+describe('while identity is down', () => {
+  it('is a 503 before the first fetch succeeded, then recovers by itself', async () => {
+    failWith(503);
+    const source = sourceWith();
+    const verifier = verifierOf(source);
+    const error = await verifier.verify(createJwt()).catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(KeysUnavailableError);
+    expect(error).toMatchObject({ status: 503, retryAfterSeconds: 5, headers: { 'Retry-After': '5' } });
+    expect(source.status()).toEqual({ ready: false, stale: false, kids: [], lastFetchedAt: undefined });
+    server.publish([jwk]);
+    seconds += 5;
+    await expect(verifier.verify(createJwt())).resolves.toBeDefined();
+    expect(source.status()).toMatchObject({ ready: true, kids: [kid], lastFetchedAt: expect.any(Date) });
+  });
+
+  it('is not asked again within the cooldown of a failure', async () => {
+    failWith(503);
+    const verifier = verifierOf(sourceWith());
+    for (const wait of [0, 0, 4]) {
+      seconds += wait;
+      await expect(verifier.verify(createJwt())).rejects.toBeInstanceOf(KeysUnavailableError);
+    }
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('serves the keys at hand for a day after their freshness, and no longer', async () => {
+    server.publish([jwk]);
+    const source = sourceWith();
+    const verifier = verifierOf(source);
+    await verifier.verify(createJwt());
+    failWith(500);
+    seconds += 86_400 + 300;
+    await expect(verifier.verify(createJwt())).resolves.toBeDefined();
+    expect(source.status()).toMatchObject({ ready: true, stale: true });
+    seconds += 1;
+    expect(source.status()).toMatchObject({ ready: false, kids: [] });
+    seconds += 5;
+    await expect(verifier.verify(createJwt())).rejects.toBeInstanceOf(KeysUnavailableError);
+  });
+
+  it('makes no request wait for an answer that does not come, once that is known', async () => {
+    server.publish([jwk]);
+    const source = sourceWith({ timeoutMs: 50 });
+    const key = await source.find(kid);
+    server.answerWith(() => undefined);
+    seconds += 400;
+    await expect(Promise.resolve(source.find(kid))).resolves.toBe(key);
+    seconds += 6;
+    expect(source.find(kid)).toBe(key);
+    await settle(3);
+    expect(events.at(-1)).toEqual({
+      type: 'refresh_failed',
+      reason: 'no answer within 50 ms',
+      ready: true,
+    });
+  });
+});
+
+describe('start', () => {
+  it('fetches at once, and again and again while that fails, without a request asking', async () => {
+    failWith(500);
+    const source = sourceWith({ failureCooldownSeconds: 0.02, now: () => performance.now() });
+    try {
+      await expect(source.start()).resolves.toMatchObject({ ready: false });
+      server.publish([jwk]);
+      await until(() => source.status().ready);
+      expect(source.status().kids).toEqual([kid]);
+    } finally {
+      source.stop();
+    }
+  });
+
+  it('does not keep the process alive', async () => {
+    server.publish([jwk]);
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const source = sourceWith();
+    await source.start();
+    expect(timers()).toBe(before);
+    source.stop();
+  });
+
+  it('ends with stop', async () => {
+    failWith(500);
+    const source = sourceWith({ failureCooldownSeconds: 0.02, now: () => performance.now() });
+    await source.start();
+    source.stop();
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+});

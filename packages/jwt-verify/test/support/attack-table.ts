@@ -1,0 +1,27 @@
+import { algorithmAttacks } from './algorithm-attacks.ts';
+import { type Attack, type AttackContext, createForge } from './attack.ts';
+import { claimAttacks } from './claim-attacks.ts';
+import { formAttacks } from './form-attacks.ts';
+import { jsonAttacks } from './json-attacks.ts';
+import { keyAttacks } from './key-attacks.ts';
+
+export type { Attack, AttackContext } from './attack.ts';
+
+/**
+ * Tokens that no verifier may accept, each off by one thing from a token that it must accept. For the tests of
+ * whoever verifies tokens of Tessera; needs no test framework.
+ */
+export function attacks(context: AttackContext): Attack[] {
+  return [
+    ...algorithmAttacks(context),
+    ...keyAttacks(context),
+    ...claimAttacks(context),
+    ...formAttacks(context),
+    ...jsonAttacks(context),
+  ];
+}
+
+/** The token that the attacks are off from. */
+export function validToken(context: AttackContext): string {
+  return createForge(context).signed({});
+}

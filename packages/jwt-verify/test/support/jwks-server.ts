@@ -1,0 +1,46 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A real HTTP server that counts what it hears and answers as a test says. */
+export interface JwksServer {
+  url: string;
+  requests: IncomingMessage[];
+  answerWith(answer: Answer): void;
+  /** Answers 200 with these keys. */
+  publish(keys: unknown[], headers?: Record<string, string>): void;
+  close(): Promise<void>;
+}
+
+export async function startJwksServer(): Promise<JwksServer> {
+  let answer: Answer = (_request, response) => response.writeHead(500).end();
+  const requests: IncomingMessage[] = [];
+  const listener: RequestListener = (request, response) => {
+    requests.push(request);
+    answer(request, response);
+  };
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    answerWith(next) {
+      answer = next;
+    },
+    publish(keys, headers = {}) {
+      answer = (_request, response) => {
+        response.writeHead(200, { 'Content-Type': 'application/json', ...headers });
+        response.end(JSON.stringify({ keys }));
+      };
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,251 @@
+import { createSecretKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { SignJWT } from 'jose';
+import jwt from 'jsonwebtoken';
+import {
+  createTokenVerifier,
+  InvalidTokenError,
+  KeysUnavailableError,
+  localKeySource,
+  type TokenVerifierOptions,
+} from '../src/index.ts';
+import {
+  accessClaims,
+  audience,
+  createJwt,
+  generateRsa,
+  issuer,
+  keyPair,
+  kid,
+  noon,
+} from './support/context.ts';
+import { createJws, rs256 } from './support/jws.ts';
+
+const keys = localKeySource(new Map([[kid, keyPair.publicKey]]));
+
+function verifierWith(overrides: Partial<TokenVerifierOptions<'access'>> = {}) {
+  return createTokenVerifier({ kind: 'access', issuer, audience, keys, now: () => noon, ...overrides });
+}
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+describe('a valid access token', () => {
+  it.each([undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt'])(
+    'may have typ %s',
+    async (typ) => {
+      await expect(verifierWith().verify(createJwt({ header: { typ } }))).resolves.toMatchObject({
+        type: 'access',
+      });
+    },
+  );
+
+  it('may be 8 KiB long', async () => {
+    const room = 8192 - createJwt({ claims: { padding: '' } }).length;
+    const token = createJwt({ claims: { padding: 'x'.repeat(Math.floor((room * 3) / 4)) } });
+    expect(token.length).toBeGreaterThan(8188);
+    await expect(verifierWith().verify(token)).resolves.toBeDefined();
+  });
+
+  it('may have claims and header members that are not known here; the claims are left out', async () => {
+    const token = createJwt({ header: { extra: 1 }, claims: { scope: 'openid' } });
+    await expect(verifierWith().verify(token)).resolves.not.toHaveProperty('scope');
+  });
+
+  it('may be JSON in another spelling than ours', async () => {
+    const claims = accessClaims({ username: 'a":b\\' });
+    const payload = JSON.stringify(claims, null, 2)
+      .replace('"type"', '"\\u0074ype"')
+      .replace('\\"', '\\u0022');
+    const token = createJws({ alg: 'RS256', kid }, payload, rs256(keyPair.privateKey));
+    await expect(verifierWith().verify(token)).resolves.toEqual(claims);
+  });
+
+  it('may come from jose', async () => {
+    const claims = accessClaims();
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid })
+      .sign(keyPair.privateKey);
+    await expect(verifierWith().verify(token)).resolves.toEqual(claims);
+  });
+
+  it('may come from jsonwebtoken', async () => {
+    const claims = accessClaims();
+    const token = jwt.sign(claims, keyPair.privateKey, { algorithm: 'RS256', keyid: kid });
+    await expect(verifierWith().verify(token)).resolves.toEqual(claims);
+  });
+});
+
+describe('aud', () => {
+  it.each([
+    { configured: ['a', 'b'], claimed: ['b', 'a'], accepted: true },
+    { configured: ['a', 'b'], claimed: ['a', 'b'], accepted: true },
+    { configured: ['a', 'b'], claimed: ['a'], accepted: false },
+    { configured: ['a', 'b'], claimed: 'a', accepted: false },
+    { configured: ['a', 'b'], claimed: ['a', 'a'], accepted: false },
+    { configured: ['a', 'b'], claimed: ['a', 'b', 'c'], accepted: false },
+    { configured: ['a'], claimed: 'a', accepted: true },
+    { configured: 'a', claimed: ['a', 'b'], accepted: false },
+  ])(
+    'configured as $configured, claimed as $claimed: $accepted',
+    async ({ configured, claimed, accepted }) => {
+      const verification = verifierWith({ audience: configured }).verify(
+        createJwt({ claims: { aud: claimed } }),
+      );
+      if (accepted) await expect(verification).resolves.toMatchObject({ aud: claimed });
+      else await expect(verification).rejects.toBeInstanceOf(InvalidTokenError);
+    },
+  );
+
+  it('must be configured', () => {
+    expect(() => verifierWith({ audience: [] })).toThrow(TypeError);
+  });
+});
+
+describe('the clock', () => {
+  const exp = noon / 1000 + 900;
+
+  it.each([
+    { tolerance: undefined, lastSecond: exp + 4 },
+    { tolerance: 0, lastSecond: exp - 1 },
+    { tolerance: 60, lastSecond: exp + 59 },
+  ])('ends a token after its exp and a tolerance of $tolerance', async ({ tolerance, lastSecond }) => {
+    let seconds = lastSecond;
+    const verifier = verifierWith({
+      ...(tolerance === undefined ? {} : { clockToleranceSeconds: tolerance }),
+      now: () => seconds * 1000 + 999,
+    });
+    const token = createJwt();
+    await expect(verifier.verify(token)).resolves.toMatchObject({ exp });
+    seconds += 1;
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'expired' });
+    await expect(verifier.verify(createJwt())).rejects.toMatchObject({ reason: 'jwt expired' });
+  });
+
+  it.each([
+    { tolerance: 5, ahead: 5, accepted: true },
+    { tolerance: 5, ahead: 6, accepted: false },
+    { tolerance: 0, ahead: 0, accepted: true },
+    { tolerance: 0, ahead: 1, accepted: false },
+  ])('takes iat $ahead s ahead with a tolerance of $tolerance s: $accepted', async (row) => {
+    const verifier = verifierWith({ clockToleranceSeconds: row.tolerance });
+    const verification = verifier.verify(createJwt({ claims: { iat: noon / 1000 + row.ahead } }));
+    if (row.accepted) await expect(verification).resolves.toBeDefined();
+    else await expect(verification).rejects.toMatchObject({ reason: 'issued in the future' });
+  });
+});
+
+describe('a remembered signature', () => {
+  it('is checked once', async () => {
+    const signatureChecks = jest.spyOn(jwt, 'verify');
+    const verifier = verifierWith();
+    const token = createJwt();
+    const claims = await verifier.verify(token);
+    await expect(verifier.verify(token)).resolves.toEqual(claims);
+    expect(signatureChecks).toHaveBeenCalledTimes(1);
+  });
+
+  it('is checked each time when nothing is to be remembered', async () => {
+    const signatureChecks = jest.spyOn(jwt, 'verify');
+    const verifier = verifierWith({ signatureCacheSize: 0 });
+    const token = createJwt();
+    await verifier.verify(token);
+    await verifier.verify(token);
+    expect(signatureChecks).toHaveBeenCalledTimes(2);
+  });
+
+  it('gives way to newer ones beyond the bound', async () => {
+    const signatureChecks = jest.spyOn(jwt, 'verify');
+    const verifier = verifierWith({ signatureCacheSize: 2 });
+    const [first, second, third] = [createJwt(), createJwt(), createJwt()];
+    for (const token of [first, second, third, third, second, first]) await verifier.verify(token);
+    expect(signatureChecks).toHaveBeenCalledTimes(4);
+  });
+
+  it('is never one of a refused token', async () => {
+    const signatureChecks = jest.spyOn(jwt, 'verify');
+    const verifier = verifierWith();
+    const token = createJwt({ claims: { sub: 'admin' } });
+    await expect(verifier.verify(token)).rejects.toBeInstanceOf(InvalidTokenError);
+    await expect(verifier.verify(token)).rejects.toBeInstanceOf(InvalidTokenError);
+    expect(signatureChecks).toHaveBeenCalledTimes(2);
+  });
+
+  it('does not stand for a token with the same header and payload and another signature', async () => {
+    const verifier = verifierWith();
+    const token = createJwt();
+    await verifier.verify(token);
+    const forged = `${token.slice(0, token.lastIndexOf('.'))}.${Buffer.alloc(256, 1).toString('base64url')}`;
+    await expect(verifier.verify(forged)).rejects.toMatchObject({ reason: 'invalid signature' });
+  });
+
+  it('is worth nothing once its key is withdrawn', async () => {
+    const held = new Map<string, KeyObject>([[kid, keyPair.publicKey]]);
+    const verifier = verifierWith({ keys: { find: (id) => held.get(id) } });
+    const token = createJwt();
+    await verifier.verify(token);
+    held.delete(kid);
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'unknown kid' });
+  });
+
+  it('is worth nothing once another key has its kid', async () => {
+    const held = new Map<string, KeyObject>([[kid, keyPair.publicKey]]);
+    const verifier = verifierWith({ keys: { find: (id) => held.get(id) } });
+    const token = createJwt();
+    await verifier.verify(token);
+    held.set(kid, generateRsa().publicKey);
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'invalid signature' });
+  });
+
+  it('comes with claims that no request can change for the next one', async () => {
+    const verifier = verifierWith({ audience: ['a', 'b'] });
+    const claims = await verifier.verify(createJwt({ claims: { aud: ['a', 'b'] } }));
+    expect(() => Object.assign(claims, { is_superuser: true })).toThrow(TypeError);
+    expect(Object.isFrozen(claims.aud)).toBe(true);
+  });
+});
+
+describe('an error', () => {
+  it('says the same outside for every reason, and holds no part of the token', async () => {
+    const tokens = [
+      createJwt({ claims: { exp: 1 } }),
+      createJwt({ claims: { sub: 'x' } }),
+      `${createJwt()}x`,
+    ];
+    for (const token of tokens) {
+      const error: unknown = await verifierWith()
+        .verify(token)
+        .catch((refusal: unknown) => refusal);
+      expect(error).toMatchObject({ message: 'The token is not valid.' });
+      const shown = inspect(error, { depth: null, showHidden: true });
+      for (const part of token.split('.')) expect(shown).not.toContain(part);
+    }
+  });
+
+  it('of the key source goes through as it is: an outage is not an invalid token', async () => {
+    const outage = new KeysUnavailableError('down', 5);
+    const verifier = verifierWith({ keys: { find: () => Promise.reject(outage) } });
+    await expect(verifier.verify(createJwt())).rejects.toBe(outage);
+  });
+});
+
+describe('a local key source', () => {
+  it.each([
+    ['a private key', keyPair.privateKey],
+    ['an RSA key of 1024 bits', generateRsa(1024).publicKey],
+    ['a key for PSS alone', generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey],
+    ['a secret', createSecretKey(Buffer.alloc(256))],
+  ])('refuses %s', (_name, key) => {
+    expect(() => localKeySource(new Map([[kid, key]]))).toThrow(TypeError);
+  });
+
+  it('stays what was checked, whatever becomes of the Map', () => {
+    const held = new Map([[kid, keyPair.publicKey]]);
+    const source = localKeySource(held);
+    held.set('late-key-1', generateRsa(1024).publicKey);
+    expect(source.find('late-key-1')).toBeUndefined();
+    expect(source.find(kid)).toBe(keyPair.publicKey);
+  });
+});
