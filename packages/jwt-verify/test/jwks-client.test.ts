@@ -83,6 +83,13 @@ describe('an answer that is no key set', () => {
 });
 
 describe('a fetch', () => {
+  it('takes no "not modified" for an answer that it has nothing of', async () => {
+    server.answerWith((_request, response) => response.writeHead(304).end());
+    const source = sourceWith();
+    await expect(source.find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
+    expect(source.status().ready).toBe(false);
+  });
+
   it('does not follow a redirect', async () => {
     const elsewhere = await startJwksServer();
     try {
@@ -132,7 +139,8 @@ describe('a fetch', () => {
     'ftp://identity.example/jwks',
     'file:///etc/jwks',
     'jwks',
-    'http://user:secret@identity.example/jwks',
+    'http://user@identity.example/jwks',
+    'http://:secret@identity.example/jwks',
   ])('goes to no such place: %s', (jwksUri) => {
     expect(() => sourceWith({ jwksUri })).toThrow(/URL/);
   });

@@ -47,6 +47,12 @@ function verifierOf(keys: RemoteKeySource) {
 
 const nextToken = () => createJwt({ header: { kid: nextKid }, key: nextPair.privateKey });
 
+/** Long enough for a request on this machine to be heard. */
+const pause = () =>
+  new Promise((resolve) => {
+    setTimeout(resolve, 50);
+  });
+
 /** Resolves once so many fetches have ended. */
 const settle = (fetches: number) => until(() => events.length === fetches);
 
@@ -66,7 +72,7 @@ describe('while keys are fresh', () => {
     { header: 'public, max-age=100', freshSeconds: 79 },
     { header: 'Max-Age="100"', freshSeconds: 79 },
     { header: '', freshSeconds: 239 },
-    { header: 's-maxage=5000', freshSeconds: 239 },
+    { header: 's-maxage=5000, x-max-age=5000', freshSeconds: 239 },
     { header: 'max-age=0', freshSeconds: 7 },
     { header: 'no-store, max-age=100', freshSeconds: 7 },
     { header: 'max-age=999999999', freshSeconds: 69_119 },
@@ -76,6 +82,7 @@ describe('while keys are fresh', () => {
     await source.find(kid);
     seconds += row.freshSeconds;
     await source.find(kid);
+    await pause();
     expect(server.requests).toHaveLength(1);
     seconds += 1;
     await source.find(kid);
@@ -121,6 +128,24 @@ describe('when keys are due', () => {
     expect(await source.find(kid)).toBe(key);
     expect(events.at(-1)).toEqual({ type: 'refreshed', kids: [kid], ignored: 0, changed: false });
     expect(source.status()).toMatchObject({ ready: true, stale: false });
+  });
+
+  it('goes on asking by the same ETag when the answer does not repeat it', async () => {
+    server.answerWith((request, response) => {
+      if (request.headers['if-none-match'] === '"v1"') response.writeHead(304).end();
+      else response.writeHead(200, { ETag: '"v1"' }).end(JSON.stringify({ keys: [jwk] }));
+    });
+    const source = sourceWith();
+    for (const fetches of [1, 2, 3]) {
+      await source.find(kid);
+      await settle(fetches);
+      seconds += 250;
+    }
+    expect(server.requests.map(({ headers }) => headers['if-none-match'])).toEqual([
+      undefined,
+      '"v1"',
+      '"v1"',
+    ]);
   });
 
   it('keeps the same key object when an answer without ETag repeats the key', async () => {
@@ -221,6 +246,7 @@ describe('while identity is down', () => {
     server.publish([jwk]);
     seconds += 5;
     await expect(verifier.verify(createJwt())).resolves.toBeDefined();
+    await expect(verifier.verify(nextToken())).rejects.toBeInstanceOf(InvalidTokenError);
     expect(source.status()).toMatchObject({ ready: true, kids: [kid], lastFetchedAt: expect.any(Date) });
   });
 
@@ -291,14 +317,25 @@ describe('start', () => {
     source.stop();
   });
 
-  it('ends with stop', async () => {
+  it('ends with stop, even while a fetch is under way', async () => {
     failWith(500);
     const source = sourceWith({ failureCooldownSeconds: 0.02, now: () => performance.now() });
     await source.start();
     source.stop();
-    await new Promise((resolve) => {
-      setTimeout(resolve, 100);
-    });
+    await pause();
+    expect(server.requests).toHaveLength(1);
+    const underWay = source.start();
+    source.stop();
+    await underWay;
+    await pause();
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('is what makes fetches happen by themselves: without it only requests do', async () => {
+    failWith(500);
+    const source = sourceWith({ failureCooldownSeconds: 0.02, now: () => performance.now() });
+    await expect(source.find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
+    await pause();
     expect(server.requests).toHaveLength(1);
   });
 });
