@@ -19,12 +19,16 @@ interface ServeOptions {
   close: () => Promise<void>;
 }
 
+// So that long-lived connections spread over new replicas. Node's own maxRequestsPerSocket announces the end without
+// closing, and answers 503 to a client that goes on; this closes with the last answer.
+const maxRequestsPerConnection = 1000;
+
 /**
  * Slow senders are cut off, idle connections outlive the load balancer's 60 s, nothing grows without bound, and
  * what is not HTTP is refused in the one error shape.
  */
 export function createHttpServer(listener: RequestListener, logger: Logger): Server {
-  const answers = new WeakMap<Duplex, ServerResponse>();
+  const connections = new WeakMap<Duplex, { answer: ServerResponse; requests: number }>();
   const server = createServer(
     {
       requestTimeout: 15_000,
@@ -34,17 +38,18 @@ export function createHttpServer(listener: RequestListener, logger: Logger): Ser
       maxHeaderSize: 16_384,
     },
     (request, response) => {
-      answers.set(request.socket, response);
+      const requests = (connections.get(request.socket)?.requests ?? 0) + 1;
+      connections.set(request.socket, { answer: response, requests });
+      if (requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
       listener(request, response);
     },
   );
   const isAnswering = (socket: Duplex) => {
-    const answer = answers.get(socket);
+    const answer = connections.get(socket)?.answer;
     return answer?.headersSent === true && !answer.writableFinished;
   };
   server.on('clientError', refuseClientError(logger, isAnswering));
   server.maxHeadersCount = 100;
-  server.maxRequestsPerSocket = 1000;
   server.maxConnections = 10_000;
   return server;
 }

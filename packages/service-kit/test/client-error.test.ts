@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { problemSchema } from '@tessera/contracts';
 import { createHttpServer } from '../src/index.ts';
@@ -45,9 +46,20 @@ describe('createHttpServer', () => {
       headersTimeout: 10_000,
       keepAliveTimeout: 65_000,
       maxHeadersCount: 100,
-      maxRequestsPerSocket: 1000,
       maxConnections: 10_000,
     });
+  });
+
+  it('closes a connection after a thousand answers, so that pipelined requests beyond them meet no refusal', async () => {
+    const busy = createHttpServer((_request, response) => response.end('ok'), logger);
+    const socket = connect(await listenOnFreePort(busy), '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1005));
+    let received = '';
+    for await (const chunk of socket) received += String(chunk);
+    expect(received.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(1000);
+    expect(received).not.toContain('503');
+    expect(received.match(/Connection: close/g)).toHaveLength(1);
+    busy.close();
   });
 
   it.each([
