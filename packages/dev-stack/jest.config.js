@@ -1,1 +1,4 @@
-export { default } from '../../jest.preset.js';
+import preset from '../../jest.preset.js';
+
+// These tests mostly wait for processes of their own.
+export default { ...preset, maxWorkers: 3 };

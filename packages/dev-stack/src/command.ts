@@ -1,6 +1,6 @@
 import { readEnvironment, type StackEnvironment } from './environment.ts';
 import { explainError } from './explain-error.ts';
-import { listenForStop, type StopRequest } from './stop-request.ts';
+import { listenForStop, type StopRequest } from './processes/stop-request.ts';
 
 /** What every command of this package works with. */
 export interface CommandContext {

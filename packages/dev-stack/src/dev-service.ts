@@ -1,7 +1,7 @@
 import { runCommand } from './command.ts';
-import { runDevService } from './dev-service-process.ts';
+import { runDevService } from './dev/dev-service-process.ts';
 import { repositoryRoot } from './repository-root.ts';
-import { SERVICES } from './services.ts';
+import { SERVICES } from './services/services.ts';
 
 const service = SERVICES.find(({ name }) => name === process.argv[2]);
 if (service === undefined) {

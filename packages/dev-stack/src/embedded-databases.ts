@@ -1,10 +1,10 @@
-import type { DataFolder } from './data-folder.ts';
+import type { DataFolder } from './data-folder/data-folder.ts';
+import { rotateLog } from './data-folder/log-file.ts';
+import { readOrCreateSecret } from './data-folder/secret-file.ts';
 import type { StackEnvironment } from './environment.ts';
-import { rotateLog } from './log-file.ts';
-import { type RunningPostgres, startPostgres } from './postgres-server.ts';
-import { readOrCreateSecret } from './secret-file.ts';
-import { createServiceDatabase } from './service-database.ts';
-import type { Service, ServiceName } from './services.ts';
+import { type RunningPostgres, startPostgres } from './postgres/server.ts';
+import { createServiceDatabase } from './postgres/service-database.ts';
+import type { Service, ServiceName } from './services/services.ts';
 
 /** Whether any service lacks a database of its own, given by the environment. */
 export function needsEmbedded(environment: StackEnvironment, services: readonly Service[]): boolean {

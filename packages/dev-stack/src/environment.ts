@@ -1,4 +1,4 @@
-import { SERVICES, type ServiceName } from './services.ts';
+import { SERVICES, type ServiceName } from './services/services.ts';
 import { StackError } from './stack-error.ts';
 
 /** Variables by name, as a process is given them. */

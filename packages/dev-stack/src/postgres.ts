@@ -1,7 +1,12 @@
-export type { PostgresOptions, RunningPostgres } from './postgres-server.ts';
-export { startPostgres } from './postgres-server.ts';
-export type { ServiceDatabase } from './service-database.ts';
-export { cloneDatabase, createServiceDatabase, dropDatabase, withDatabase } from './service-database.ts';
+export type { PostgresOptions, RunningPostgres } from './postgres/server.ts';
+export { startPostgres } from './postgres/server.ts';
+export type { ServiceDatabase } from './postgres/service-database.ts';
+export {
+  cloneDatabase,
+  createServiceDatabase,
+  dropDatabase,
+  withDatabase,
+} from './postgres/service-database.ts';
+export type { TestPostgres } from './postgres/test-postgres.ts';
+export { startTestPostgres } from './postgres/test-postgres.ts';
 export { StackError } from './stack-error.ts';
-export type { TestPostgres } from './test-postgres.ts';
-export { startTestPostgres } from './test-postgres.ts';

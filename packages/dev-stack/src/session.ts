@@ -1,12 +1,12 @@
 import path from 'node:path';
-import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { type DataFolder, openDataFolder } from './data-folder/data-folder.ts';
+import { stopLeftovers } from './data-folder/recovery.ts';
+import { RunClaim, type RunRecord } from './data-folder/run-record.ts';
 import { needsEmbedded, startDatabases } from './embedded-databases.ts';
 import type { StackEnvironment } from './environment.ts';
-import { holdLifeline, type Lifeline } from './lifeline.ts';
-import type { RunningPostgres } from './postgres-server.ts';
-import { stopLeftovers } from './recovery.ts';
-import { RunClaim, type RunRecord } from './run-record.ts';
-import type { Service } from './services.ts';
+import type { RunningPostgres } from './postgres/server.ts';
+import { holdLifeline, type Lifeline } from './processes/lifeline.ts';
+import type { Service } from './services/services.ts';
 
 export interface SessionOptions {
   readonly mode: RunRecord['mode'];

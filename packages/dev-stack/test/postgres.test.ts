@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import {
   cloneDatabase,
@@ -12,7 +12,7 @@ import {
   startPostgres,
   withDatabase,
 } from '../src/postgres.ts';
-import { waitUntil } from '../src/wait-until.ts';
+import { waitUntil } from '../src/processes/wait-until.ts';
 import { query } from './support/query.ts';
 import { makeFolder, makePrivateFolder, removeFolder } from './support/temporary-folder.ts';
 
@@ -102,24 +102,22 @@ describe('a throw-away server', () => {
   });
 });
 
+// One cluster for all: each test finds what the one before has left.
 describe('a persistent server', () => {
-  let folder: string;
-  let dataDir: string;
+  const folder = makeFolder();
+  const dataDir = path.join(folder, 'postgres');
   const running: RunningPostgres[] = [];
   const start = async () => {
     const server = await startPostgres({ dataDir, persistent: true });
     running.push(server);
     return server;
   };
+  const inCluster = (name: string) => path.join(dataDir, name);
 
-  beforeEach(() => {
-    folder = makeFolder();
-    dataDir = path.join(folder, 'postgres');
-  });
   afterEach(async () => {
     for (const server of running.splice(0)) await server.stop();
-    removeFolder(folder);
   });
+  afterAll(() => removeFolder(folder));
 
   it('keeps data and password over a restart and over a kill, and commits durably', async () => {
     const first = await start();
@@ -138,52 +136,63 @@ describe('a persistent server', () => {
     expect(new URL(third.adminUrl).password).toBe(new URL(first.adminUrl).password);
   });
 
-  it('works in a folder that nobody else may enter, and finds its data there again', async () => {
-    removeFolder(folder);
-    folder = makePrivateFolder();
-    dataDir = path.join(folder, 'postgres');
-    const first = await start();
-    await query(first.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS n');
-    await first.stop();
-    const second = await start();
-    expect(await query(second.adminUrl, 'SELECT n FROM kept')).toEqual([1]);
-    expect(statSync(second.folder).mode & 0o077).toBe(0);
+  it('starts although its stale lock names a process that is something else now', async () => {
+    const { uid, gid } = statSync(dataDir);
+    const owner = process.getuid?.() === 0 ? { uid, gid } : {};
+    const bystander = spawn('sleep', ['60'], { stdio: 'ignore', ...owner });
+    const lines = [bystander.pid, dataDir, 1_700_000_000, 5432, '', '127.0.0.1', '0 0', 'ready'];
+    writeFileSync(inCluster('postmaster.pid'), lines.join('\n'), { mode: 0o644 });
+    try {
+      const server = await start();
+      expect(await query(server.adminUrl, 'SELECT 1')).toEqual([1]);
+      expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+    } finally {
+      bystander.kill('SIGKILL');
+    }
+  });
+
+  it('says so when the password file is another or holds none, and leaves no server behind', async () => {
+    const password = readFileSync(`${dataDir}.password`);
+    writeFileSync(`${dataDir}.password`, 'not-the-password-of-this-one\n');
+    await expect(start()).rejects.toThrow(`The password in ${dataDir}.password is not the one`);
+    expect(existsSync(inCluster('postmaster.pid'))).toBe(false);
+    writeFileSync(`${dataDir}.password`, '');
+    await expect(start()).rejects.toThrow(`${dataDir}.password is damaged`);
+    writeFileSync(`${dataDir}.password`, password);
+  });
+
+  it('shows the end of the log when the server does not come up', async () => {
+    const broken = startPostgres({ dataDir, persistent: true, flags: ['-c', 'shared_buffers=nonsense'] });
+    await expect(broken).rejects.toThrow(
+      /PostgreSQL did not start:\n.*invalid value for parameter "shared_buffers"/,
+    );
   });
 
   it('names the folder when it holds another version, is damaged, or was lost', async () => {
-    const server = await start();
-    await server.stop();
-    writeFileSync(path.join(server.folder, 'PG_VERSION'), '14\n');
+    writeFileSync(inCluster('PG_VERSION'), '14\n');
     await expect(start()).rejects.toThrow(`${dataDir} holds a database of PostgreSQL 14`);
-    rmSync(path.join(server.folder, 'PG_VERSION'));
+    rmSync(inCluster('PG_VERSION'));
     await expect(start()).rejects.toThrow(`${dataDir} is damaged: no PG_VERSION`);
     writeFileSync(`${dataDir}.location`, '/nonexistent/cluster\n');
     await expect(start()).rejects.toThrow('should lie in /nonexistent/cluster');
   });
+});
 
-  it('says so when the password file is another or holds none, and leaves no server behind', async () => {
-    const server = await start();
-    await server.stop();
-    writeFileSync(`${dataDir}.password`, 'not-the-password-of-this-one\n');
-    await expect(start()).rejects.toThrow(`The password in ${dataDir}.password is not the one`);
-    expect(existsSync(path.join(dataDir, 'postmaster.pid'))).toBe(false);
-    writeFileSync(`${dataDir}.password`, '');
-    await expect(start()).rejects.toThrow(`${dataDir}.password is damaged`);
-  });
+describe('a persistent server in a folder that nobody else may enter', () => {
+  const folder = makePrivateFolder();
+  afterAll(() => removeFolder(folder));
 
-  it('starts although its stale lock names a process that is something else now', async () => {
-    const server = await start();
-    await server.stop();
-    const bystander = spawn('sleep', ['60'], { stdio: 'ignore', ...ownerOf(server.folder) });
-    const lines = [bystander.pid, server.folder, 1_700_000_000, 5432, '', '127.0.0.1', '0 0', 'ready'];
-    writeFileSync(path.join(server.folder, 'postmaster.pid'), lines.join('\n'));
-    chmodSync(path.join(server.folder, 'postmaster.pid'), 0o644);
+  it('runs, for root too, and finds its data again', async () => {
+    const start = () => startPostgres({ dataDir: path.join(folder, 'postgres'), persistent: true });
+    const first = await start();
+    await query(first.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS n');
+    await first.stop();
+    const second = await start();
     try {
-      const again = await start();
-      expect(await query(again.adminUrl, 'SELECT 1')).toEqual([1]);
-      expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+      expect(await query(second.adminUrl, 'SELECT n FROM kept')).toEqual([1]);
+      expect(statSync(second.folder).mode & 0o077).toBe(0);
     } finally {
-      bystander.kill('SIGKILL');
+      await second.stop();
     }
   });
 });
@@ -231,8 +240,3 @@ describe('startTestPostgres', () => {
     child.kill('SIGKILL');
   });
 });
-
-function ownerOf(folder: string): { uid: number; gid: number } | undefined {
-  const { uid, gid } = statSync(folder);
-  return process.getuid?.() === 0 ? { uid, gid } : undefined;
-}

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { isRunning } from '../src/recorded-process.ts';
-import { waitUntil } from '../src/wait-until.ts';
+import { isRunning } from '../src/processes/recorded-process.ts';
+import { waitUntil } from '../src/processes/wait-until.ts';
 import { FakeProduct } from './support/fake-product.ts';
 
 // Databases of their own for both, so that no embedded one is started: these tests are about the rest.

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { isRunning, recordProcess } from '../src/recorded-process.ts';
-import { waitUntil } from '../src/wait-until.ts';
+import { isRunning, recordProcess } from '../src/processes/recorded-process.ts';
+import { waitUntil } from '../src/processes/wait-until.ts';
 import { FakeProduct, type Launcher } from './support/fake-product.ts';
 import { query } from './support/query.ts';
 

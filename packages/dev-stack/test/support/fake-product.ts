@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findFreePort } from '../../src/free-port.ts';
-import { type RunRecord, readRunRecord } from '../../src/run-record.ts';
-import { waitUntil } from '../../src/wait-until.ts';
+import { type RunRecord, readRunRecord } from '../../src/data-folder/run-record.ts';
+import { findFreePort } from '../../src/postgres/free-port.ts';
+import { waitUntil } from '../../src/processes/wait-until.ts';
 import { makeFolder, removeFolder } from './temporary-folder.ts';
 
 const support = fileURLToPath(new URL('.', import.meta.url));

@@ -1,4 +1,4 @@
-import { runStartCommand } from '../../src/start-command.ts';
+import { runStartCommand } from '../../src/start/start-command.ts';
 
 const [rootDir = '', ...args] = process.argv.slice(2);
 process.exitCode = await runStartCommand(args, rootDir);

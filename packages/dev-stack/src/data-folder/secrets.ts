@@ -1,0 +1,65 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import type { Variables } from '../environment.ts';
+import { StackError } from '../stack-error.ts';
+import type { DataFolder } from './data-folder.ts';
+import { createPrivateFile, readOrCreateSecret, readPrivateFile } from './secret-file.ts';
+
+const KEY_BITS = 2048;
+
+/**
+ * The secrets that the services need and the environment does not give: made once, found again ever after, so that
+ * tokens outlive a restart.
+ * @param given the variables that the user set; what they hold is left to them
+ * @returns the variables to add
+ * @throws StackError naming the file that is damaged
+ */
+export function prepareSecrets(folder: DataFolder, given: Variables): Variables {
+  const added: Record<string, string> = {};
+  if (!isGiven(given, 'SERVICE_TOKEN')) added.SERVICE_TOKEN = readOrCreateSecret(folder.serviceTokenFile);
+  if (!isGiven(given, 'JWT_PRIVATE_KEY') && given.JWT_KEYS_DIR === undefined) {
+    prepareKeys(folder.keysDir);
+    added.JWT_KEYS_DIR = folder.keysDir;
+  }
+  return added;
+}
+
+/** Whether a secret is there, by value or by the file that holds it. */
+export function isGiven(variables: Variables, name: string): boolean {
+  return variables[name] !== undefined || variables[`${name}_FILE`] !== undefined;
+}
+
+function prepareKeys(keysDir: string): void {
+  mkdirSync(keysDir, { recursive: true, mode: 0o700 });
+  const keyFiles = () => readdirSync(keysDir).filter((name) => name.endsWith('.pem'));
+  // Only an empty folder gets a key: after a rotation the first one may be gone for good.
+  if (keyFiles().length === 0) createPrivateFile(path.join(keysDir, 'identity-key-1.pem'), newSigningKey());
+  for (const name of keyFiles()) assertSigningKey(path.join(keysDir, name));
+}
+
+function newSigningKey(): string {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: KEY_BITS });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+function assertSigningKey(file: string): void {
+  const problem = findKeyProblem(readPrivateFile(file));
+  if (problem === undefined) return;
+  throw new StackError(
+    `The signing key ${file} ${problem}.\n` +
+      'Bring the file back, or delete it: a folder without any key gets a new one, and all tokens issued before become invalid.',
+  );
+}
+
+function findKeyProblem(pem: string): string | undefined {
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
+    if (asymmetricKeyType !== 'rsa') return 'is not an RSA key';
+    return (asymmetricKeyDetails?.modulusLength ?? 0) < KEY_BITS
+      ? `has fewer than ${KEY_BITS} bits`
+      : undefined;
+  } catch {
+    return 'is damaged or not a private key in PEM';
+  }
+}

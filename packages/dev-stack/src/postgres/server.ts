@@ -1,0 +1,112 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { randomSecret, readOrCreateSecret } from '../data-folder/secret-file.ts';
+import type { RecordedProcess } from '../processes/recorded-process.ts';
+import { stopProcess } from '../processes/recorded-process.ts';
+import { StackError } from '../stack-error.ts';
+import { findBinaries } from './binaries.ts';
+import { assertUsableCluster, hasCluster, locateCluster, removeCluster } from './cluster.ts';
+import { createCluster, SUPERUSER } from './cluster-creation.ts';
+import { assertPasswordFits } from './connection.ts';
+import { findFreePort } from './free-port.ts';
+import { assertNotServed, SERVER_STOP_STEPS } from './leftover-server.ts';
+import { serverAccount } from './server-account.ts';
+import type { LaunchedServer, ServerLaunch } from './server-process.ts';
+import { launchServer } from './server-process.ts';
+
+export interface PostgresOptions {
+  /** The cluster's folder, made when missing. Beside it lie `<dataDir>.password`, `.log` and perhaps `.location`. */
+  readonly dataDir: string;
+  /** Default: a free one. */
+  readonly port?: number | undefined;
+  /** Whether the data outlives {@link RunningPostgres.stop}. If not, it is also written without care for a crash. */
+  readonly persistent: boolean;
+  /** The file that the server's own log is appended to. Default: `<dataDir>.log`. */
+  readonly log?: string;
+  /** More arguments of postgres(1), such as `['-c', 'log_statement=all']`. */
+  readonly flags?: readonly string[];
+}
+
+export interface RunningPostgres {
+  readonly port: number;
+  /** The superuser's URL. It holds the password: not to be logged. */
+  readonly adminUrl: string;
+  readonly process: RecordedProcess;
+  /** Where the data really lies, which for root may differ from `dataDir`. */
+  readonly folder: string;
+  readonly logFile: string;
+  /** Fulfilled when the server has ended, asked or not. */
+  readonly exited: Promise<void>;
+  /** Ends all connections and the server; removes a cluster that is not persistent. May be called again. */
+  stop(): Promise<void>;
+}
+
+const THROW_AWAY_FLAGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'].flatMap((f) => [
+  '-c',
+  f,
+]);
+const LAUNCH_ATTEMPTS = 20;
+
+/**
+ * Starts a PostgreSQL 18 that listens on 127.0.0.1 alone and asks for a password, making its cluster first if need be.
+ * As root it runs as the user `postgres`; where that user cannot reach the folders, data and binaries are put elsewhere.
+ * @throws StackError with the end of the server's log when it does not come up
+ */
+export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  const dataDir = path.resolve(options.dataDir);
+  const logFile = options.log ?? `${dataDir}.log`;
+  const passwordFile = `${dataDir}.password`;
+  mkdirSync(path.dirname(dataDir), { recursive: true });
+  const password = options.persistent ? readOrCreateSecret(passwordFile) : randomSecret();
+  const { folder, ...runnable } = await prepareCluster(dataDir, password, options.persistent);
+
+  const flags = [...(options.persistent ? [] : THROW_AWAY_FLAGS), ...(options.flags ?? [])];
+  const { server, port } = await launchOnFreePort({ ...runnable, folder, flags, logFile }, options.port);
+  const adminUrl = `postgresql://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
+  const stop = async () => {
+    if (!(await stopProcess(server.process, SERVER_STOP_STEPS))) {
+      throw new StackError(`PostgreSQL (pid ${server.process.pid}) does not stop.`);
+    }
+    if (!options.persistent) removeCluster(dataDir, folder);
+  };
+  try {
+    await assertPasswordFits(adminUrl, passwordFile);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { port, adminUrl, process: server.process, folder, logFile, exited: server.exited, stop };
+}
+
+async function prepareCluster(dataDir: string, password: string, persistent: boolean) {
+  const located = locateCluster(dataDir);
+  const account = serverAccount(located);
+  const binaries = findBinaries(account);
+  if (!hasCluster(located)) {
+    const folder = await createCluster({ dataDir, password, binaries, account, persistent });
+    return { folder, binaries, account };
+  }
+  assertUsableCluster(located, binaries, account);
+  assertNotServed(located);
+  return { folder: located, binaries, account };
+}
+
+/** A port free a moment ago may be taken now, and a killed predecessor's last processes need a moment to end. */
+async function launchOnFreePort(
+  launch: Omit<ServerLaunch, 'port'>,
+  wantedPort: number | undefined,
+): Promise<{ server: LaunchedServer; port: number }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = wantedPort ?? (await findFreePort());
+    const result = await launchServer({ ...launch, port });
+    if ('process' in result) return { server: result, port };
+    const portTaken = result.log.includes('Address already in use');
+    if (portTaken && wantedPort !== undefined)
+      throw new StackError(`Port ${port}, wanted for PostgreSQL, is in use.`);
+    const mayPass = portTaken || result.log.includes('pre-existing shared memory block');
+    if (!mayPass || attempt === LAUNCH_ATTEMPTS)
+      throw new StackError(`PostgreSQL did not start:\n${result.log}`);
+    if (!portTaken) await sleep(500);
+  }
+}

@@ -1,0 +1,39 @@
+import { availableParallelism } from 'node:os';
+import type { StackEnvironment, Variables } from '../environment.ts';
+import type { Service } from './services.ts';
+
+export interface ServiceSettings {
+  readonly service: Service;
+  readonly environment: StackEnvironment;
+  /** From {@link prepareSecrets}. */
+  readonly secrets: Variables;
+  readonly databaseUrl: string;
+  readonly mode: 'production' | 'development';
+}
+
+// identity-service.md 1: the private signing key stays inside the identity service.
+const SIGNING_KEY_VARIABLES = ['JWT_PRIVATE_KEY', 'JWT_PRIVATE_KEY_FILE', 'JWT_KEYS_DIR', 'JWT_ACTIVE_KID'];
+
+/** All variables of one service's process: what must be so, else what the user set, else what suits one machine. */
+export function serviceEnvironment(settings: ServiceSettings): Record<string, string> {
+  const { service, environment, secrets, databaseUrl, mode } = settings;
+  const { ports, passedOn } = environment;
+  const variables: Record<string, string> = {
+    HOST: '127.0.0.1',
+    JWT_ISSUER: `http://localhost:${ports.identity}`,
+    ALLOW_LOOPBACK_ISSUER: 'true',
+    SHUTDOWN_DELAY_MS: '0',
+    UV_THREADPOOL_SIZE: String(availableParallelism() + 2),
+    ...(service.name === 'issues' && {
+      IDENTITY_URL: `http://127.0.0.1:${ports.identity}`,
+      PUBLIC_BASE_URL: `http://localhost:${ports.issues}`,
+    }),
+    ...secrets,
+    ...passedOn,
+    NODE_ENV: mode,
+    PORT: String(ports[service.name]),
+    DATABASE_URL: databaseUrl,
+  };
+  if (service.name !== 'identity') for (const name of SIGNING_KEY_VARIABLES) delete variables[name];
+  return variables;
+}

@@ -1,0 +1,52 @@
+import type { StackEnvironment } from '../environment.ts';
+import type { ServiceName } from '../services/services.ts';
+
+interface TourFacts {
+  readonly environment: StackEnvironment;
+  /** The file with the service token that the launcher made. */
+  readonly serviceTokenFile: string;
+}
+
+/** Lines to paste into a POSIX shell: they need curl and node, nothing else, and may be pasted again and again. */
+export function tourOf(services: readonly ServiceName[], facts: TourFacts): string {
+  return services.flatMap((name) => (name === 'identity' ? identityTour(facts) : [])).join('\n');
+}
+
+function identityTour({ environment, serviceTokenFile }: TourFacts): string[] {
+  return [
+    `IDENTITY=http://localhost:${environment.ports.identity}`,
+    'EMAIL="ada-$(date +%s)@example.com"',
+    'field() { node -pe \'JSON.parse(require("fs").readFileSync(0, "utf8"))[process.argv[1]]\' "$1"; }',
+    heading('A trusted backend creates an identity:'),
+    'curl -sS "$IDENTITY/internal/identities" \\',
+    `  -H "X-Service-Token: ${serviceTokenExpression(environment, serviceTokenFile)}" -H 'Content-Type: application/json' \\`,
+    '  -d "{\\"email\\":\\"$EMAIL\\",\\"username\\":\\"ada-$(date +%s)\\",\\"password\\":\\"correct horse battery staple\\"}"; echo',
+    heading('She logs in and asks who she is:'),
+    'TOKENS=$(curl -sS "$IDENTITY/token" -H \'Content-Type: application/json\' \\',
+    '  -d "{\\"grant_type\\":\\"password\\",\\"email\\":\\"$EMAIL\\",\\"password\\":\\"correct horse battery staple\\"}")',
+    'ACCESS_TOKEN=$(printf %s "$TOKENS" | field access_token)',
+    'curl -sS "$IDENTITY/userinfo" -H "Authorization: Bearer $ACCESS_TOKEN"; echo',
+    heading('She trades her refresh token for a new pair, once:'),
+    'REFRESH_TOKEN=$(printf %s "$TOKENS" | field refresh_token)',
+    'curl -sS "$IDENTITY/token/refresh" -H \'Content-Type: application/json\' \\',
+    '  -d "{\\"refresh_token\\":\\"$REFRESH_TOKEN\\"}"; echo',
+    heading('What any backend needs to check her tokens by itself:'),
+    'curl -sS "$IDENTITY/.well-known/openid-configuration"; echo',
+    'curl -sS "$IDENTITY/jwks"; echo',
+  ];
+}
+
+// Not a comment: an interactive zsh would take it for a command.
+function heading(text: string): string {
+  return `echo; echo ${quoteForShell(text)}`;
+}
+
+/** Shows where the token is, never what it is. */
+function serviceTokenExpression({ passedOn }: StackEnvironment, serviceTokenFile: string): string {
+  if (passedOn.SERVICE_TOKEN !== undefined) return '$SERVICE_TOKEN';
+  return `$(cat ${quoteForShell(passedOn.SERVICE_TOKEN_FILE ?? serviceTokenFile)})`;
+}
+
+function quoteForShell(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
