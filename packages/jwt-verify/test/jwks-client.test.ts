@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type KeySourceEvent,
@@ -117,6 +118,29 @@ describe('a fetch', () => {
     expect(events).toEqual([
       { type: 'refresh_failed', reason: expect.stringContaining('maxContentLength'), ready: false },
     ]);
+  });
+
+  it('asks for an answer that need not be unpacked, and unpacks none', async () => {
+    server.answerWith((_request, response) => {
+      response.writeHead(200, { 'Content-Encoding': 'gzip' });
+      response.end(gzipSync(JSON.stringify({ keys: [jwk] })));
+    });
+    await expect(sourceWith().find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
+    expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
+  });
+
+  it('does not go through a proxy of the environment', async () => {
+    const elsewhere = await startJwksServer();
+    Object.assign(process.env, { HTTP_PROXY: elsewhere.url, http_proxy: elsewhere.url });
+    try {
+      server.publish([jwk]);
+      await expect(sourceWith().find(kid)).resolves.toBeDefined();
+      expect(elsewhere.requests).toHaveLength(0);
+    } finally {
+      delete process.env.HTTP_PROXY;
+      delete process.env.http_proxy;
+      await elsewhere.close();
+    }
   });
 
   it('ends after its time although the answer keeps trickling in', async () => {

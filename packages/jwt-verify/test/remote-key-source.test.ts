@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createTokenVerifier,
@@ -231,6 +232,39 @@ describe('an unknown kid', () => {
     seconds += 30;
     await expect(verifier.verify(nextToken())).rejects.toBeInstanceOf(KeysUnavailableError);
     await expect(verifier.verify(createJwt())).resolves.toBeDefined();
+  });
+
+  it('is looked for again as soon as the cooldown of the failure is over, and then gets its 401', async () => {
+    server.publish([jwk]);
+    const verifier = verifierOf(sourceWith());
+    await verifier.verify(createJwt());
+    failWith(500);
+    seconds += 30;
+    await expect(verifier.verify(nextToken())).rejects.toBeInstanceOf(KeysUnavailableError);
+    server.publish([jwk]);
+    seconds += 5;
+    await expect(verifier.verify(nextToken())).rejects.toBeInstanceOf(InvalidTokenError);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('made up by the hundred in an outage neither disturbs valid tokens nor makes a storm', async () => {
+    server.publish([jwk]);
+    const source = sourceWith();
+    const verifier = verifierOf(source);
+    const key = await source.find(kid);
+    failWith(500);
+    const begin = seconds + 400;
+    for (seconds = begin; seconds < begin + 60; seconds += 1) {
+      const strangers = Array.from({ length: 5 }, () => createJwt({ header: { kid: randomUUID() } }));
+      const refusals = Promise.allSettled(strangers.map((token) => verifier.verify(token)));
+      await expect(verifier.verify(createJwt())).resolves.toBeDefined();
+      for (const refusal of await refusals) {
+        expect(refusal).toMatchObject({ status: 'rejected', reason: { status: 503 } });
+      }
+      expect(source.find(kid)).toBe(key);
+    }
+    // One fetch for the keys at first, then one for each five seconds of the minute.
+    expect(server.requests).toHaveLength(1 + 60 / 5);
   });
 });
 

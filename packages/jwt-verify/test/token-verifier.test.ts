@@ -28,6 +28,18 @@ function verifierWith(overrides: Partial<TokenVerifierOptions<'access'>> = {}) {
   return createTokenVerifier({ kind: 'access', issuer, audience, keys, now: () => noon, ...overrides });
 }
 
+/** A valid token of exactly this many characters, by blanks after the JSON of header and payload. */
+function tokenOfLength(length: number): string {
+  for (const blanks of [0, 1, 2]) {
+    const header = JSON.stringify({ alg: 'RS256', kid }) + ' '.repeat(blanks);
+    const room = length - createJws(header, '', rs256(keyPair.privateKey)).length;
+    const payload = JSON.stringify(accessClaims()).padEnd(Math.floor((room * 3) / 4));
+    const token = createJws(header, payload, rs256(keyPair.privateKey));
+    if (token.length === length) return token;
+  }
+  throw new Error(`no token of ${length} characters can be made`);
+}
+
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -42,11 +54,11 @@ describe('a valid access token', () => {
     },
   );
 
-  it('may be 8 KiB long', async () => {
-    const room = 8192 - createJwt({ claims: { padding: '' } }).length;
-    const token = createJwt({ claims: { padding: 'x'.repeat(Math.floor((room * 3) / 4)) } });
-    expect(token.length).toBeGreaterThan(8188);
-    await expect(verifierWith().verify(token)).resolves.toBeDefined();
+  it('may be 8 KiB long, and no character longer', async () => {
+    await expect(verifierWith().verify(tokenOfLength(8192))).resolves.toBeDefined();
+    await expect(verifierWith().verify(tokenOfLength(8193))).rejects.toMatchObject({
+      reason: 'token too long',
+    });
   });
 
   it('may have claims and header members that are not known here; the claims are left out', async () => {
@@ -164,10 +176,14 @@ describe('a remembered signature', () => {
     expect(signatureChecks).toHaveBeenCalledTimes(4);
   });
 
-  it('is never one of a refused token', async () => {
+  it.each([
+    ['a claim is malformed', { sub: 'admin' }],
+    ['it is for a larger audience', { aud: [audience, 'other'] }],
+    ['it is issued in the future', { iat: noon / 1000 + 60 }],
+  ])('is never one of a token that is refused because %s', async (_name, claims) => {
     const signatureChecks = jest.spyOn(jwt, 'verify');
     const verifier = verifierWith();
-    const token = createJwt({ claims: { sub: 'admin' } });
+    const token = createJwt({ claims });
     await expect(verifier.verify(token)).rejects.toBeInstanceOf(InvalidTokenError);
     await expect(verifier.verify(token)).rejects.toBeInstanceOf(InvalidTokenError);
     expect(signatureChecks).toHaveBeenCalledTimes(2);
@@ -222,6 +238,15 @@ describe('an error', () => {
       const shown = inspect(error, { depth: null, showHidden: true });
       for (const part of token.split('.')) expect(shown).not.toContain(part);
     }
+  });
+
+  it('about a key that cannot verify at all is none about the token', async () => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const error: unknown = await verifierWith({ keys: { find: () => publicKey } })
+      .verify(createJwt())
+      .catch((fault: unknown) => fault);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(InvalidTokenError);
   });
 
   it('of the key source goes through as it is: an outage is not an invalid token', async () => {

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { type Attack, type AttackContext, createForge, refusedBy } from './attack.ts';
-import { createJws, es256, hs256, ps256, rs256, rs512 } from './jws.ts';
+import { createJws, es256, hs256, ps256, rs256, rs384, rs512 } from './jws.ts';
 
 const wrongHeader = /^header not acceptable$/;
 
@@ -51,7 +51,12 @@ function otherSignatures(context: AttackContext): Attack[] {
   const { privateKey, claims } = context;
   const { header } = createForge(context);
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const signers = { RS512: rs512(privateKey), PS256: ps256(privateKey), ES256: es256(ec.privateKey) };
+  const signers = {
+    RS384: rs384(privateKey),
+    RS512: rs512(privateKey),
+    PS256: ps256(privateKey),
+    ES256: es256(ec.privateKey),
+  };
   const genuine = Object.entries(signers).flatMap(([alg, sign]) => [
     ...refusedBy(wrongHeader, { [`${alg}, properly signed`]: createJws({ ...header, alg }, claims, sign) }),
     ...refusedBy(/^invalid signature$/, { [`${alg} labelled RS256`]: createJws(header, claims, sign) }),

@@ -21,11 +21,17 @@ function brokenJson(context: AttackContext): Attack[] {
     ),
     ...refusedBy(/^payload is not JSON$/, {
       'payload with a byte order mark': signedRaw({ payload: `\ufeff${claims}` }),
+      'payload in UTF-16': signedRaw({ payload: Buffer.from(claims, 'utf16le') }),
       'payload cut short': signedRaw({ payload: claims.slice(0, -1) }),
       'payload with a comment': signedRaw({ payload: `${claims}/**/` }),
       'payload of two objects': signedRaw({ payload: claims + claims }),
     }),
-    ...refusedBy(/^payload is not UTF-8$/, { 'payload in Latin-1': signedRaw({ payload: notUtf8 }) }),
+    ...refusedBy(/^payload is not UTF-8$/, {
+      'payload in Latin-1': signedRaw({ payload: notUtf8 }),
+      'payload with an overlong encoding': signedRaw({
+        payload: Buffer.concat([Buffer.from('{"sub":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')]),
+      }),
+    }),
     ...refusedBy(/^header is not (JSON|an object)$/, {
       'header an array': signedRaw({ header: JSON.stringify([header]) }),
       'header null': signedRaw({ header: 'null' }),
@@ -51,6 +57,7 @@ function repeatedMembers(context: AttackContext): Attack[] {
     ...refusedBy(/^header repeats a member$/, {
       'alg twice, the good one last': signedRaw({ header: `{"alg":"none",${members}` }),
       'alg twice, equal': signedRaw({ header: `{"alg":"RS256",${members}` }),
+      'twice inside an unknown member': signedRaw({ header: `{"extra":{"a":1,"a":1},${members}` }),
       'kid twice': signedRaw({ header: `{"kid":"foreign-key-1",${members}` }),
       'alg twice, once escaped': signedRaw({ header: `{"\\u0061lg":"none",${members}` }),
     }),

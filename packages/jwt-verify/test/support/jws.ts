@@ -7,6 +7,10 @@ export function rs256(key: KeyObject): Signer {
   return (input) => signWith('sha256', Buffer.from(input), key);
 }
 
+export function rs384(key: KeyObject): Signer {
+  return (input) => signWith('sha384', Buffer.from(input), key);
+}
+
 export function rs512(key: KeyObject): Signer {
   return (input) => signWith('sha512', Buffer.from(input), key);
 }

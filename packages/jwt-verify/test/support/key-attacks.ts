@@ -14,6 +14,7 @@ export function keyAttacks(context: AttackContext): Attack[] {
     ...pointers(context, context.privateKey, 'our key'),
     ...kids(context),
     ...types(context),
+    ...nested(context),
   ];
 }
 
@@ -100,6 +101,7 @@ function kids(context: AttackContext): Attack[] {
     ...Object.entries(malformed).flatMap(([name, kid]) =>
       refusedBy(/^header not acceptable$/, { [`kid ${name}`]: signed({ header: { kid } }) }),
     ),
+    ...refusedBy(/^token too long$/, { 'kid of 10 kB': signed({ header: { kid: 'k'.repeat(10_000) } }) }),
   ];
 }
 
@@ -107,13 +109,31 @@ function kids(context: AttackContext): Attack[] {
 function types(context: AttackContext): Attack[] {
   const { signed } = createForge(context);
   const others = ['secevent+jwt', 'dpop+jwt', 'logout+jwt', 'application/json', 'JOSE', ''];
-  const otherKinds = context.kind === 'access' ? ['rt+jwt', 'application/rt+jwt'] : ['at+jwt', 'JWT'];
+  const otherKinds =
+    context.kind === 'access'
+      ? ['rt+jwt', 'RT+JWT', 'application/rt+jwt']
+      : ['at+jwt', 'JWT', 'RT+JWT', 'application/rt+jwt'];
   return [
     ...[...others, ...otherKinds].flatMap((typ) =>
       refusedBy(/^another type of token$/, { [`typ "${typ}"`]: signed({ header: { typ } }) }),
     ),
     ...refusedBy(/^header not acceptable$/, {
       'typ as an array': signed({ header: { typ: [context.typ] } }),
+    }),
+  ];
+}
+
+// RFC 7519 5.2: a token within a token, each properly signed.
+function nested(context: AttackContext): Attack[] {
+  const { header, signed, signedRaw } = createForge(context);
+  const inner = signed({});
+  return [
+    ...refusedBy(forbidden, {
+      'nested JWS with cty': signedRaw({ header: { ...header, cty: 'JWT' }, payload: inner }),
+    }),
+    ...refusedBy(/^payload is not /, {
+      'nested JWS without cty': signedRaw({ payload: inner }),
+      'nested JWS as JSON text': signedRaw({ payload: JSON.stringify(inner) }),
     }),
   ];
 }
