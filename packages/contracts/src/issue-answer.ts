@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { linkSchema } from './issue-link.ts';
+import { issuePrioritySchema, issueStatusSchema } from './issues.ts';
+import { uuid } from './text.ts';
+
+/** The newest comments that an issue is answered with; the others are read through its comments. */
+export const embeddedCommentsMax = 200;
+
+const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.');
+
+/** Somebody as shown beside their work. Never an e-mail address. */
+export const personSchema = z
+  .object({ id: uuid(), username: z.string().nullable().describe('Null while it is not known here.') })
+  .meta({ id: 'Person' });
+export type Person = z.infer<typeof personSchema>;
+
+export const commentSchema = z
+  .object({
+    id: uuid(),
+    issue_id: uuid(),
+    body: z.string(),
+    author: personSchema.nullable().describe('Null for somebody outside.'),
+    origin: z.string().describe('`local`, or the tracker that it came from.'),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Comment' });
+export type Comment = z.infer<typeof commentSchema>;
+
+/** The issue in an external tracker. */
+export const externalIssueSchema = z
+  .object({
+    provider: z.string(),
+    id: z.string(),
+    key: z.string(),
+    url: z.string(),
+    state: z.string().nullable(),
+  })
+  .meta({ id: 'ExternalIssue' });
+
+export const syncStateSchema = z
+  .object({
+    state: z.string().describe('`not_configured` where the service has no tracker.'),
+    last_synced_at: timestamp.nullable(),
+    last_error: z.string().nullable(),
+    conflicts: z.array(z.record(z.string(), z.unknown())),
+    next_attempt_at: timestamp.nullable(),
+  })
+  .meta({ id: 'SyncState' });
+
+/** An issue in a list. */
+export const issueSummarySchema = z
+  .object({
+    id: uuid(),
+    number: z.int().positive(),
+    key: z.string().meta({ example: 'ISS-42' }),
+    title: z.string(),
+    description: z.string(),
+    priority: issuePrioritySchema,
+    status: issueStatusSchema,
+    allowed_transitions: z.array(issueStatusSchema),
+    reporter: personSchema,
+    assignee: personSchema.nullable(),
+    links: z.array(linkSchema),
+    external: externalIssueSchema.nullable(),
+    sync: syncStateSchema,
+    comments_count: z.int().nonnegative(),
+    version: z.int().positive().describe('Grows with title, description, priority and assignee.'),
+    created_at: timestamp,
+    updated_at: timestamp,
+    resolved_at: timestamp.nullable(),
+    closed_at: timestamp.nullable(),
+  })
+  .meta({ id: 'IssueSummary' });
+export type IssueSummary = z.infer<typeof issueSummarySchema>;
+
+/** An issue by itself: the newest comments are in it, oldest first. */
+export const issueSchema = issueSummarySchema
+  .extend({ comments: z.array(commentSchema).max(embeddedCommentsMax) })
+  .meta({ id: 'Issue' });
+export type Issue = z.infer<typeof issueSchema>;
+
+/** One line of an issue's history. `old` and `new` are the whole values before and after. */
+export const activitySchema = z
+  .object({
+    id: z.int().positive(),
+    issue_id: uuid(),
+    kind: z.string().meta({
+      description:
+        '`created`, `updated` (with `field`), `status_changed`, `comment_added`, `link_added`, `link_changed` or `link_removed`.',
+    }),
+    field: z.string().nullable(),
+    old: z.unknown(),
+    new: z.unknown(),
+    actor: personSchema.nullable().describe('Null for a change that came from outside.'),
+    at: timestamp,
+    request_id: z.string().nullable(),
+  })
+  .meta({ id: 'Activity' });
+export type Activity = z.infer<typeof activitySchema>;
