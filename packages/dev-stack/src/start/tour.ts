@@ -9,7 +9,25 @@ interface TourFacts {
 
 /** Lines to paste into a POSIX shell: they need curl and node, nothing else, and may be pasted again and again. */
 export function tourOf(services: readonly ServiceName[], facts: TourFacts): string {
-  return services.flatMap((name) => (name === 'identity' ? identityTour(facts) : [])).join('\n');
+  return services.flatMap((name) => tours[name](facts)).join('\n');
+}
+
+const tours = { identity: identityTour, issues: issuesTour };
+
+function issuesTour({ environment }: TourFacts): string[] {
+  return [
+    `ISSUES=http://localhost:${environment.ports.issues}/api/v1/issues`,
+    heading('With her token she reports an issue:'),
+    'ISSUE=$(curl -sS "$ISSUES/" -H "Authorization: Bearer $ACCESS_TOKEN" -H \'Content-Type: application/json\' \\',
+    '  -d \'{"title":"The printer is on fire","description":"Since noon.","priority":"HIGH"}\'); printf "%s\\n" "$ISSUE"',
+    'KEY=$(printf %s "$ISSUE" | field key)',
+    heading('She takes it up, with a comment:'),
+    'curl -sS "$ISSUES/$KEY/status/" -H "Authorization: Bearer $ACCESS_TOKEN" -H \'Content-Type: application/json\' \\',
+    '  -d \'{"status":"IN_PROGRESS","comment":"Looking for an extinguisher."}\' | field status',
+    heading('And finds it again, with its history:'),
+    'curl -sS "$ISSUES/?search=printer&is_open=true" -H "Authorization: Bearer $ACCESS_TOKEN"; echo',
+    'curl -sS "$ISSUES/$KEY/activity/" -H "Authorization: Bearer $ACCESS_TOKEN"; echo',
+  ];
 }
 
 function identityTour({ environment, serviceTokenFile }: TourFacts): string[] {

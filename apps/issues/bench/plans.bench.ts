@@ -1,0 +1,62 @@
+// Every list that must stay fast, among a million issues, on a throw-away PostgreSQL: `pnpm bench:plans [count]`.
+import { fileURLToPath } from 'node:url';
+import { createServiceDatabase, startTestPostgres } from '@tessera/dev-stack/postgres';
+import { createLogger } from '@tessera/service-kit';
+import { migrate } from '@tessera/service-kit/migrate';
+import pg from 'pg';
+import { createListDatabase } from '../src/database.ts';
+import { IssueDocument } from '../src/issues/issue-document.repository.ts';
+import { IssueListRepository } from '../src/issues/issue-list.repository.ts';
+import { fillWithIssues } from '../test/support/many-issues.ts';
+import { explain, type PlanCase, planCases } from '../test/support/plans.ts';
+
+const count = Number(process.argv[2] ?? 1_000_000);
+const rounds = 30;
+const parallel = 4;
+
+const postgres = await startTestPostgres();
+const url = await createServiceDatabase(postgres.adminUrl, {
+  database: 'bench',
+  role: 'bench',
+  password: 'bench',
+});
+await migrate({ connectionString: url, prismaDir: fileURLToPath(new URL('../prisma', import.meta.url)) });
+const client = new pg.Client({ connectionString: url });
+await client.connect();
+console.log(`filling in ${count} issues …`);
+await fillWithIssues(client, count);
+// As the list's connections have it.
+await client.query('SET enable_seqscan = off');
+
+const logger = createLogger({ service: 'bench', level: 'error' });
+const config = { url, poolMax: 2 * parallel, statementTimeoutMs: 5_000 };
+const { database, close } = createListDatabase(config, logger);
+const lists = new IssueListRepository(database, new IssueDocument('ISS'));
+
+console.log(`${'list'.padEnd(36)}   plan ms  visited  requests/s  index`);
+let failures = 0;
+for (const planCase of planCases(count)) failures += await measure(planCase);
+await close();
+await client.end();
+await postgres.stop();
+process.exitCode = failures === 0 ? 0 : 1;
+
+async function measure({ name, request, indexes, visited }: PlanCase): Promise<number> {
+  const plan = await explain(client, lists.statement(request));
+  const startedAt = performance.now();
+  for (let round = 0; round < rounds; round += 1) {
+    await Promise.all(Array.from({ length: parallel }, () => lists.findPage(request)));
+  }
+  const perSecond = (rounds * parallel * 1000) / (performance.now() - startedAt);
+  const used = plan.indexes.find((index) => indexes.includes(index));
+  const isGood = plan.tableScans === 0 && used !== undefined && plan.visited <= visited;
+  const figures = [
+    plan.milliseconds.toFixed(1).padStart(8),
+    String(plan.visited).padStart(7),
+    perSecond.toFixed(0).padStart(10),
+  ];
+  console.log(
+    `${name.padEnd(36)} ${figures.join('  ')}  ${used ?? plan.indexes.join(',')}${isGood ? '' : '  NOT GOOD'}`,
+  );
+  return isGood ? 0 : 1;
+}

@@ -1,0 +1,7 @@
+import preset from '../../jest.preset.js';
+
+export default {
+  ...preset,
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};

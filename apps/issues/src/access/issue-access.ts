@@ -1,0 +1,53 @@
+import { ProblemError } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+
+type Role = 'user' | 'reporter' | 'assignee' | 'staff' | 'superuser';
+
+const everybody: readonly Role[] = ['user', 'reporter', 'assignee', 'staff', 'superuser'];
+const involved: readonly Role[] = ['reporter', 'assignee', 'staff', 'superuser'];
+const staff: readonly Role[] = ['staff', 'superuser'];
+
+/** Who may do what with an issue. `user` is every active user, whoever the issue is of. */
+const permitted = {
+  read: everybody,
+  create: everybody,
+  comment: everybody,
+  takeUnassigned: everybody,
+  update: involved,
+  assign: involved,
+  changeStatus: involved,
+  sync: involved,
+  linkTracker: staff,
+} satisfies Record<string, readonly Role[]>;
+
+export type IssueAction = keyof typeof permitted;
+
+/** What decides about access to an issue. */
+export interface IssueParties {
+  reporterId: string;
+  assigneeId: string | null;
+}
+
+export function may(actor: Actor, action: IssueAction, issue: IssueParties): boolean {
+  const roles = rolesOf(actor, issue);
+  return permitted[action].some((role) => roles.has(role));
+}
+
+/** Throws a 403 problem. */
+export function assertMay(actor: Actor, action: IssueAction, issue: IssueParties): void {
+  if (may(actor, action, issue)) return;
+  throw new ProblemError({
+    status: 403,
+    code: 'forbidden',
+    detail: 'Only the reporter and the assignee of the issue, and staff, may do this.',
+  });
+}
+
+function rolesOf(actor: Actor, issue: IssueParties): Set<Role> {
+  const roles = new Set<Role>(['user']);
+  if (actor.id === issue.reporterId) roles.add('reporter');
+  if (actor.id === issue.assigneeId) roles.add('assignee');
+  if (actor.isStaff) roles.add('staff');
+  if (actor.isSuperuser) roles.add('superuser');
+  return roles;
+}

@@ -1,0 +1,7 @@
+/** A line of history to be written with the change that it tells of. */
+export interface ActivityEntry {
+  kind: 'updated' | 'link_added' | 'link_changed' | 'link_removed';
+  field?: string;
+  old?: unknown;
+  new?: unknown;
+}

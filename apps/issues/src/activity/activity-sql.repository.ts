@@ -1,0 +1,15 @@
+import { Prisma } from '../generated/prisma/client.ts';
+import type { ChangedBy } from '../issues/issue.ts';
+import type { ActivityEntry } from './activity-entry.ts';
+
+/** Inserts lines of history for an issue, in their order: a statement, or a part of the one that makes the change. */
+export function insertActivity(
+  issueId: string,
+  entries: readonly ActivityEntry[],
+  by: ChangedBy,
+): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO activity (issue_id, actor_id, kind, field, old_value, new_value, at, request_id)
+    SELECT ${issueId}::uuid, ${by.actorId}::uuid, a.kind, a.field, a.old, a.new, clock_timestamp(), ${by.requestId}
+      FROM jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) AS a (kind text, field text, old jsonb, new jsonb)`;
+}

@@ -1,0 +1,22 @@
+import type { Comment as WireComment } from '@tessera/contracts';
+import type { Answer } from '../answer.ts';
+import type { IssueAddresses } from '../issues/issue-address.ts';
+import type { Comment } from './comment.ts';
+
+/** The wire form, field by field; the same as in `IssueDocument`. */
+export function presentComment(comment: Comment): WireComment {
+  return {
+    id: comment.id,
+    issue_id: comment.issueId,
+    body: comment.body,
+    author: comment.author,
+    origin: comment.origin,
+    created_at: comment.createdAt.toISOString(),
+    updated_at: comment.updatedAt.toISOString(),
+  };
+}
+
+export function presentCreatedComment(comment: Comment, addresses: IssueAddresses): Answer {
+  const location = addresses.of(comment.issueId, 'comments', comment.id);
+  return { status: 201, headers: { Location: location }, body: JSON.stringify(presentComment(comment)) };
+}

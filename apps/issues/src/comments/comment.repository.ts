@@ -1,0 +1,80 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Database, Transaction } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { isReferredTo } from '../issues/issue.repository.ts';
+import type { ChangedBy } from '../issues/issue.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
+import type { Comment } from './comment.ts';
+
+/** Where a page of comments ended. */
+export interface CommentPlace {
+  createdAt: string;
+  id: string;
+}
+
+const columns = Prisma.sql`c.id, c.issue_id AS "issueId", c.body, c.origin, c.created_at AS "createdAt",
+  c.updated_at AS "updatedAt", json_build_object('id', c.author_id, 'username', author.username) AS author`;
+const withAuthor = Prisma.sql`LEFT JOIN identity_mirror author ON author.id = c.author_id`;
+
+/** Comments in the database. */
+export class CommentRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Adds a comment, counts it and writes the history, in one statement; undefined where there is no such issue. The
+   * issue's row comes first: it lets comments of one issue happen one after the other, so that they are in the order of
+   * their times.
+   */
+  async create(
+    reference: IssueReference,
+    body: string,
+    by: ChangedBy,
+    within: Transaction = this.#database,
+  ): Promise<Comment | undefined> {
+    const rows = await within.$queryRaw<Comment[]>`
+      WITH i AS (
+        UPDATE issues i SET comments_count = comments_count + 1, rev = rev + 1, updated_at = clock_timestamp()
+         WHERE ${isReferredTo(reference)}
+        RETURNING i.id, i.updated_at
+      ), c AS (
+        INSERT INTO comments (id, issue_id, body, author_id, created_at, updated_at)
+        SELECT ${uuidv7()}::uuid, id, ${body}, ${by.actorId}::uuid, updated_at, updated_at FROM i
+        RETURNING *
+      ), logged AS (
+        INSERT INTO activity (issue_id, actor_id, kind, new_value, at, request_id)
+        SELECT issue_id, author_id, 'comment_added', jsonb_build_object('comment_id', id), created_at, ${by.requestId}
+          FROM c
+      )
+      SELECT ${columns} FROM c ${withAuthor}`;
+    return rows[0];
+  }
+
+  async find(reference: IssueReference, id: string): Promise<Comment | undefined> {
+    const rows = await this.#database.$queryRaw<Comment[]>`
+      SELECT ${columns} FROM issues i JOIN comments c ON c.issue_id = i.id ${withAuthor}
+       WHERE ${isReferredTo(reference)} AND c.id = ${id}::uuid`;
+    return rows[0];
+  }
+
+  /** Comments of an issue, oldest first; undefined where there is no such issue. */
+  async list(
+    reference: IssueReference,
+    { limit, after }: { limit: number; after: CommentPlace | undefined },
+  ): Promise<Comment[] | undefined> {
+    const beyond =
+      after === undefined
+        ? Prisma.empty
+        : Prisma.sql`AND (c.created_at, c.id) > (${after.createdAt}::timestamptz, ${after.id}::uuid)`;
+    const rows = await this.#database.$queryRaw<(Comment | { id: null })[]>`
+      SELECT ${columns} FROM issues i
+        LEFT JOIN LATERAL (
+          SELECT * FROM comments c WHERE c.issue_id = i.id ${beyond} ORDER BY c.created_at, c.id LIMIT ${limit}
+        ) c ON true ${withAuthor}
+       WHERE ${isReferredTo(reference)} ORDER BY c.created_at, c.id`;
+    return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
+  }
+}

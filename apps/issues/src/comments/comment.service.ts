@@ -1,0 +1,49 @@
+import { ProblemError } from '@tessera/service-kit';
+import type { Transaction } from '../database.ts';
+import { found } from '../issues/issue.service.ts';
+import type { ChangedBy } from '../issues/issue.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
+import type { CommentPlace, CommentRepository } from './comment.repository.ts';
+import type { Comment } from './comment.ts';
+
+export interface CommentPage {
+  comments: Comment[];
+  /** Where this page ended, if there are more. */
+  end: CommentPlace | undefined;
+}
+
+/** Comments: everybody may read and write them, also on a closed issue. */
+export class CommentService {
+  readonly #repository: CommentRepository;
+
+  constructor({ repository }: { repository: CommentRepository }) {
+    this.#repository = repository;
+  }
+
+  async create(
+    reference: IssueReference,
+    body: string,
+    by: ChangedBy,
+    within?: Transaction,
+  ): Promise<Comment> {
+    return found(await this.#repository.create(reference, body, by, within));
+  }
+
+  async find(reference: IssueReference, id: string): Promise<Comment> {
+    const comment = await this.#repository.find(reference, id);
+    if (comment !== undefined) return comment;
+    throw new ProblemError({ status: 404, code: 'comment_not_found', detail: 'There is no such comment.' });
+  }
+
+  /** Comments of an issue, oldest first. */
+  async list(
+    reference: IssueReference,
+    { size, after }: { size: number; after: CommentPlace | undefined },
+  ): Promise<CommentPage> {
+    const rows = found(await this.#repository.list(reference, { limit: size + 1, after }));
+    const comments = rows.slice(0, size);
+    const last = comments.at(-1);
+    if (rows.length <= size || last === undefined) return { comments, end: undefined };
+    return { comments, end: { createdAt: last.createdAt.toISOString(), id: last.id } };
+  }
+}

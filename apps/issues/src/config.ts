@@ -1,0 +1,82 @@
+import {
+  commonConfig,
+  flag,
+  integer,
+  isProduction,
+  issuerProblems,
+  readConfig,
+  serviceSecretNames,
+  serviceTokenProblems,
+  serviceVariables,
+} from '@tessera/service-kit';
+import { z } from 'zod';
+
+/** The process's environment; only this file reads it. */
+export const environment: Record<string, string | undefined> = process.env;
+
+const origin = z
+  .string({ error: 'is required: an http(s) URL' })
+  .refine(isHttpUrl, { error: 'must be an http(s) URL without query, fragment and credentials' })
+  .transform((value) => value.replace(/\/+$/, ''));
+
+const environmentSchema = z.object({
+  ...serviceVariables({ defaultPort: 3002 }),
+
+  IDENTITY_URL: origin,
+  JWKS_URI: z.string().refine(isHttpUrl, { error: 'must be an http(s) URL' }).optional(),
+  IDENTITY_TIMEOUT_MS: integer({ min: 100, max: 30_000, default: 2_000 }),
+  JWKS_COOLDOWN_SECONDS: integer({ min: 1, max: 3_600, default: 30 }),
+  CLOCK_TOLERANCE_SECONDS: integer({ min: 0, max: 30, default: 5 }),
+  PUBLIC_BASE_URL: origin,
+
+  LIST_MAX: integer({ min: 1, max: 1_000, default: 100 }),
+  ISSUE_KEY_PREFIX: z
+    .string()
+    .regex(/^[A-Z][A-Z0-9]{0,9}$/, { error: 'must be 1 to 10 upper-case letters and digits, a letter first' })
+    .default('ISS'),
+  REQUIRE_VERIFIED: z.enum(['off', 'write', 'all'], { error: 'must be off, write or all' }).default('off'),
+  REQUIRE_PRECONDITION: flag(false),
+  STRICT_PRIVILEGE_CHECK: flag(false),
+});
+
+export type Config = ReturnType<typeof loadConfig>;
+
+/** Reads the environment, once. Throws a `ConfigError` that lists every problem by variable name, never a value. */
+export function loadConfig(variables = environment) {
+  const read = readConfig(environmentSchema, variables, serviceSecretNames, problemsOf);
+  return {
+    ...commonConfig(read),
+    issuer: issuerOf(read) ?? '',
+    publicBaseUrl: read.PUBLIC_BASE_URL,
+    identity: {
+      url: read.IDENTITY_URL,
+      serviceToken: read.SERVICE_TOKEN ?? '',
+      timeoutMs: read.IDENTITY_TIMEOUT_MS,
+      jwksUri: read.JWKS_URI ?? `${read.IDENTITY_URL}/jwks`,
+      jwksCooldownSeconds: read.JWKS_COOLDOWN_SECONDS,
+      clockToleranceSeconds: read.CLOCK_TOLERANCE_SECONDS,
+    },
+    listMax: read.LIST_MAX,
+    keyPrefix: read.ISSUE_KEY_PREFIX,
+    requireVerified: read.REQUIRE_VERIFIED,
+    requirePrecondition: read.REQUIRE_PRECONDITION,
+    strictPrivilegeCheck: read.STRICT_PRIVILEGE_CHECK,
+  };
+}
+
+type Environment = Partial<z.output<typeof environmentSchema>>;
+
+function problemsOf(read: Environment): string[] {
+  return [...serviceTokenProblems(read), ...issuerProblems(issuerOf(read), read)];
+}
+
+// Only outside production is there an issuer that nobody configured: identity's own default there.
+function issuerOf(read: Environment): string | undefined {
+  return read.JWT_ISSUER ?? (isProduction(read) ? undefined : 'http://localhost:3001');
+}
+
+function isHttpUrl(value: string): boolean {
+  if (!URL.canParse(value) || /[?#]/.test(value)) return false;
+  const { protocol, username, password } = new URL(value);
+  return ['http:', 'https:'].includes(protocol) && username === '' && password === '';
+}

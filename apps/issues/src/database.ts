@@ -1,0 +1,67 @@
+import { fileURLToPath } from 'node:url';
+import { PrismaPg } from '@prisma/adapter-pg';
+import {
+  createDatabasePool,
+  createPool,
+  type DatabaseConfig,
+  databaseReadiness,
+  type Logger,
+} from '@tessera/service-kit';
+import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
+
+/** The database client, over a pool that is bounded in size, waiting and statement time. */
+export type Database = PrismaClient;
+
+/** The client within one transaction. */
+export type Transaction = Prisma.TransactionClient;
+
+/** The folder of the data model and its migrations. */
+export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
+
+/** Connects lazily: a database that is down at start is a matter of readiness, not of a crash loop. */
+export function createDatabase(config: DatabaseConfig, logger: Logger) {
+  const { pool, adapter } = createDatabasePool(config, 'issues', logger);
+  const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
+  return {
+    database,
+    readiness: databaseReadiness(pool, prismaDir),
+    close: async () => {
+      await database.$disconnect();
+      await pool.end();
+    },
+  };
+}
+
+/** No list is worth more of the database's time. */
+const listTimeoutMs = 2_000;
+
+/**
+ * The client for lists: a pool of its own, so that no number of slow searches keeps a write waiting, and statements
+ * without names, which PostgreSQL plans with the values at hand (see `IssueListRepository`).
+ */
+export function createListDatabase(config: DatabaseConfig, logger: Logger) {
+  const pool = createPool({
+    connectionString: withoutTableScans(config.url),
+    max: Math.ceil(config.poolMax / 2),
+    connectionTimeoutMs: 2_000,
+    statementTimeoutMs: Math.min(listTimeoutMs, config.statementTimeoutMs),
+    applicationName: 'issues lists',
+    onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
+  });
+  const database: Database = new PrismaClient({ adapter: new PrismaPg(pool), errorFormat: 'minimal' });
+  return {
+    database,
+    close: async () => {
+      await database.$disconnect();
+      await pool.end();
+    },
+  };
+}
+
+// Every list has an index, and reading the whole table is never the better way; where the statistics mislead the
+// planner, this keeps it to the indexes.
+function withoutTableScans(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.searchParams.set('options', '-c enable_seqscan=off');
+  return url.href;
+}

@@ -1,0 +1,101 @@
+import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
+import { Health, type Logger } from '@tessera/service-kit';
+import { ActivityRepository } from './activity/activity.repository.ts';
+import { ActivityService } from './activity/activity.service.ts';
+import { CommentRepository } from './comments/comment.repository.ts';
+import { CommentService } from './comments/comment.service.ts';
+import type { Config } from './config.ts';
+import { createDatabase, createListDatabase, type Database } from './database.ts';
+import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
+import { IdempotencyService } from './idempotency/idempotency.service.ts';
+import { IdentityClient } from './identity-mirror/identity-client.ts';
+import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
+import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
+import { IssueRepository } from './issues/issue.repository.ts';
+import { IssueService } from './issues/issue.service.ts';
+import { IssueAddresses } from './issues/issue-address.ts';
+import { IssueDocument } from './issues/issue-document.repository.ts';
+import { IssueListRepository } from './issues/issue-list.repository.ts';
+import { IssueListService } from './issues/issue-list.service.ts';
+import { IssueStatusRepository } from './issues/issue-status.repository.ts';
+import { IssueStatusService } from './issues/issue-status.service.ts';
+import { LinkService } from './links/link.service.ts';
+import { SyncService } from './tracker-sync/sync.service.ts';
+import { UserService } from './users/user.service.ts';
+
+export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
+
+/** The composition root: everything that holds state or a collaborator is made here, once. */
+export async function createDependencies(config: Config, logger: Logger) {
+  const main = createDatabase(config.database, logger);
+  const lists = createListDatabase(config.database, logger);
+  const keys = createKeySource(config, logger);
+  await keys.start();
+  const people = createPeople(config, main.database, logger);
+  return {
+    config,
+    logger,
+    keys,
+    mirror: people.mirror,
+    users: people.users,
+    verifier: createTokenVerifier({
+      kind: 'access',
+      issuer: config.issuer,
+      audience: config.audience,
+      keys,
+      clockToleranceSeconds: config.identity.clockToleranceSeconds,
+    }),
+    health: new Health({
+      // Once it has keys, the service goes on without identity: only the first fetch is waited for.
+      checks: [...main.readiness, { name: 'keys', check: async () => keys.status().ready }],
+    }),
+    ...createIssues(config, { main: main.database, lists: lists.database, people: people.mirror }),
+    close: async () => {
+      keys.stop();
+      await Promise.all([main.close(), lists.close()]);
+    },
+  };
+}
+
+function createKeySource({ identity }: Config, logger: Logger): RemoteKeySource {
+  return new RemoteKeySource({
+    jwksUri: identity.jwksUri,
+    timeoutMs: identity.timeoutMs,
+    unknownKidCooldownSeconds: identity.jwksCooldownSeconds,
+    onEvent: (event) => logger.info({ event }, 'identity key set'),
+  });
+}
+
+function createPeople({ identity, strictPrivilegeCheck }: Config, database: Database, logger: Logger) {
+  const client = new IdentityClient({ ...identity, logger });
+  const repository = new IdentityMirrorRepository(database);
+  const mirror = new IdentityMirrorService({ repository, client });
+  return { mirror, users: new UserService({ client, mirror, repository, strictPrivilegeCheck }) };
+}
+
+interface IssueCollaborators {
+  main: Database;
+  lists: Database;
+  people: IdentityMirrorService;
+}
+
+function createIssues(config: Config, { main, lists, people }: IssueCollaborators) {
+  const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
+  const document = new IssueDocument(keyPrefix);
+  const repository = new IssueRepository(main, document);
+  return {
+    addresses: new IssueAddresses({ publicBaseUrl, keyPrefix }),
+    issues: new IssueService({ repository, people, requirePrecondition }),
+    statuses: new IssueStatusService({
+      issues: repository,
+      repository: new IssueStatusRepository(main, document),
+      requirePrecondition,
+    }),
+    lists: new IssueListService({ repository: new IssueListRepository(lists, document) }),
+    links: new LinkService({ issues: repository, people }),
+    comments: new CommentService({ repository: new CommentRepository(main) }),
+    activity: new ActivityService({ repository: new ActivityRepository(main) }),
+    sync: new SyncService({ issues: repository }),
+    idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
+  };
+}

@@ -1,0 +1,113 @@
+import type { AccessTokenClaims } from '@tessera/contracts';
+import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { Observation } from './identity-client.ts';
+import type { KnownIdentity, MirroredIdentity, MirrorSource } from './mirrored-identity.ts';
+
+export interface PeopleFilter {
+  /** The beginning of a username or, where e-mails may be seen, of an e-mail; in any case. */
+  search: string | undefined;
+  searchEmails: boolean;
+  isActive: boolean | undefined;
+  /** The id that the page before ended with. */
+  after: string | undefined;
+  limit: number;
+}
+
+/** The mirror's rows. Freshness is decided by the database, in the statement that writes. */
+export class IdentityMirrorRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async find(id: string): Promise<MirroredIdentity | undefined> {
+    const rows = await this.#database.$queryRaw<MirroredIdentity[]>`
+      SELECT ${columns} FROM identity_mirror WHERE id = ${id}::uuid`;
+    return rows[0];
+  }
+
+  /** The active rows with an e-mail or an SSO pair, surest first: both pass from one identity to the next. */
+  async findActive(
+    by: { email: string } | { ssoProvider: string; ssoId: string },
+  ): Promise<MirroredIdentity[]> {
+    const matches =
+      'email' in by
+        ? Prisma.sql`lower(email) = lower(${by.email})`
+        : Prisma.sql`sso_provider = ${by.ssoProvider} AND sso_id = ${by.ssoId}`;
+    return this.#database.$queryRaw<MirroredIdentity[]>`
+      SELECT ${columns} FROM identity_mirror WHERE ${matches} AND is_active
+       ORDER BY greatest(as_of, checked_at) DESC LIMIT 5`;
+  }
+
+  async list({ search, searchEmails, isActive, after, limit }: PeopleFilter): Promise<MirroredIdentity[]> {
+    const pattern = search === undefined ? undefined : `${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+    const byEmail = searchEmails ? Prisma.sql`OR lower(email) LIKE ${pattern}` : Prisma.empty;
+    const conditions = [
+      Prisma.sql`true`,
+      ...(pattern === undefined ? [] : [Prisma.sql`(lower(username) LIKE ${pattern} ${byEmail})`]),
+      ...(isActive === undefined ? [] : [Prisma.sql`is_active = ${isActive}`]),
+      ...(after === undefined ? [] : [Prisma.sql`id > ${after}::uuid`]),
+    ];
+    return this.#database.$queryRaw<MirroredIdentity[]>`
+      SELECT ${columns} FROM identity_mirror WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit}::int`;
+  }
+
+  /**
+   * Takes an answer of identity, unless the row is of a later one. What was asked after the row was last confirmed is
+   * later, whatever the clocks say; of two answers that crossed, the one with the later state is. A row of a missing
+   * identity has no state to compare: an answer that crossed its 404 does not bring it back.
+   */
+  async keep(
+    identity: KnownIdentity & { updatedAt: Date },
+    source: Exclude<MirrorSource, 'token'>,
+    { askedAt, answeredAt }: Observation,
+  ): Promise<void> {
+    await this.#database.$executeRaw`
+      INSERT INTO identity_mirror AS m (id, username, email, sso_provider, sso_id, is_active, is_verified, is_staff,
+                                        is_superuser, as_of, source, checked_at, missing_since)
+      VALUES (${identity.id}::uuid, ${identity.username}, ${identity.email}, ${identity.ssoProvider}, ${identity.ssoId},
+              ${identity.isActive}, ${identity.isVerified}, ${identity.isStaff}, ${identity.isSuperuser},
+              ${identity.updatedAt}::timestamptz, ${source}, ${answeredAt}::timestamptz, NULL)
+      ON CONFLICT (id) DO UPDATE SET
+        username = excluded.username, email = excluded.email, sso_provider = excluded.sso_provider,
+        sso_id = excluded.sso_id, is_active = excluded.is_active, is_verified = excluded.is_verified,
+        is_staff = excluded.is_staff, is_superuser = excluded.is_superuser, as_of = excluded.as_of,
+        source = excluded.source, checked_at = greatest(m.checked_at, excluded.checked_at), missing_since = NULL
+      WHERE ${askedAt}::timestamptz > greatest(m.as_of, m.checked_at)
+         OR (m.missing_since IS NULL AND excluded.as_of >= m.as_of)`;
+  }
+
+  /**
+   * Takes a token's claims where they differ and are newer: an old token must not undo what came after it. Whether the
+   * identity is active, and its SSO link, no token tells.
+   */
+  async keepClaims(claims: AccessTokenClaims): Promise<void> {
+    const issuedAt = new Date(claims.iat * 1000);
+    await this.#database.$executeRaw`
+      INSERT INTO identity_mirror AS m (id, username, email, is_verified, is_staff, is_superuser, as_of, source)
+      VALUES (${claims.sub}::uuid, ${claims.username}, ${claims.email}, ${claims.is_verified}, ${claims.is_staff},
+              ${claims.is_superuser}, ${issuedAt}::timestamptz, 'token')
+      ON CONFLICT (id) DO UPDATE SET
+        username = excluded.username, email = excluded.email, is_verified = excluded.is_verified,
+        is_staff = excluded.is_staff, is_superuser = excluded.is_superuser, as_of = excluded.as_of, source = 'token'
+      WHERE greatest(m.as_of, m.checked_at) < excluded.as_of AND m.is_active
+        AND (m.username, m.email, m.is_verified, m.is_staff, m.is_superuser) IS DISTINCT FROM
+            (excluded.username, excluded.email, excluded.is_verified, excluded.is_staff, excluded.is_superuser)`;
+  }
+
+  /** Identity does not know the id (any more): the row stays for history, inactive. */
+  async markMissing(id: string, { answeredAt }: Observation): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE identity_mirror
+         SET is_active = false, missing_since = coalesce(missing_since, ${answeredAt}::timestamptz),
+             checked_at = greatest(checked_at, ${answeredAt}::timestamptz), source = 'lookup'
+       WHERE id = ${id}::uuid`;
+  }
+}
+
+const columns = Prisma.sql`id, username, email, sso_provider AS "ssoProvider", sso_id AS "ssoId",
+  is_active AS "isActive", is_verified AS "isVerified", is_staff AS "isStaff", is_superuser AS "isSuperuser",
+  as_of AS "asOf", checked_at AS "checkedAt",
+  missing_since AS "missingSince"`;

@@ -1,0 +1,53 @@
+import type { ActivityEntry } from '../activity/activity-entry.ts';
+import { describeLinkChanges, type LinkChanges, type NewLink, planLinks } from '../links/link.ts';
+import type { IssueChange, IssueFields, IssueState, IssueWithLinks } from './issue.ts';
+
+/** What a change of an issue is to make of it: absent means as it is. */
+export interface WantedIssue extends IssueFields {
+  links?: readonly NewLink[] | undefined;
+  /** Whether links to external trackers, which `links` leaves out, stay. */
+  keepTrackerLinks: boolean;
+}
+
+const wireNames = {
+  title: 'title',
+  description: 'description',
+  priority: 'priority',
+  assigneeId: 'assignee',
+} as const satisfies Record<keyof IssueFields, string>;
+
+/** What has to be written to make the issue what is wanted; undefined where it is that already. */
+export function planChange(issue: IssueWithLinks, wanted: WantedIssue): IssueChange | undefined {
+  const fields = changedFields(issue, wanted);
+  const links = wanted.links === undefined ? noLinkChanges : planWhole(issue, wanted.links, wanted);
+  const activity = [...describeFieldChanges(issue, fields), ...describeLinkChanges(issue.links, links)];
+  return activity.length === 0 ? undefined : { fields, links, activity };
+}
+
+const noLinkChanges: LinkChanges = { put: [], removed: [] };
+
+function planWhole(
+  issue: IssueWithLinks,
+  links: readonly NewLink[],
+  { keepTrackerLinks }: WantedIssue,
+): LinkChanges {
+  const replaceable = issue.links.filter((link) => !(keepTrackerLinks && link.type === 'external_issue'));
+  return planLinks(issue.links, links, replaceable);
+}
+
+function changedFields(issue: IssueState, wanted: IssueFields): IssueFields {
+  const { title, description, priority, assigneeId } = wanted;
+  return {
+    ...(title === undefined || title === issue.title ? {} : { title }),
+    ...(description === undefined || description === issue.description ? {} : { description }),
+    ...(priority === undefined || priority === issue.priority ? {} : { priority }),
+    ...(assigneeId === undefined || assigneeId === issue.assigneeId ? {} : { assigneeId }),
+  };
+}
+
+function describeFieldChanges(issue: IssueState, fields: IssueFields): ActivityEntry[] {
+  const names = Object.keys(wireNames) as (keyof IssueFields)[];
+  return names
+    .filter((name) => name in fields)
+    .map((name) => ({ kind: 'updated', field: wireNames[name], old: issue[name], new: fields[name] }));
+}

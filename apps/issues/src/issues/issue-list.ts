@@ -1,0 +1,58 @@
+import type { IssuePriority, IssueStatus, LinkType, OrderingKey } from '@tessera/contracts';
+import type { SortKey, SortValue } from '../paging/cursor.ts';
+
+/** Which issues a list shows; absent means: any. */
+export interface IssueFilters {
+  statuses?: readonly IssueStatus[] | undefined;
+  priorities?: readonly IssuePriority[] | undefined;
+  /** Null: nobody's. */
+  assigneeId?: string | null | undefined;
+  reporterId?: string | undefined;
+  links?: readonly { type: LinkType; ref: string }[] | undefined;
+  createdFrom?: Date | undefined;
+  createdBefore?: Date | undefined;
+  updatedFrom?: Date | undefined;
+  updatedBefore?: Date | undefined;
+  search?: string | undefined;
+  /** The number that the search text spells: that issue comes first. */
+  searchedNumber?: number | undefined;
+}
+
+/** One page of a list, as asked for. */
+export interface IssueListRequest {
+  filters: IssueFilters;
+  sort: readonly SortKey[];
+  size: number;
+  /** Where the page before ended; empty: with the issue whose number was searched for. */
+  after?: readonly SortValue[] | undefined;
+  /** How many issues to pass over; where there is no `after`. */
+  offset: number;
+  total: 'none' | 'capped' | 'exact';
+}
+
+/** One page of a list, its items as JSON text. */
+export interface IssueListPage {
+  items: string;
+  /** Where this page ended, if there are more. */
+  end: readonly SortValue[] | undefined;
+  /** Undefined where it was not asked for, or is above its bound. */
+  total: number | undefined;
+}
+
+/** Totals that are counted without being asked for, at most; one of a search costs more. */
+export const totalMax = 10_000;
+export const searchTotalMax = 1_000;
+
+const newestFirst: readonly OrderingKey[] = [{ field: 'created_at', descending: true }];
+
+/**
+ * The keys that make an order total: `created_at` and `id` follow in the direction of the last one, so that one index
+ * serves both directions. A number is unique by itself.
+ */
+export function completeOrder(keys: readonly OrderingKey[] = newestFirst): SortKey[] {
+  const fields = keys.map((key) => key.field);
+  if (fields.includes('number')) return keys.slice(0, fields.indexOf('number') + 1);
+  const descending = keys.at(-1)?.descending ?? true;
+  const ties: SortKey[] = fields.includes('created_at') ? [] : [{ field: 'created_at', descending }];
+  return [...keys, ...ties, { field: 'id', descending }];
+}

@@ -1,0 +1,61 @@
+import {
+  descriptionMaxLength,
+  issuePriorities,
+  linkRelations,
+  linksMax,
+  linkTypes,
+  titleMaxLength,
+} from '@tessera/contracts';
+
+/** What OPTIONS says of creating an issue, in the form in which Django REST framework's clients look for it. */
+export const issueMetadata = {
+  name: 'Issues',
+  description: 'List and create issues.',
+  renders: ['application/json', 'application/problem+json'],
+  parses: ['application/json'],
+  actions: {
+    POST: {
+      title: { type: 'string', required: true, read_only: false, label: 'Title', max_length: titleMaxLength },
+      description: {
+        type: 'string',
+        required: false,
+        read_only: false,
+        label: 'Description',
+        max_length: descriptionMaxLength,
+      },
+      priority: {
+        type: 'choice',
+        required: false,
+        read_only: false,
+        label: 'Priority',
+        default: 'MEDIUM',
+        choices: issuePriorities.map(toChoice),
+      },
+      assignee_id: { type: 'field', required: false, read_only: false, label: 'Assignee' },
+      assignee_email: { type: 'email', required: false, read_only: false, label: 'E-mail of the assignee' },
+      links: {
+        type: 'list',
+        required: false,
+        read_only: false,
+        label: 'Links',
+        max_length: linksMax,
+        child: {
+          type: 'nested object',
+          children: {
+            type: { type: 'choice', required: true, choices: linkTypes.map(toChoice) },
+            ref: { type: 'string', required: true },
+            title: { type: 'string', required: false },
+            url: { type: 'url', required: false },
+            relation: { type: 'choice', required: false, choices: linkRelations.map(toChoice) },
+            metadata: { type: 'field', required: false },
+          },
+        },
+      },
+    },
+  },
+};
+
+function toChoice(value: string) {
+  const words = value.replaceAll('_', ' ').toLowerCase();
+  return { value, display_name: words.charAt(0).toUpperCase() + words.slice(1) };
+}

@@ -1,0 +1,89 @@
+import type { IssueStatus } from '@tessera/contracts';
+import { ProblemError, unavailableProblem } from '@tessera/service-kit';
+import { assertMay } from '../access/issue-access.ts';
+import type { Actor } from '../authentication/actor.ts';
+import type { Transaction } from '../database.ts';
+import type { IssueRepository } from './issue.repository.ts';
+import { found } from './issue.service.ts';
+import type { IssueState, IssueView } from './issue.ts';
+import type { IssueReference } from './issue-reference.ts';
+import type { IssueStatusRepository } from './issue-status.repository.ts';
+import { allowedTransitions, mayFollow } from './issue-status.ts';
+import {
+  assertConditional,
+  assertMatches,
+  isStale,
+  type Precondition,
+  versionConflict,
+} from './precondition.ts';
+
+interface StatusServiceDependencies {
+  issues: IssueRepository;
+  repository: IssueStatusRepository;
+  /** Whether a change must say what it is based on. */
+  requirePrecondition: boolean;
+}
+
+export interface StatusRequest {
+  status: IssueStatus;
+  comment: string | null;
+  precondition: Precondition;
+  requestId: string;
+}
+
+// Each further look means that somebody else has changed the issue in between, and the workflow has few edges.
+const looksMax = 20;
+
+/** Changes of status (issue-tracking.md 3). */
+export class IssueStatusService {
+  readonly #issues: IssueRepository;
+  readonly #repository: IssueStatusRepository;
+  readonly #requirePrecondition: boolean;
+
+  constructor({ issues, repository, requirePrecondition }: StatusServiceDependencies) {
+    this.#issues = issues;
+    this.#repository = repository;
+    this.#requirePrecondition = requirePrecondition;
+  }
+
+  /** The status that is there already is no change: a request that is sent again must not fail. */
+  async change(
+    actor: Actor,
+    reference: IssueReference,
+    request: StatusRequest,
+    within?: Transaction,
+  ): Promise<IssueView> {
+    const { status, comment, precondition, requestId } = request;
+    for (let look = 0; look < looksMax; look += 1) {
+      const seen = found(await this.#issues.findState(reference, within));
+      assertMay(actor, 'changeStatus', seen);
+      await this.#assertHolds(precondition, seen, within);
+      if (seen.status === status) return found(await this.#issues.find({ id: seen.id }, within));
+      assertMayFollow(seen.status, status);
+      const exactly = precondition.ifMatch !== undefined;
+      const by = { actorId: actor.id, requestId };
+      const changed = await this.#repository.change({ seen, status, comment, exactly }, by, within);
+      if (changed !== undefined) return changed;
+    }
+    throw unavailableProblem('Too many changes of this issue at once.', 1);
+  }
+
+  async #assertHolds(precondition: Precondition, seen: IssueState, within?: Transaction): Promise<void> {
+    assertConditional(precondition, this.#requirePrecondition);
+    assertMatches(precondition, seen);
+    if (isStale(precondition, seen)) {
+      throw versionConflict(found(await this.#issues.find({ id: seen.id }, within)));
+    }
+  }
+}
+
+function assertMayFollow(from: IssueStatus, to: IssueStatus): void {
+  if (mayFollow(from, to)) return;
+  const allowed = allowedTransitions(from);
+  throw new ProblemError({
+    status: 409,
+    code: 'illegal_transition',
+    detail: `An issue that is ${from} cannot become ${to}; it can become ${allowed.join(', ')}.`,
+    members: { current_status: from, allowed_transitions: allowed },
+  });
+}

@@ -1,0 +1,161 @@
+import { ProblemError } from '@tessera/service-kit';
+import { assertMay, may } from '../access/issue-access.ts';
+import type { Actor } from '../authentication/actor.ts';
+import type { Transaction } from '../database.ts';
+import { resolveLinks } from '../links/link-resolver.ts';
+import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
+import type { IssueRepository } from './issue.repository.ts';
+import type {
+  ChangedBy,
+  IssueDraft,
+  IssueEdit,
+  IssueState,
+  IssueView,
+  IssueWithLinks,
+  NamedAssignee,
+  NewIssue,
+} from './issue.ts';
+import { planChange, type WantedIssue } from './issue-change.ts';
+import type { IssueReference } from './issue-reference.ts';
+import { initialStatus } from './issue-status.ts';
+import {
+  assertConditional,
+  assertMatches,
+  isStale,
+  type Precondition,
+  versionConflict,
+} from './precondition.ts';
+
+interface IssueServiceDependencies {
+  repository: IssueRepository;
+  people: PersonResolver;
+  /** Whether a change must say what it is based on. */
+  requirePrecondition: boolean;
+}
+
+/** The rules of creating, reading and changing issues. */
+export class IssueService {
+  readonly #repository: IssueRepository;
+  readonly #people: PersonResolver;
+  readonly #requirePrecondition: boolean;
+
+  constructor({ repository, people, requirePrecondition }: IssueServiceDependencies) {
+    this.#repository = repository;
+    this.#people = people;
+    this.#requirePrecondition = requirePrecondition;
+  }
+
+  async find(reference: IssueReference): Promise<IssueView> {
+    return found(await this.#repository.find(reference));
+  }
+
+  /** A draft with its people looked up: the one part of a creation that may have to ask another service. */
+  async resolve(actor: Actor, draft: IssueDraft): Promise<NewIssue> {
+    assertStatus(draft.status, initialStatus);
+    const { title, description, priority, assignee } = draft;
+    return {
+      title,
+      description,
+      priority,
+      assigneeId: assignee === null ? null : await this.#resolveAssignee(actor, assignee),
+      links: await this.#resolveLinks(actor, draft.links, {
+        reporterId: actor.id,
+        assigneeId: null,
+        links: [],
+      }),
+    };
+  }
+
+  async create(issue: NewIssue, by: ChangedBy, within?: Transaction): Promise<IssueView> {
+    return this.#repository.create(issue, by, within);
+  }
+
+  /** Changes what is supplied. Every check is made under the lock that the change is written under. */
+  async update(
+    actor: Actor,
+    reference: IssueReference,
+    edit: IssueEdit,
+    { precondition, requestId }: { precondition: Precondition; requestId: string },
+  ): Promise<IssueView> {
+    const seen = found(await this.#repository.findWithLinks(reference));
+    assertMayEdit(actor, seen, edit);
+    const wanted = await this.#resolveEdit(actor, edit, seen);
+    const by = { actorId: actor.id, requestId };
+    const view = await this.#repository.change({ id: seen.id }, by, async (issue, transaction) => {
+      assertMayEdit(actor, issue, edit);
+      assertConditional(precondition, this.#requirePrecondition);
+      assertMatches(precondition, issue);
+      if (isStale(precondition, issue)) {
+        throw versionConflict(found(await this.#repository.find({ id: issue.id }, transaction)));
+      }
+      assertStatus(edit.status, issue.status);
+      return planChange(issue, wanted);
+    });
+    return found(view);
+  }
+
+  async #resolveEdit(actor: Actor, edit: IssueEdit, seen: IssueWithLinks): Promise<WantedIssue> {
+    const { title, description, priority, assignee } = edit;
+    return {
+      title,
+      description,
+      priority,
+      assigneeId:
+        assignee === null || assignee === undefined
+          ? assignee
+          : await this.#resolveAssignee(actor, assignee, seen.assigneeId),
+      links: edit.links === undefined ? undefined : await this.#resolveLinks(actor, edit.links, seen),
+      keepTrackerLinks: !may(actor, 'linkTracker', seen),
+    };
+  }
+
+  // Neither oneself nor who is assigned already has to be looked up: an assignment outlives a deactivation.
+  async #resolveAssignee(actor: Actor, { person, field }: NamedAssignee, assigned: string | null = null) {
+    if (isSelf(actor, person)) return actor.id;
+    if ('id' in person && person.id === assigned) return person.id;
+    return (await this.#people.resolveForAssignment(person, field)).id;
+  }
+
+  async #resolveLinks(
+    actor: Actor,
+    drafts: IssueDraft['links'],
+    issue: Pick<IssueWithLinks, 'links' | 'reporterId' | 'assigneeId'>,
+  ) {
+    return resolveLinks(drafts, {
+      people: this.#people,
+      current: issue.links,
+      fieldOf: (place, member) => `links.${place}.${member}`,
+      mayLinkTracker: may(actor, 'linkTracker', issue),
+    });
+  }
+}
+
+/** The issue, or a 404 problem. */
+export function found<Issue>(issue: Issue | undefined): Issue {
+  if (issue !== undefined) return issue;
+  throw new ProblemError({ status: 404, code: 'issue_not_found', detail: 'There is no such issue.' });
+}
+
+// Taking an issue that nobody has is everybody's right; anything else in the same change is not.
+function assertMayEdit(actor: Actor, issue: IssueState, { assignee, ...others }: IssueEdit): void {
+  if (Object.values(others).some((value) => value !== undefined)) assertMay(actor, 'update', issue);
+  if (assignee === undefined) return;
+  const takes = assignee !== null && isSelf(actor, assignee.person) && issue.assigneeId === null;
+  assertMay(actor, takes ? 'takeUnassigned' : 'assign', issue);
+}
+
+function isSelf(actor: Actor, person: PersonReference): boolean {
+  if ('id' in person) return person.id === actor.id;
+  return 'email' in person && person.email.toLowerCase() === actor.email.toLowerCase();
+}
+
+// issue-tracking.md 3: the status is changed through its own endpoint; sending it back as it is is no change.
+function assertStatus(given: IssueState['status'] | undefined, present: IssueState['status']): void {
+  if (given === undefined || given === present) return;
+  throw new ProblemError({
+    status: 422,
+    code: 'status_not_writable',
+    detail: 'The status is changed through POST /api/v1/issues/{id}/status/.',
+    errors: [{ field: 'status', message: `must be ${present} here` }],
+  });
+}

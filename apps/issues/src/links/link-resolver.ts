@@ -1,0 +1,54 @@
+import { validationProblem } from '@tessera/service-kit';
+import type { PersonResolver } from '../people/person-resolver.ts';
+import {
+  findSameTarget,
+  isSameLink,
+  type LinkDraft,
+  type NewLink,
+  type StoredLink,
+  withoutRepeats,
+} from './link.ts';
+
+interface ResolveOptions {
+  people: PersonResolver;
+  /** The issue's links: whom they name need not be looked up again. */
+  current: readonly StoredLink[];
+  /** How a refusal names a member of the link at a place, such as `links.2.ref`. */
+  fieldOf: (place: number, member: 'type' | 'ref') => string;
+  mayLinkTracker: boolean;
+}
+
+/**
+ * Links as they can be stored: people as their ids, one link for each target. Throws a 422 problem for somebody whom
+ * nobody knows, and where somebody who may not would write a link to an external tracker.
+ */
+export async function resolveLinks(
+  drafts: readonly LinkDraft[],
+  options: ResolveOptions,
+): Promise<NewLink[]> {
+  const { current, fieldOf, mayLinkTracker } = options;
+  const links: NewLink[] = [];
+  for (const [place, draft] of drafts.entries()) {
+    const link = 'ref' in draft ? draft : await withPerson(draft, options, fieldOf(place, 'ref'));
+    if (link.type === 'external_issue' && !mayLinkTracker)
+      assertUnchanged(link, current, fieldOf(place, 'type'));
+    links.push(link);
+  }
+  return withoutRepeats(links);
+}
+
+async function withPerson(
+  { person, ...details }: Exclude<LinkDraft, { ref: string }>,
+  { people, current }: ResolveOptions,
+  field: string,
+): Promise<NewLink> {
+  const isLinked = 'id' in person && current.some(({ type, ref }) => type === 'user' && ref === person.id);
+  const { id } = isLinked ? person : await people.resolveForAssignment(person, field);
+  return { ...details, ref: id };
+}
+
+function assertUnchanged(link: NewLink, current: readonly StoredLink[], field: string): void {
+  const present = findSameTarget(current, link);
+  if (present !== undefined && isSameLink(present, link)) return;
+  throw validationProblem([{ field, message: 'is written by the synchronisation, and by staff' }]);
+}

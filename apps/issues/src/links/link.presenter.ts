@@ -1,0 +1,25 @@
+import type { Issue, LinkInput } from '@tessera/contracts';
+import type { Answer } from '../answer.ts';
+import { etagOf, type IssueView } from '../issues/issue.ts';
+import { toPersonReference } from '../people/person-resolver.ts';
+import type { LinkDraft, NewLink } from './link.ts';
+
+interface PutLink {
+  issue: IssueView;
+  link: NewLink;
+  isNew: boolean;
+}
+
+/** The link as its issue shows it, with the issue's new ETag. */
+export function presentLink({ issue, link, isNew }: PutLink): Answer {
+  const { links }: Issue = JSON.parse(issue.document);
+  const shown = links.find(({ type, ref }) => type === link.type && ref === link.ref);
+  return { status: isNew ? 201 : 200, headers: { ETag: etagOf(issue) }, body: JSON.stringify(shown) };
+}
+
+export function readLink({ type, title, url, relation, metadata, ...target }: LinkInput): LinkDraft {
+  const details = { type, title: title ?? null, url: url ?? null, relation, metadata: metadata ?? null };
+  return 'person' in target
+    ? { ...details, person: toPersonReference(target.person) }
+    : { ...details, ref: target.ref };
+}

@@ -1,0 +1,97 @@
+import { ProblemError, validationProblem } from '@tessera/service-kit';
+import { assertMay, may } from '../access/issue-access.ts';
+import type { Actor } from '../authentication/actor.ts';
+import type { IssueRepository } from '../issues/issue.repository.ts';
+import { found } from '../issues/issue.service.ts';
+import type { IssueView, IssueWithLinks } from '../issues/issue.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
+import { assertMatches, type Precondition } from '../issues/precondition.ts';
+import type { PersonResolver } from '../people/person-resolver.ts';
+import {
+  describeLinkChanges,
+  findSameTarget,
+  type LinkChanges,
+  type LinkDraft,
+  type NewLink,
+  planLinks,
+} from './link.ts';
+import { resolveLinks } from './link-resolver.ts';
+
+interface LinkServiceDependencies {
+  issues: IssueRepository;
+  people: PersonResolver;
+}
+
+/** What a change of links is based on, and in which request it is made. */
+export interface LinkContext {
+  precondition: Precondition;
+  requestId: string;
+}
+
+/** The links of an issue, one at a time. */
+export class LinkService {
+  readonly #issues: IssueRepository;
+  readonly #people: PersonResolver;
+
+  constructor({ issues, people }: LinkServiceDependencies) {
+    this.#issues = issues;
+    this.#people = people;
+  }
+
+  /** Adds a link, or replaces the details of the one with the same target. */
+  async put(
+    actor: Actor,
+    reference: IssueReference,
+    draft: LinkDraft,
+    context: LinkContext,
+  ): Promise<{ issue: IssueView; link: NewLink; isNew: boolean }> {
+    const seen = found(await this.#issues.findWithLinks(reference));
+    assertMay(actor, 'update', seen);
+    const mayLinkTracker = may(actor, 'linkTracker', seen);
+    const resolving = {
+      people: this.#people,
+      fieldOf: (_: number, member: string) => member,
+      mayLinkTracker,
+    };
+    const links = await resolveLinks([draft], { ...resolving, current: seen.links });
+    const [link] = links;
+    if (link === undefined) throw new Error('one draft is one link');
+    let isNew = false;
+    const issue = await this.#change(actor, { id: seen.id }, context, (locked) => {
+      isNew = findSameTarget(locked.links, link) === undefined;
+      return planLinks(locked.links, links, []);
+    });
+    return { issue, link, isNew };
+  }
+
+  async remove(actor: Actor, reference: IssueReference, linkId: string, context: LinkContext): Promise<void> {
+    await this.#change(actor, reference, context, (issue) => {
+      const link = issue.links.find(({ id }) => id === linkId);
+      if (link === undefined) {
+        throw new ProblemError({ status: 404, code: 'link_not_found', detail: 'There is no such link.' });
+      }
+      if (link.type === 'external_issue' && !may(actor, 'linkTracker', issue)) {
+        throw validationProblem([
+          { field: 'link_id', message: 'is written by the synchronisation, and by staff' },
+        ]);
+      }
+      return planLinks(issue.links, [], [link]);
+    });
+  }
+
+  async #change(
+    actor: Actor,
+    reference: IssueReference,
+    { precondition, requestId }: LinkContext,
+    plan: (issue: IssueWithLinks) => LinkChanges,
+  ): Promise<IssueView> {
+    const view = await this.#issues.change(reference, { actorId: actor.id, requestId }, async (issue) => {
+      assertMay(actor, 'update', issue);
+      assertMatches(precondition, issue);
+      const links = plan(issue);
+      const activity = describeLinkChanges(issue.links, links);
+      return activity.length === 0 ? undefined : { fields: {}, links, activity };
+    });
+    return found(view);
+  }
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Activity, activitySchema } from '@tessera/contracts';
+import { createIssue, issuePath } from './support/issues.ts';
+import { followLinks } from './support/pages.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+});
+afterAll(() => app.close());
+
+describe('GET /api/v1/issues/{id}/activity/', () => {
+  it('tells everybody who did what, when, and in which request', async () => {
+    const issue = await createIssue(ann);
+    await ann.put(issuePath(issue), { priority: 'LOW' }).set('X-Request-Id', 'request-17').expect(200);
+    const stranger = await aPerson(app);
+    const { body } = await stranger.get(issuePath(issue, 'activity/')).expect(200);
+    const [created, updated] = activitySchema.array().parse(body);
+    expect(created).toMatchObject({ kind: 'created', issue_id: issue.id, at: issue.created_at });
+    expect(updated).toEqual({
+      id: expect.any(Number),
+      issue_id: issue.id,
+      kind: 'updated',
+      field: 'priority',
+      old: 'MEDIUM',
+      new: 'LOW',
+      actor: { id: ann.id, username: ann.username },
+      at: expect.any(String),
+      request_id: 'request-17',
+    });
+  });
+
+  it('pages through all of it, oldest first', async () => {
+    const issue = await createIssue(ann);
+    for (let index = 0; index < 12; index += 1) {
+      await ann.put(issuePath(issue), { title: `title ${index}` }).expect(200);
+    }
+    const pages = await followLinks<Activity>(ann, issuePath(issue, 'activity/?limit=5'));
+    expect(pages.map((page) => page.length)).toEqual([5, 5, 3]);
+    expect(
+      pages
+        .flat()
+        .slice(1)
+        .map((line) => line.new),
+    ).toEqual(Array.from({ length: 12 }, (_, index) => `title ${index}`));
+  });
+
+  it('keeps the whole of a description that was replaced', async () => {
+    const description = 'é'.repeat(65_000);
+    const issue = await createIssue(ann, { description });
+    await ann.put(issuePath(issue), { description: '' }).expect(200);
+    const { body } = await ann.get(issuePath(issue, 'activity/')).expect(200);
+    expect(body[1].old).toBe(description);
+  });
+
+  it('says who was assigned by the name of today', async () => {
+    const bob = await aPerson(app);
+    const issue = await createIssue(ann, { assignee_id: bob.id });
+    await ann.put(issuePath(issue), { assignee_id: ann.id }).expect(200);
+    await app.sql(`UPDATE identity_mirror SET username = 'robert' WHERE id = $1`, [bob.id]);
+    const { body } = await ann.get(issuePath(issue, 'activity/')).expect(200);
+    expect(body[1]).toMatchObject({
+      field: 'assignee',
+      old: { id: bob.id, username: 'robert' },
+      new: { id: ann.id, username: ann.username },
+    });
+  });
+});

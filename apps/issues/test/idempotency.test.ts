@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Response } from 'supertest';
+import { createIssue, getIssue, historyOf, issuePath, issuesPath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+});
+afterAll(() => app.close());
+
+const send = (path: string, body: object, key: string, person = ann) =>
+  person.post(path, body).set('Idempotency-Key', key);
+const countIssues = async () => Number((await app.sql('SELECT count(*) FROM issues'))[0]?.count);
+
+function expectReplayOf(first: Response, second: Response): void {
+  expect(second.status).toBe(first.status);
+  expect(second.text).toBe(first.text);
+  for (const name of ['location', 'etag', 'content-type', 'retry-after']) {
+    expect(second.headers[name]).toBe(first.headers[name]);
+  }
+  expect(second.headers['idempotency-replayed']).toBe('true');
+  expect(first.headers['idempotency-replayed']).toBeUndefined();
+}
+
+describe('Idempotency-Key', () => {
+  it('on create: makes one issue and replays its answer byte for byte', async () => {
+    const key = randomUUID();
+    const before = await countIssues();
+    const first = await send(
+      issuesPath,
+      { title: 'ünï "quoted" 🖨', links: [{ type: 'invoice', ref: '1' }] },
+      key,
+    ).expect(201);
+    await ann.put(issuePath(first.body), { title: 'changed since' }).expect(200);
+    const second = await send(
+      issuesPath,
+      { title: 'ünï "quoted" 🖨', links: [{ type: 'invoice', ref: '1' }] },
+      key,
+    );
+    expectReplayOf(first, second);
+    expect(await countIssues()).toBe(before + 1);
+  });
+
+  it('on a comment and a status: takes effect once', async () => {
+    const issue = await createIssue(ann);
+    for (const [part, body] of [
+      ['comments/', { body: 'once' }],
+      ['status/', { status: 'RESOLVED', comment: 'twice' }],
+    ] as const) {
+      const key = randomUUID();
+      const first = await send(issuePath(issue, part), body, key);
+      expect(first.status).toBeLessThan(300);
+      expectReplayOf(first, await send(issuePath(issue, part), body, key));
+    }
+    expect((await getIssue(ann, issue)).comments.map(({ body }) => body)).toEqual(['once', 'twice']);
+  });
+
+  it('replays a refusal too', async () => {
+    const issue = await createIssue(ann);
+    await ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200);
+    for (const [part, body, code] of [
+      ['status/', { status: 'OPEN' }, 'illegal_transition'],
+      ['sync/', {}, 'tracker_not_configured'],
+    ] as const) {
+      const key = randomUUID();
+      const first = await send(issuePath(issue, part), body, key);
+      expectProblem(first, 409, code);
+      expectReplayOf(first, await send(issuePath(issue, part), body, key));
+    }
+  });
+
+  it.each([
+    ['create', 201, () => [issuesPath, { title: 'at once' }] as const],
+    [
+      'comment',
+      201,
+      (issue: { id: string }) => [issuePath(issue, 'comments/'), { body: 'at once' }] as const,
+    ],
+    [
+      'status',
+      200,
+      (issue: { id: string }) => [issuePath(issue, 'status/'), { status: 'CLOSED', comment: 'x' }] as const,
+    ],
+  ])(
+    'of twenty of the same %s at once has one effect, and answers all alike',
+    async (_name, status, request) => {
+      const issue = await createIssue(ann);
+      const [path, body] = request(issue);
+      const before = await countIssues();
+      const key = randomUUID();
+      const answers = await Promise.all(Array.from({ length: 20 }, () => send(path, body, key)));
+      expect(answers.map((answer) => answer.status)).toEqual(Array(20).fill(status));
+      const originals = answers.filter((answer) => answer.headers['idempotency-replayed'] === undefined);
+      expect(originals).toHaveLength(1);
+      for (const answer of answers) expect(answer.text).toBe(originals[0]?.text);
+      expect(await countIssues()).toBe(path === issuesPath ? before + 1 : before);
+      expect((await historyOf(ann, issue)).length).toBe({ create: 1, comment: 2, status: 3 }[_name]);
+    },
+  );
+
+  it('refuses the same key with another body, and does nothing', async () => {
+    const key = randomUUID();
+    await send(issuesPath, { title: 'one' }, key).expect(201);
+    const before = await countIssues();
+    expectProblem(await send(issuesPath, { title: 'another' }, key), 422, 'idempotency_key_reused');
+    expect(await countIssues()).toBe(before);
+  });
+
+  it('is of a person, a method and a path: elsewhere the same key is another one', async () => {
+    const key = randomUUID();
+    const bob = await aPerson(app);
+    const issue = await createIssue(ann);
+    const answers = [
+      await send(issuesPath, { title: 'x' }, key),
+      await send(issuesPath, { title: 'x' }, key, bob),
+      await send(issuePath(issue, 'comments/'), { body: 'x' }, key),
+    ];
+    for (const answer of answers) {
+      expect(answer.status).toBe(201);
+      expect(answer.headers['idempotency-replayed']).toBeUndefined();
+    }
+    expect((await send('/api/v1/issues', { title: 'x' }, key)).headers['idempotency-replayed']).toBe('true');
+  });
+
+  it('does not keep what was refused before it took effect, so that a corrected request may follow', async () => {
+    const key = randomUUID();
+    expectInvalidFields(await send(issuesPath, { title: '' }, key), ['title']);
+    expectInvalidFields(await send(issuesPath, { title: 'x', assignee_email: 'nobody@example.com' }, key), [
+      'assignee_email',
+    ]);
+    await send(issuesPath, { title: 'x' }, key).expect(201);
+  });
+
+  it.each(['', 'two words', 'ü', 'x'.repeat(256)])('refuses the key %j with 422', async (key) => {
+    const header = Buffer.from(key).toString('latin1');
+    expectInvalidFields(await send(issuesPath, { title: 'x' }, header), ['Idempotency-Key']);
+  });
+
+  it('leaves nothing behind where the effect fails, so that the next attempt takes effect', async () => {
+    const key = randomUUID();
+    await app.sql(`ALTER TABLE activity ADD CONSTRAINT broken CHECK (kind <> 'created') NOT VALID`);
+    const before = await countIssues();
+    expect((await send(issuesPath, { title: 'x' }, key)).status).toBe(500);
+    await app.sql('ALTER TABLE activity DROP CONSTRAINT broken');
+    expect(await countIssues()).toBe(before);
+    expect(await app.sql('SELECT * FROM idempotency_keys WHERE key = $1', [key])).toEqual([]);
+    await send(issuesPath, { title: 'x' }, key).expect(201);
+  });
+
+  it('answers 409 with Retry-After while the same request is running, and takes over from one that was lost', async () => {
+    const key = randomUUID();
+    const issue = await createIssue(ann);
+    const path = issuePath(issue, 'sync/');
+    const first = await send(path, {}, key);
+    await app.sql('UPDATE idempotency_keys SET status = NULL WHERE key = $1', [key]);
+    const running = await send(path, {}, key);
+    expectProblem(running, 409, 'request_in_progress');
+    expect(running.headers['retry-after']).toBe('1');
+    await app.sql(`UPDATE idempotency_keys SET claimed_at = now() - interval '61 seconds' WHERE key = $1`, [
+      key,
+    ]);
+    expectProblem(await send(path, {}, key), 409, 'tracker_not_configured');
+    expect((await send(path, {}, key)).text).not.toBe(first.text);
+  });
+
+  it('does not wait for ever for the same request', async () => {
+    const key = randomUUID();
+    await send(issuesPath, { title: 'x' }, key).expect(201);
+    await app.sql('DELETE FROM idempotency_keys WHERE key = $1', [key]);
+    const claim = app.database.$transaction(
+      async (transaction) => {
+        await transaction.$executeRaw`
+          INSERT INTO idempotency_keys (user_id, method, path, key, fingerprint)
+          VALUES (${ann.id}::uuid, 'POST', '/api/v1/issues', ${key}, 'x')`;
+        const answer = await send(issuesPath, { title: 'x' }, key);
+        expectProblem(answer, 409, 'request_in_progress');
+        expect(answer.headers['retry-after']).toBe('1');
+        throw new Error('undone');
+      },
+      { timeout: 10_000 },
+    );
+    await expect(claim).rejects.toThrow('undone');
+    await send(issuesPath, { title: 'x' }, key).expect(201);
+  });
+
+  it('forgets an answer after a day', async () => {
+    const key = randomUUID();
+    await send(issuesPath, { title: 'yesterday' }, key).expect(201);
+    await send(issuesPath, { title: 'x' }, `${key}-other`).expect(201);
+    await app.sql(`UPDATE idempotency_keys SET claimed_at = now() - interval '25 hours' WHERE key LIKE $1`, [
+      `${key}%`,
+    ]);
+    const second = await send(issuesPath, { title: 'today' }, key).expect(201);
+    expect(second.headers['idempotency-replayed']).toBeUndefined();
+    expect(await app.sql('SELECT key FROM idempotency_keys WHERE key LIKE $1', [`${key}%`])).toEqual([
+      { key },
+    ]);
+  });
+});

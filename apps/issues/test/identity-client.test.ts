@@ -1,0 +1,328 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLogger, ProblemError } from '@tessera/service-kit';
+import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
+import { type IdentityStub, inTurn, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
+import './support/leak-guard.ts';
+import { recordEmission, recordingLog, rememberSecret } from './support/leaks.ts';
+
+const serviceToken = rememberSecret('a-service-token-of-the-client-tests-0123');
+const password = rememberSecret('a password of the client tests');
+const timeoutMs = 300;
+const breakMs = 400;
+
+let stub: IdentityStub;
+let client: IdentityClient;
+let log: string[];
+beforeEach(async () => {
+  stub = await startIdentityStub();
+  client = clientOf(stub.url);
+});
+afterEach(() => stub.close());
+
+function clientOf(url: string): IdentityClient {
+  const destination = recordingLog();
+  log = destination.lines;
+  const logger = createLogger({ service: 'issues', level: 'debug', destination });
+  return new IdentityClient({ url, serviceToken, timeoutMs, breakMs, logger });
+}
+
+/** The problem of a refused call: its status and code. Whatever a log would hold of it goes to the leak scan. */
+async function problemOf(call: Promise<unknown>): Promise<[status: number, code: string]> {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ProblemError)) throw new Error('not refused with a problem', { cause: error });
+  createLogger({ service: 'issues', level: 'debug', destination: recordingLog() }).error(
+    { err: error },
+    'failed',
+  );
+  recordEmission('problem', JSON.stringify(error));
+  return [error.status, error.code];
+}
+
+const someId = () => randomUUID();
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const silent: RequestListener = () => undefined;
+const reset: RequestListener = (request) => request.socket.resetAndDestroy();
+const cutOff: RequestListener = (_request, response) => {
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '1000' }).write('{"id":');
+  response.destroy();
+};
+const drip: RequestListener = (_request, response) => {
+  response.writeHead(200, { 'Content-Type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 50);
+  response.once('close', () => clearInterval(timer));
+};
+
+describe('a look-up', () => {
+  it('finds by id, e-mail and SSO pair, with the service token and the request id', async () => {
+    const ann = wireIdentity();
+    stub.answer = json(200, ann);
+    const email = 'ann+x/y%z@example.com';
+    for (const lookup of [
+      await client.findById(ann.id, 'request-17'),
+      await client.findByEmail(email, 'request-17'),
+      await client.findBySso('a b&c', '../?#é', 'request-17'),
+    ]) {
+      expect(lookup.identity).toEqual(ann);
+      expect(lookup.answeredAt.getTime()).toBeGreaterThanOrEqual(lookup.askedAt.getTime());
+    }
+    expect(stub.seen.map(({ url }) => url)).toEqual([
+      `/internal/identities/${ann.id}`,
+      `/internal/identities/by-email/${encodeURIComponent(email)}`,
+      `/internal/identities/by-sso/lookup?provider=a%20b%26c&sso_id=..%2F%3F%23%C3%A9`,
+    ]);
+    for (const request of stub.seen) expect(request).toMatchObject({ serviceToken, requestId: 'request-17' });
+  });
+
+  it.each(['..', '.', 'nobody', '\ud800@example.com', ''])(
+    'does not ask after the e-mail %j',
+    async (email) => {
+      expect((await client.findByEmail(email)).identity).toBeUndefined();
+      expect(stub.seen).toEqual([]);
+    },
+  );
+
+  it('takes identity’s 404 for "nobody", and no other 404', async () => {
+    stub.answer = json(404, { code: 'identity_not_found', detail: 'There is no such identity.' });
+    expect((await client.findById(someId())).identity).toBeUndefined();
+    stub.answer = json(404, { detail: 'Not found.' });
+    expect((await client.findById(someId())).identity).toBeUndefined();
+    // A wrong address must not turn everybody into somebody who is gone.
+    const page: RequestListener = (_request, response) =>
+      response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>404</h1>');
+    const noRoute = json(404, { code: 'not_found', detail: 'There is nothing at this path.' });
+    for (const answer of [page, noRoute, json(404, 'default backend - 404')]) {
+      stub.answer = answer;
+      expect(await problemOf(client.findById(someId()))).toEqual([502, 'identity_answer_invalid']);
+    }
+  });
+
+  it.each<[string, RequestListener]>([
+    ['no JSON', (_request, response) => response.writeHead(200).end('<html>')],
+    ['another object', json(200, { id: 7 })],
+    ['an identity that lacks a field', json(200, { ...wireIdentity(), is_staff: undefined })],
+    ['an array', json(200, [wireIdentity()])],
+    ['nothing', (_request, response) => response.writeHead(204).end()],
+    ['too much', json(200, { ...wireIdentity(), padding: 'x'.repeat(300_000) })],
+    ['a redirect', (_request, response) => response.writeHead(302, { Location: '/elsewhere' }).end()],
+    ['418', json(418, {})],
+  ])('answers 502 to %s', async (_name, answer) => {
+    stub.answer = answer;
+    expect(await problemOf(client.findById(someId()))).toEqual([502, 'identity_answer_invalid']);
+    expect(stub.seen).toHaveLength(1);
+    expect(client.status()).toEqual({ breaker: 'closed' });
+  });
+
+  it('follows no redirect, nor takes the service token to another origin', async () => {
+    const heard: unknown[] = [];
+    const elsewhere = createServer((request, response) => {
+      heard.push(request.headers);
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    const location = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`;
+    for (const status of [301, 302, 303, 307, 308]) {
+      stub.answer = json(status, {}, { Location: location });
+      expect(await problemOf(client.findById(someId()))).toEqual([502, 'identity_answer_invalid']);
+      const create = client.create({ email: 'ann@example.com', password });
+      expect(await problemOf(create)).toEqual([502, 'identity_answer_invalid']);
+    }
+    expect(heard).toEqual([]);
+    await new Promise((resolve) => elsewhere.close(resolve));
+  });
+
+  it.each<[string, RequestListener, requests: number]>([
+    ['502', json(502, {}), 3],
+    ['503', json(503, {}), 3],
+    ['504', json(504, {}), 3],
+    ['a reset connection', reset, 3],
+    ['an answer that is cut off', cutOff, 3],
+    ['500', json(500, {}), 1],
+    ['429', json(429, {}), 1],
+    ['silence', silent, 1],
+    ['an answer in drops', drip, 1],
+  ])('is 503 for %s, after %#', async (_name, answer, requests) => {
+    stub.answer = answer;
+    const startedAt = performance.now();
+    expect(await problemOf(client.findById(someId()))).toEqual([503, 'identity_unavailable']);
+    expect(stub.seen).toHaveLength(requests);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+  });
+
+  it('is 503 where nobody listens', async () => {
+    client = clientOf('http://127.0.0.1:1');
+    expect(await problemOf(client.findById(someId()))).toEqual([503, 'identity_unavailable']);
+  });
+
+  it('succeeds when a failure was brief', async () => {
+    stub.answer = inTurn(reset, json(503, {}), json(200, wireIdentity()));
+    expect((await client.findById(someId())).identity?.username).toBe('ann');
+  });
+
+  it('says when to come back: what identity said, within bounds', async () => {
+    for (const [given, expected] of [
+      ['17', '17'],
+      ['100000', '60'],
+      ['soon', '5'],
+    ] as const) {
+      stub.answer = json(503, {}, { 'Retry-After': given });
+      await expect(clientOf(stub.url).findById(someId())).rejects.toMatchObject({
+        headers: { 'Retry-After': expected },
+      });
+    }
+  });
+
+  it('is one request for fifty callers at once, with its moments', async () => {
+    stub.answer = (request, response) => setTimeout(() => json(200, wireIdentity())(request, response), 100);
+    const id = someId();
+    const first = client.findById(id);
+    await pause(50);
+    const lookups = await Promise.all([first, ...Array.from({ length: 49 }, () => client.findById(id))]);
+    expect(stub.seen).toHaveLength(1);
+    // Who came later learns that the answer was asked for earlier.
+    expect(new Set(lookups.map(({ askedAt }) => askedAt.getTime())).size).toBe(1);
+    await client.findById(id);
+    expect(stub.seen).toHaveLength(2);
+  });
+
+  it('shares identity with at most seven others, and turns away who would wait too long', async () => {
+    stub.answer = (request, response) => setTimeout(() => json(200, wireIdentity())(request, response), 20);
+    const lookups = await Promise.allSettled(Array.from({ length: 100 }, () => client.findById(someId())));
+    expect(stub.peak).toBe(8);
+    const refused = lookups.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(100 - 8 - 64);
+    expect(client.status()).toEqual({ breaker: 'closed' });
+  });
+});
+
+describe('the breaker', () => {
+  it('leaves a failing identity alone, tries once, and closes when it is back', async () => {
+    stub.answer = json(500, {});
+    for (let count = 0; count < 5; count += 1) await problemOf(client.findById(someId()));
+    expect(client.status()).toEqual({ breaker: 'open' });
+    expect(log.join('')).toContain('"state":"Open"');
+    stub.seen.length = 0;
+    expect(await problemOf(client.findById(someId()))).toEqual([503, 'identity_unavailable']);
+    expect(await problemOf(client.create({ email: 'a@example.com' }))).toEqual([503, 'identity_unavailable']);
+    expect(stub.seen).toEqual([]);
+
+    await pause(breakMs + 50);
+    await problemOf(client.findById(someId()));
+    expect(stub.seen).toHaveLength(1);
+    expect(client.status()).toEqual({ breaker: 'open' });
+
+    stub.answer = json(200, wireIdentity());
+    await pause(breakMs + 50);
+    expect((await client.findById(someId())).identity).toBeDefined();
+    expect(client.status()).toEqual({ breaker: 'closed' });
+  });
+
+  it('stays closed for refusals: identity is well', async () => {
+    for (const status of [403, 404, 409, 422]) {
+      stub.answer = json(status, {});
+      for (let count = 0; count < 6; count += 1) await client.findById(someId()).catch(() => undefined);
+    }
+    expect(client.status()).toEqual({ breaker: 'closed' });
+  });
+});
+
+describe('a service token that identity refuses', () => {
+  it.each([401, 403])(
+    'is 502 for %d, asked once, and logged once a minute without the token',
+    async (status) => {
+      stub.answer = json(status, { detail: serviceToken });
+      for (const call of [
+        client.findById(someId()),
+        client.create({ email: 'ann@example.com', password }),
+        client.update(someId(), { password }),
+        client.delete(someId()),
+      ]) {
+        expect(await problemOf(call)).toEqual([502, 'identity_credentials_rejected']);
+      }
+      expect(stub.seen).toHaveLength(4);
+      expect(log.filter((line) => line.includes('check SERVICE_TOKEN'))).toHaveLength(1);
+    },
+  );
+});
+
+describe('a change', () => {
+  it('passes on what identity refuses: status, code and fields', async () => {
+    const errors = [{ field: 'password', message: 'must be at least 8 characters' }];
+    stub.answer = json(422, { code: 'validation_failed', detail: 'x', errors });
+    await expect(client.update(someId(), {})).rejects.toMatchObject({ status: 422, errors });
+    stub.answer = json(409, { code: 'email_conflict', detail: 'Another identity has this e-mail.' });
+    expect(await problemOf(client.create({ email: 'ann@example.com', password }))).toEqual([
+      409,
+      'email_conflict',
+    ]);
+    stub.answer = json(409, 'conflict');
+    expect(await problemOf(client.update(someId(), {}))).toEqual([502, 'identity_answer_invalid']);
+    stub.answer = json(404, { code: 'identity_not_found' });
+    expect(await problemOf(client.update(someId(), {}))).toEqual([404, 'user_not_found']);
+    expect(await problemOf(client.delete(someId()))).toEqual([404, 'user_not_found']);
+    stub.answer = json(404, { code: 'not_found' });
+    expect(await problemOf(client.delete(someId()))).toEqual([502, 'identity_answer_invalid']);
+  });
+
+  it.each<[string, RequestListener]>([
+    ['503', json(503, {})],
+    ['a reset connection', reset],
+    ['silence', silent],
+  ])('is never sent twice, whatever comes back: %s', async (_name, answer) => {
+    stub.answer = answer;
+    await problemOf(client.update(someId(), { password }));
+    await problemOf(client.delete(someId()));
+    expect(stub.seen.map(({ method }) => method)).toEqual(['PUT', 'DELETE']);
+  });
+});
+
+describe('a creation whose answer is lost', () => {
+  const body = { email: 'Ann@example.com', username: 'ann', is_verified: true, password };
+  const lost = (identity: () => object | undefined): RequestListener => {
+    return (request, response) => {
+      if (request.method === 'POST') return silent(request, response);
+      const found = identity();
+      return json(found === undefined ? 404 : 200, found ?? { code: 'identity_not_found' })(
+        request,
+        response,
+      );
+    };
+  };
+  const made = (overrides: object = {}) =>
+    wireIdentity({ email: 'ann@example.com', is_verified: true, ...overrides });
+
+  it('is answered when identity turns out to have made it', async () => {
+    stub.answer = lost(() => made());
+    const { identity } = await client.create(body, 'request-17');
+    expect(identity.email).toBe('ann@example.com');
+    expect(stub.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'POST /internal/identities',
+      'GET /internal/identities/by-email/Ann%40example.com',
+    ]);
+    expect(stub.seen[0]?.body).toEqual(body);
+  });
+
+  const before = '2020-01-01T00:00:00.000Z';
+  it.each<[string, () => object | undefined]>([
+    ['there is none (yet)', () => undefined],
+    ['it was there before', () => made({ created_at: before, updated_at: before })],
+    ['it has been changed since', () => made({ updated_at: new Date(Date.now() + 1000).toISOString() })],
+    ['it has another name', () => made({ username: 'bob' })],
+    ['it has other flags', () => made({ is_verified: false })],
+    ['the look-up is refused', () => ({})],
+  ])('is 503 create_outcome_unknown when %s', async (_name, identity) => {
+    stub.answer = lost(identity);
+    expect(await problemOf(client.create(body))).toEqual([503, 'create_outcome_unknown']);
+    expect(stub.seen.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('is plainly unavailable when it was never sent', async () => {
+    client = clientOf('http://127.0.0.1:1');
+    expect(await problemOf(client.create(body))).toEqual([503, 'identity_unavailable']);
+  });
+});

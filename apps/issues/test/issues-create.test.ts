@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createIssue, getIssue, historyOf, issueIn, issuesPath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { publicBaseUrl, startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+let bob: TestPerson;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+  bob = await aPerson(app, { ssoId: 'bob-at-google' });
+});
+afterAll(() => app.close());
+
+const countIssues = () => app.sql('SELECT count(*) FROM issues');
+
+describe('POST /api/v1/issues/', () => {
+  it('answers 201 with the issue, its address and its ETag', async () => {
+    const response = await ann
+      .post(issuesPath, { title: 'Printer', description: 'It does **not** print.', priority: 'HIGH' })
+      .expect(201);
+    const issue = issueIn(response);
+    expect(response.headers.location).toBe(`${publicBaseUrl}/api/v1/issues/${issue.id}/`);
+    expect(response.headers.etag).toBe('"1.1"');
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(issue).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+      number: expect.any(Number),
+      key: `ISS-${issue.number}`,
+      title: 'Printer',
+      description: 'It does **not** print.',
+      priority: 'HIGH',
+      status: 'OPEN',
+      allowed_transitions: ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
+      reporter: { id: ann.id, username: ann.username },
+      assignee: null,
+      links: [],
+      external: null,
+      sync: {
+        state: 'not_configured',
+        last_synced_at: null,
+        last_error: null,
+        conflicts: [],
+        next_attempt_at: null,
+      },
+      comments_count: 0,
+      comments: [],
+      version: 1,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updated_at: issue.created_at,
+      resolved_at: null,
+      closed_at: null,
+    });
+    expect(Math.abs(Date.parse(issue.created_at) - Date.now())).toBeLessThan(60_000);
+    expect(await getIssue(ann, issue)).toEqual(issue);
+    expect(await historyOf(ann, issue)).toEqual([
+      { kind: 'created', field: null, old: null, new: null, actor: { id: ann.id, username: ann.username } },
+    ]);
+  });
+
+  it('needs a title alone', async () => {
+    expect(await createIssue(ann, { title: '  Printer  ' })).toMatchObject({
+      title: 'Printer',
+      description: '',
+      priority: 'MEDIUM',
+    });
+  });
+
+  it.each([
+    ['low', 'LOW'],
+    ['Normal', 'MEDIUM'],
+    [' CRITICAL ', 'CRITICAL'],
+    ['uRGENT', 'URGENT'],
+  ])('reads the priority %j as %s', async (priority, expected) => {
+    expect(await createIssue(ann, { priority })).toMatchObject({ priority: expected });
+  });
+
+  it('takes texts up to their bounds, in characters, and gives them back unchanged', async () => {
+    const texts = { title: '🖨'.repeat(255), description: `\r\n\t${'é'.repeat(64_990)}🖨\u2028` };
+    expect(await createIssue(ann, texts)).toMatchObject(texts);
+  });
+
+  it('takes the texts that are worst for a search index', async () => {
+    const distinct = Array.from({ length: 21_000 }, (_, i) =>
+      String.fromCodePoint(0x4e00 + (i % 20_000)),
+    ).join(' ');
+    for (const description of [distinct, 'a-'.repeat(32_500), 'x'.repeat(65_000), 'a@b.c/'.repeat(10_000)]) {
+      await createIssue(ann, { description });
+    }
+  });
+
+  it('assigns by id, by e-mail in any case, and to oneself', async () => {
+    const assignee = { id: bob.id, username: bob.username };
+    expect(await createIssue(ann, { assignee_id: bob.id.toUpperCase() })).toMatchObject({ assignee });
+    expect(await createIssue(ann, { assignee_email: bob.email.toUpperCase() })).toMatchObject({ assignee });
+    expect(await createIssue(ann, { assignee_id: ann.id })).toMatchObject({ assignee: { id: ann.id } });
+    expect(await createIssue(ann, { assignee_id: null })).toMatchObject({ assignee: null });
+  });
+
+  it('links to everything that the document names, people however they are named', async () => {
+    const links = [
+      { type: 'helpdesk_ticket', ref: '4711', title: 'Printer', url: 'https://help.example.com/4711' },
+      {
+        type: 'entity',
+        ref: 'acme',
+        relation: 'blocks',
+        metadata: { tier: 1, tags: ['a', null], nested: { x: true } },
+      },
+      { type: 'invoice', ref: '2024-17', relation: 'caused_by' },
+      { type: 'user', ref: bob.id.toUpperCase() },
+    ];
+    const issue = await createIssue(ann, { links });
+    expect(issue.links).toEqual([
+      expect.objectContaining({ ...links[0], relation: 'relates_to', metadata: null, created_by: ann.id }),
+      expect.objectContaining({ ...links[1], title: null, url: null }),
+      expect.objectContaining({ ...links[2] }),
+      expect.objectContaining({ type: 'user', ref: bob.id }),
+    ]);
+    for (const ref of [
+      bob.email,
+      { email: bob.email },
+      { sso_provider: 'google', sso_id: 'bob-at-google' },
+      { id: bob.id },
+    ]) {
+      expect((await createIssue(ann, { links: [{ type: 'user', ref }] })).links).toMatchObject([
+        { ref: bob.id },
+      ]);
+    }
+  });
+
+  it('keeps one link for each target: the last one says how it is', async () => {
+    const links = [
+      { type: 'invoice', ref: '1', title: 'first' },
+      { type: 'invoice', ref: '2' },
+      { type: 'invoice', ref: '1', title: 'last' },
+    ];
+    expect((await createIssue(ann, { links })).links).toMatchObject([
+      { ref: '2' },
+      { ref: '1', title: 'last' },
+    ]);
+  });
+
+  it('ignores members that it does not know or that are its own', async () => {
+    const issue = await createIssue(ann, {
+      id: 'x',
+      number: 1,
+      key: 'X-1',
+      version: 9,
+      colour: 'red',
+      status: 'OPEN',
+    });
+    expect(issue).toMatchObject({ version: 1, status: 'OPEN' });
+    expect(issue).not.toHaveProperty('colour');
+  });
+
+  it('refuses another status than the first one, and names the endpoint for it', async () => {
+    const response = await ann.post(issuesPath, { title: 'x', status: 'CLOSED' });
+    expectProblem(response, 422, 'status_not_writable');
+    expect(response.body.detail).toContain('/status/');
+  });
+
+  it.each<[string, unknown]>([
+    ['title', {}],
+    ['title', { title: '' }],
+    ['title', { title: '   ' }],
+    ['title', { title: null }],
+    ['title', { title: 1 }],
+    ['title', { title: 'two\nlines' }],
+    ['title', { title: 'two\u2028lines' }],
+    ['title', { title: 'nul\u0000' }],
+    ['title', { title: '\ud800' }],
+    ['title', { title: 'x'.repeat(256) }],
+    ['title', { title: '🖨'.repeat(256) }],
+    ['description', { title: 'x', description: 'x'.repeat(65_001) }],
+    ['description', { title: 'x', description: 'nul\u0000' }],
+    ['description', { title: 'x', description: '\udfff' }],
+    ['description', { title: 'x', description: 5 }],
+    ['priority', { title: 'x', priority: 'MAJOR' }],
+    ['priority', { title: 'x', priority: 3 }],
+    ['priority', { title: 'x', priority: null }],
+    ['status', { title: 'x', status: 'open' }],
+    ['assignee_id', { title: 'x', assignee_id: 'bob' }],
+    ['assignee_id', { title: 'x', assignee_id: '01980c5e-0000-7000-8000-000000000000' }],
+    ['assignee_email', { title: 'x', assignee_email: 'nobody@example.com' }],
+    ['assignee_email', { title: 'x', assignee_email: 'bob' }],
+    ['assignee_email', { title: 'x', assignee_email: 'bob@example.com', assignee_id: null }],
+    ['links', { title: 'x', links: 'x' }],
+    [
+      'links',
+      { title: 'x', links: Array.from({ length: 51 }, (_, i) => ({ type: 'invoice', ref: `${i}` })) },
+    ],
+    ['links.0', { title: 'x', links: [null] }],
+    ['links.0.type', { title: 'x', links: [{ type: 'page', ref: '1' }] }],
+    ['links.0.type', { title: 'x', links: [{ type: 'external_issue', ref: 'redmine:17' }] }],
+    ['links.0.ref', { title: 'x', links: [{ type: 'invoice' }] }],
+    ['links.0.ref', { title: 'x', links: [{ type: 'invoice', ref: '' }] }],
+    ['links.0.ref', { title: 'x', links: [{ type: 'invoice', ref: 17 }] }],
+    ['links.0.ref', { title: 'x', links: [{ type: 'invoice', ref: 'x'.repeat(256) }] }],
+    ['links.0.ref', { title: 'x', links: [{ type: 'invoice', ref: { email: 'ann@example.com' } }] }],
+    [
+      'links.1.ref',
+      {
+        title: 'x',
+        links: [
+          { type: 'invoice', ref: '1' },
+          { type: 'user', ref: 'bob' },
+        ],
+      },
+    ],
+    ['links.0.ref', { title: 'x', links: [{ type: 'user', ref: 'nobody@example.com' }] }],
+    ['links.0.ref', { title: 'x', links: [{ type: 'user', ref: { sso_provider: 'google' } }] }],
+    ['links.0.url', { title: 'x', links: [{ type: 'invoice', ref: '1', url: 'javascript:alert(1)' }] }],
+    ['links.0.url', { title: 'x', links: [{ type: 'invoice', ref: '1', url: 'https://' }] }],
+    ['links.0.relation', { title: 'x', links: [{ type: 'invoice', ref: '1', relation: 'likes' }] }],
+    ['links.0.metadata', { title: 'x', links: [{ type: 'invoice', ref: '1', metadata: [] }] }],
+    ['links.0.metadata', { title: 'x', links: [{ type: 'invoice', ref: '1', metadata: { a: '\u0000' } }] }],
+    ['links.0.metadata', { title: 'x', links: [{ type: 'invoice', ref: '1', metadata: { '\ud800': 1 } }] }],
+    [
+      'links.0.metadata',
+      { title: 'x', links: [{ type: 'invoice', ref: '1', metadata: { a: 'x'.repeat(5000) } }] },
+    ],
+    ['body', []],
+    ['body', 'text'],
+  ])('refuses a bad %s (%#) with 422 and creates nothing', async (field, body) => {
+    const before = await countIssues();
+    const response = await ann.post(issuesPath).type('json').send(JSON.stringify(body));
+    expectInvalidFields(response, [field]);
+    expect(await countIssues()).toEqual(before);
+  });
+
+  it('names the allowed values of a choice', async () => {
+    const { body } = await ann.post(issuesPath, { title: 'x', priority: 'MAJOR' });
+    expect(body.errors).toEqual([
+      { field: 'priority', message: 'must be one of LOW, MEDIUM, HIGH, URGENT, CRITICAL' },
+    ]);
+  });
+
+  it('survives nesting that would exhaust a stack', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const send = (text: string) => ann.post(issuesPath).type('json').send(text);
+    expect((await send(`{"title":"x","unknown":${deep}}`)).status).toBe(201);
+    expectInvalidFields(
+      await send(`{"title":"x","links":[{"type":"invoice","ref":"1","metadata":{"a":${deep}}}]}`),
+      ['links.0.metadata'],
+    );
+    expectInvalidFields(await send(`{"title":${deep}}`), ['title']);
+  });
+
+  it('lets staff link an external issue', async () => {
+    const staff = await aPerson(app, { isStaff: true });
+    const links = [{ type: 'external_issue', ref: 'redmine:17' }];
+    expect((await createIssue(staff, { links })).links).toMatchObject(links);
+  });
+
+  it('gives every issue a number of its own, also at the same moment', async () => {
+    const issues = await Promise.all(Array.from({ length: 30 }, () => createIssue(ann)));
+    expect(new Set(issues.map((issue) => issue.number)).size).toBe(30);
+    expect(new Set(issues.map((issue) => issue.id)).size).toBe(30);
+  });
+
+  it('shows no e-mail address', async () => {
+    const issue = await createIssue(ann, {
+      assignee_email: bob.email,
+      links: [{ type: 'user', ref: ann.email }],
+    });
+    expect(JSON.stringify(issue)).not.toContain('@');
+  });
+
+  it('refuses what is not JSON', async () => {
+    expectProblem(await ann.post(issuesPath).type('json').send('{'), 400, 'malformed_body');
+    expectProblem(await ann.post(issuesPath).type('text').send('title=x'), 415, 'unsupported_media_type');
+    expectProblem(await ann.post(issuesPath), 422, 'validation_failed');
+    expectProblem(await ann.post(issuesPath, { title: 'x'.repeat(300_000) }), 413, 'body_too_large');
+  });
+
+  it('is served with and without a slash at the end, and never redirected', async () => {
+    for (const path of ['/api/v1/issues', '/api/v1/issues/']) {
+      await ann.post(path, { title: 'x' }).expect(201);
+      await ann.get(path).expect(200);
+    }
+  });
+});

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createIssue, getIssue, issueIn, issuePath, issuesPath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+});
+afterAll(() => app.close());
+
+describe('GET /api/v1/issues/{id}/', () => {
+  it('answers the issue by id, key and number, in any case, to everybody', async () => {
+    const issue = await createIssue(ann);
+    const stranger = await aPerson(app);
+    const names = [
+      issue.id,
+      issue.id.toUpperCase(),
+      issue.key,
+      issue.key.toLowerCase(),
+      String(issue.number),
+    ];
+    for (const name of names) {
+      for (const path of [`${issuesPath}${name}/`, `${issuesPath}${name}`]) {
+        expect(issueIn(await stranger.get(path).expect(200))).toEqual(issue);
+      }
+    }
+  });
+
+  it.each([
+    '01980c5e-0000-7000-8000-000000000000',
+    'ISS-999999',
+    '999999',
+    '2147483648',
+    '9223372036854775807',
+    '9999999999999999999',
+  ])('404s on %s, with every method', async (name) => {
+    const path = `${issuesPath}${name}/`;
+    const answers = [
+      await ann.get(path),
+      await ann.put(path, { title: 'x' }),
+      await ann.patch(path, { title: 'x' }),
+      await ann.post(`${path}status/`, { status: 'CLOSED' }),
+      await ann.post(`${path}comments/`, { body: 'x' }),
+      await ann.get(`${path}comments/`),
+      await ann.get(`${path}activity/`),
+      await ann.post(`${path}links/`, { type: 'invoice', ref: '1' }),
+      await ann.delete(`${path}links/01980c5e-0000-7000-8000-000000000000/`),
+      await ann.post(`${path}sync/`),
+    ];
+    for (const answer of answers) expectProblem(answer, 404, 'issue_not_found');
+  });
+
+  it.each([
+    'x',
+    'ISS-',
+    'ISS-0',
+    'ISS-042',
+    'ISS-4-2',
+    'ABC-42',
+    '0',
+    '-1',
+    '4.2',
+    '1e3',
+    '42 ',
+    '٤٢',
+    'ıss-42',
+    '01980c5e00007000800000000000000',
+    '{01980c5e-0000-7000-8000-000000000000}',
+    '01980c5e-0000-7000-8000-00000000000\u0000',
+    "1'; DROP TABLE issues",
+    '9'.repeat(2000),
+  ])('refuses %j with 422 before any look-up', async (name) => {
+    const path = `${issuesPath}${encodeURIComponent(name)}/`;
+    const answers = [
+      await ann.get(path),
+      await ann.put(path, { title: 'x' }),
+      await ann.post(`${path}status/`, { status: 'CLOSED' }),
+      await ann.post(`${path}comments/`, { body: 'x' }),
+      await ann.get(`${path}activity/`),
+      await ann.post(`${path}links/`, { type: 'invoice', ref: '1' }),
+      await ann.post(`${path}sync/`),
+    ];
+    for (const answer of answers) expectInvalidFields(answer, ['id']);
+  });
+
+  it.each(['%', '%zz', '%E0%A4%A', '%ff'])('refuses the broken encoding %s with 400', async (name) => {
+    expectProblem(await ann.get(`${issuesPath}${name}/`), 400, 'malformed_path');
+  });
+
+  it('answers 304 where the client has it, and the whole of it where anything has changed', async () => {
+    const issue = await createIssue(ann);
+    const { headers } = await ann.get(issuePath(issue)).expect(200);
+    expect(headers['cache-control']).toBe('private, no-cache');
+    for (const known of [headers.etag ?? '', `"x", W/${headers.etag}`, '*']) {
+      const answer = await ann.get(issuePath(issue)).set('If-None-Match', known).expect(304);
+      expect(answer.text).toBe('');
+      expect(answer.headers.etag).toBe(headers.etag);
+    }
+    await ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
+    const answer = await ann
+      .get(issuePath(issue))
+      .set('If-None-Match', headers.etag ?? '')
+      .expect(200);
+    expect(answer.headers.etag).not.toBe(headers.etag);
+  });
+
+  it('answers HEAD as GET without the body', async () => {
+    const issue = await createIssue(ann);
+    const head = await app.http
+      .head(issuePath(issue))
+      .set('X-Test-Actor', Buffer.from(JSON.stringify(ann)).toString('base64url'))
+      .expect(200);
+    expect(head.headers.etag).toBe('"1.1"');
+    expect(head.text).toBeFalsy();
+  });
+
+  it('embeds the newest 200 comments, oldest first', async () => {
+    const issue = await createIssue(ann);
+    await app.sql(
+      `INSERT INTO comments (id, issue_id, body, author_id, created_at)
+       SELECT gen_random_uuid(), $1, 'comment ' || n, $2, now() + n * interval '1 second' FROM generate_series(1, 230) n`,
+      [issue.id, ann.id],
+    );
+    const { comments } = await getIssue(ann, issue);
+    expect(comments.map((comment) => comment.body)).toEqual(
+      Array.from({ length: 200 }, (_, index) => `comment ${index + 31}`),
+    );
+    expect(comments[0]?.author).toEqual({ id: ann.id, username: ann.username });
+  });
+
+  it('names people by what they are called now, and by their id alone where nothing is known of them', async () => {
+    const issue = await createIssue(ann);
+    await app.sql(`UPDATE identity_mirror SET username = 'ann the second' WHERE id = $1`, [ann.id]);
+    expect((await getIssue(ann, issue)).reporter).toEqual({ id: ann.id, username: 'ann the second' });
+    await app.sql('DELETE FROM identity_mirror WHERE id = $1', [ann.id]);
+    expect((await getIssue(ann, issue)).reporter).toEqual({ id: ann.id, username: null });
+  });
+
+  it('answers 401 without a credential', async () => {
+    expectProblem(await app.http.get(issuesPath), 401, 'invalid_token');
+  });
+});
+
+describe('methods', () => {
+  it.each([
+    ['DELETE', '01980c5e-0000-7000-8000-000000000000/', 'GET, HEAD, PATCH, PUT'],
+    ['POST', '01980c5e-0000-7000-8000-000000000000/', 'GET, HEAD, PATCH, PUT'],
+    ['DELETE', '', 'GET, HEAD, OPTIONS, POST'],
+    ['PUT', '', 'GET, HEAD, OPTIONS, POST'],
+    ['GET', '1/status/', 'POST'],
+    ['GET', '1/sync', 'POST'],
+    ['PUT', '1/comments/', 'GET, HEAD, POST'],
+    ['GET', '1/links/', 'POST'],
+  ] as const)('answers 405 to %s %j and names those that it has', async (method, path, allow) => {
+    const verb = method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
+    const answer = await ann[verb](`${issuesPath}${path}`);
+    expectProblem(answer, 405, 'method_not_allowed');
+    expect(answer.headers.allow).toBe(allow);
+  });
+});
+
+describe('OPTIONS /api/v1/issues/', () => {
+  it('says what a new issue may hold', async () => {
+    const { body, headers } = await ann.options(issuesPath).expect(200);
+    expect(headers.allow).toBe('GET, HEAD, OPTIONS, POST');
+    expect(body.actions.POST.title).toMatchObject({ type: 'string', required: true, max_length: 255 });
+    expect(body.actions.POST.priority.choices).toContainEqual({ value: 'URGENT', display_name: 'Urgent' });
+    expect(body.actions.POST.links.child.children.type.choices).toContainEqual({
+      value: 'helpdesk_ticket',
+      display_name: 'Helpdesk ticket',
+    });
+  });
+});

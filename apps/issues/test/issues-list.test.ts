@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type IssueSummary, issueSummarySchema } from '@tessera/contracts';
+import { createIssue, createIssueThatIs, getIssue, issuePath, issuesPath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { expectInvalidFields } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+let bob: TestPerson;
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+  bob = await aPerson(app);
+});
+afterAll(() => app.close());
+
+const list = async (query = '', person = ann): Promise<IssueSummary[]> => {
+  const { body } = await person.get(`${issuesPath}${query}`).expect(200);
+  return issueSummarySchema.array().parse(body);
+};
+const titles = async (query: string, person = ann) => (await list(query, person)).map(({ title }) => title);
+
+describe('GET /api/v1/issues/', () => {
+  it('answers an array, newest first, of what each issue is by itself but for its comments', async () => {
+    const links = [
+      { type: 'user', ref: bob.id },
+      { type: 'invoice', ref: '1', metadata: { a: 1 } },
+    ];
+    const first = await createIssue(ann, { assignee_id: bob.id, links });
+    await ann.post(issuePath(first, 'comments/'), { body: 'x' }).expect(201);
+    const second = await createIssueThatIs(bob, 'CLOSED');
+    const response = await ann.get(issuesPath).expect(200);
+    const expected = await Promise.all([second, first].map((issue) => getIssue(ann, issue)));
+    expect(response.body).toEqual(expected.map(({ comments: _, ...summary }) => summary));
+    expect(response.headers['x-total-count']).toBe('2');
+    expect(response.headers.link).toBeUndefined();
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it('answers an empty array where nothing matches', async () => {
+    const response = await ann.get(`${issuesPath}?search=nosuchword`).expect(200);
+    expect(response.text).toBe('[]');
+    expect(response.headers['x-total-count']).toBe('0');
+  });
+});
+
+describe('filters', () => {
+  let issues: Record<'open' | 'working' | 'done' | 'closed' | 'again', IssueSummary>;
+  beforeAll(async () => {
+    const make = async (title: string, status: Parameters<typeof createIssueThatIs>[1], body: object) => {
+      const issue = await createIssueThatIs(bob, status);
+      await bob.put(issuePath(issue), { title, ...body }).expect(200);
+      return getIssue(bob, issue);
+    };
+    await app.sql('ALTER TABLE activity DISABLE TRIGGER activity_append_only');
+    await app.sql('TRUNCATE issues CASCADE');
+    await app.sql('ALTER TABLE activity ENABLE TRIGGER activity_append_only');
+    issues = {
+      open: await make('open', 'OPEN', { priority: 'LOW', assignee_id: ann.id }),
+      working: await make('working', 'IN_PROGRESS', {
+        priority: 'HIGH',
+        links: [{ type: 'invoice', ref: '2024:17' }],
+      }),
+      done: await make('done', 'RESOLVED', { priority: 'LOW', assignee_id: bob.id }),
+      closed: await make('closed', 'CLOSED', { priority: 'CRITICAL' }),
+      again: await make('again', 'REOPENED', {}),
+    };
+    const staff = await aPerson(app, { isStaff: true });
+    await staff
+      .post(issuePath(issues.done, 'links/'), { type: 'external_issue', ref: 'redmine:17' })
+      .expect(201);
+  });
+
+  it.each<[string, string[]]>([
+    ['status=OPEN', ['open']],
+    ['status=OPEN&status=CLOSED', ['closed', 'open']],
+    ['status=OPEN,CLOSED,OPEN', ['closed', 'open']],
+    ['priority=low', ['done', 'open']],
+    ['priority=LOW,HIGH&status=IN_PROGRESS', ['working']],
+    ['assignee=me', ['open']],
+    ['assignee=none', ['again', 'closed', 'working']],
+    ['reporter=me', []],
+    ['link=invoice:2024:17', ['working']],
+    ['link=invoice:2024', []],
+    ['link=entity:2024:17', []],
+    ['external=redmine:17', ['done']],
+    ['external=redmine:17&link=invoice:2024:17', []],
+    ['is_open=true', ['again', 'working', 'open']],
+    ['is_open=false', ['closed', 'done']],
+    ['is_open=true&status=OPEN,CLOSED', ['open']],
+    ['is_open=true&status=CLOSED', []],
+    ['created_after=2000-01-01', ['again', 'closed', 'done', 'working', 'open']],
+    ['created_before=2000-01-01T00:00:00Z', []],
+    ['updated_after=2999-01-01T00:00:00%2B02:00', []],
+    ['updated_before=2999-01-01T00:00:00+02:00', ['again', 'closed', 'done', 'working', 'open']],
+    ['ordering=created_at', ['open', 'working', 'done', 'closed', 'again']],
+    ['ordering=number', ['open', 'working', 'done', 'closed', 'again']],
+    ['ordering=-number', ['again', 'closed', 'done', 'working', 'open']],
+    ['ordering=title', ['again', 'closed', 'done', 'open', 'working']],
+    ['ordering=-title', ['working', 'open', 'done', 'closed', 'again']],
+    ['ordering=status', ['open', 'working', 'done', 'closed', 'again']],
+    ['ordering=priority', ['open', 'done', 'again', 'working', 'closed']],
+    ['ordering=-priority', ['closed', 'working', 'again', 'done', 'open']],
+    ['ordering=-priority,title', ['closed', 'working', 'again', 'done', 'open']],
+    ['ordering=priority,-title', ['open', 'done', 'again', 'working', 'closed']],
+    ['search=', ['again', 'closed', 'done', 'working', 'open']],
+    ['search=working', ['working']],
+    ['search=open%20or%20done', ['done', 'open']],
+    ['search=-open', ['again', 'closed', 'done', 'working']],
+  ])('%s', async (query, expected) => {
+    expect(await titles(`?${query}`)).toEqual(expected);
+  });
+
+  it('take people by their ids', async () => {
+    expect(await titles(`?assignee=${bob.id}`)).toEqual(['done']);
+    expect(await titles(`?reporter=${bob.id.toUpperCase()}&status=OPEN`)).toEqual(['open']);
+    expect(await titles('?assignee=me', bob)).toEqual(['done']);
+  });
+
+  it('take a moment in at its beginning and leave it out at its end', async () => {
+    const at = issues.done.created_at;
+    expect(await titles(`?created_after=${at}`)).toEqual(['again', 'closed', 'done']);
+    expect(await titles(`?created_before=${at}`)).toEqual(['working', 'open']);
+    expect(await titles(`?updated_after=${issues.closed.updated_at}&ordering=updated_at`)).toContain(
+      'closed',
+    );
+  });
+
+  it.each<[string, string]>([
+    ['status', 'status=DONE'],
+    ['status', 'status=open'],
+    ['status', 'status='],
+    ['status', 'status=OPEN,'],
+    ['priority', 'priority=MAJOR'],
+    ['assignee', 'assignee=bob'],
+    ['assignee', 'assignee=me&assignee=none'],
+    ['reporter', 'reporter=none'],
+    ['link', 'link=invoice'],
+    ['link', 'link=invoice:'],
+    ['link', 'link=page:1'],
+    ['link', 'link=invoice:%00'],
+    ['external', 'external=17'],
+    ['is_open', 'is_open=yes'],
+    ['created_after', 'created_after=yesterday'],
+    ['created_after', 'created_after=2026-02-30'],
+    ['created_after', 'created_after=2026-01-01T00:00:00'],
+    ['created_before', 'created_before=0000-01-01'],
+    ['updated_after', 'updated_after=9999-12-31T23:59:59-23:59'],
+    ['updated_before', 'updated_before='],
+    ['ordering', 'ordering=colour'],
+    ['ordering', 'ordering='],
+    ['ordering', 'ordering=title,title'],
+    ['ordering', 'ordering=title,-title'],
+    ['ordering', 'ordering=--title'],
+    ['ordering', 'ordering=id'],
+    ['search', `search=${'x'.repeat(201)}`],
+    ['search', 'search=%00'],
+    ['search', 'search=a&search=b'],
+    ['limit', 'limit=0'],
+    ['limit', 'limit=201'],
+    ['limit', 'limit=ten'],
+    ['limit', 'limit=1e1'],
+    ['limit', 'limit=99999999999999999999'],
+    ['limit', 'limit=5&page=2'],
+    ['page', 'page=0'],
+    ['page', 'page=-1'],
+    ['page_size', 'page_size=0'],
+    ['page_size', 'page_size=201'],
+    ['cursor', 'cursor=x'],
+    ['cursor', 'cursor=%00'],
+    ['sort', 'sort=title'],
+    ['status[]', 'status[]=OPEN'],
+    ['__proto__', '__proto__=1'],
+    ['offset', 'offset=50'],
+  ])('refuse a bad %s (%s)', async (field, query) => {
+    expectInvalidFields(await ann.get(`${issuesPath}?${query}`), [field]);
+  });
+
+  it('name the parameters that there are to who sends another one', async () => {
+    const { body } = await ann.get(`${issuesPath}?offset=50`).expect(422);
+    expect(body.errors).toEqual([
+      {
+        field: 'offset',
+        message:
+          'is not a known parameter; known are limit, cursor, page, page_size, status, priority, assignee, reporter, link, external, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
+      },
+    ]);
+  });
+});
+
+describe('search', () => {
+  beforeAll(async () => {
+    await createIssue(ann, { title: 'Crème brûlée is burnt', description: 'The kitchen of Zoë' });
+    await createIssue(ann, { title: 'The oven', description: 'It burnt the creme, twice.' });
+  });
+
+  it('finds words of title and description, without accents and in any case', async () => {
+    expect(await titles('?search=creme')).toEqual(['The oven', 'Crème brûlée is burnt']);
+    expect(await titles('?search=BRÛLEE')).toEqual(['Crème brûlée is burnt']);
+    expect(await titles('?search=zoe')).toEqual(['Crème brûlée is burnt']);
+  });
+
+  it('takes phrases, exclusions and alternatives', async () => {
+    expect(await titles('?search=%22creme+twice%22')).toEqual(['The oven']);
+    expect(await titles('?search=%22twice+creme%22')).toEqual([]);
+    expect(await titles('?search=creme+-oven')).toEqual(['Crème brûlée is burnt']);
+    expect(await titles('?search=kitchen+or+oven')).toEqual(['The oven', 'Crème brûlée is burnt']);
+  });
+
+  it.each([
+    '%21%21%21',
+    '%26',
+    '%28',
+    'a+%26+%7C+b',
+    '%3A%2A',
+    '%5C',
+    '%27',
+    '%22',
+    '%F0%9F%96%A8',
+    '---',
+    'or+or',
+  ])('survives %s', async (search) => {
+    await ann.get(`${issuesPath}?search=${search}`).expect(200);
+  });
+
+  it('finds an issue by its key and by its number, first, and once', async () => {
+    const wanted = await createIssue(ann, { title: 'wanted' });
+    const mentions = await createIssue(ann, { title: `see ${wanted.number} and ${wanted.key}` });
+    const itself = await createIssue(ann, { title: 'itself' });
+    await ann.put(issuePath(itself), { title: `itself ${itself.number}` }).expect(200);
+    expect(await titles(`?search=${wanted.number}`)).toEqual(['wanted', mentions.title]);
+    expect(await titles(`?search=iss-${wanted.number}`)).toEqual(['wanted', mentions.title]);
+    expect(await titles(`?search=${itself.number}`)).toEqual([`itself ${itself.number}`]);
+    expect(await titles(`?search=${wanted.number}&status=CLOSED`)).toEqual([]);
+    expect(await titles('?search=9223372036854775807')).toEqual([]);
+    const { headers } = await ann.get(`${issuesPath}?search=${wanted.number}`).expect(200);
+    expect(headers['x-total-count']).toBe('2');
+  });
+});

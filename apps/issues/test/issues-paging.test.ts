@@ -1,0 +1,266 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type IssuePage, type IssueSummary, issuePageSchema } from '@tessera/contracts';
+import { createIssue, issuesPath } from './support/issues.ts';
+import { followLinks, nextOf, pathOf } from './support/pages.ts';
+import { aPerson, personWithRequests, type TestPerson } from './support/people.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+let wanted: string[];
+
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+  // Many at one moment, so that only the tie-break tells them apart; three titles in all.
+  await app.sql(
+    `INSERT INTO issues (id, title, description, priority, reporter_id, created_at, updated_at)
+     SELECT gen_random_uuid(), 'wanted ' || n % 3, 'lorem', (enum_range(NULL::issue_priority))[1 + n % 5], $1,
+            now() - (n / 50) * interval '1 hour', now() - (n % 7) * interval '1 hour'
+       FROM generate_series(1, 250) n`,
+    [ann.id],
+  );
+  wanted = (await app.sql('SELECT id FROM issues ORDER BY created_at DESC, id DESC')).map((row) => row.id);
+});
+afterAll(() => app.close());
+
+const idsOf = (issues: readonly IssueSummary[]) => issues.map(({ id }) => id);
+const addAnother = async () => {
+  await createIssue(ann, { title: 'in between' });
+};
+// What was there at the beginning, in order, without what came in between.
+const readOf = (pages: IssueSummary[][]) => {
+  const all = idsOf(pages.flat());
+  expect(new Set(all).size).toBe(all.length);
+  return all.filter((id) => wanted.includes(id));
+};
+
+async function readEnvelopes(path: string, between = addAnother): Promise<IssuePage[]> {
+  const pages: IssuePage[] = [];
+  for (let next: string | null = path; next !== null; ) {
+    const page: IssuePage = issuePageSchema.parse((await ann.get(next).expect(200)).body);
+    pages.push(page);
+    next = page.next === null ? null : pathOf(page.next);
+    if (pages.length > 100) throw new Error('the pages have no end');
+    if (next !== null) await between();
+  }
+  return pages;
+}
+
+describe('reading 250 issues while others are created', () => {
+  it('by the plain array and its Link: none twice, none missing', async () => {
+    expect(readOf(await followLinks<IssueSummary>(ann, issuesPath, addAnother))).toEqual(wanted);
+  });
+
+  it('by limit and cursor: none twice, none missing', async () => {
+    expect(readOf(await followLinks<IssueSummary>(ann, `${issuesPath}?limit=33`, addAnother))).toEqual(
+      wanted,
+    );
+  });
+
+  it('by the envelope and its next: none twice, none missing, and an exact count', async () => {
+    const pages = await readEnvelopes(`${issuesPath}?page_size=40`);
+    expect(readOf(pages.map(({ results }) => results))).toEqual(wanted);
+    const [{ count } = { count: 0 }] = await app.sql('SELECT count(*)::int AS count FROM issues');
+    expect(pages.at(-1)?.count).toBe(count);
+  });
+
+  it.each([
+    'created_at',
+    'updated_at',
+    '-updated_at',
+    'priority',
+    '-priority',
+    'title',
+    '-title',
+    '-number',
+    'status',
+  ])('ordered by %s', async (ordering) => {
+    const path = `${issuesPath}?limit=40&search=lorem&ordering=${ordering}`;
+    const pages = await followLinks<IssueSummary>(ann, path, addAnother);
+    const all = (await followLinks<IssueSummary>(ann, path.replace('limit=40', 'limit=200'))).flat();
+    expect(pages.flat()).toEqual(all);
+    expect(new Set(idsOf(all))).toEqual(new Set(wanted));
+    const values = all.map((issue) => Reflect.get(issue, ordering.replace('-', '')));
+    if (!/priority|status/.test(ordering)) {
+      const sorted = [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+      expect(values).toEqual(ordering.startsWith('-') ? sorted.reverse() : sorted);
+    }
+  });
+
+  it.each(['priority,-title', '-priority,created_at', 'title,-updated_at,priority', '-status,number'])(
+    'ordered by %s, in both directions at once',
+    async (ordering) => {
+      const path = `${issuesPath}?limit=40&search=lorem&ordering=${ordering}`;
+      const pages = await followLinks<IssueSummary>(ann, path, addAnother);
+      const all = (await followLinks<IssueSummary>(ann, path.replace('limit=40', 'limit=200'))).flat();
+      expect(pages.flat()).toEqual(all);
+      expect(new Set(idsOf(all))).toEqual(new Set(wanted));
+    },
+  );
+});
+
+describe('the array', () => {
+  it('holds LIST_MAX issues where the client names no size, and says that there are more', async () => {
+    const small = await startTestApp({ listMax: 7 }, app.databaseUrl);
+    const response = await personWithRequests(small, ann).get(`${issuesPath}?search=lorem`).expect(200);
+    expect(response.body).toHaveLength(7);
+    expect(response.headers['x-total-count']).toBe('250');
+    expect(nextOf(response)).toBeDefined();
+    await small.close();
+  });
+
+  it('keeps the whole query in the address of the next page, and has no Link on the last one', async () => {
+    const query =
+      'limit=100&search=lorem&priority=LOW&priority=HIGH&created_after=2000-01-01T00:00:00%2B02:00';
+    const first = await ann.get(`${issuesPath}?${query}`).expect(200);
+    expect(first.headers['x-total-count']).toBe('100');
+    expect(first.headers.link).toBeUndefined();
+    const second = await ann.get(`${issuesPath}?${query.replace('100', '10')}`).expect(200);
+    const { searchParams } = new URL(nextOf(second) ?? '', 'http://x');
+    searchParams.delete('cursor');
+    expect([...searchParams]).toEqual([
+      ['limit', '10'],
+      ['search', 'lorem'],
+      ['priority', 'LOW'],
+      ['priority', 'HIGH'],
+      ['created_after', '2000-01-01T00:00:00+02:00'],
+    ]);
+    expect(await ann.get(nextOf(second) ?? '')).toMatchObject({ status: 200 });
+  });
+
+  it('never believes the Host header', async () => {
+    const { headers } = await ann.get(`${issuesPath}?limit=1`).set('Host', 'evil.example.com').expect(200);
+    expect(headers.link).toMatch(/^<https:\/\/issues\.test\//);
+  });
+
+  it('counts no further than it says that it does', async () => {
+    const many = await startTestApp();
+    const bob = await aPerson(many);
+    await many.sql(
+      `INSERT INTO issues (id, title, description, priority, reporter_id)
+       SELECT gen_random_uuid(), 'x', 'many', 'LOW', $1 FROM generate_series(1, 10000) n`,
+      [bob.id],
+    );
+    const total = async (query: string) =>
+      (await bob.get(`${issuesPath}?limit=1&${query}`).expect(200)).headers['x-total-count'];
+    expect(await total('')).toBe('10000');
+    expect(await total('search=many')).toBeUndefined();
+    await createIssue(bob);
+    for (let time = 0; time < 2; time += 1) expect(await total('')).toBeUndefined();
+    expect(await total('priority=LOW')).toBe('10000');
+    expect(await total('priority=MEDIUM')).toBe('1');
+    await many.close();
+  });
+
+  it('finds the issue whose number was searched for on the first page, whatever its size, and never again', async () => {
+    const [{ number } = { number: 0 }] = await app.sql(
+      'SELECT number FROM issues ORDER BY created_at LIMIT 1',
+    );
+    for (let time = 0; time < 3; time += 1) await createIssue(ann, { title: `about ${number}` });
+    for (const size of [1, 2, 3, 4]) {
+      const pages = await followLinks<IssueSummary>(ann, `${issuesPath}?search=${number}&limit=${size}`);
+      const found = pages.flat().map((issue) => issue.number);
+      expect(found[0]).toBe(number);
+      expect(found).toHaveLength(4);
+      expect(new Set(found).size).toBe(4);
+      const envelopes = await readEnvelopes(
+        `${issuesPath}?search=${number}&page_size=${size}`,
+        async () => undefined,
+      );
+      expect(envelopes.flatMap(({ results }) => results.map((issue) => issue.number))).toEqual(found);
+      expect(envelopes[0]?.count).toBe(4);
+    }
+  });
+});
+
+describe('the envelope', () => {
+  it('has a count, a way forth and a way back', async () => {
+    const { body: first } = await ann.get(`${issuesPath}?search=lorem&page_size=100`).expect(200);
+    expect(first).toMatchObject({ count: 250, previous: null });
+    const { body: second } = await ann.get(pathOf(first.next)).expect(200);
+    const { body: third } = await ann.get(pathOf(second.next)).expect(200);
+    expect([first, second, third].map(({ results }) => results.length)).toEqual([100, 100, 50]);
+    expect(third.next).toBeNull();
+    expect((await ann.get(pathOf(third.previous))).body.results).toEqual(second.results);
+    expect((await ann.get(pathOf(second.previous))).body).toEqual(first);
+  });
+
+  it('answers any page by its number, with 50 issues unless another size is named', async () => {
+    const { body } = await ann.get(`${issuesPath}?search=lorem&page=5`).expect(200);
+    expect(body.results).toHaveLength(50);
+    expect(body.next).toBeNull();
+    expect(idsOf(body.results)).toEqual(wanted.slice(200));
+  });
+
+  it('404s past its end, and has an empty first page', async () => {
+    for (const page of [6, 1_000_000_000]) {
+      const response = await ann.get(`${issuesPath}?search=lorem&page=${page}`);
+      expectProblem(response, 404, 'invalid_page');
+      expect(response.body.detail).toBe('Invalid page.');
+    }
+    const { body } = await ann.get(`${issuesPath}?search=nosuchword&page=1`).expect(200);
+    expect(body).toEqual({ count: 0, next: null, previous: null, results: [] });
+  });
+});
+
+describe('a cursor', () => {
+  const cursorOf = async (query: string, person = ann) => {
+    const next = nextOf(await person.get(`${issuesPath}?${query}`).expect(200));
+    return new URL(next ?? '', 'http://x').searchParams.get('cursor') ?? '';
+  };
+
+  it('belongs to its filters and its ordering, not to its size', async () => {
+    const cursor = await cursorOf('limit=1&priority=LOW,HIGH&ordering=-number');
+    const use = (query: string) => ann.get(`${issuesPath}?${query}&cursor=${cursor}`);
+    await use('limit=5&priority=LOW,HIGH&ordering=-number').expect(200);
+    for (const query of [
+      'priority=LOW&ordering=-number',
+      'priority=LOW,HIGH&ordering=number',
+      'limit=1',
+      'search=x',
+    ]) {
+      expectInvalidFields(await use(query), ['cursor']);
+    }
+  });
+
+  it('belongs to who asked for their own', async () => {
+    const bob = await aPerson(app);
+    const cursor = await cursorOf('limit=1&reporter=me');
+    expectInvalidFields(await bob.get(`${issuesPath}?limit=1&reporter=me&cursor=${cursor}`), ['cursor']);
+  });
+
+  it('is refused when any character of it is changed', async () => {
+    const cursor = await cursorOf('limit=1');
+    for (let place = 0; place < cursor.length - 1; place += 1) {
+      const other = cursor[place] === 'A' ? 'B' : 'A';
+      const altered = cursor.slice(0, place) + other + cursor.slice(place + 1);
+      expectInvalidFields(await ann.get(`${issuesPath}?limit=1&cursor=${altered}`), ['cursor']);
+    }
+  });
+
+  it('is refused with a right checksum over values that no issue has', async () => {
+    const sort = [
+      { field: 'created_at', descending: true },
+      { field: 'id', descending: true },
+    ];
+    for (const content of [
+      '["x","y"]',
+      '[1]',
+      '["2026-01-01T00:00:00.000Z",null]',
+      'null',
+      '{}',
+      '[',
+      '["\u0000","x"]',
+    ]) {
+      const checksum = createHash('sha256')
+        .update(JSON.stringify([{}, sort, content]))
+        .digest('base64url')
+        .slice(0, 16);
+      const cursor = checksum + Buffer.from(content).toString('base64url');
+      expectInvalidFields(await ann.get(`${issuesPath}?cursor=${cursor}`), ['cursor']);
+    }
+  });
+});

@@ -1,0 +1,280 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Issue } from '@tessera/contracts';
+import { createIssue, createIssueThatIs, getIssue, historyOf, issueIn, issuePath } from './support/issues.ts';
+import { aPerson, personWithRequests, type TestPerson } from './support/people.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+let bob: TestPerson;
+let staff: TestPerson;
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+  bob = await aPerson(app);
+  staff = await aPerson(app, { isStaff: true });
+});
+afterAll(() => app.close());
+
+const put = async (person: TestPerson, issue: { id: string }, body: object) =>
+  issueIn(await person.put(issuePath(issue), body).expect(200));
+
+// What no change may touch, and what every change does.
+const without = ({ updated_at: _, ...rest }: Issue) => rest;
+
+describe('PUT and PATCH /api/v1/issues/{id}/', () => {
+  it.each(['put', 'patch'] as const)('%s changes only what is supplied', async (method) => {
+    const issue = await createIssue(ann, { description: 'before', priority: 'LOW' });
+    const response = await ann[method](issuePath(issue), { title: ' after ' }).expect(200);
+    expect(without(issueIn(response))).toEqual({ ...without(issue), title: 'after', version: 2 });
+    expect(response.headers.etag).toBe('"2.2"');
+    expect(await getIssue(ann, issue)).toEqual(response.body);
+  });
+
+  it('changes everything at once, and writes each old value to the history', async () => {
+    const description = 'a long story '.repeat(1000);
+    const issue = await createIssue(ann, { title: 'old', description });
+    const changed = await put(ann, issue, {
+      title: 'new',
+      description: null,
+      priority: 'urgent',
+      assignee_id: bob.id,
+      links: [{ type: 'invoice', ref: '1' }],
+    });
+    expect(changed).toMatchObject({ title: 'new', description: '', priority: 'URGENT', version: 2 });
+    expect(changed.assignee).toEqual({ id: bob.id, username: bob.username });
+    const line = (kind: string, field: string | null, old: unknown, value: unknown) => ({
+      kind,
+      field,
+      old,
+      new: value,
+      actor: { id: ann.id, username: ann.username },
+    });
+    expect((await historyOf(ann, issue)).slice(1)).toEqual([
+      line('updated', 'title', 'old', 'new'),
+      line('updated', 'description', description, ''),
+      line('updated', 'priority', 'MEDIUM', 'URGENT'),
+      line('updated', 'assignee', null, { id: bob.id, username: bob.username }),
+      line('link_added', null, null, expect.objectContaining({ type: 'invoice', ref: '1' })),
+    ]);
+  });
+
+  it('takes back what it answered, and changes nothing by it', async () => {
+    const links = [
+      { type: 'user', ref: bob.id },
+      { type: 'entity', ref: 'acme', metadata: { a: [1] } },
+    ];
+    const issue = await createIssue(ann, { description: 'x', links, assignee_id: bob.id });
+    await app.sql('UPDATE identity_mirror SET is_active = false WHERE id = $1', [bob.id]);
+    expect(await put(ann, issue, { ...issue, assignee_id: issue.assignee?.id })).toEqual(issue);
+    expect(await historyOf(ann, issue)).toHaveLength(1);
+    await app.sql('UPDATE identity_mirror SET is_active = true WHERE id = $1', [bob.id]);
+  });
+
+  it('unassigns with null, and takes an e-mail for an id', async () => {
+    const issue = await createIssue(ann);
+    expect(await put(ann, issue, { assignee_email: bob.email })).toMatchObject({ assignee: { id: bob.id } });
+    expect(await put(ann, issue, { assignee_id: null })).toMatchObject({ assignee: null });
+  });
+
+  it('replaces the whole list of links, keeping those that are the same', async () => {
+    const issue = await createIssue(ann, {
+      links: [
+        { type: 'invoice', ref: '1' },
+        { type: 'invoice', ref: '2' },
+      ],
+    });
+    const links = [
+      { type: 'invoice', ref: '2', title: 'second' },
+      { type: 'invoice', ref: '3' },
+    ];
+    const changed = await put(ann, issue, { links });
+    expect(changed.links).toMatchObject([
+      { id: issue.links[1]?.id, ref: '2', title: 'second' },
+      { ref: '3' },
+    ]);
+    expect(changed.version).toBe(1);
+    expect((await historyOf(ann, issue)).slice(1)).toMatchObject([
+      { kind: 'link_changed', old: { ref: '2', title: null }, new: { ref: '2', title: 'second' } },
+      { kind: 'link_added', new: { ref: '3' } },
+      { kind: 'link_removed', old: { ref: '1' } },
+    ]);
+    expect((await put(ann, issue, { links: [] })).links).toEqual([]);
+  });
+
+  it('leaves links to a tracker to staff', async () => {
+    const tracker = { type: 'external_issue', ref: 'redmine:17', title: 'Printer' };
+    const issue = await createIssue(ann);
+    await put(staff, issue, { links: [tracker] });
+    const seen = await getIssue(ann, issue);
+    expect(
+      (await put(ann, issue, { links: [...seen.links, { type: 'invoice', ref: '1' }] })).links,
+    ).toHaveLength(2);
+    expect((await put(ann, issue, { links: [] })).links).toMatchObject([tracker]);
+    for (const link of [
+      { ...tracker, title: 'x' },
+      { type: 'external_issue', ref: 'redmine:18' },
+    ]) {
+      expectInvalidFields(await ann.put(issuePath(issue), { links: [link] }), ['links.0.type']);
+    }
+    expect((await put(staff, issue, { links: [] })).links).toEqual([]);
+  });
+
+  it('changes a closed issue too', async () => {
+    const issue = await createIssueThatIs(ann, 'CLOSED');
+    expect(await put(ann, issue, { title: 'after the fact' })).toMatchObject({ status: 'CLOSED' });
+  });
+
+  it('takes the status that is there, and refuses another one whole, naming the endpoint for it', async () => {
+    const issue = await createIssue(ann);
+    expect(await put(ann, issue, { status: 'OPEN' })).toEqual(issue);
+    const response = await ann.put(issuePath(issue), { status: 'CLOSED', title: 'changed' });
+    expectProblem(response, 422, 'status_not_writable');
+    expect(response.body.detail).toContain('POST /api/v1/issues/{id}/status/');
+    expect(await getIssue(ann, issue)).toEqual(issue);
+  });
+
+  it.each<[string, object]>([
+    ['body', {}],
+    ['body', { colour: 'red' }],
+    ['body', { version: 1 }],
+    ['body', { id: 'x', key: 'y', created_at: 'z' }],
+    ['title', { title: null }],
+    ['title', { title: ' ' }],
+    ['title', { title: 'x'.repeat(256) }],
+    ['description', { description: 'x'.repeat(65_001) }],
+    ['priority', { priority: null }],
+    ['priority', { priority: 'MAJOR' }],
+    ['status', { status: 'DONE' }],
+    ['assignee_id', { assignee_id: 'bob' }],
+    ['assignee_id', { assignee_id: '01980c5e-0000-7000-8000-000000000000' }],
+    ['assignee_email', { assignee_email: 'bob@example.com', assignee_id: null }],
+    ['links', { links: null }],
+    ['version', { title: 'x', version: 0 }],
+    ['version', { title: 'x', version: '1' }],
+    ['version', { title: 'x', version: 1.5 }],
+  ])('refuses a bad %s (%j) with 422 and changes nothing', async (field, body) => {
+    const issue = await createIssue(ann);
+    expectInvalidFields(await ann.put(issuePath(issue), { ...body }), [field]);
+    expect(await getIssue(ann, issue)).toEqual(issue);
+  });
+
+  it('refuses strangers, whatever they change, and changes nothing', async () => {
+    const issue = await createIssue(ann, { links: [{ type: 'invoice', ref: '1' }] });
+    for (const body of [
+      { title: 'x' },
+      { links: [] },
+      { assignee_id: ann.id },
+      { assignee_id: bob.id, title: 'x' },
+      { status: 'OPEN' },
+    ]) {
+      expectProblem(await bob.put(issuePath(issue), body), 403, 'forbidden');
+    }
+    expect(await getIssue(ann, issue)).toEqual(issue);
+  });
+
+  it('lets anybody take an issue that nobody has, and nobody a second time', async () => {
+    const issue = await createIssue(ann);
+    const carol = await aPerson(app);
+    expect(await put(bob, issue, { assignee_id: bob.id })).toMatchObject({ assignee: { id: bob.id } });
+    expectProblem(await carol.put(issuePath(issue), { assignee_id: carol.id }), 403, 'forbidden');
+    expect(await put(bob, issue, { title: 'mine now' })).toMatchObject({ title: 'mine now' });
+    expect(await put(staff, issue, { assignee_id: null })).toMatchObject({ assignee: null });
+  });
+
+  it('of many who take it at once lets one', async () => {
+    const issue = await createIssue(ann);
+    const crowd = await Promise.all(Array.from({ length: 8 }, () => aPerson(app)));
+    const answers = await Promise.all(crowd.map((one) => one.put(issuePath(issue), { assignee_id: one.id })));
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(7).fill(403)]);
+    expect(
+      (await historyOf(ann, issue)).filter(({ field }: { field: string }) => field === 'assignee'),
+    ).toHaveLength(1);
+  });
+});
+
+describe('changes at the same time', () => {
+  it('keeps every one that touches something else', async () => {
+    const issue = await createIssue(ann);
+    const links = Array.from({ length: 10 }, (_, index) => ({ type: 'invoice', ref: `${index}` }));
+    await Promise.all([
+      ann.put(issuePath(issue), { title: 'new' }).expect(200),
+      ann.put(issuePath(issue), { description: 'new' }).expect(200),
+      ann.put(issuePath(issue), { priority: 'LOW' }).expect(200),
+      ann.post(issuePath(issue, 'status/'), { status: 'RESOLVED' }).expect(200),
+      ...links.map((link) => ann.post(issuePath(issue, 'links/'), link).expect(201)),
+      ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201),
+    ]);
+    const after = await getIssue(ann, issue);
+    expect(after).toMatchObject({
+      title: 'new',
+      description: 'new',
+      priority: 'LOW',
+      status: 'RESOLVED',
+      comments_count: 1,
+      version: 4,
+    });
+    expect(after.links).toHaveLength(10);
+  });
+
+  it('of changes based on one version lets one through, and shows the others what became of it', async () => {
+    const issue = await createIssue(ann);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        ann.put(issuePath(issue), { title: `title ${index}`, version: 1 }),
+      ),
+    );
+    const [winner, ...more] = answers.filter((answer) => answer.status === 200);
+    expect(more).toEqual([]);
+    for (const loser of answers.filter((answer) => answer !== winner)) {
+      expectProblem(loser, 409, 'version_conflict');
+      expect(loser.body.issue).toEqual(winner?.body);
+    }
+    expect(await getIssue(ann, issue)).toEqual(winner?.body);
+    expect(await historyOf(ann, issue)).toHaveLength(2);
+  });
+
+  it('does not count comments, links and status as a new version', async () => {
+    const issue = await createIssue(ann);
+    await ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
+    await ann.post(issuePath(issue, 'links/'), { type: 'invoice', ref: '1' }).expect(201);
+    await ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200);
+    expect(await put(ann, issue, { title: 'x', version: 1 })).toMatchObject({ version: 2 });
+  });
+
+  it('takes If-Match for the whole of what the client has seen', async () => {
+    const issue = await createIssue(ann);
+    const etag = (await ann.get(issuePath(issue))).headers.etag ?? '';
+    const change = (header: string) =>
+      ann.put(issuePath(issue), { title: `given ${header}` }).set('If-Match', header);
+    for (const stale of ['"0.1"', `W/${etag}`, '"1"', 'nonsense', '']) {
+      expectProblem(await change(stale), 412, 'precondition_failed');
+    }
+    await change(`"x", ${etag}`).expect(200);
+    expectProblem(await change(etag), 412, 'precondition_failed');
+    await change('*').expect(200);
+    const fresh = (await ann.get(issuePath(issue))).headers.etag ?? '';
+    await ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
+    expectProblem(await change(fresh), 412, 'precondition_failed');
+  });
+
+  it('checks who may before what it is based on', async () => {
+    const issue = await createIssue(ann);
+    expectProblem(await bob.put(issuePath(issue), { title: 'x' }).set('If-Match', '"0.0"'), 403, 'forbidden');
+  });
+
+  it('demands a precondition where it is configured to', async () => {
+    const strict = await startTestApp({ requirePrecondition: true }, app.databaseUrl);
+    const annThere = personWithRequests(strict, ann);
+    const issue = await createIssue(annThere);
+    const change = (body: object) => annThere.put(issuePath(issue), { title: 'x', ...body });
+    const move = (body: object) => annThere.post(issuePath(issue, 'status/'), { status: 'CLOSED', ...body });
+    expectProblem(await change({}), 428, 'precondition_required');
+    expectProblem(await move({}), 428, 'precondition_required');
+    await change({ version: 1 }).expect(200);
+    await change({}).set('If-Match', '"2.2"').expect(200);
+    await move({ version: 2 }).expect(200);
+    await strict.close();
+  });
+});

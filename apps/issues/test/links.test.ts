@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { linkSchema, linkTypes } from '@tessera/contracts';
+import { createIssue, getIssue, historyOf, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+let bob: TestPerson;
+let staff: TestPerson;
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+  bob = await aPerson(app);
+  staff = await aPerson(app, { isStaff: true });
+});
+afterAll(() => app.close());
+
+const link = (issue: { id: string }, body: object, person = ann) =>
+  person.post(issuePath(issue, 'links/'), body);
+
+describe('POST /api/v1/issues/{id}/links/', () => {
+  it.each(linkTypes)('adds a link of type %s, and shows it in the issue with a new ETag', async (type) => {
+    const issue = await createIssue(ann);
+    const ref = type === 'user' ? bob.id : 'X-1';
+    const response = await link(
+      issue,
+      { type, ref, url: 'HTTPS://example.com/x?y#z', metadata: { a: 1 } },
+      staff,
+    ).expect(201);
+    const added = linkSchema.parse(response.body);
+    expect(added).toMatchObject({ type, ref, url: 'HTTPS://example.com/x?y#z', created_by: staff.id });
+    const after = await ann.get(issuePath(issue)).expect(200);
+    expect(after.body).toMatchObject({ links: [added], version: 1 });
+    expect(after.headers.etag).toBe(response.headers.etag);
+    expect((await historyOf(ann, issue)).slice(1)).toMatchObject([
+      { kind: 'link_added', new: { type, ref } },
+    ]);
+  });
+
+  it('updates what is linked already, and answers 200', async () => {
+    const issue = await createIssue(ann);
+    const { body: first } = await link(issue, { type: 'invoice', ref: '1', title: 'first' }).expect(201);
+    const { body: second } = await link(issue, { type: 'invoice', ref: '1', relation: 'blocks' }).expect(200);
+    expect(second).toEqual({ ...first, title: null, relation: 'blocks' });
+    expect((await getIssue(ann, issue)).links).toEqual([second]);
+    await link(issue, { type: 'invoice', ref: '1', relation: 'blocks' }).expect(200);
+    expect((await historyOf(ann, issue)).slice(1)).toMatchObject([
+      { kind: 'link_added' },
+      {
+        kind: 'link_changed',
+        old: { title: 'first', relation: 'relates_to' },
+        new: { title: null, relation: 'blocks' },
+      },
+    ]);
+  });
+
+  it('of the same link added ten times at once makes one', async () => {
+    const issue = await createIssue(ann);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => link(issue, { type: 'entity', ref: 'acme' })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([...Array(9).fill(200), 201]);
+    expect((await getIssue(ann, issue)).links).toHaveLength(1);
+  });
+
+  it('never lets an issue have more than fifty, also at once', async () => {
+    const links = Array.from({ length: 45 }, (_, index) => ({ type: 'invoice', ref: `${index}` }));
+    const issue = await createIssue(ann, { links });
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => link(issue, { type: 'entity', ref: `${index}` })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([
+      ...Array(5).fill(201),
+      ...Array(5).fill(422),
+    ]);
+    expect((await getIssue(ann, issue)).links).toHaveLength(50);
+    await link(issue, { type: 'invoice', ref: '7', title: 'an update is none more' }).expect(200);
+  });
+
+  it.each<[string, object]>([
+    ['type', {}],
+    ['type', { type: 'page', ref: '1' }],
+    ['ref', { type: 'invoice' }],
+    ['ref', { type: 'user', ref: 'bob' }],
+    ['ref', { type: 'user', ref: 'nobody@example.com' }],
+    ['type', { type: 'external_issue', ref: 'redmine:17' }],
+    ['url', { type: 'invoice', ref: '1', url: 'ftp://example.com' }],
+    ['title', { type: 'invoice', ref: '1', title: 'two\nlines' }],
+  ])('refuses a bad %s (%j) with 422', async (field, body) => {
+    const issue = await createIssue(ann);
+    const response = await link(issue, body);
+    expect(response.status).toBe(422);
+    expect(response.body.errors.map((error: { field: string }) => error.field)).toContain(field);
+    expect(await getIssue(ann, issue)).toEqual(issue);
+  });
+
+  it('is for reporter, assignee and staff, and checks If-Match', async () => {
+    const issue = await createIssue(ann);
+    expectProblem(await link(issue, { type: 'invoice', ref: '1' }, bob), 403, 'forbidden');
+    expectProblem(
+      await link(issue, { type: 'invoice', ref: '1' }).set('If-Match', '"9.9"'),
+      412,
+      'precondition_failed',
+    );
+    expect(await getIssue(ann, issue)).toEqual(issue);
+    await link(issue, { type: 'invoice', ref: '1' }).set('If-Match', '"1.1"').expect(201);
+  });
+});
+
+describe('DELETE /api/v1/issues/{id}/links/{link_id}/', () => {
+  it('answers 204, once, and tells the history what it was', async () => {
+    const issue = await createIssue(ann, { links: [{ type: 'invoice', ref: '1', title: 'x' }] });
+    const path = issuePath(issue, `links/${issue.links[0]?.id}/`);
+    expectProblem(await bob.delete(path), 403, 'forbidden');
+    expect((await ann.delete(path).expect(204)).text).toBe('');
+    expectProblem(await ann.delete(path), 404, 'link_not_found');
+    expect((await getIssue(ann, issue)).links).toEqual([]);
+    expect((await historyOf(ann, issue)).slice(1)).toMatchObject([
+      { kind: 'link_removed', old: { type: 'invoice', ref: '1', title: 'x' } },
+    ]);
+  });
+
+  it('404s on a link of another issue, and refuses what is no UUID', async () => {
+    const [issue, other] = [
+      await createIssue(ann),
+      await createIssue(ann, { links: [{ type: 'invoice', ref: '1' }] }),
+    ];
+    expectProblem(await ann.delete(issuePath(issue, `links/${other.links[0]?.id}/`)), 404, 'link_not_found');
+    expectInvalidFields(await ann.delete(issuePath(issue, 'links/1/')), ['link_id']);
+  });
+
+  it('leaves a link to a tracker to staff', async () => {
+    const issue = await createIssue(ann);
+    const { body } = await link(issue, { type: 'external_issue', ref: 'redmine:17' }, staff).expect(201);
+    expectInvalidFields(await ann.delete(issuePath(issue, `links/${body.id}/`)), ['link_id']);
+    await staff.delete(issuePath(issue, `links/${body.id}/`)).expect(204);
+  });
+});

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { cloneDatabase } from '@tessera/dev-stack/postgres';
+import { createLogger } from '@tessera/service-kit';
+import pg from 'pg';
+import supertest from 'supertest';
+import { createListener } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createDatabase } from '../../src/database.ts';
+import { createDependencies } from '../../src/dependencies.ts';
+import { IdentityMirrorRepository } from '../../src/identity-mirror/identity-mirror.repository.ts';
+import { serviceToken } from './identity-service.ts';
+import { recordingLog } from './leaks.ts';
+import { recordingAnswers } from './recorded-answers.ts';
+
+export type FullApp = Awaited<ReturnType<typeof startFullApp>>;
+
+async function createTestDatabase(): Promise<string> {
+  const adminUrl = process.env.TEST_ADMIN_URL ?? '';
+  const name = `issues_${randomBytes(6).toString('hex')}`;
+  await cloneDatabase(adminUrl, 'issues_template', name, 'issues');
+  const url = new URL(adminUrl);
+  url.username = 'issues';
+  url.password = 'issues';
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** The service as production wires it: real tokens, real mirror, real client. */
+export async function startFullApp(overrides: Record<string, string>, databaseUrl?: string) {
+  const url = databaseUrl ?? (await createTestDatabase());
+  const config = loadConfig({
+    NODE_ENV: 'test',
+    DATABASE_URL: url,
+    SERVICE_TOKEN: serviceToken,
+    PUBLIC_BASE_URL: 'https://issues.test',
+    LOG_LEVEL: 'debug',
+    ...overrides,
+  });
+  const log: string[] = [];
+  const logger = createLogger({ service: 'issues', level: config.logLevel, destination: recordingLog(log) });
+  const dependencies = await createDependencies(config, logger);
+  const extra = createDatabase(config.database, logger);
+  const client = new pg.Pool({ connectionString: url, max: 1 });
+  return {
+    dependencies,
+    databaseUrl: url,
+    log,
+    http: supertest(recordingAnswers(createListener(dependencies))),
+    mirrorRepository: new IdentityMirrorRepository(extra.database),
+    sql: async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows,
+    close: async () => {
+      await Promise.all([dependencies.close(), extra.close(), client.end()]);
+    },
+  };
+}

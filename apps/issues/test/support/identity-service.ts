@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
+import { createServiceDatabase } from '@tessera/dev-stack/postgres';
+import axios from 'axios';
+import { recordEmission, rememberSecret } from './leaks.ts';
+
+export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');
+
+const folder = fileURLToPath(new URL('../../../identity', import.meta.url));
+const node = ['--import', 'tsx', '--conditions=@tessera/source'];
+
+/** The real identity service, as a process of its own over a database of its own. */
+export class IdentityService {
+  readonly #environment: Record<string, string | undefined>;
+  readonly url: string;
+  #process: ChildProcess | undefined;
+
+  private constructor(url: string, databaseUrl: string) {
+    this.url = url;
+    this.#environment = {
+      PATH: process.env.PATH,
+      NODE_ENV: 'test',
+      HOST: '127.0.0.1',
+      PORT: new URL(url).port,
+      DATABASE_URL: databaseUrl,
+      SERVICE_TOKEN: serviceToken,
+      JWT_ISSUER: url,
+      BCRYPT_COST: '4',
+      UV_THREADPOOL_SIZE: '6',
+      SHUTDOWN_DELAY_MS: '0',
+    };
+  }
+
+  static async start(port: number): Promise<IdentityService> {
+    const databaseUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
+      database: `identity_${randomBytes(6).toString('hex')}`,
+      role: 'identity',
+      password: 'identity',
+    });
+    const service = new IdentityService(`http://127.0.0.1:${port}`, databaseUrl);
+    const migrated = spawnSync(process.execPath, [...node, 'src/migrate.ts'], {
+      cwd: folder,
+      env: service.#environment,
+      encoding: 'utf8',
+    });
+    if (migrated.status !== 0) throw new Error(migrated.stderr);
+    await service.up();
+    return service;
+  }
+
+  /** Starts the process, and waits until it listens. */
+  async up(): Promise<void> {
+    const child = spawn(process.execPath, [...node, 'src/server.ts'], {
+      cwd: folder,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#process = child;
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.on('data', (chunk) => {
+        recordEmission("identity's log", String(chunk));
+        if (String(chunk).includes('"msg":"listening"')) resolve();
+      });
+      child.once('exit', (code) => reject(new Error(`identity exited with ${code}`)));
+    });
+  }
+
+  async down(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    await once(child, 'exit');
+  }
+
+  async create(identity: CreateIdentity): Promise<Identity> {
+    const { data } = await this.#internal.post('/internal/identities', identity);
+    return data;
+  }
+
+  async update(id: string, changes: object): Promise<Identity> {
+    const { data } = await this.#internal.put(`/internal/identities/${id}`, changes);
+    return data;
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#internal.delete(`/internal/identities/${id}`);
+  }
+
+  async signIn(email: string, password: string): Promise<TokenResponse> {
+    const { data } = await axios.post(
+      `${this.url}/token`,
+      { grant_type: 'password', email, password },
+      { proxy: false },
+    );
+    return data;
+  }
+
+  get #internal() {
+    return axios.create({ baseURL: this.url, headers: { 'X-Service-Token': serviceToken }, proxy: false });
+  }
+}

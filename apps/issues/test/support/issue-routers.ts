@@ -1,0 +1,59 @@
+import type { Router } from 'express';
+import { ActivityRepository } from '../../src/activity/activity.repository.ts';
+import { activityRouter } from '../../src/activity/activity.router.ts';
+import { ActivityService } from '../../src/activity/activity.service.ts';
+import { CommentRepository } from '../../src/comments/comment.repository.ts';
+import { commentRouter } from '../../src/comments/comment.router.ts';
+import { CommentService } from '../../src/comments/comment.service.ts';
+import type { Database } from '../../src/database.ts';
+import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository.ts';
+import { IdempotencyService } from '../../src/idempotency/idempotency.service.ts';
+import { IssueRepository } from '../../src/issues/issue.repository.ts';
+import { issueRouter } from '../../src/issues/issue.router.ts';
+import { IssueService } from '../../src/issues/issue.service.ts';
+import { IssueAddresses } from '../../src/issues/issue-address.ts';
+import { IssueDocument } from '../../src/issues/issue-document.repository.ts';
+import { IssueListRepository } from '../../src/issues/issue-list.repository.ts';
+import { IssueListService } from '../../src/issues/issue-list.service.ts';
+import { IssueStatusRepository } from '../../src/issues/issue-status.repository.ts';
+import { IssueStatusService } from '../../src/issues/issue-status.service.ts';
+import { linkRouter } from '../../src/links/link.router.ts';
+import { LinkService } from '../../src/links/link.service.ts';
+import type { PersonResolver } from '../../src/people/person-resolver.ts';
+import { syncRouter } from '../../src/tracker-sync/sync.router.ts';
+import { SyncService } from '../../src/tracker-sync/sync.service.ts';
+
+export interface IssueWiring {
+  database: Database;
+  listDatabase: Database;
+  people: PersonResolver;
+  publicBaseUrl: string;
+  keyPrefix: string;
+  listMax: number;
+  requirePrecondition: boolean;
+}
+
+/** Everything about issues, wired as the composition root wires it. */
+export function issueRouters(wiring: IssueWiring): Router[] {
+  const { database, listDatabase, people, listMax, requirePrecondition } = wiring;
+  const document = new IssueDocument(wiring.keyPrefix);
+  const addresses = new IssueAddresses(wiring);
+  const repository = new IssueRepository(database, document);
+  const idempotency = new IdempotencyService({ repository: new IdempotencyRepository(database) });
+  const issues = new IssueService({ repository, people, requirePrecondition });
+  const statuses = new IssueStatusService({
+    issues: repository,
+    repository: new IssueStatusRepository(database, document),
+    requirePrecondition,
+  });
+  const lists = new IssueListService({ repository: new IssueListRepository(listDatabase, document) });
+  const comments = new CommentService({ repository: new CommentRepository(database) });
+  const activity = new ActivityService({ repository: new ActivityRepository(database) });
+  return [
+    issueRouter({ issues, statuses, lists, idempotency, addresses, listMax }),
+    commentRouter({ comments, idempotency, addresses }),
+    linkRouter({ links: new LinkService({ issues: repository, people }), addresses }),
+    activityRouter({ activity, addresses }),
+    syncRouter({ sync: new SyncService({ issues: repository }), idempotency, addresses }),
+  ];
+}

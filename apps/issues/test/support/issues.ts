@@ -1,0 +1,50 @@
+import { type Issue, type IssueStatus, issueSchema } from '@tessera/contracts';
+import type { Response } from 'supertest';
+import type { TestPerson } from './people.ts';
+
+export const issuesPath = '/api/v1/issues/';
+
+export function issuePath(issue: { id: string }, part = ''): string {
+  return `${issuesPath}${issue.id}/${part}`;
+}
+
+/** The issue of an answer, checked against the contract. */
+export function issueIn(response: Response): Issue {
+  return issueSchema.parse(response.body);
+}
+
+export async function createIssue(person: TestPerson, body: object = {}): Promise<Issue> {
+  return issueIn(await person.post(issuesPath, { title: 'Printer does not print', ...body }).expect(201));
+}
+
+export async function getIssue(person: TestPerson, issue: { id: string }): Promise<Issue> {
+  return issueIn(await person.get(issuePath(issue)).expect(200));
+}
+
+const wayTo: Record<IssueStatus, IssueStatus[]> = {
+  OPEN: [],
+  IN_PROGRESS: ['IN_PROGRESS'],
+  RESOLVED: ['RESOLVED'],
+  CLOSED: ['CLOSED'],
+  REOPENED: ['CLOSED', 'REOPENED'],
+};
+
+/** An issue that has come into a status by its own endpoint. */
+export async function createIssueThatIs(person: TestPerson, status: IssueStatus): Promise<Issue> {
+  const issue = await createIssue(person);
+  for (const step of wayTo[status])
+    await person.post(issuePath(issue, 'status/'), { status: step }).expect(200);
+  return getIssue(person, issue);
+}
+
+/** The history of an issue, without what differs from run to run. */
+export async function historyOf(person: TestPerson, issue: { id: string }) {
+  const { body } = await person.get(issuePath(issue, 'activity/')).expect(200);
+  return body.map(({ kind, field, old, new: value, actor }: Record<string, unknown>) => ({
+    kind,
+    field,
+    old,
+    new: value,
+    actor,
+  }));
+}

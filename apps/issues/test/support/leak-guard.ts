@@ -1,0 +1,7 @@
+import { afterAll, expect } from '@jest/globals';
+import { findLeaks } from './leaks.ts';
+
+// In every test file: nothing that was logged or answered in it may hold a secret.
+afterAll(() => {
+  expect(findLeaks()).toEqual([]);
+});

@@ -1,0 +1,57 @@
+import { Writable } from 'node:stream';
+
+/** Something that left the service during a test file: a log line, or an answer. */
+interface Emission {
+  where: string;
+  text: string;
+  /** An answer that is meant to hold tokens: identity's, not ours. */
+  mayHoldTokens: boolean;
+}
+
+const emissions: Emission[] = [];
+const secrets = new Set<string>();
+
+const bcryptHash = /\$2[aby]\$\d\d\$[./A-Za-z0-9]{20,}/;
+const jwt = /eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{20,}/;
+const privateKey = /PRIVATE KEY|"d":"|"p":"|"q":"/;
+
+/** Marks a value (a password, a service token) that must never be seen again outside the request that sent it. */
+export function rememberSecret<Value extends string>(secret: Value): Value {
+  // A short one, such as a lone letter, would be found by chance.
+  if (secret.length >= 8) secrets.add(secret);
+  return secret;
+}
+
+export function recordEmission(where: string, text: string, mayHoldTokens = false): void {
+  emissions.push({ where, text, mayHoldTokens });
+}
+
+/** A destination for the log of a service under test; the lines are kept for the scan and for assertions. */
+export function recordingLog(lines: string[] = []): Writable & { lines: string[] } {
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      const text = String(chunk);
+      lines.push(text);
+      recordEmission('log', text);
+      done();
+    },
+  });
+  return Object.assign(stream, { lines });
+}
+
+/** Every secret that was logged or answered, described without repeating it. */
+export function findLeaks(): string[] {
+  return emissions.flatMap(({ where, text, mayHoldTokens }) => [
+    ...(bcryptHash.test(text) ? [`${where}: a password hash`] : []),
+    ...(privateKey.test(text) ? [`${where}: a private key`] : []),
+    ...(!mayHoldTokens && jwt.test(text) ? [`${where}: a token`] : []),
+    ...[...secrets]
+      .filter((secret) => text.includes(secret))
+      .map((secret) => `${where}: a secret (${secret.slice(0, 3)}…)`),
+  ]);
+}
+
+/** For the scanner's own test. */
+export function forgetEmissions(): void {
+  emissions.length = 0;
+}

@@ -1,0 +1,30 @@
+import { expect } from '@jest/globals';
+import { problemSchema } from '@tessera/contracts';
+import type { Response } from 'supertest';
+
+/** Asserts the one error body, with its status and code, and that it may not be cached. */
+export function expectProblem(response: Response, status: number, code: string): void {
+  expect({ status: response.status, code: response.body.code }).toEqual({ status, code });
+  expect(response.type).toBe('application/json');
+  const problem = problemSchema.parse(response.body);
+  expect(problem.status).toBe(status);
+  expect(problem.request_id).toBe(response.headers['x-request-id']);
+  expect(response.headers['cache-control']).toBe('no-store');
+  expect(JSON.stringify(problem)).not.toMatch(/at .*\(|node_modules|prisma|postgres/i);
+}
+
+/** The same for the OAuth endpoints, which add RFC 6749 5.2's members. */
+export function expectOAuthProblem(response: Response, status: number, error: string): void {
+  expect({ status: response.status, error: response.body.error }).toEqual({ status, error });
+  expectProblem(response, status, response.body.code);
+  expect(response.body.error_description).toBe(response.body.detail);
+  // RFC 6749 5.2: the characters that the member may have.
+  expect(response.body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+}
+
+/** The refused fields of a 422, by name. */
+export function expectInvalidFields(response: Response, fields: string[]): void {
+  expectProblem(response, 422, 'validation_failed');
+  const named = response.body.errors.map((error: { field: string }) => error.field);
+  expect([...new Set(named)].sort()).toEqual([...fields].sort());
+}

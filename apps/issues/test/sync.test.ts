@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createIssue, getIssue, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+beforeAll(async () => {
+  app = await startTestApp();
+  ann = await aPerson(app);
+});
+afterAll(() => app.close());
+
+describe('POST /api/v1/issues/{id}/sync/', () => {
+  it('answers 409 while no tracker is configured, with and without an empty body, and changes nothing', async () => {
+    const issue = await createIssue(ann);
+    expectProblem(await ann.post(issuePath(issue, 'sync/')), 409, 'tracker_not_configured');
+    expectProblem(await ann.post(issuePath(issue, 'sync'), {}), 409, 'tracker_not_configured');
+    expect(await getIssue(ann, issue)).toEqual(issue);
+    expect(issue.sync.state).toBe('not_configured');
+  });
+
+  it('is for reporter, assignee and staff', async () => {
+    const stranger = await aPerson(app);
+    expectProblem(await stranger.post(issuePath(await createIssue(ann), 'sync/')), 403, 'forbidden');
+  });
+
+  it('refuses what is no object', async () => {
+    const issue = await createIssue(ann);
+    expectInvalidFields(await ann.post(issuePath(issue, 'sync/')).type('json').send('[]'), ['body']);
+  });
+});

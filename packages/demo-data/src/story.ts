@@ -1,0 +1,113 @@
+/** A made-up issue: what a person would type. */
+export interface DemoIssue {
+  title: string;
+  description: string;
+  priority: 'LOW' | 'MEDIUM' | 'HIGH' | 'URGENT' | 'CRITICAL';
+  comments: string[];
+  /** Statuses that it passes through, each a legal step from the one before. */
+  path: string[];
+  links: { type: 'helpdesk_ticket' | 'invoice' | 'entity'; ref: string; title: string }[];
+}
+
+export const people = ['ada', 'grace', 'linus', 'margaret', 'dennis', 'barbara', 'ken', 'radia'] as const;
+
+const things = [
+  'invoice export',
+  'login page',
+  'search',
+  'password reset',
+  'nightly import',
+  'printer queue',
+  'customer list',
+  'report of the month',
+  'mobile menu',
+  'webhook',
+  'calendar sync',
+  'VAT calculation',
+  'PDF preview',
+  'audit log',
+];
+const faults = [
+  'times out',
+  'shows yesterday’s numbers',
+  'loses the last line',
+  'is empty after an update',
+  'crashes on umlauts',
+  'ignores the time zone',
+  'asks twice',
+  'is slow for large customers',
+  'sends two e-mails',
+  'cannot be closed',
+];
+const wishes = [
+  'Let me sort the',
+  'Add a shortcut to the',
+  'Remember my filter in the',
+  'Explain the error of the',
+  'Document the',
+];
+const remarks = [
+  'I can reproduce this on the test system.',
+  'Happens to two customers so far.',
+  'The log says nothing unusual.',
+  'A restart helps for about an hour.',
+  'This worked in the last release.',
+  'Raised the priority: support gets calls.',
+  'Fixed on a branch, waiting for a review.',
+  'Please try again with today’s build.',
+  'Works for me now, thank you.',
+];
+const paths = [
+  [],
+  [],
+  ['IN_PROGRESS'],
+  ['IN_PROGRESS'],
+  ['IN_PROGRESS', 'RESOLVED'],
+  ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
+  ['CLOSED'],
+  ['RESOLVED', 'REOPENED'],
+  ['IN_PROGRESS', 'RESOLVED', 'REOPENED', 'IN_PROGRESS'],
+];
+const priorities = ['LOW', 'MEDIUM', 'MEDIUM', 'MEDIUM', 'HIGH', 'HIGH', 'URGENT', 'CRITICAL'] as const;
+
+/** Numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
+export function randomNumbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** One of several, by a random number. */
+export function pick<Item>(items: readonly Item[], random: () => number): Item {
+  const item = items[Math.floor(random() * items.length)];
+  if (item === undefined) throw new RangeError('nothing to pick from');
+  return item;
+}
+
+/** Makes up one issue. */
+export function inventIssue(random: () => number): DemoIssue {
+  const thing = pick(things, random);
+  const isWish = random() < 0.25;
+  const title = isWish ? `${pick(wishes, random)} ${thing}` : `The ${thing} ${pick(faults, random)}`;
+  const seenBy = Math.ceil(random() * 40);
+  return {
+    title,
+    description: isWish
+      ? `Several of us would use it every day.\n\nWhere: ${thing}.`
+      : `What happens: the ${thing} ${pick(faults, random)}.\n\nSeen by ${seenBy} people since this week.`,
+    priority: pick(priorities, random),
+    comments: Array.from({ length: Math.floor(random() * 4) }, () => pick(remarks, random)),
+    path: pick(paths, random),
+    links: random() < 0.3 ? [inventLink(random)] : [],
+  };
+}
+
+function inventLink(random: () => number): DemoIssue['links'][number] {
+  const number = 1000 + Math.floor(random() * 9000);
+  if (random() < 0.5) return { type: 'helpdesk_ticket', ref: String(number), title: `Ticket ${number}` };
+  return { type: 'invoice', ref: `2026-${number}`, title: `Invoice 2026-${number}` };
+}

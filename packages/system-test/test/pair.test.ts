@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Pair, Person, startPair } from './support/pair.ts';
+
+const password = 'a password of the system test';
+const mirrorFields = [
+  'id',
+  'username',
+  'email',
+  'sso_provider',
+  'sso_id',
+  'is_active',
+  'is_verified',
+  'is_staff',
+  'is_superuser',
+] as const;
+
+// No stubs: the built services, their databases, HTTP. The steps build on each other.
+describe('identity and issues together', () => {
+  let pair: Pair;
+  let staff: Person;
+  let ann: Person;
+  let annId: string;
+  let issueId: string;
+  let stopReading: () => Promise<void> = async () => undefined;
+
+  beforeAll(async () => {
+    pair = await startPair();
+    const created = await pair.internal.post('/internal/identities', {
+      email: 'staff@example.com',
+      username: 'staff',
+      password,
+      is_staff: true,
+    });
+    expect(created.status).toBe(201);
+    staff = await new Person(pair, 'staff@example.com', password).signIn();
+  }, 60_000);
+  afterAll(async () => {
+    await stopReading();
+    expect(await pair.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  it('staff creates a user through issues, and the mirror equals what identity answers', async () => {
+    const created = await staff.issues.post('/users/', {
+      email: 'Ann@Example.com',
+      username: 'ann',
+      password,
+      is_verified: true,
+    });
+    expect(created.status).toBe(201);
+    annId = created.data.id;
+    const identity = await pair.internal.get(`/internal/identities/${annId}`);
+    const { rows } = await pair.sql(
+      'issues',
+      `SELECT ${mirrorFields.join()} FROM identity_mirror WHERE id = $1`,
+      [annId],
+    );
+    expect(rows).toEqual([Object.fromEntries(mirrorFields.map((field) => [field, identity.data[field]]))]);
+  });
+
+  it('the user signs in at identity, creates an issue and comments on it', async () => {
+    ann = await new Person(pair, 'ann@example.com', password).signIn();
+    const created = await ann.issues.post('/issues/', {
+      title: 'Printer on fire',
+      description: 'Since noon.',
+      priority: 'HIGH',
+    });
+    expect(created.status).toBe(201);
+    expect(created.data).toMatchObject({
+      status: 'OPEN',
+      priority: 'HIGH',
+      reporter: { id: annId, username: 'ann' },
+    });
+    issueId = created.data.id;
+    const comment = await ann.issues.post(`/issues/${issueId}/comments/`, { body: 'Still burning.' });
+    expect(comment.status).toBe(201);
+    const read = await staff.issues.get(`/issues/${created.data.key}/`);
+    expect(read.data.comments).toMatchObject([{ body: 'Still burning.', author: { username: 'ann' } }]);
+  });
+
+  it('the user moves it along every legal edge', async () => {
+    const path = [
+      'IN_PROGRESS',
+      'OPEN',
+      'RESOLVED',
+      'REOPENED',
+      'IN_PROGRESS',
+      'RESOLVED',
+      'CLOSED',
+      'REOPENED',
+      'RESOLVED',
+      'REOPENED',
+      'CLOSED',
+      'REOPENED',
+      'IN_PROGRESS',
+      'CLOSED',
+    ];
+    for (const status of path) {
+      const moved = await ann.issues.post(`/issues/${issueId}/status/`, { status });
+      expect([status, moved.status, moved.data.status]).toEqual([status, 200, status]);
+    }
+    const second = await ann.issues.post('/issues/', { title: 'Closed at once' });
+    expect((await ann.issues.post(`/issues/${second.data.id}/status/`, { status: 'CLOSED' })).status).toBe(
+      200,
+    );
+    expect((await ann.issues.post(`/issues/${second.data.id}/status/`, { status: 'OPEN' })).status).toBe(409);
+  });
+
+  it('issues works on while identity is dead, and knows what it cannot do', async () => {
+    await pair.identity.stop('SIGKILL');
+    expect((await ann.issues.get('/issues/')).status).toBe(200);
+    expect((await ann.issues.get(`/issues/${issueId}/`)).status).toBe(200);
+    expect((await ann.issues.post('/issues/', { title: 'Identity is down' })).status).toBe(201);
+    expect((await ann.issues.post(`/issues/${issueId}/comments/`, { body: 'Meanwhile.' })).status).toBe(201);
+    expect((await ann.issues.post(`/issues/${issueId}/status/`, { status: 'REOPENED' })).status).toBe(200);
+    const created = await staff.issues.post('/users/', { email: 'bob@example.com', password });
+    expect([created.status, created.data.code]).toEqual([503, 'identity_unavailable']);
+    await pair.identity.start({ JWT_ACTIVE_KID: 'identity-key-1' });
+    const again = await eventually(
+      () => staff.issues.post('/users/', { email: 'bob@example.com', password }),
+      201,
+    );
+    expect(again.status).toBe(201);
+  }, 60_000);
+
+  it('the signing key is rotated without a failed request', async () => {
+    let running = true;
+    const statuses = new Map<number, number>();
+    const load = async () => {
+      while (running) {
+        const { status } = await ann.issues.get('/issues/?limit=5');
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    };
+    const readers = [load(), load(), load()];
+    stopReading = async () => {
+      running = false;
+      await Promise.all(readers);
+    };
+    const restart = async (more: Record<string, string>) => {
+      expect(await pair.identity.stop()).toBe(0);
+      await pair.identity.start(more);
+    };
+    pair.addKey(2);
+    await restart({ JWT_ACTIVE_KID: 'identity-key-1' });
+    await restart({ JWT_ACTIVE_KID: 'identity-key-2' });
+    // A token of the new key: issues has not seen that key, and asks for it once.
+    const before = ann;
+    ann = await new Person(pair, 'ann@example.com', password).signIn();
+    expect((await ann.issues.get('/issues/')).status).toBe(200);
+    expect((await before.issues.get('/issues/')).status).toBe(200);
+    await restart({ JWT_ACTIVE_KID: 'identity-key-2', JWT_VERIFY_ONLY_KIDS: 'identity-key-1' });
+    // A session that began under the old key goes on under the new one.
+    const refreshed = await pair.public.post('/token/refresh', {
+      refresh_token: before.tokens?.refresh_token,
+    });
+    expect(refreshed.status).toBe(200);
+    await stopReading();
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(statuses.get(200)).toBeGreaterThan(50);
+  }, 60_000);
+
+  it('a user who is deactivated at identity is refused by issues as soon as issues looks', async () => {
+    expect((await pair.internal.put(`/internal/identities/${annId}`, { is_active: false })).status).toBe(200);
+    expect(
+      (await pair.public.post('/token', { grant_type: 'password', email: ann.email, password })).status,
+    ).toBe(401);
+    expect(
+      (await pair.public.post('/token/refresh', { refresh_token: ann.tokens?.refresh_token })).status,
+    ).toBe(401);
+    // A look-up of the person makes issues ask identity; until then her last token lives on, for 15 minutes at most.
+    await staff.issues.put(`/users/${annId}/`, {});
+    const refused = await eventually(() => ann.issues.get('/issues/'), 401);
+    expect([refused.status, refused.data.code]).toEqual([401, 'identity_inactive']);
+  }, 30_000);
+
+  it('neither log holds a token, a password or the service token', () => {
+    for (const log of [pair.identity.log, pair.issues.log]) {
+      expect(log).not.toMatch(/eyJ[\w-]+\.eyJ/);
+      expect(log).not.toContain(password);
+      expect(log).not.toContain(pair.serviceToken);
+    }
+  });
+});
+
+/** Repeats a request until it has the status, for ten seconds at most: breakers and caches have their times. */
+async function eventually<Answer extends { status: number }>(
+  send: () => Promise<Answer>,
+  status: number,
+): Promise<Answer> {
+  const deadline = Date.now() + 10_000;
+  let answer = await send();
+  while (answer.status !== status && Date.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    answer = await send();
+  }
+  return answer;
+}
