@@ -3,7 +3,10 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CreateIdentity } from '@tessera/contracts';
+import { findUndocumentedRoutes, listRoutes } from '@tessera/service-kit';
 import type { Response } from 'supertest';
+import { describeIssuesApi } from '../src/api-description.ts';
+import { createApp } from '../src/app.ts';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService, serviceToken } from './support/identity-service.ts';
 import './support/leak-guard.ts';
@@ -15,18 +18,10 @@ const anotherPassword = rememberSecret('another password of the tests');
 const anEmail = () => `ann-${randomBytes(6).toString('hex')}@example.com`;
 const mirrorFields = `id, username, email, sso_provider, sso_id, is_active, is_verified, is_staff, is_superuser`;
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 let identity: IdentityService;
 let app: FullApp;
 beforeAll(async () => {
-  identity = await IdentityService.start(await freePort());
+  identity = await IdentityService.start();
   app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
 }, 60_000);
 afterAll(async () => {
@@ -45,6 +40,21 @@ async function aPerson(overrides: Partial<CreateIdentity> = {}) {
 
 const rowOf = async (id: string) =>
   (await app.sql(`SELECT ${mirrorFields} FROM identity_mirror WHERE id = $1`, [id]))[0];
+
+describe('the OpenAPI document', () => {
+  it('describes every route of the whole service, and nothing that is not served', async () => {
+    const routes = listRoutes(createApp(app.dependencies)).filter(
+      // The document and its page are no part of the API that they describe.
+      ({ path }) => path !== '/api/openapi.json' && path !== '/api/docs',
+    );
+    expect(findUndocumentedRoutes(routes, describeIssuesApi())).toEqual([]);
+    const { body } = await app.http.get('/api/openapi.json').expect(200);
+    expect(body.openapi).toBe('3.1.0');
+    for (const path of ['/api/docs', '/api/docs/']) {
+      expect((await app.http.get(path).expect(200)).text).toContain('<title>Tessera issues</title>');
+    }
+  });
+});
 
 describe('authentication', () => {
   it('wants a valid access token on everything below /api/v1', async () => {

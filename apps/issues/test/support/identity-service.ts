@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
 import { createServiceDatabase } from '@tessera/dev-stack/postgres';
@@ -34,13 +35,13 @@ export class IdentityService {
     };
   }
 
-  static async start(port: number): Promise<IdentityService> {
+  static async start(): Promise<IdentityService> {
     const databaseUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `identity_${randomBytes(6).toString('hex')}`,
       role: 'identity',
       password: 'identity',
     });
-    const service = new IdentityService(`http://127.0.0.1:${port}`, databaseUrl);
+    const service = new IdentityService(`http://127.0.0.1:${await freePort()}`, databaseUrl);
     const migrated = spawnSync(process.execPath, [...node, 'src/migrate.ts'], {
       cwd: folder,
       env: service.#environment,
@@ -101,4 +102,12 @@ export class IdentityService {
   get #internal() {
     return axios.create({ baseURL: this.url, headers: { 'X-Service-Token': serviceToken }, proxy: false });
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

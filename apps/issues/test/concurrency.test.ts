@@ -1,0 +1,93 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Test } from 'supertest';
+import { startFullApp } from './support/full-app.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { type IssuesService, startIssuesService } from './support/issues-service.ts';
+
+const password = 'a password of the tests';
+
+// What must be once is decided by the database: two processes of the service, one database, a real token.
+describe('two processes on one database', () => {
+  let identity: IdentityService;
+  let store: Awaited<ReturnType<typeof startFullApp>>;
+  let services: [IssuesService, IssuesService];
+  let bearer: string;
+  beforeAll(async () => {
+    identity = await IdentityService.start();
+    const email = `ann-${randomBytes(4).toString('hex')}@example.com`;
+    await identity.create({ email, password });
+    bearer = `Bearer ${(await identity.signIn(email, password)).access_token}`;
+    store = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+    services = await Promise.all([
+      startIssuesService(store.databaseUrl, identity.url),
+      startIssuesService(store.databaseUrl, identity.url),
+    ]);
+  }, 60_000);
+  afterAll(async () => {
+    expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
+    await store.close();
+    await identity.down();
+  });
+
+  const post = (service: IssuesService, path: string): Test =>
+    service.http.post(`/api/v1/issues/${path}`).set('Authorization', bearer);
+  const inParallel = <Result>(
+    count: number,
+    send: (service: IssuesService, index: number) => PromiseLike<Result>,
+  ) =>
+    Promise.all(Array.from({ length: count }, (_, index) => send(services[index % 2 === 0 ? 0 : 1], index)));
+
+  const historyOf = (id: string) =>
+    store.sql(`SELECT 1 FROM activity WHERE issue_id = $1 AND kind = 'status_changed'`, [id]);
+
+  it('makes one issue of 20 requests with one Idempotency-Key, and answers all of them alike', async () => {
+    const key = randomUUID();
+    const answers = await inParallel(20, (service) =>
+      post(service, '').set('Idempotency-Key', key).send({ title: 'Only once' }),
+    );
+    expect(answers.map((answer) => answer.status)).toEqual(Array<number>(20).fill(201));
+    expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
+    expect(new Set(answers.map((answer) => answer.headers.location)).size).toBe(1);
+    expect(answers.filter((answer) => answer.headers['idempotency-replayed'] === 'true')).toHaveLength(19);
+    expect(await store.sql(`SELECT 1 FROM issues WHERE title = 'Only once'`)).toHaveLength(1);
+  });
+
+  it('lets one of two changes of status win that were made of the same issue, with one line of history', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const created = await post(services[0], '')
+        .send({ title: `Round ${round}` })
+        .expect(201);
+      const answers = await inParallel(2, (service, index) =>
+        post(service, `${created.body.id}/status`)
+          .set('If-Match', created.headers.etag ?? '')
+          .send({ status: index === 0 ? 'CLOSED' : 'IN_PROGRESS' }),
+      );
+      expect(answers.map((answer) => answer.status).sort()).toEqual([200, 412]);
+      expect(await historyOf(created.body.id)).toHaveLength(1);
+    }
+  });
+
+  it('makes no step from a status that another has left: each that is made has its line, any other is a 409', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { body: issue } = await post(services[0], '')
+        .send({ title: `Round ${round}` })
+        .expect(201);
+      const answers = await inParallel(2, (service, index) =>
+        post(service, `${issue.id}/status`).send({ status: index === 0 ? 'CLOSED' : 'IN_PROGRESS' }),
+      );
+      const statuses = answers.map((answer) => answer.status);
+      // Closed first, the issue cannot be taken up; taken up first, it can still be closed.
+      expect([
+        [200, 200],
+        [200, 409],
+      ]).toContainEqual(statuses);
+      expect(await historyOf(issue.id)).toHaveLength(statuses.filter((status) => status === 200).length);
+    }
+  });
+
+  it('numbers issues once each', async () => {
+    const answers = await inParallel(40, (service) => post(service, '').send({ title: 'Numbered' }));
+    expect(new Set(answers.map((answer) => answer.body.number)).size).toBe(40);
+  });
+});

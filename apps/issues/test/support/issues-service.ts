@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import supertest from 'supertest';
+import { serviceToken } from './identity-service.ts';
+import { recordEmission } from './leaks.ts';
+
+const folder = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface IssuesService {
+  http: ReturnType<typeof supertest>;
+  /** SIGTERM, and the exit code. */
+  stop: () => Promise<number | null>;
+}
+
+/** The service as its own process, from source, on a free port; several share one database. */
+export async function startIssuesService(databaseUrl: string, identityUrl: string): Promise<IssuesService> {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', '--conditions=@tessera/source', 'src/server.ts'],
+    {
+      cwd: folder,
+      env: {
+        PATH: process.env.PATH,
+        NODE_ENV: 'test',
+        HOST: '127.0.0.1',
+        PORT: '0',
+        SHUTDOWN_DELAY_MS: '0',
+        DATABASE_URL: databaseUrl,
+        SERVICE_TOKEN: serviceToken,
+        IDENTITY_URL: identityUrl,
+        JWT_ISSUER: identityUrl,
+        PUBLIC_BASE_URL: 'https://issues.test',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  const port = await listeningPort(child);
+  return {
+    http: supertest(`http://127.0.0.1:${port}`),
+    stop: async () => {
+      child.kill('SIGTERM');
+      const [code] = await once(child, 'exit');
+      return code;
+    },
+  };
+}
+
+function listeningPort(child: ChildProcess): Promise<string> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', (chunk) => {
+      output += String(chunk);
+      recordEmission('log of a process', String(chunk));
+      const port = /"port":(\d+),"msg":"listening"/.exec(output)?.[1];
+      if (port !== undefined) resolve(port);
+    });
+    child.once('exit', (code) => reject(new Error(`issues exited with ${code}: ${output}`)));
+  });
+}
