@@ -25,8 +25,6 @@ const client = new pg.Client({ connectionString: url });
 await client.connect();
 console.log(`filling in ${count} issues …`);
 await fillWithIssues(client, count);
-// As the list's connections have it.
-await client.query('SET enable_seqscan = off');
 
 const logger = createLogger({ service: 'bench', level: 'error' });
 const config = { url, poolMax: 2 * parallel, statementTimeoutMs: 5_000 };

@@ -41,7 +41,7 @@ const listTimeoutMs = 2_000;
  */
 export function createListDatabase(config: DatabaseConfig, logger: Logger) {
   const pool = createPool({
-    connectionString: withoutTableScans(config.url),
+    connectionString: config.url,
     max: Math.ceil(config.poolMax / 2),
     connectionTimeoutMs: 2_000,
     statementTimeoutMs: Math.min(listTimeoutMs, config.statementTimeoutMs),
@@ -56,12 +56,4 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
       await pool.end();
     },
   };
-}
-
-// Every list has an index, and reading the whole table is never the better way; where the statistics mislead the
-// planner, this keeps it to the indexes.
-function withoutTableScans(databaseUrl: string): string {
-  const url = new URL(databaseUrl);
-  url.searchParams.set('options', '-c enable_seqscan=off');
-  return url.href;
 }

@@ -136,17 +136,17 @@ describe('a look-up', () => {
     await new Promise((resolve) => elsewhere.close(resolve));
   });
 
-  it.each<[string, RequestListener, requests: number]>([
-    ['502', json(502, {}), 3],
-    ['503', json(503, {}), 3],
-    ['504', json(504, {}), 3],
-    ['a reset connection', reset, 3],
-    ['an answer that is cut off', cutOff, 3],
-    ['500', json(500, {}), 1],
-    ['429', json(429, {}), 1],
-    ['silence', silent, 1],
-    ['an answer in drops', drip, 1],
-  ])('is 503 for %s, after %#', async (_name, answer, requests) => {
+  it.each<[name: string, requests: number, RequestListener]>([
+    ['502', 3, json(502, {})],
+    ['503', 3, json(503, {})],
+    ['504', 3, json(504, {})],
+    ['a reset connection', 3, reset],
+    ['an answer that is cut off', 3, cutOff],
+    ['500', 1, json(500, {})],
+    ['429', 1, json(429, {})],
+    ['silence', 1, silent],
+    ['an answer in drops', 1, drip],
+  ])('is 503 for %s, after %d requests', async (_name, requests, answer) => {
     stub.answer = answer;
     const startedAt = performance.now();
     expect(await problemOf(client.findById(someId()))).toEqual([503, 'identity_unavailable']);

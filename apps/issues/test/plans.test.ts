@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { IssueDocument } from '../src/issues/issue-document.repository.ts';
 import { IssueListRepository } from '../src/issues/issue-list.repository.ts';
+import { completeOrder, type IssueListPage } from '../src/issues/issue-list.ts';
 import { fillWithIssues } from './support/many-issues.ts';
 import { explain, planCases } from './support/plans.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -16,8 +17,6 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: app.databaseUrl });
   await client.connect();
   await fillWithIssues(client, count);
-  // As the list's connections have it.
-  await client.query('SET enable_seqscan = off');
   lists = new IssueListRepository(app.database, new IssueDocument('ISS'));
 }, 60_000);
 afterAll(async () => {
@@ -32,4 +31,61 @@ describe(`among ${count} issues`, () => {
     expect(indexes).toContain(plan.indexes.find((index) => indexes.includes(index)));
     expect(plan.visited).toBeLessThanOrEqual(visited);
   });
+
+  // Whichever way a search goes, it has to find the same: near, rare and walk, and what mixes them.
+  it.each([
+    'zebrafish',
+    'formerly',
+    'recently',
+    'seldom',
+    'w17',
+    'w17 -printer',
+    'printer',
+    'everywhere',
+    'nosuchword',
+  ])('a search for "%s" finds what a scan of all finds, page by page', async (search) => {
+    const { rows } = await client.query<{ id: string }>(
+      `SELECT id FROM issues WHERE search @@ websearch_to_tsquery('issue_text', $1)
+          ORDER BY created_at DESC, id DESC LIMIT 350`,
+      [search],
+    );
+    const expected = rows.map(({ id }) => id);
+    const request = {
+      filters: { search },
+      sort: completeOrder(),
+      size: 100,
+      offset: 0,
+      total: 'none' as const,
+    };
+    const read: string[] = [];
+    let end: IssueListPage['end'];
+    do {
+      const page = await lists.findPage({ ...request, after: end });
+      read.push(...idsOf(page));
+      end = page.end;
+    } while (end !== undefined && read.length < 350);
+    expect(read.slice(0, 350)).toEqual(expected);
+    expect(idsOf(await lists.findPage({ ...request, offset: 100 }))).toEqual(expected.slice(100, 200));
+  });
+
+  it.each([
+    ['zebrafish', 4],
+    ['formerly', 1000],
+    ['nosuchword', 0],
+    ['w17', undefined],
+    ['everywhere', undefined],
+  ])('the total of "%s" is %s', async (search, total) => {
+    const request = {
+      filters: { search },
+      sort: completeOrder(),
+      size: 10,
+      offset: 0,
+      total: 'capped' as const,
+    };
+    expect((await lists.findPage(request)).total).toBe(total);
+  });
 });
+
+function idsOf({ items }: IssueListPage): string[] {
+  return JSON.parse(items).map(({ id }: { id: string }) => id);
+}

@@ -37,7 +37,7 @@ export class IdentityMirrorService implements PersonResolver {
     max: 20_000,
     ttl: rememberedMs,
   });
-  readonly #tokensSeen = new LRUCache<string, true>({ max: 20_000 });
+  readonly #tokensSeen = new LRUCache<string, Promise<void>>({ max: 20_000 });
   readonly #unknown = new LRUCache<string, true>({ max: 5_000, ttl: unknownMs });
   #changes = 0;
 
@@ -51,11 +51,7 @@ export class IdentityMirrorService implements PersonResolver {
    * row says inactive and the token is newer, identity has the word: it issues no token to whom it does not let in.
    */
   async seeToken(claims: AccessTokenClaims, requestId?: string): Promise<MirroredIdentity | undefined> {
-    if (!this.#tokensSeen.has(claims.jti)) {
-      await this.#repository.keepClaims(claims);
-      this.#tokensSeen.set(claims.jti, true);
-      this.#remembered.delete(claims.sub);
-    }
+    await this.#takeIn(claims);
     const row = await this.#recall(claims.sub);
     if (row === undefined || row.isActive || !isOlderThan(row, claims)) return row;
     await this.refresh(claims.sub, requestId);
@@ -147,6 +143,22 @@ export class IdentityMirrorService implements PersonResolver {
     if (!('id' in reference)) return this.#repository.findActive(reference);
     const row = await this.#repository.find(reference.id);
     return row === undefined ? [] : [row];
+  }
+
+  #takeIn(claims: AccessTokenClaims): Promise<void> {
+    const known = this.#tokensSeen.get(claims.jti);
+    if (known !== undefined) return known;
+    const taken = this.#repository.keepClaims(claims).then(
+      () => {
+        this.#remembered.delete(claims.sub);
+      },
+      (error: unknown) => {
+        this.#tokensSeen.delete(claims.jti);
+        throw error;
+      },
+    );
+    this.#tokensSeen.set(claims.jti, taken);
+    return taken;
   }
 
   #recall(id: string): Promise<MirroredIdentity | undefined> {

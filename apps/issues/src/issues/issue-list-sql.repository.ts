@@ -88,10 +88,6 @@ export function filterConditions(filters: IssueFilters): Sql[] {
   ];
 }
 
-export function matchesSearch(search: string): Sql {
-  return Prisma.sql`i.search @@ websearch_to_tsquery('issue_text', ${search})`;
-}
-
 // One value as an equation: its index is in the order of creation.
 function anyOf(column: 'status' | 'priority', values: readonly string[] | undefined): Sql[] {
   if (values === undefined) return [];

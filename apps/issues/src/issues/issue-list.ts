@@ -35,13 +35,12 @@ export interface IssueListPage {
   items: string;
   /** Where this page ended, if there are more. */
   end: readonly SortValue[] | undefined;
-  /** Undefined where it was not asked for, or is above its bound. */
+  /** Undefined where it was not asked for, is above its bound, or would take long to count. */
   total: number | undefined;
 }
 
-/** Totals that are counted without being asked for, at most; one of a search costs more. */
+/** Totals that are counted without being asked for, at most. */
 export const totalMax = 10_000;
-export const searchTotalMax = 1_000;
 
 const newestFirst: readonly OrderingKey[] = [{ field: 'created_at', descending: true }];
 

@@ -72,7 +72,7 @@ export const issueOperations: ApiOperation[] = [
             .string()
             .optional()
             .describe(
-              'On the first page of an array: how many issues match, up to 10,000, for a search up to 1,000.',
+              'On the first page of an array: how many issues match. Absent above 10,000, and for a search whose matches would take long to count.',
             ),
         },
       },

@@ -1,10 +1,13 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
 import { createServiceDatabase } from '@tessera/dev-stack/postgres';
+import { migrate } from '@tessera/service-kit/migrate';
 import axios from 'axios';
 import { recordEmission, rememberSecret } from './leaks.ts';
 
@@ -35,19 +38,16 @@ export class IdentityService {
     };
   }
 
+  /** On a free port, which it keeps over `down` and `up`: its address is its tokens' issuer. */
   static async start(): Promise<IdentityService> {
+    const port = await freePort();
     const databaseUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `identity_${randomBytes(6).toString('hex')}`,
       role: 'identity',
       password: 'identity',
     });
-    const service = new IdentityService(`http://127.0.0.1:${await freePort()}`, databaseUrl);
-    const migrated = spawnSync(process.execPath, [...node, 'src/migrate.ts'], {
-      cwd: folder,
-      env: service.#environment,
-      encoding: 'utf8',
-    });
-    if (migrated.status !== 0) throw new Error(migrated.stderr);
+    const service = new IdentityService(`http://127.0.0.1:${port}`, databaseUrl);
+    await migrate({ connectionString: databaseUrl, prismaDir: path.join(folder, 'prisma') });
     await service.up();
     return service;
   }

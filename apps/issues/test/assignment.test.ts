@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CreateIdentity } from '@tessera/contracts';
+import { type FullApp, startFullApp } from './support/full-app.ts';
+import { IdentityService } from './support/identity-service.ts';
+import './support/leak-guard.ts';
+import { expectProblem } from './support/problems.ts';
+import { anEmail, mirrorRow, password, signedIn } from './support/signed-in.ts';
+
+let identity: IdentityService;
+let app: FullApp;
+beforeAll(async () => {
+  identity = await IdentityService.start();
+  app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+}, 60_000);
+afterAll(async () => {
+  await app.close();
+  await identity.down();
+});
+
+const aPerson = (overrides: Partial<CreateIdentity> = {}) => signedIn(app, identity, overrides);
+
+describe('the identity mirror', () => {
+  const assign = async (person: object) => {
+    const reporter = await aPerson();
+    return reporter.as('post', '/issues').send({ title: 'x', ...person });
+  };
+
+  it('resolves an assignee by id and by e-mail through identity, and keeps the answer', async () => {
+    const [ann, bob] = [
+      await identity.create({ email: anEmail(), password }),
+      await identity.create({ email: anEmail(), password }),
+    ];
+    const byId = await assign({ assignee_id: ann.id });
+    expect(byId.status).toBe(201);
+    expect(byId.body.assignee).toEqual({ id: ann.id, username: ann.username });
+    expect((await assign({ assignee_email: bob.email.toUpperCase() })).body.assignee).toEqual({
+      id: bob.id,
+      username: bob.username,
+    });
+    expect(await mirrorRow(app, bob.id)).toMatchObject({ email: bob.email, is_active: true });
+  });
+
+  it('refuses somebody unknown or inactive with 422 that names the field', async () => {
+    const gone = await identity.create({ email: anEmail(), password, is_active: false });
+    const unknown = await assign({ assignee_id: '00000000-0000-4000-8000-000000000000' });
+    expectProblem(unknown, 422, 'unknown_identity');
+    expect(unknown.body.errors[0].field).toBe('assignee_id');
+    expect((await assign({ assignee_email: anEmail() })).status).toBe(422);
+    expectProblem(await assign({ assignee_id: gone.id }), 422, 'validation_failed');
+  });
+
+  it('marks an identity inactive that identity does not know any more, and lets its e-mail pass to another', async () => {
+    const email = anEmail();
+    const first = await identity.create({ email, password });
+    expect((await assign({ assignee_id: first.id })).status).toBe(201);
+    await identity.delete(first.id);
+    const second = await identity.create({ email, password });
+    await app.sql(`UPDATE identity_mirror SET checked_at = now() - interval '1 hour' WHERE id = $1`, [
+      first.id,
+    ]);
+    expect((await assign({ assignee_email: email })).body.assignee).toMatchObject({ id: second.id });
+    expectProblem(await assign({ assignee_id: first.id }), 422, 'unknown_identity');
+    expect(await mirrorRow(app, first.id)).toMatchObject({ is_active: false, email });
+    expect(await mirrorRow(app, second.id)).toMatchObject({ is_active: true, email });
+  });
+
+  it('keeps the newest of answers that arrive in any order', async () => {
+    const { mirrorRepository: repository } = app;
+    const id = '00000000-0000-4000-8000-00000000abcd';
+    const known = {
+      id,
+      email: 'x@example.com',
+      ssoProvider: null,
+      ssoId: null,
+      isActive: true,
+      isVerified: false,
+      isStaff: false,
+      isSuperuser: false,
+    };
+    const moments = Array.from({ length: 30 }, (_, index) => new Date(1_700_000_000_000 + index));
+    const crossing = { askedAt: new Date(1_600_000_000_000), answeredAt: new Date(1_800_000_000_000) };
+    await Promise.all(
+      moments
+        .toSorted(() => Math.random() - 0.5)
+        .map((updatedAt) =>
+          repository.keep(
+            { ...known, username: `at ${updatedAt.getTime() % 100}`, updatedAt },
+            'lookup',
+            crossing,
+          ),
+        ),
+    );
+    expect(await mirrorRow(app, id)).toMatchObject({ username: 'at 29' });
+  });
+});
+
+describe('while identity is down', () => {
+  it('does everything but what needs identity, and recovers by itself', async () => {
+    const [ann, known, staff] = [await aPerson(), await aPerson(), await aPerson({ is_staff: true })];
+    const { body: issue } = await ann
+      .as('post', '/issues')
+      .send({ title: 'x', assignee_id: known.id })
+      .expect(201);
+    await staff.as('get', '/users/me').expect(200);
+    const unseen = await identity.create({ email: anEmail(), password });
+    await identity.down();
+
+    await ann.as('get', '/issues').expect(200);
+    await ann.as('get', `/issues/${issue.key}`).expect(200);
+    await ann.as('post', '/issues').send({ title: 'y' }).expect(201);
+    await ann.as('put', `/issues/${issue.id}`).send({ title: 'z' }).expect(200);
+    await ann.as('post', `/issues/${issue.id}/comments`).send({ body: 'still here' }).expect(201);
+    await ann.as('post', `/issues/${issue.id}/status`).send({ status: 'IN_PROGRESS' }).expect(200);
+    await ann.as('get', '/users').expect(200);
+    await app.http.get('/readyz').expect(200);
+    // Somebody whom the mirror has seen today stands in for the answer, although it is not fresh.
+    await app.sql(`UPDATE identity_mirror SET checked_at = now() - interval '1 hour' WHERE id = $1`, [
+      known.id,
+    ]);
+    await ann.as('post', '/issues').send({ title: 'w', assignee_id: known.id }).expect(201);
+
+    const refused = await ann.as('post', '/issues').send({ title: 'v', assignee_id: unseen.id });
+    expectProblem(refused, 503, 'identity_unavailable');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expectProblem(
+      await staff.as('post', '/users').send({ email: anEmail(), password }),
+      503,
+      'identity_unavailable',
+    );
+
+    await identity.up();
+    const deadline = Date.now() + 20_000;
+    let recovered = refused;
+    while (recovered.status !== 201 && Date.now() < deadline) {
+      recovered = await ann.as('post', '/issues').send({ title: 'v', assignee_id: unseen.id });
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    expect(recovered.status).toBe(201);
+  }, 60_000);
+});

@@ -1,0 +1,389 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { AccessTokenClaims } from '@tessera/contracts';
+import { createLogger } from '@tessera/service-kit';
+import type { Lookup } from '../src/identity-mirror/identity-client.ts';
+import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
+import { IdentityMirrorRepository } from '../src/identity-mirror/identity-mirror.repository.ts';
+import { IdentityMirrorService } from '../src/identity-mirror/identity-mirror.service.ts';
+import type { KnownIdentity } from '../src/identity-mirror/mirrored-identity.ts';
+import { type IdentityStub, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
+import './support/leak-guard.ts';
+import { recordingLog, rememberSecret } from './support/leaks.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+/** Counts what reaches the database. */
+class CountedRepository extends IdentityMirrorRepository {
+  statements = 0;
+  override find(id: string) {
+    this.statements += 1;
+    return super.find(id);
+  }
+  override keepClaims(claims: AccessTokenClaims) {
+    this.statements += 1;
+    return super.keepClaims(claims);
+  }
+}
+
+let app: TestApp;
+let stub: IdentityStub;
+let repository: CountedRepository;
+beforeAll(async () => {
+  app = await startTestApp();
+  stub = await startIdentityStub();
+  repository = new CountedRepository(app.database);
+});
+afterAll(async () => {
+  await stub.close();
+  await app.close();
+});
+
+/** A replica: a mirror with memory and breaker of its own. */
+function startReplica(url = stub.url): IdentityMirrorService {
+  const logger = createLogger({ service: 'issues', level: 'debug', destination: recordingLog() });
+  const serviceToken = rememberSecret('a-service-token-of-the-mirror-tests-0123');
+  const client = new IdentityClient({ url, serviceToken, timeoutMs: 500, breakMs: 50, logger });
+  return new IdentityMirrorService({ repository, client });
+}
+
+const now = Math.floor(Date.now() / 1000);
+/** Moments around now, in seconds, as a Date. */
+const at = (seconds: number) => new Date((now + seconds) * 1000);
+
+function known(overrides: Partial<KnownIdentity> = {}): KnownIdentity {
+  const id = randomUUID();
+  return {
+    id,
+    username: 'ann',
+    email: `${id}@example.com`,
+    ssoProvider: null,
+    ssoId: null,
+    isActive: true,
+    isVerified: false,
+    isStaff: false,
+    isSuperuser: false,
+    ...overrides,
+  };
+}
+
+function claimsOf(
+  identity: KnownIdentity,
+  iat: number,
+  overrides: Partial<AccessTokenClaims> = {},
+): AccessTokenClaims {
+  return {
+    sub: identity.id,
+    iss: 'x',
+    aud: 'x',
+    iat: now + iat,
+    exp: now + iat + 900,
+    jti: randomUUID(),
+    type: 'access',
+    email: identity.email,
+    username: identity.username,
+    is_verified: identity.isVerified,
+    is_staff: identity.isStaff,
+    is_superuser: identity.isSuperuser,
+    ...overrides,
+  };
+}
+
+/** An answer of identity: which state it is of, and between which moments it was given. */
+const keep = (identity: KnownIdentity, updated: number, asked: number, answered: number) =>
+  repository.keep({ ...identity, updatedAt: at(updated) }, 'lookup', {
+    askedAt: at(asked),
+    answeredAt: at(answered),
+  });
+
+const nameOf = async (id: string) => (await repository.find(id))?.username;
+
+describe('a row of the mirror', () => {
+  it('takes what was asked later, even where the state is said to be older', async () => {
+    // As after identity's database was restored from a backup.
+    const ann = known();
+    await keep({ ...ann, username: 'new' }, -100, -90, -89);
+    await keep({ ...ann, username: 'restored' }, -500, -80, -79);
+    expect(await nameOf(ann.id)).toBe('restored');
+  });
+
+  it('keeps the later state of two answers that crossed, whichever arrives first', async () => {
+    // A slow change is asked for, a look-up overtakes it and reads what was before.
+    for (const order of ['change first', 'look-up first']) {
+      const ann = known();
+      const change = () => keep({ ...ann, username: 'changed', isActive: false }, -50, -100, -49);
+      const lookUp = () => keep({ ...ann, username: 'before' }, -900, -80, -48);
+      for (const arrive of order === 'change first' ? [change, lookUp] : [lookUp, change]) await arrive();
+      expect(await repository.find(ann.id)).toMatchObject({ username: 'changed', isActive: false });
+    }
+  });
+
+  it('ends with the latest of many crossing answers and tokens, written at once in any order', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const ann = known();
+      const answers = Array.from(
+        { length: 15 },
+        (_, index) => () =>
+          keep({ ...ann, username: `answer ${index}`, isStaff: true }, index - 100, -200, 0),
+      );
+      const tokens = Array.from(
+        { length: 15 },
+        (_, index) => () => repository.keepClaims(claimsOf(ann, index - 150, { username: `token ${index}` })),
+      );
+      const writes = [...answers, ...tokens].sort(() => Math.random() - 0.5);
+      await Promise.all(writes.map((write) => write()));
+      expect(await repository.find(ann.id)).toMatchObject({
+        username: 'answer 14',
+        isStaff: true,
+        asOf: at(-86),
+      });
+    }
+  });
+
+  it('takes claims that differ and are newer than every answer, and no others', async () => {
+    const ann = known({ ssoProvider: 'google', ssoId: '17' });
+    await keep(ann, -100, -60, -59);
+    const older = claimsOf(ann, -70, { username: 'older', is_staff: true });
+    await repository.keepClaims(older);
+    expect(await repository.find(ann.id)).toMatchObject({ username: 'ann', isStaff: false, asOf: at(-100) });
+    await repository.keepClaims(claimsOf(ann, -10));
+    // The same claims are no reason to write.
+    expect(await repository.find(ann.id)).toMatchObject({ asOf: at(-100), checkedAt: at(-59) });
+    await repository.keepClaims(claimsOf(ann, -10, { username: 'newer', is_staff: true }));
+    expect(await repository.find(ann.id)).toMatchObject({
+      username: 'newer',
+      isStaff: true,
+      isActive: true,
+      ssoId: '17',
+      asOf: at(-10),
+    });
+  });
+
+  it('of an identity that is gone stays, inactive, and says since when', async () => {
+    const ann = known();
+    await keep(ann, -100, -60, -59);
+    await repository.markMissing(ann.id, { askedAt: at(-50), answeredAt: at(-49) });
+    await repository.markMissing(ann.id, { askedAt: at(-40), answeredAt: at(-39) });
+    await repository.keepClaims(claimsOf(ann, 10, { username: 'back' }));
+    expect(await repository.find(ann.id)).toMatchObject({
+      username: 'ann',
+      isActive: false,
+      missingSince: at(-49),
+      checkedAt: at(-39),
+    });
+  });
+
+  it('comes back when identity is asked again, not by an answer that crossed the deletion', async () => {
+    const ann = known();
+    await keep(ann, -100, -60, -59);
+    await repository.markMissing(ann.id, { askedAt: at(-50), answeredAt: at(-49) });
+    await keep(ann, -100, -51, -48);
+    expect(await repository.find(ann.id)).toMatchObject({ isActive: false, missingSince: at(-49) });
+    await keep(ann, -100, -40, -39);
+    expect(await repository.find(ann.id)).toMatchObject({ isActive: true, missingSince: null });
+  });
+
+  it('is unique by id alone: an e-mail, a name and an SSO pair pass from one to the next', async () => {
+    const ann = known({ ssoProvider: 'google', ssoId: randomUUID() });
+    const next = { ...ann, id: randomUUID() };
+    await keep(ann, -100, -60, -59);
+    await keep(next, -50, -40, -39);
+    const [first] = await repository.findActive({ email: ann.email.toUpperCase() });
+    expect(first?.id).toBe(next.id);
+    expect(await repository.findActive({ ssoProvider: 'google', ssoId: ann.ssoId ?? '' })).toHaveLength(2);
+  });
+});
+
+describe('a token that is seen', () => {
+  const ask = () => stub.seen.length;
+  beforeEach(() => {
+    stub.seen.length = 0;
+  });
+
+  it('needs one write and one read for its first requests, and none after them', async () => {
+    const mirror = startReplica();
+    const claims = claimsOf(known(), -5);
+    repository.statements = 0;
+    await Promise.all(Array.from({ length: 50 }, () => mirror.seeToken(claims)));
+    expect(repository.statements).toBe(2);
+    repository.statements = 0;
+    for (let count = 0; count < 100; count += 1) await mirror.seeToken(claims);
+    expect(repository.statements).toBe(0);
+    expect(ask()).toBe(0);
+  });
+
+  it('learns at once of a deactivation on this replica, and within 5 seconds of one on another', async () => {
+    const [here, there] = [startReplica(), startReplica()];
+    const ann = known();
+    const claims = claimsOf(ann, -5);
+    await Promise.all([here.seeToken(claims), there.seeToken(claims)]);
+    const moment = { askedAt: new Date(), answeredAt: new Date() };
+    await here.keepMissing(ann.id, moment);
+    expect(await here.seeToken(claims)).toMatchObject({ isActive: false });
+    const startedAt = performance.now();
+    while ((await there.seeToken(claims))?.isActive !== false)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(performance.now() - startedAt).toBeLessThan(5_500);
+    expect(ask()).toBe(0);
+  }, 10_000);
+
+  it('of somebody inactive has identity asked, once, if it is newer than what is known', async () => {
+    const mirror = startReplica();
+    const ann = known();
+    await keep({ ...ann, isActive: false }, -100, -60, -59);
+    expect(await mirror.seeToken(claimsOf(ann, -70))).toMatchObject({ isActive: false });
+    expect(ask()).toBe(0);
+
+    // Identity still says so: no later request asks again.
+    stub.answer = json(
+      200,
+      wireIdentity({ id: ann.id, is_active: false, updated_at: at(-100).toISOString() }),
+    );
+    const newer = claimsOf(ann, -30);
+    expect(await mirror.seeToken(newer)).toMatchObject({ isActive: false });
+    expect(await mirror.seeToken(newer)).toMatchObject({ isActive: false });
+    expect(ask()).toBe(1);
+  });
+
+  it('lets somebody in whom another backend has reactivated', async () => {
+    const mirror = startReplica();
+    const ann = known();
+    await keep({ ...ann, isActive: false }, -100, -60, -59);
+    stub.answer = json(200, wireIdentity({ id: ann.id, updated_at: at(-35).toISOString() }));
+    expect(await mirror.seeToken(claimsOf(ann, -30))).toMatchObject({ isActive: true });
+  });
+
+  it('lets nobody in whom identity cannot be asked about', async () => {
+    const mirror = startReplica('http://127.0.0.1:1');
+    const ann = known();
+    await keep({ ...ann, isActive: false }, -100, -60, -59);
+    await expect(mirror.seeToken(claimsOf(ann, -30))).rejects.toMatchObject({ code: 'identity_unavailable' });
+  });
+});
+
+describe('resolving a person', () => {
+  const unavailable = { status: 503, code: 'identity_unavailable' };
+  beforeEach(() => {
+    stub.seen.length = 0;
+    stub.answer = json(404, { code: 'identity_not_found' });
+  });
+
+  it('asks the mirror first, for about five minutes', async () => {
+    const mirror = startReplica();
+    const [fresh, old] = [known(), known({ isActive: true })];
+    await keep(fresh, -900, -200, -200);
+    await keep(old, -900, -400, -400);
+    expect(await mirror.resolveForAssignment({ id: fresh.id }, 'x')).toEqual({
+      id: fresh.id,
+      username: 'ann',
+    });
+    expect(stub.seen).toEqual([]);
+    stub.answer = json(200, wireIdentity({ id: old.id, username: 'today', email: old.email }));
+    expect(await mirror.resolveForAssignment({ id: old.id }, 'x', 'request-17')).toEqual({
+      id: old.id,
+      username: 'today',
+    });
+    expect(stub.seen).toMatchObject([{ requestId: 'request-17' }]);
+    expect(await mirror.resolveForAssignment({ email: old.email.toUpperCase() }, 'x')).toMatchObject({
+      id: old.id,
+    });
+    expect(stub.seen).toHaveLength(1);
+  });
+
+  it.each<[string, number, boolean, boolean]>([
+    ['was confirmed an hour ago', -3600, true, true],
+    ['was confirmed 23 hours ago', -23 * 3600, true, true],
+    ['was confirmed 25 hours ago', -25 * 3600, true, false],
+    ['was inactive an hour ago', -3600, false, false],
+  ])(
+    'while identity is down, somebody who %s (%d s, active: %s) is accepted: %s',
+    async (_name, seconds, isActive, accepted) => {
+      const mirror = startReplica('http://127.0.0.1:1');
+      const ann = known({ isActive, ssoProvider: 'google', ssoId: randomUUID() });
+      await keep(ann, seconds - 900, seconds, seconds);
+      for (const reference of [
+        { id: ann.id },
+        { email: ann.email },
+        { ssoProvider: 'google', ssoId: ann.ssoId ?? '' },
+      ]) {
+        const resolved = mirror.resolveForAssignment(reference, 'x');
+        if (accepted) expect(await resolved).toEqual({ id: ann.id, username: 'ann' });
+        else await expect(resolved).rejects.toMatchObject(unavailable);
+      }
+    },
+  );
+
+  it('while identity is down, accepts whom a token of today has shown', async () => {
+    const mirror = startReplica('http://127.0.0.1:1');
+    const ann = known();
+    await mirror.seeToken(claimsOf(ann, -3600));
+    expect(await mirror.resolveForAssignment({ id: ann.id }, 'x')).toMatchObject({ id: ann.id });
+  });
+
+  it('asks about former owners of an e-mail by their ids, and never takes them for gone by the e-mail', async () => {
+    const mirror = startReplica();
+    const [gone, renamed] = [known({ email: 'shared@example.com' }), known({ email: 'shared@example.com' })];
+    await keep(gone, -5000, -4000, -4000);
+    await keep(renamed, -5000, -4000, -4000);
+    const next = wireIdentity({ email: 'shared@example.com', username: 'next' });
+    stub.answer = (request, response) => {
+      const answers: Record<string, ReturnType<typeof json>> = {
+        '/internal/identities/by-email/Shared%40example.com': json(200, next),
+        [`/internal/identities/${renamed.id}`]: json(
+          200,
+          wireIdentity({ id: renamed.id, email: 'other@example.com' }),
+        ),
+      };
+      (answers[request.url ?? ''] ?? json(404, { code: 'identity_not_found' }))(request, response);
+    };
+    const person = await mirror.resolveForAssignment({ email: 'Shared@example.com' }, 'x');
+    expect(person).toEqual({ id: next.id, username: 'next' });
+    expect(await repository.find(gone.id)).toMatchObject({ isActive: false, missingSince: expect.any(Date) });
+    expect(await repository.find(renamed.id)).toMatchObject({ isActive: true, email: 'other@example.com' });
+  });
+
+  it('asks once in half a minute after somebody unknown, unless somebody was created since', async () => {
+    const mirror = startReplica();
+    const email = `${randomUUID()}@example.com`;
+    const resolve = () => mirror.resolveForAssignment({ email }, 'assignee_email');
+    const refusal = {
+      status: 422,
+      code: 'unknown_identity',
+      errors: [{ field: 'assignee_email', message: 'names no identity' }],
+    };
+    await expect(resolve()).rejects.toMatchObject(refusal);
+    await expect(resolve()).rejects.toMatchObject(refusal);
+    expect(stub.seen).toHaveLength(1);
+    const identity = wireIdentity({ email });
+    await mirror.keepWritten({ identity, askedAt: new Date(), answeredAt: new Date() });
+    expect(await resolve()).toMatchObject({ id: identity.id });
+  });
+
+  it('does not remember as unknown who was created while identity was asked', async () => {
+    const mirror = startReplica();
+    const identity = wireIdentity({ email: `${randomUUID()}@example.com` });
+    stub.answer = (request, response) =>
+      setTimeout(() => json(404, { code: 'identity_not_found' })(request, response), 100);
+    const reference = { email: identity.email };
+    const early = expect(mirror.resolveForAssignment(reference, 'x')).rejects.toMatchObject({ status: 422 });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await mirror.keepWritten({ identity, askedAt: new Date(), answeredAt: new Date() });
+    await early;
+    expect(await mirror.resolveForAssignment(reference, 'x')).toMatchObject({ id: identity.id });
+  });
+
+  it('never gives a look-up that began before a change the last word', async () => {
+    const mirror = startReplica();
+    const identity = wireIdentity({ updated_at: at(-900).toISOString() });
+    stub.answer = (request, response) => setTimeout(() => json(200, identity)(request, response), 200);
+    const early = mirror.refresh(identity.id);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const change: Omit<Lookup, 'identity'> = { askedAt: new Date(), answeredAt: new Date() };
+    const changed = { ...identity, is_active: false, updated_at: new Date().toISOString() };
+    await mirror.keepWritten({ identity: changed, ...change });
+    // Joins the request that is under way, later than the change.
+    const late = mirror.refresh(identity.id);
+    await Promise.all([early, late]);
+    expect(stub.seen).toHaveLength(1);
+    expect(await repository.find(identity.id)).toMatchObject({ isActive: false });
+  });
+});

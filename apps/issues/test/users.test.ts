@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CreateIdentity } from '@tessera/contracts';
+import axios from 'axios';
+import type { Response } from 'supertest';
+import { type FullApp, startFullApp } from './support/full-app.ts';
+import { IdentityService, serviceToken } from './support/identity-service.ts';
+import { type IdentityStub, json, startIdentityStub } from './support/identity-stub.ts';
+import './support/leak-guard.ts';
+import { rememberSecret } from './support/leaks.ts';
+import { expectProblem } from './support/problems.ts';
+import { anEmail, mirrorRow, password, signedIn } from './support/signed-in.ts';
+
+const anotherPassword = rememberSecret('another password of the tests');
+
+let identity: IdentityService;
+let app: FullApp;
+beforeAll(async () => {
+  identity = await IdentityService.start();
+  app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+}, 60_000);
+afterAll(async () => {
+  await app.close();
+  await identity.down();
+});
+
+const aPerson = (overrides: Partial<CreateIdentity> = {}) => signedIn(app, identity, overrides);
+
+describe('/api/v1/users', () => {
+  it('creates through identity, and mirrors its answer', async () => {
+    const staff = await aPerson({ is_staff: true });
+    const email = anEmail();
+    const response = await staff
+      .as('post', '/users/')
+      .send({ email, password, is_verified: true })
+      .expect(201);
+    expect(response.headers.location).toMatch(new RegExp(`/api/v1/users/${response.body.id}/$`));
+    expect(response.body).toEqual(await mirrorRow(app, response.body.id));
+    expect(JSON.stringify(response.body)).not.toContain(password);
+    expect((await identity.signIn(email, password)).token_type).toBe('Bearer');
+  });
+
+  it('passes on what identity refuses, with its fields', async () => {
+    const staff = await aPerson({ is_staff: true });
+    expectProblem(
+      await staff.as('post', '/users').send({ email: staff.email, password }),
+      409,
+      'email_conflict',
+    );
+    const weak = await staff.as('post', '/users').send({ email: anEmail(), password: 'short' });
+    expectProblem(weak, 422, 'validation_failed');
+    expect(weak.body.errors[0].field).toBe('password');
+    expectProblem(await staff.as('put', '/users/not-a-uuid').send({}), 422, 'validation_failed');
+    expectProblem(
+      await staff.as('put', '/users/00000000-0000-4000-8000-000000000000').send({}),
+      404,
+      'user_not_found',
+    );
+  });
+
+  it.each<[actor: Partial<CreateIdentity>, person: Partial<CreateIdentity>, change: object, status: number]>([
+    [{}, {}, { username: 'x' }, 403],
+    [{ is_staff: true }, {}, { username: 'x' }, 200],
+    [{ is_staff: true }, {}, { password: anotherPassword }, 200],
+    [{ is_staff: true }, {}, { is_staff: true }, 403],
+    [{ is_staff: true }, {}, { is_superuser: false }, 403],
+    [{ is_staff: true }, { is_staff: true }, { password: anotherPassword }, 403],
+    [{ is_staff: true }, { is_superuser: true }, { is_active: false }, 403],
+    [{ is_superuser: true }, { is_staff: true }, { is_staff: false }, 200],
+    [{ is_superuser: true }, { is_superuser: true }, { password: anotherPassword }, 200],
+  ])('%j changing %j by %j is %d', async (actor, person, change, status) => {
+    const [changer, changed] = [
+      await aPerson(actor),
+      await identity.create({ email: anEmail(), password, ...person }),
+    ];
+    const response = await changer.as('patch', `/users/${changed.id}`).send(change);
+    expect(response.status).toBe(status);
+    if (status === 403) {
+      expectProblem(response, 403, 'forbidden');
+      expect(
+        (await app.sql('SELECT 1 FROM identity_mirror WHERE id = $1 AND NOT is_active', [changed.id])).length,
+      ).toBe(0);
+    }
+  });
+
+  it('shows everybody who somebody is, and staff everything', async () => {
+    const prefix = `p${randomBytes(4).toString('hex')}`;
+    const [ann, staff] = [
+      await aPerson({ username: `${prefix}_ann` }),
+      await aPerson({ username: `${prefix}%bob`, is_staff: true }),
+    ];
+    await ann.as('get', '/users/me').expect(200);
+    await staff.as('get', '/users/me').expect(200);
+    const seen = await ann.as('get', `/users?search=${prefix}`).expect(200);
+    expect(seen.body).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: ann.id }),
+        { id: staff.id, username: staff.username },
+      ]),
+    );
+    expect(JSON.stringify(seen.body)).not.toContain(staff.email);
+    const all = await staff.as('get', `/users?search=${prefix.toUpperCase()}`).expect(200);
+    expect(all.body).toHaveLength(2);
+    expect(all.body[0]).toHaveProperty('email');
+    // What LIKE takes for a pattern is text here.
+    expect((await ann.as('get', `/users?search=${encodeURIComponent(`${prefix}%`)}`)).body).toEqual([
+      { id: staff.id, username: staff.username },
+    ]);
+    expect((await ann.as('get', `/users?search=${encodeURIComponent(staff.email)}`)).body).toEqual([]);
+    expect((await staff.as('get', `/users?search=${encodeURIComponent(ann.email)}`)).body).toMatchObject([
+      { id: ann.id },
+    ]);
+  });
+
+  it('pages by keyset, keeps the filters in the link, and refuses what it does not know', async () => {
+    const prefix = `q${randomBytes(4).toString('hex')}`;
+    const staff = await aPerson({ is_staff: true });
+    for (const number of [1, 2, 3])
+      await staff
+        .as('post', '/users')
+        .send({ email: anEmail(), username: `${prefix}-${number}`, password })
+        .expect(201);
+    const names: string[] = [];
+    let path: string | undefined = `/users/?search=${prefix}&limit=2`;
+    while (path !== undefined) {
+      const response: Response = await staff.as('get', path).expect(200);
+      names.push(...response.body.map((user: { username: string }) => user.username));
+      path = /<[^>]*\/api\/v1([^>]*)>; rel="next"/.exec(response.headers.link ?? '')?.[1];
+      if (path !== undefined) expect(path).toContain(`search=${prefix}`);
+    }
+    expect(names.sort()).toEqual([1, 2, 3].map((number) => `${prefix}-${number}`));
+    for (const query of ['offset=3', 'limit=0', 'is_active=maybe', 'cursor=x']) {
+      expect((await staff.as('get', `/users?${query}`)).status).toBe(422);
+    }
+  });
+
+  it('lets staff see somebody whom only identity knows, and nobody else ask for them', async () => {
+    const [ann, staff] = [await aPerson(), await aPerson({ is_staff: true })];
+    const unseen = await identity.create({ email: anEmail(), password });
+    expectProblem(await ann.as('get', `/users/${unseen.id}`), 404, 'user_not_found');
+    const { body } = await staff.as('get', `/users/${unseen.id}/`).expect(200);
+    expect(body).toMatchObject({ id: unseen.id, email: unseen.email });
+    expect((await ann.as('get', `/users/${unseen.id}`).expect(200)).body).toEqual({
+      id: unseen.id,
+      username: unseen.username,
+    });
+  });
+
+  it('takes back what it gave, edited', async () => {
+    const root = await aPerson({ is_superuser: true });
+    const { body: user } = await root.as('post', '/users').send({ email: anEmail(), password }).expect(201);
+    const edited = { ...user, username: 'edited', sso_provider: 'google', sso_id: user.id };
+    expect((await root.as('put', `/users/${user.id}/`).send(edited).expect(200)).body).toEqual(edited);
+    const { body } = await root.as('put', `/users/${user.id}`).send({ is_actve: false });
+    expect(body.errors).toEqual([{ field: 'is_actve', message: 'is not a known field' }]);
+  });
+
+  it('keeps no password, in no table', async () => {
+    const staff = await aPerson({ is_staff: true });
+    const { body } = await staff.as('post', '/users').send({ email: anEmail(), password }).expect(201);
+    await staff.as('put', `/users/${body.id}`).send({ password: anotherPassword }).expect(200);
+    await identity.signIn(body.email, anotherPassword);
+    const tables = await app.sql(
+      `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`,
+    );
+    expect(tables.map(({ name }) => name)).toContain('identity_mirror');
+    for (const { name } of tables) {
+      const rows = await app.sql(`SELECT t::text AS text FROM "${name}" t`);
+      const text = rows.map((row) => row.text).join('\n');
+      for (const secret of [password, anotherPassword, '$2b$']) expect(text).not.toContain(secret);
+    }
+  });
+
+  it('asks about rights of more than a minute ago where it is told to', async () => {
+    const strict = await startFullApp(
+      { IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, STRICT_PRIVILEGE_CHECK: 'on' },
+      app.databaseUrl,
+    );
+    const [lax, demoted] = [await aPerson({ is_staff: true }), await aPerson({ is_staff: true })];
+    for (const person of [lax, demoted]) await identity.update(person.id, { is_staff: false });
+    const create = (person: typeof lax, instance = strict) =>
+      person.as('post', '/users', instance).send({ email: anEmail(), password });
+    expect((await create(lax, app)).status).toBe(201);
+    expectProblem(await create(demoted), 403, 'forbidden');
+    // From now on every instance knows.
+    expectProblem(await create(demoted, app), 403, 'forbidden');
+    const staff = await aPerson({ is_staff: true });
+    expect((await create(staff)).status).toBe(201);
+    await strict.close();
+  });
+});
+
+// The network loses the answer after identity has done what it was asked.
+describe('a change whose answer is lost', () => {
+  let lossy: FullApp;
+  let stub: IdentityStub;
+  let lost: (request: IncomingMessage) => boolean;
+  beforeAll(async () => {
+    stub = await startIdentityStub();
+    stub.answer = async (request, response) => {
+      const { status, data } = await axios.request({
+        baseURL: identity.url,
+        url: request.url ?? '',
+        method: request.method ?? '',
+        headers: { 'X-Service-Token': serviceToken },
+        data: stub.seen.at(-1)?.body,
+        proxy: false,
+        validateStatus: () => true,
+      });
+      if (lost(request)) request.socket.resetAndDestroy();
+      else json(status, data)(request, response);
+    };
+    lossy = await startFullApp(
+      { IDENTITY_URL: stub.url, JWKS_URI: `${identity.url}/jwks`, JWT_ISSUER: identity.url },
+      app.databaseUrl,
+    );
+  });
+  afterAll(async () => {
+    await lossy.close();
+    await stub.close();
+  });
+
+  it('of a creation is found again, and mirrored', async () => {
+    lost = (request) => request.method === 'POST';
+    const staff = await aPerson({ is_staff: true });
+    const email = anEmail();
+    const { body } = await staff.as('post', '/users', lossy).send({ email, password }).expect(201);
+    expect(body).toEqual(await mirrorRow(app, body.id));
+    expect((await identity.signIn(email, password)).token_type).toBe('Bearer');
+    expect(stub.seen.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('of a deletion is found out: the person is refused at once', async () => {
+    lost = (request) => request.method === 'DELETE';
+    const [staff, ann] = [await aPerson({ is_staff: true }), await aPerson()];
+    await ann.as('get', '/issues', lossy).expect(200);
+    await staff.as('delete', `/users/${ann.id}`, lossy).expect(204);
+    expectProblem(await ann.as('get', '/issues', lossy), 401, 'identity_inactive');
+  });
+
+  it('of an update is 503, and the mirror follows what identity made of it', async () => {
+    lost = (request) => request.method === 'PUT';
+    const [staff, ann] = [await aPerson({ is_staff: true }), await aPerson()];
+    await ann.as('get', '/issues', lossy).expect(200);
+    const update = await staff.as('put', `/users/${ann.id}`, lossy).send({ is_active: false });
+    expectProblem(update, 503, 'identity_unavailable');
+    expectProblem(await ann.as('get', '/issues', lossy), 401, 'identity_inactive');
+  });
+});
