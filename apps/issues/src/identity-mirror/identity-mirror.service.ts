@@ -39,6 +39,7 @@ export class IdentityMirrorService implements PersonResolver {
   });
   readonly #tokensSeen = new LRUCache<string, Promise<void>>({ max: 20_000 });
   readonly #unknown = new LRUCache<string, true>({ max: 5_000, ttl: unknownMs });
+  readonly #resolving = new Map<string, Promise<KnownIdentity | undefined>>();
   #changes = 0;
 
   constructor({ repository, client }: IdentityMirrorDependencies) {
@@ -89,15 +90,25 @@ export class IdentityMirrorService implements PersonResolver {
     requestId?: string,
   ): Promise<{ id: string; username: string }> {
     const key = JSON.stringify(reference);
-    if (this.#unknown.has(key)) throw unknownIdentity(field);
-    const changes = this.#changes;
-    const person = await this.#findPerson(reference, requestId);
-    if (person === undefined) {
-      if (changes === this.#changes) this.#unknown.set(key, true);
-      throw unknownIdentity(field);
-    }
+    const person = this.#unknown.has(key) ? undefined : await this.#findOnce(key, reference, requestId);
+    if (person === undefined) throw unknownIdentity(field);
     if (!person.isActive) throw validationProblem([{ field, message: 'is not an active identity' }]);
     return { id: person.id, username: person.username };
+  }
+
+  // Who asks for the same meanwhile waits for this answer; who comes after it finds that it was negative.
+  #findOnce(key: string, reference: PersonReference, requestId?: string): Promise<KnownIdentity | undefined> {
+    const running = this.#resolving.get(key);
+    if (running !== undefined) return running;
+    const changes = this.#changes;
+    const found = this.#findPerson(reference, requestId)
+      .then((person) => {
+        if (person === undefined && changes === this.#changes) this.#unknown.set(key, true);
+        return person;
+      })
+      .finally(() => this.#resolving.delete(key));
+    this.#resolving.set(key, found);
+    return found;
   }
 
   // The mirror first, while it is fresh; while identity is down, a row of the last day stands in for it.
