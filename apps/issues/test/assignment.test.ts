@@ -3,6 +3,7 @@ import type { CreateIdentity } from '@tessera/contracts';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
 import './support/leak-guard.ts';
+import { rememberSecret } from './support/leaks.ts';
 import { expectProblem } from './support/problems.ts';
 import { anEmail, mirrorRow, password, signedIn } from './support/signed-in.ts';
 
@@ -64,33 +65,26 @@ describe('the identity mirror', () => {
     expect(await mirrorRow(app, second.id)).toMatchObject({ is_active: true, email });
   });
 
-  it('keeps the newest of answers that arrive in any order', async () => {
-    const { mirrorRepository: repository } = app;
-    const id = '00000000-0000-4000-8000-00000000abcd';
-    const known = {
-      id,
-      email: 'x@example.com',
-      ssoProvider: null,
-      ssoId: null,
-      isActive: true,
-      isVerified: false,
-      isStaff: false,
-      isSuperuser: false,
-    };
-    const moments = Array.from({ length: 30 }, (_, index) => new Date(1_700_000_000_000 + index));
-    const crossing = { askedAt: new Date(1_600_000_000_000), answeredAt: new Date(1_800_000_000_000) };
-    await Promise.all(
-      moments
-        .toSorted(() => Math.random() - 0.5)
-        .map((updatedAt) =>
-          repository.keep(
-            { ...known, username: `at ${updatedAt.getTime() % 100}`, updatedAt },
-            'lookup',
-            crossing,
-          ),
-        ),
+  it('answers 502 while identity refuses our service token, and tells the operator without showing it', async () => {
+    const wrongToken = rememberSecret('another-service-token-0123456789abcdef');
+    const misconfigured = await startFullApp(
+      { IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, SERVICE_TOKEN: wrongToken },
+      app.databaseUrl,
     );
-    expect(await mirrorRow(app, id)).toMatchObject({ username: 'at 29' });
+    const [staff, ann] = [
+      await aPerson({ is_staff: true }),
+      await identity.create({ email: anEmail(), password }),
+    ];
+    for (const refused of [
+      await staff.as('post', '/issues', misconfigured).send({ title: 'x', assignee_id: ann.id }),
+      await staff.as('post', '/users', misconfigured).send({ email: anEmail(), password }),
+      await staff.as('put', `/users/${ann.id}`, misconfigured).send({ password }),
+      await staff.as('delete', `/users/${ann.id}`, misconfigured),
+    ]) {
+      expectProblem(refused, 502, 'identity_credentials_rejected');
+    }
+    expect(misconfigured.log.filter((line) => line.includes('check SERVICE_TOKEN'))).toHaveLength(1);
+    await misconfigured.close();
   });
 });
 

@@ -358,6 +358,16 @@ describe('resolving a person', () => {
     expect(await resolve()).toMatchObject({ id: identity.id });
   });
 
+  it('asks once for fifty who want the same person at once', async () => {
+    const mirror = startReplica();
+    const identity = wireIdentity({ email: `${randomUUID()}@example.com` });
+    stub.answer = (request, response) => setTimeout(() => json(200, identity)(request, response), 50);
+    const resolve = () => mirror.resolveForAssignment({ email: identity.email }, 'x');
+    const people = await Promise.all(Array.from({ length: 50 }, resolve));
+    expect(people).toEqual(Array(50).fill({ id: identity.id, username: identity.username }));
+    expect(stub.seen).toHaveLength(1);
+  });
+
   it('does not remember as unknown who was created while identity was asked', async () => {
     const mirror = startReplica();
     const identity = wireIdentity({ email: `${randomUUID()}@example.com` });

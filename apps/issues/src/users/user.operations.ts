@@ -51,8 +51,9 @@ export const userOperations: ApiOperation[] = [
     operationId: 'getUser',
     summary: 'Read a user',
     params: userParamsSchema,
+    description: 'From the mirror; whom it has not met yet, staff have looked up at identity.',
     responses: { 200: { description: 'The user.', schema: z.union([fullUserSchema, userSchema]) } },
-    problems: [401, 403, 404, 422],
+    problems: [401, 403, 404, 422, ...identityProblems],
   },
   {
     ...common,
@@ -60,7 +61,8 @@ export const userOperations: ApiOperation[] = [
     path: '/api/v1/users/',
     operationId: 'createUser',
     summary: 'Create a user at identity',
-    description: 'For staff; `is_staff` and `is_superuser` for superusers.',
+    description:
+      'For staff; `is_staff` and `is_superuser` for superusers. 503 `create_outcome_unknown`: the answer of identity was lost, and the user may exist; trying again is safe.',
     body: { schema: createUserSchema },
     responses: { 201: { ...fullUser, headers: { Location: z.string().describe('The new user.') } } },
     problems: [401, 403, conflict, 422, ...identityProblems],
