@@ -2,6 +2,7 @@ import { type ApiOperation, describeApi, healthOperations, type OpenApiDocument 
 import { discoveryOperations } from './discovery/discovery.operations.ts';
 import { identityOperations } from './identities/identity.operations.ts';
 import { jwksOperations } from './keys/jwks.operations.ts';
+import { sessionOperations } from './sessions/session.operations.ts';
 import { tokenOperations } from './tokens/token.operations.ts';
 import { userInfoOperations } from './userinfo/userinfo.operations.ts';
 
@@ -11,6 +12,7 @@ const operations: ApiOperation[] = [
   ...tokenOperations,
   ...userInfoOperations,
   ...identityOperations,
+  ...sessionOperations,
   ...healthOperations,
 ];
 

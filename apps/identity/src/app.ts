@@ -18,6 +18,7 @@ import { identityRouter } from './identities/identity.router.ts';
 import { requireServiceToken } from './identities/require-service-token.ts';
 import { jwksPath, jwksRouter } from './keys/jwks.router.ts';
 import { oauthMembers } from './oauth-error.ts';
+import { sessionRouter } from './sessions/session.router.ts';
 import { tokenRouter } from './tokens/token.router.ts';
 import { translateTokenError } from './tokens/token-error.ts';
 import { userInfoRouter } from './userinfo/userinfo.router.ts';
@@ -53,6 +54,7 @@ export function createApp(dependencies: Dependencies): Express {
   );
   app.use('/internal', requireServiceToken(config.serviceTokens, logger), noStore);
   app.use(identityRouter(dependencies.identities));
+  app.use(sessionRouter(dependencies.sessions));
 
   app.use(refuseUnknownRoute(app));
   app.use(errorHandler({ logger, translate: translateTokenError, extraMembers: oauthMembers }));

@@ -11,6 +11,8 @@ import { HashQueue } from './passwords/hash-queue.ts';
 import { loadBlocklist } from './passwords/password-blocklist.ts';
 import { PasswordHasher } from './passwords/password-hasher.ts';
 import { PasswordPolicy } from './passwords/password-policy.ts';
+import { SessionRepository } from './sessions/session.repository.ts';
+import { SessionService } from './sessions/session.service.ts';
 import { SignInRepository } from './sign-in/sign-in.repository.ts';
 import { SignInService } from './sign-in/sign-in.service.ts';
 import { SignInLimits } from './sign-in/sign-in-limits.ts';
@@ -65,6 +67,7 @@ export async function createDependencies(config: Config, logger: Logger) {
         blocklist: config.passwords.blocklist ? await loadBlocklist() : null,
       }),
     }),
+    sessions: new SessionService({ repository: new SessionRepository(database), sessionsValidAfter }),
     signIns: new SignInService({
       repository: new SignInRepository(database),
       limits: new SignInLimits({ ...config.signInLimits, secret: config.serviceTokens[0] ?? '' }),

@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { listRoutes } from '@tessera/service-kit';
+import { createApp } from '../src/app.ts';
 import { anIdentity } from './support/identities.ts';
 import { rememberSecret } from './support/leaks.ts';
 import { expectProblem } from './support/problems.ts';
@@ -21,6 +23,8 @@ describe('the service token of /internal', () => {
     server.close();
     await app.close();
   });
+
+  const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   it.each([
     ['missing', undefined],
@@ -49,6 +53,17 @@ describe('the service token of /internal', () => {
       expectProblem(response, 403, 'service_token_refused');
     }
     expect(await app.sql('SELECT 1 FROM identities')).toEqual([]);
+  });
+
+  it('guards every route under /internal', async () => {
+    const routes = listRoutes(createApp(app.dependencies)).filter(({ path }) => path.startsWith('/internal'));
+    expect(routes.length).toBeGreaterThan(8);
+    for (const { method, path } of routes) {
+      const address = `${url()}${path.replaceAll(/:\w+/g, id)}`;
+      const response = await fetch(address, { method });
+      expect([method, path, response.status]).toEqual([method, path, 403]);
+      expect(await response.json()).toMatchObject({ code: 'service_token_refused' });
+    }
   });
 
   it('takes the current and the previous value', async () => {

@@ -5,6 +5,7 @@ export * from './issue-link.ts';
 export * from './issue-query.ts';
 export * from './issues.ts';
 export * from './problem.ts';
+export * from './session.ts';
 export * from './text.ts';
 export * from './token.ts';
 export * from './users.ts';

@@ -9,6 +9,7 @@ export type AuditType =
   | 'refresh.reuse_in_leeway'
   | 'refresh.reuse_detected'
   | 'family.revoked'
+  | 'sessions.revoked'
   | 'hash.upgraded'
   | 'identity.created'
   | 'identity.updated'

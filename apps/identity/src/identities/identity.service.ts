@@ -4,6 +4,7 @@ import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import type { IdentityConflict, IdentityRepository, StoredChanges } from './identity.repository.ts';
 import type { Identity, IdentityChanges, NewIdentity } from './identity.ts';
+import { identityNotFoundProblem } from './identity-not-found.ts';
 
 interface IdentityServiceDependencies {
   repository: IdentityRepository;
@@ -56,14 +57,14 @@ export class IdentityService {
       endSessions: changes.password !== undefined || changes.isActive === false,
       audit: describeChanges(changes, id, origin),
     });
-    if (result === undefined) throw notFoundProblem();
+    if (result === undefined) throw identityNotFoundProblem();
     if (typeof result === 'string') throw conflictProblem(result);
     return result;
   }
 
   async delete(id: string, origin: RequestOrigin): Promise<void> {
     const deleted = await this.#repository.softDelete(id, auditEvent('identity.deleted', id, origin));
-    if (!deleted) throw notFoundProblem();
+    if (!deleted) throw identityNotFoundProblem();
   }
 
   async find(id: string): Promise<Identity> {
@@ -114,12 +115,8 @@ function auditEvent(
 }
 
 function found(identity: Identity | undefined): Identity {
-  if (identity === undefined) throw notFoundProblem();
+  if (identity === undefined) throw identityNotFoundProblem();
   return identity;
-}
-
-function notFoundProblem(): ProblemError {
-  return new ProblemError({ status: 404, code: 'identity_not_found', detail: 'There is no such identity.' });
 }
 
 function conflictProblem(conflict: IdentityConflict): ProblemError {

@@ -1,0 +1,101 @@
+import type { RequestOrigin } from '@tessera/service-kit';
+import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { Session, SessionPlace } from './session.ts';
+
+interface SessionReference {
+  identityId: string;
+  sessionId: string;
+  /** Families that began earlier are over (the operator's emergency brake). */
+  sessionsValidAfter: Date;
+}
+
+interface ListOptions {
+  limit: number;
+  /** Where the page before ended. */
+  after: SessionPlace | undefined;
+  sessionsValidAfter: Date;
+}
+
+/** Token families as sessions: to be listed and to be ended. */
+export class SessionRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Live sessions, newest first; undefined where there is no such live identity. */
+  async list(
+    identityId: string,
+    { limit, after, sessionsValidAfter }: ListOptions,
+  ): Promise<Session[] | undefined> {
+    const rows = await this.#database.$queryRaw<(Session | { id: null })[]>`
+      SELECT s.id, s.created_at AS "createdAt", s.last_used_at AS "lastUsedAt", s.expires_at AS "expiresAt",
+        s.idle_expires_at AS "idleExpiresAt", s.created_ip AS "createdIp", s.user_agent AS "userAgent"
+        FROM identities i
+        LEFT JOIN LATERAL (
+          SELECT f.*, t.expires_at AS idle_expires_at FROM token_families f, refresh_tokens t
+           WHERE f.identity_id = i.id AND ${isLive(sessionsValidAfter)} AND ${isBefore(after)}
+           ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}
+        ) s ON true
+       WHERE i.id = ${identityId}::uuid AND i.deleted_at IS NULL
+       ORDER BY s.created_at DESC, s.id DESC`;
+    return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
+  }
+
+  /** Ends a live session, once: of two who ask at the same time one is told that there is none. */
+  async revoke(
+    { identityId, sessionId, sessionsValidAfter }: SessionReference,
+    origin: RequestOrigin,
+  ): Promise<'revoked' | 'no_session' | 'no_identity'> {
+    const rows = await this.#database.$queryRaw<{ revoked: boolean }[]>`
+      WITH owner AS (
+        SELECT * FROM identities WHERE id = ${identityId}::uuid AND deleted_at IS NULL
+      ), revoked AS (
+        UPDATE token_families f SET revoked_at = now(), revoke_reason = 'revoked_by_service'
+          FROM owner i, refresh_tokens t
+         WHERE f.id = ${sessionId}::uuid AND f.identity_id = i.id AND ${isLive(sessionsValidAfter)}
+        RETURNING f.id, f.identity_id
+      ), audited AS (
+        INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+        SELECT 'family.revoked', 'success', 'service', identity_id, ${origin.ip}, ${origin.userAgent},
+               ${origin.requestId}, jsonb_build_object('family', id, 'reason', 'revoked_by_service')
+          FROM revoked
+      )
+      SELECT EXISTS (SELECT FROM revoked) AS revoked FROM owner`;
+    const [row] = rows;
+    if (row === undefined) return 'no_identity';
+    return row.revoked ? 'revoked' : 'no_session';
+  }
+
+  /**
+   * Ends every session by the epoch that a family carries, and every access token by the moment that it was issued
+   * at, which is of our clock and not of the database's. False where there is no such live identity.
+   */
+  async revokeAll(identityId: string, origin: RequestOrigin): Promise<boolean> {
+    const audited = await this.#database.$executeRaw`
+      WITH ended AS (
+        UPDATE identities SET session_epoch = session_epoch + 1, sessions_valid_after = ${new Date()}::timestamptz
+         WHERE id = ${identityId}::uuid AND deleted_at IS NULL
+        RETURNING id
+      )
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id)
+      SELECT 'sessions.revoked', 'success', 'service', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId}
+        FROM ended`;
+    return audited > 0;
+  }
+}
+
+/** Of a family `f`, its unspent token `t` and their identity `i`: what a rotation asks as well. */
+function isLive(sessionsValidAfter: Date): Prisma.Sql {
+  return Prisma.sql`f.revoked_at IS NULL AND f.expires_at > now() AND f.session_epoch = i.session_epoch
+    AND f.created_at >= ${sessionsValidAfter}::timestamptz AND i.is_active
+    AND t.family_id = f.id AND t.revoked_at IS NULL AND t.expires_at > now()`;
+}
+
+function isBefore(place: SessionPlace | undefined): Prisma.Sql {
+  return place === undefined
+    ? Prisma.sql`true`
+    : Prisma.sql`(f.created_at, f.id) < (${place.createdAt}::timestamptz, ${place.id}::uuid)`;
+}

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Session, sessionSchema } from '@tessera/contracts';
+import { decodeJwt } from 'jose';
+import { signedIn, signIn, updateIdentity } from './support/identities.ts';
+import { internalClient, unknownId } from './support/internal-client.ts';
+import { walk } from './support/pages.ts';
+import { expectInvalidFields, expectProblem } from './support/problems.ts';
+import { signingPem, startTestApp, type TestApp } from './support/test-app.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ JWT_PRIVATE_KEY: signingPem() });
+});
+afterAll(() => app.close());
+
+const internal = internalClient(() => app);
+const sessionsPath = (id: string) => `/internal/identities/${id}/sessions`;
+const sessionsOf = async (id: string): Promise<Session[]> =>
+  (await internal('get', sessionsPath(id)).expect(200)).body;
+const refresh = (token: string) => app.http.post('/token/refresh').send({ refresh_token: token });
+const auditOf = (id: string, type: string) =>
+  app.sql('SELECT actor, outcome, details FROM audit_events WHERE identity_id = $1 AND type = $2', [
+    id,
+    type,
+  ]);
+
+/** An identity with this many sessions, the first one first. */
+async function withSessions(count: number) {
+  const first = await signedIn(app);
+  const tokens = [first.tokens];
+  while (tokens.length < count) tokens.push(await signIn(app, first.identity.email, first.password));
+  return { ...first, refreshTokens: tokens.map((pair) => pair.refresh_token) };
+}
+
+async function familyOf(refreshToken: string): Promise<string> {
+  const [row] = await app.sql<{ family_id: string }>('SELECT family_id FROM refresh_tokens WHERE jti = $1', [
+    decodeJwt(refreshToken).jti,
+  ]);
+  return row?.family_id ?? '';
+}
+
+describe('GET /internal/identities/{id}/sessions', () => {
+  it('answers live sessions, newest first, with where and when they began', async () => {
+    const { identity, password, refreshTokens } = await withSessions(1);
+    await app.http
+      .post('/token')
+      .set('User-Agent', 'Device/2')
+      .send({ grant_type: 'password', email: identity.email, password })
+      .expect(200);
+    const response = await internal('get', sessionsPath(identity.id)).expect(200);
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(response.headers.link).toBeUndefined();
+    const sessions = response.body.map((session: unknown) => sessionSchema.strict().parse(session));
+    expect(sessions).toHaveLength(2);
+    expect(sessions[0].user_agent).toBe('Device/2');
+    expect(sessions[0].created_ip).toMatch(/127\.0\.0\.1$/);
+    expect(sessions[1].id).toBe(await familyOf(refreshTokens[0] ?? ''));
+    const lifetime = Date.parse(sessions[0].expires_at) - Date.parse(sessions[0].idle_expires_at);
+    expect(Math.round(lifetime / 86_400_000)).toBe(16);
+  });
+
+  it('keeps one session over its rotations, whose use and idle end move on', async () => {
+    const { identity, refreshTokens } = await withSessions(1);
+    const [token = ''] = refreshTokens;
+    await app.sql(`UPDATE token_families SET last_used_at = now() - interval '1 day' WHERE id = $1`, [
+      await familyOf(token),
+    ]);
+    const [before] = await sessionsOf(identity.id);
+    const { body } = await refresh(token).expect(200);
+    const [after, ...others] = await sessionsOf(identity.id);
+    expect(others).toEqual([]);
+    expect(after).toMatchObject({
+      id: before?.id,
+      created_at: before?.created_at,
+      expires_at: before?.expires_at,
+    });
+    expect(Date.parse(after?.last_used_at ?? '')).toBeGreaterThan(Date.parse(before?.last_used_at ?? ''));
+    expect(Date.parse(after?.idle_expires_at ?? '') / 1000).toBe(decodeJwt(body.refresh_token).exp);
+  });
+
+  it('leaves out what can be refreshed no more: revoked, past its end, idle for too long, of an earlier epoch', async () => {
+    const { identity, password, refreshTokens } = await withSessions(4);
+    const [revoked = '', ended = '', idle = '', live = ''] = refreshTokens;
+    await app.http.post('/token/revoke').send({ token: revoked }).expect(200);
+    await app.sql('UPDATE token_families SET expires_at = now() WHERE id = $1', [await familyOf(ended)]);
+    await app.sql('UPDATE refresh_tokens SET expires_at = now() WHERE jti = $1', [decodeJwt(idle).jti]);
+    expect((await sessionsOf(identity.id)).map(({ id }) => id)).toEqual([await familyOf(live)]);
+    await updateIdentity(app, identity.id, { password });
+    expect(await sessionsOf(identity.id)).toEqual([]);
+  });
+
+  it('leaves out sessions from before SESSIONS_VALID_AFTER, which cannot be ended once more', async () => {
+    const { identity, refreshTokens } = await withSessions(1);
+    const braked = await startTestApp(
+      { SESSIONS_VALID_AFTER: new Date(Date.now() + 5000).toISOString() },
+      app.databaseUrl,
+    );
+    const there = internalClient(() => braked);
+    expect((await there('get', sessionsPath(identity.id)).expect(200)).body).toEqual([]);
+    const path = `${sessionsPath(identity.id)}/${await familyOf(refreshTokens[0] ?? '')}`;
+    expectProblem(await there('delete', path), 404, 'session_not_found');
+    await braked.close();
+  });
+
+  it('pages through them: each once, also where several began in the same millisecond', async () => {
+    const { identity } = await withSessions(5);
+    await app.sql(
+      `UPDATE token_families SET created_at = date_trunc('second', now()) WHERE identity_id = $1`,
+      [identity.id],
+    );
+    const { items, pages } = await walk<Session>(
+      (path) => internal('get', path),
+      `${sessionsPath(identity.id)}?limit=2`,
+    );
+    expect(pages).toBe(3);
+    expect(items).toEqual(await sessionsOf(identity.id));
+    expect(new Set(items.map(({ id }) => id)).size).toBe(5);
+  });
+
+  it.each([
+    ['limit=0', 'limit'],
+    ['limit=201', 'limit'],
+    ['limit=1&limit=2', 'limit'],
+    ['cursor=nonsense', 'cursor'],
+    [`cursor=${Buffer.from('[-1,"x"]').toString('base64url')}`, 'cursor'],
+    ['order=oldest', 'order'],
+  ])('refuses ?%s', async (query, field) => {
+    const { identity } = await withSessions(1);
+    expectInvalidFields(await internal('get', `${sessionsPath(identity.id)}?${query}`), [field]);
+  });
+
+  it('answers 404 for an unknown and for a deleted identity, 422 for no id, 403 without the service token', async () => {
+    const { identity } = await withSessions(1);
+    await app.http.get(sessionsPath(identity.id)).expect(403);
+    await internal('delete', `/internal/identities/${identity.id}`).expect(204);
+    for (const id of [identity.id, unknownId]) {
+      expectProblem(await internal('get', sessionsPath(id)), 404, 'identity_not_found');
+    }
+    expectInvalidFields(await internal('get', sessionsPath('7')), ['id']);
+  });
+});
+
+describe('DELETE /internal/identities/{id}/sessions/{session_id}', () => {
+  it('ends that session and no other, in the audit trail as the work of a service', async () => {
+    const { identity, refreshTokens } = await withSessions(2);
+    const [ended = '', kept = ''] = refreshTokens;
+    const id = await familyOf(ended);
+    await internal('delete', `${sessionsPath(identity.id)}/${id}`).expect(204);
+    await refresh(ended).expect(401);
+    await refresh(kept).expect(200);
+    expect(await auditOf(identity.id, 'family.revoked')).toEqual([
+      { actor: 'service', outcome: 'success', details: { family: id, reason: 'revoked_by_service' } },
+    ]);
+  });
+
+  it('ends it once: of many who ask at the same time one gets 204, and one event is written', async () => {
+    const { identity, refreshTokens } = await withSessions(1);
+    const path = `${sessionsPath(identity.id)}/${await familyOf(refreshTokens[0] ?? '')}`;
+    const answers = await Promise.all(Array.from({ length: 8 }, () => internal('delete', path)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(7).fill(404)]);
+    expect(await auditOf(identity.id, 'family.revoked')).toHaveLength(1);
+  });
+
+  it("answers 404 for another identity's session, which lives on", async () => {
+    const [own, other] = [await withSessions(1), await withSessions(1)];
+    const [token = ''] = other.refreshTokens;
+    const response = await internal('delete', `${sessionsPath(own.identity.id)}/${await familyOf(token)}`);
+    expectProblem(response, 404, 'session_not_found');
+    await refresh(token).expect(200);
+  });
+
+  it('answers 404 for an unknown identity and 422 for no id', async () => {
+    const response = await internal('delete', `${sessionsPath(unknownId)}/${unknownId}`);
+    expectProblem(response, 404, 'identity_not_found');
+    expectInvalidFields(await internal('delete', `${sessionsPath(unknownId)}/7`), ['session_id']);
+  });
+});
+
+describe('DELETE /internal/identities/{id}/sessions', () => {
+  it('ends every session, in the audit trail, and a new sign-in works at once', async () => {
+    const { identity, password, refreshTokens } = await withSessions(2);
+    await internal('delete', sessionsPath(identity.id)).expect(204);
+    expect(await sessionsOf(identity.id)).toEqual([]);
+    for (const token of refreshTokens) await refresh(token).expect(401);
+    expect(await auditOf(identity.id, 'sessions.revoked')).toEqual([
+      { actor: 'service', outcome: 'success', details: {} },
+    ]);
+    const { refresh_token: fresh, access_token: access } = await signIn(app, identity.email, password);
+    await app.http.get('/userinfo').set('Authorization', `Bearer ${access}`).expect(200);
+    await refresh(fresh).expect(200);
+  });
+
+  it('has /userinfo refuse access tokens from before', async () => {
+    const { identity, tokens } = await withSessions(1);
+    const [before] = await app.sql('SELECT updated_at FROM identities WHERE id = $1', [identity.id]);
+    await internal('delete', sessionsPath(identity.id)).expect(204);
+    const [row] = await app.sql<{ sessions_valid_after: Date; updated_at: Date }>(
+      'SELECT sessions_valid_after, updated_at FROM identities WHERE id = $1',
+      [identity.id],
+    );
+    expect(row?.sessions_valid_after.getTime()).toBeGreaterThanOrEqual(
+      (decodeJwt(tokens.access_token).iat ?? 0) * 1000,
+    );
+    expect(row?.updated_at).toEqual(before?.updated_at);
+    // Whole seconds decide: the end is moved one second past the token's iat.
+    await app.sql(
+      `UPDATE identities SET sessions_valid_after = sessions_valid_after + interval '1 second' WHERE id = $1`,
+      [identity.id],
+    );
+    await app.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`).expect(401);
+  });
+
+  it('answers 204 where there is none, 404 for an unknown and for a deleted identity', async () => {
+    const { identity } = await withSessions(1);
+    await internal('delete', sessionsPath(identity.id)).expect(204);
+    await internal('delete', sessionsPath(identity.id)).expect(204);
+    await internal('delete', `/internal/identities/${identity.id}`).expect(204);
+    for (const id of [identity.id, unknownId]) {
+      expectProblem(await internal('delete', sessionsPath(id)), 404, 'identity_not_found');
+    }
+  });
+});
