@@ -1,6 +1,7 @@
 import { type ApiOperation, describeApi, healthOperations, type OpenApiDocument } from '@tessera/service-kit';
 import { discoveryOperations } from './discovery/discovery.operations.ts';
 import { identityOperations } from './identities/identity.operations.ts';
+import { introspectionOperations } from './introspection/introspection.operations.ts';
 import { jwksOperations } from './keys/jwks.operations.ts';
 import { sessionOperations } from './sessions/session.operations.ts';
 import { tokenOperations } from './tokens/token.operations.ts';
@@ -13,6 +14,7 @@ const operations: ApiOperation[] = [
   ...userInfoOperations,
   ...identityOperations,
   ...sessionOperations,
+  ...introspectionOperations,
   ...healthOperations,
 ];
 

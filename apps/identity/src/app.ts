@@ -16,6 +16,7 @@ import type { Dependencies } from './dependencies.ts';
 import { discoveryPath, discoveryRouter } from './discovery/discovery.router.ts';
 import { identityRouter } from './identities/identity.router.ts';
 import { requireServiceToken } from './identities/require-service-token.ts';
+import { introspectionRouter } from './introspection/introspection.router.ts';
 import { jwksPath, jwksRouter } from './keys/jwks.router.ts';
 import { oauthMembers } from './oauth-error.ts';
 import { sessionRouter } from './sessions/session.router.ts';
@@ -55,6 +56,7 @@ export function createApp(dependencies: Dependencies): Express {
   app.use('/internal', requireServiceToken(config.serviceTokens, logger), noStore);
   app.use(identityRouter(dependencies.identities));
   app.use(sessionRouter(dependencies.sessions));
+  app.use(introspectionRouter(dependencies.introspection));
 
   app.use(refuseUnknownRoute(app));
   app.use(errorHandler({ logger, translate: translateTokenError, extraMembers: oauthMembers }));

@@ -5,6 +5,8 @@ import { createDatabase } from './database.ts';
 import { discoveryDocument } from './discovery/discovery-document.ts';
 import { IdentityRepository } from './identities/identity.repository.ts';
 import { IdentityService } from './identities/identity.service.ts';
+import { IntrospectionRepository } from './introspection/introspection.repository.ts';
+import { IntrospectionService } from './introspection/introspection.service.ts';
 import { readPrivateKeys } from './keys/key-files.ts';
 import { arrangeSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
@@ -35,7 +37,7 @@ export async function createDependencies(config: Config, logger: Logger) {
     timeoutMs: config.passwords.hashQueueTimeoutMs,
   });
   const hasher = await PasswordHasher.create(config.passwords.bcryptCost, queue);
-  const { accessVerifier, refreshVerifier } = createVerifiers(config, keys);
+  const verifiers = createVerifiers(config, keys);
   const {
     accessTtlSeconds,
     refreshIdleTtlSeconds,
@@ -55,7 +57,7 @@ export async function createDependencies(config: Config, logger: Logger) {
     logger,
     database,
     close,
-    accessVerifier,
+    accessVerifier: verifiers.accessVerifier,
     documents: createDocuments(config.issuer, keys),
     issuer,
     health: new Health({ checks: readiness }),
@@ -80,10 +82,14 @@ export async function createDependencies(config: Config, logger: Logger) {
     tokens: new TokenService({
       repository: new RefreshTokenRepository(database),
       issuer,
-      refreshVerifier,
-      accessVerifier,
+      ...verifiers,
       refreshIdleTtlSeconds,
       reuseLeewaySeconds,
+      sessionsValidAfter,
+    }),
+    introspection: new IntrospectionService({
+      ...verifiers,
+      repository: new IntrospectionRepository(database),
       sessionsValidAfter,
     }),
     userInfo: new UserInfoService({ repository: new UserInfoRepository(database), sessionsValidAfter }),

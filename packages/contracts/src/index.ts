@@ -1,5 +1,6 @@
 export * from './discovery.ts';
 export * from './identity.ts';
+export * from './introspection.ts';
 export * from './issue-answer.ts';
 export * from './issue-link.ts';
 export * from './issue-query.ts';

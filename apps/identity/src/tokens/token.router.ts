@@ -4,6 +4,7 @@ import cors from 'cors';
 import { type Request, type RequestHandler, Router } from 'express';
 import { oauthProblem } from '../oauth-error.ts';
 import type { SignInService } from '../sign-in/sign-in.service.ts';
+import { isForm, readParameters } from './oauth-parameters.ts';
 import type { TokenService } from './token.service.ts';
 
 interface TokenRouterOptions {
@@ -31,7 +32,7 @@ export function tokenRouter({ signIns, tokens, corsOrigins }: TokenRouterOptions
   );
 
   router.post('/token', body, async (request, response) => {
-    const grant = readParameters(request);
+    const grant = readGrant(request);
     assertPasswordGrant(grant);
     const credentials = parse(passwordGrantSchema, grant);
     response.json(await signIns.signIn(credentials, originOf(request), abortSignalOf(response)));
@@ -51,16 +52,12 @@ export function tokenRouter({ signIns, tokens, corsOrigins }: TokenRouterOptions
   return router;
 }
 
-/** The parameters of a JSON or form body. Unknown ones are ignored (RFC 6749 3.2), repeated ones refused. */
-function readParameters(request: Request): unknown {
-  if (!request.is('application/x-www-form-urlencoded')) return request.body ?? {};
-  const parameters: Record<string, unknown> = { ...request.body };
-  const repeated = Object.keys(parameters).find((name) => Array.isArray(parameters[name]));
-  if (repeated !== undefined) {
-    throw oauthProblem('invalid_request', 'A parameter is given more than once.');
-  }
-  // RFC 6749 4.3.2 names the parameter `username`; a form client may know no other name.
-  return { ...parameters, email: parameters.email ?? parameters.username };
+// RFC 6749 4.3.2 names the parameter `username`; a form client may know no other name.
+function readGrant(request: Request): unknown {
+  const parameters = readParameters(request);
+  if (!isForm(request) || typeof parameters !== 'object' || parameters === null) return parameters;
+  if ('email' in parameters || !('username' in parameters)) return parameters;
+  return { ...parameters, email: parameters.username };
 }
 
 function assertPasswordGrant(grant: unknown): void {

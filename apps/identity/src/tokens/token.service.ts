@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { RefreshTokenClaims, TokenResponse } from '@tessera/contracts';
-import { InvalidTokenError, type TokenVerifier } from '@tessera/jwt-verify';
+import { InvalidTokenError } from '@tessera/jwt-verify';
 import type { RequestOrigin } from '@tessera/service-kit';
 import { invalidGrantProblem, oauthProblem } from '../oauth-error.ts';
+import { type OwnTokenVerifiers, readOwnToken } from './own-token.ts';
 import type { RefreshTokenRepository } from './refresh-token.repository.ts';
 import { presentTokens } from './token.presenter.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 
-interface TokenServiceDependencies {
+interface TokenServiceDependencies extends OwnTokenVerifiers {
   repository: RefreshTokenRepository;
   issuer: TokenIssuer;
-  refreshVerifier: TokenVerifier<'refresh'>;
-  accessVerifier: TokenVerifier<'access'>;
   refreshIdleTtlSeconds: number;
   reuseLeewaySeconds: number;
   sessionsValidAfter: Date;
@@ -59,13 +58,11 @@ export class TokenService {
 
   /** RFC 7009: a token that is not valid any more needs no revocation; an access token cannot be revoked here. */
   async revoke(presented: string, origin: RequestOrigin): Promise<void> {
-    const { repository, refreshVerifier, accessVerifier } = this.#dependencies;
-    const claims = await orUndefined(refreshVerifier.verify(presented));
-    if (claims !== undefined) {
-      await repository.revokeFamilyOf(claims.jti, origin);
-      return;
+    const token = await readOwnToken(this.#dependencies, presented);
+    if (token?.kind === 'refresh') {
+      await this.#dependencies.repository.revokeFamilyOf(token.claims.jti, origin);
     }
-    if ((await orUndefined(accessVerifier.verify(presented))) !== undefined) {
+    if (token?.kind === 'access') {
       throw oauthProblem(
         'unsupported_token_type',
         'Only refresh tokens can be revoked; an access token ends with its lifetime.',
@@ -80,15 +77,6 @@ export class TokenService {
       if (error instanceof InvalidTokenError) throw invalidRefreshToken(error);
       throw error;
     }
-  }
-}
-
-async function orUndefined<Claims>(verification: Promise<Claims>): Promise<Claims | undefined> {
-  try {
-    return await verification;
-  } catch (error) {
-    if (error instanceof InvalidTokenError) return undefined;
-    throw error;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AccessTokenClaims, UserInfo } from '@tessera/contracts';
 import { InvalidTokenError } from '@tessera/jwt-verify';
+import { isOlderThan } from '../tokens/own-token.ts';
 import type { UserInfoRepository } from './userinfo.repository.ts';
 
 /** What `WWW-Authenticate` names. */
@@ -24,7 +25,7 @@ export class UserInfoService {
   async describe(claims: AccessTokenClaims): Promise<UserInfo> {
     const subject = await this.#repository.findSubject(claims.sub);
     if (subject === undefined) throw new InvalidTokenError('subject is not an active identity', realm);
-    if (isBefore(claims.iat, this.#sessionsValidAfter) || isBefore(claims.iat, subject.sessionsValidAfter)) {
+    if (isOlderThan(this.#sessionsValidAfter, claims) || isOlderThan(subject.sessionsValidAfter, claims)) {
       throw new InvalidTokenError('token is older than the end of its sessions', realm);
     }
     return {
@@ -34,9 +35,4 @@ export class UserInfoService {
       preferred_username: subject.username,
     };
   }
-}
-
-// `iat` has whole seconds: a token of the very second in which sessions ended passes.
-function isBefore(issuedAt: number, validAfter: Date | null): boolean {
-  return validAfter !== null && issuedAt < Math.floor(validAfter.getTime() / 1000);
 }
