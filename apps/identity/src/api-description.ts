@@ -1,4 +1,5 @@
 import { type ApiOperation, describeApi, healthOperations, type OpenApiDocument } from '@tessera/service-kit';
+import { auditOperations } from './audit/audit.operations.ts';
 import { discoveryOperations } from './discovery/discovery.operations.ts';
 import { identityOperations } from './identities/identity.operations.ts';
 import { introspectionOperations } from './introspection/introspection.operations.ts';
@@ -15,6 +16,7 @@ const operations: ApiOperation[] = [
   ...identityOperations,
   ...sessionOperations,
   ...introspectionOperations,
+  ...auditOperations,
   ...healthOperations,
 ];
 

@@ -12,6 +12,7 @@ import {
 } from '@tessera/service-kit';
 import express, { type Express } from 'express';
 import { describeIdentityApi } from './api-description.ts';
+import { auditRouter } from './audit/audit.router.ts';
 import type { Dependencies } from './dependencies.ts';
 import { discoveryPath, discoveryRouter } from './discovery/discovery.router.ts';
 import { identityRouter } from './identities/identity.router.ts';
@@ -57,6 +58,7 @@ export function createApp(dependencies: Dependencies): Express {
   app.use(identityRouter(dependencies.identities));
   app.use(sessionRouter(dependencies.sessions));
   app.use(introspectionRouter(dependencies.introspection));
+  app.use(auditRouter(dependencies.audit));
 
   app.use(refuseUnknownRoute(app));
   app.use(errorHandler({ logger, translate: translateTokenError, extraMembers: oauthMembers }));

@@ -1,5 +1,7 @@
 import { createTokenVerifier, localKeySource } from '@tessera/jwt-verify';
 import { Health, type Logger, type PreparedDocument, prepareDocument } from '@tessera/service-kit';
+import { AuditRepository } from './audit/audit.repository.ts';
+import { AuditService } from './audit/audit.service.ts';
 import type { Config } from './config.ts';
 import { createDatabase } from './database.ts';
 import { discoveryDocument } from './discovery/discovery-document.ts';
@@ -87,6 +89,7 @@ export async function createDependencies(config: Config, logger: Logger) {
       reuseLeewaySeconds,
       sessionsValidAfter,
     }),
+    audit: new AuditService({ repository: new AuditRepository(database) }),
     introspection: new IntrospectionService({
       ...verifiers,
       repository: new IntrospectionRepository(database),

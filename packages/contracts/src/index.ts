@@ -1,3 +1,4 @@
+export * from './audit.ts';
 export * from './discovery.ts';
 export * from './identity.ts';
 export * from './introspection.ts';
@@ -5,6 +6,7 @@ export * from './issue-answer.ts';
 export * from './issue-link.ts';
 export * from './issue-query.ts';
 export * from './issues.ts';
+export * from './page.ts';
 export * from './problem.ts';
 export * from './session.ts';
 export * from './text.ts';

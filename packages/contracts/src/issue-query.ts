@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { issueSummarySchema } from './issue-answer.ts';
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
 import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issues.ts';
+import { cursor, instant, limit, once, pageSizeMax, wholeNumber } from './query-value.ts';
 import { singleLineText, uuid } from './text.ts';
 
-/** Most items of a page that a client may ask for. */
-export const pageSizeMax = 200;
-export const pageSizeDefault = 50;
 export const searchMaxLength = 200;
 
 export const orderingFields = ['created_at', 'updated_at', 'priority', 'status', 'number', 'title'] as const;
@@ -16,18 +14,6 @@ export type OrderingField = (typeof orderingFields)[number];
 export interface OrderingKey {
   field: OrderingField;
   descending: boolean;
-}
-
-const once = z.string({
-  error: ({ input }) => (Array.isArray(input) ? 'must be given once' : 'must be text'),
-});
-
-function wholeNumber(max: number) {
-  const range = `must be a whole number from 1 to ${max}`;
-  return once
-    .regex(/^\d{1,10}$/, { error: range })
-    .transform(Number)
-    .refine((value) => value >= 1 && value <= max, { error: range });
 }
 
 // `status=OPEN&status=CLOSED` and `status=OPEN,CLOSED` say the same.
@@ -44,19 +30,6 @@ function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string[]) {
     return z.NEVER;
   });
 }
-
-const instant = once
-  // An unescaped "+" of an offset arrives as a space.
-  .transform((text) => text.replace(/ (?=\d\d:\d\d$)/, '+'))
-  .pipe(
-    z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
-      error: 'must be a date or an ISO 8601 time with Z or an offset',
-    }),
-  )
-  .transform((text) => new Date(text))
-  .refine((date) => date.getUTCFullYear() >= 1900 && date.getUTCFullYear() <= 9999, {
-    error: 'must be of the years 1900 to 9999',
-  });
 
 const linkFilter = once.transform((text, context) => {
   const separator = text.indexOf(':');
@@ -95,9 +68,6 @@ const ordering = once.transform((text, context): OrderingKey[] => {
   });
   return z.NEVER;
 });
-
-const cursor = once.max(2500).describe('From a `Link` or `next`; never made by hand.');
-const limit = wholeNumber(pageSizeMax);
 
 const issueListQuery = z.strictObject({
   limit: limit.optional(),
@@ -140,10 +110,6 @@ export type IssueListQuery = z.output<typeof issueListQuerySchema>;
 
 /** The parameters that a list of issues knows, for a refusal that names them. */
 export const issueListParameters = Object.keys(issueListQuery.shape);
-
-/** GET …/comments/ and …/activity/ */
-export const pageQuerySchema = z.strictObject({ limit: limit.optional(), cursor: cursor.optional() });
-export type PageQuery = z.output<typeof pageQuerySchema>;
 
 /** The answer of a list that was asked for with page or page_size. */
 export const issuePageSchema = z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createIdentitySchema, identityMirrorFieldsSchema, updateIdentitySchema } from './identity.ts';
-import { pageQuerySchema } from './issue-query.ts';
+import { pageQuerySchema } from './page.ts';
 import { singleLineText, uuid } from './text.ts';
 
 /** A person as everybody may see them. */

@@ -1,5 +1,6 @@
+import type { AuditType } from '@tessera/contracts';
 import { ProblemError, type RequestOrigin } from '@tessera/service-kit';
-import type { AuditEvent, AuditType } from '../audit/audit-event.ts';
+import type { AuditEvent } from '../audit/audit-event.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
 import type { IdentityConflict, IdentityRepository, StoredChanges } from './identity.repository.ts';

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** Most items of a page that a client may ask for. */
+export const pageSizeMax = 200;
+export const pageSizeDefault = 50;
+
+/** A query parameter that may be given once. */
+export const once = z.string({
+  error: ({ input }) => (Array.isArray(input) ? 'must be given once' : 'must be text'),
+});
+
+/** From 1 to a bound. */
+export function wholeNumber(max: number) {
+  const range = `must be a whole number from 1 to ${max}`;
+  return once
+    .regex(/^\d{1,10}$/, { error: range })
+    .transform(Number)
+    .refine((value) => value >= 1 && value <= max, { error: range });
+}
+
+/** A moment; a date alone is its midnight, UTC. */
+export const instant = once
+  // An unescaped "+" of an offset arrives as a space.
+  .transform((text) => text.replace(/ (?=\d\d:\d\d$)/, '+'))
+  .pipe(
+    z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+      error: 'must be a date or an ISO 8601 time with Z or an offset',
+    }),
+  )
+  .transform((text) => new Date(text))
+  .refine((date) => date.getUTCFullYear() >= 1900 && date.getUTCFullYear() <= 9999, {
+    error: 'must be of the years 1900 to 9999',
+  });
+
+export const cursor = once.max(2500).describe('From a `Link` or `next`; never made by hand.');
+export const limit = wholeNumber(pageSizeMax);
