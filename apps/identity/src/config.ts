@@ -52,6 +52,9 @@ const environmentSchema = z.object({
   SIGN_IN_EMAIL_LIMIT: integer({ min: 1, max: 1_000_000, default: 100 }),
   SIGN_IN_IP_LIMIT: integer({ min: 1, max: 1_000_000, default: 300 }),
   SIGN_IN_WINDOW_SECONDS: integer({ min: 1, max: day, default: 900 }),
+
+  JANITOR_INTERVAL_SECONDS: integer({ min: 0, max: day, default: 600 }),
+  AUDIT_RETENTION_DAYS: integer({ min: 0, max: 36_500, default: 400 }),
 });
 
 const secretNames = [...serviceSecretNames, 'JWT_PRIVATE_KEY'];
@@ -95,6 +98,10 @@ export function loadConfig(variables = environment) {
       ipLimit: read.SIGN_IN_IP_LIMIT,
       windowSeconds: read.SIGN_IN_WINDOW_SECONDS,
     },
+    janitor: {
+      intervalSeconds: read.JANITOR_INTERVAL_SECONDS,
+      auditRetentionDays: read.AUDIT_RETENTION_DAYS,
+    },
   };
 }
 
@@ -107,6 +114,7 @@ function problemsOf(read: Environment): string[] {
     ...keyProblems(read),
     ...lifetimeProblems(read),
     ...hashingProblems(read),
+    ...retentionProblems(read),
   ];
 }
 
@@ -142,6 +150,11 @@ function hashingProblems(read: Environment): string[] {
     );
   }
   return problems;
+}
+
+// The database keeps an event for 30 days, whatever is asked of it.
+function retentionProblems({ AUDIT_RETENTION_DAYS: days = 0 }: Environment): string[] {
+  return days > 0 && days < 30 ? ['AUDIT_RETENTION_DAYS: must be 0, for ever, or at least 30'] : [];
 }
 
 function defaultHashConcurrency(): number {

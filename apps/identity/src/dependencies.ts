@@ -9,6 +9,8 @@ import { IdentityRepository } from './identities/identity.repository.ts';
 import { IdentityService } from './identities/identity.service.ts';
 import { IntrospectionRepository } from './introspection/introspection.repository.ts';
 import { IntrospectionService } from './introspection/introspection.service.ts';
+import { JanitorRepository } from './janitor/janitor.repository.ts';
+import { Janitor } from './janitor/janitor.ts';
 import { readPrivateKeys } from './keys/key-files.ts';
 import { arrangeSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
@@ -53,12 +55,17 @@ export async function createDependencies(config: Config, logger: Logger) {
     audience: config.audience,
     accessTtlSeconds,
   });
+  const janitor = new Janitor({ ...config.janitor, repository: new JanitorRepository(database), logger });
+  janitor.start();
 
   return {
     config,
     logger,
     database,
-    close,
+    close: async () => {
+      await janitor.stop();
+      await close();
+    },
     accessVerifier: verifiers.accessVerifier,
     documents: createDocuments(config.issuer, keys),
     issuer,

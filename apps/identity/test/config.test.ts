@@ -72,6 +72,8 @@ describe('loadConfig', () => {
     ['SIGN_IN_LIMITS', 'maybe'],
     ['SESSIONS_VALID_AFTER', 'yesterday'],
     ['LOG_LEVEL', 'loud'],
+    ['JANITOR_INTERVAL_SECONDS', '-1'],
+    ['AUDIT_RETENTION_DAYS', '29'],
     ['NODE_ENV', 'staging'],
   ])('refuses in production %s=%s, by name and without the value', (name, value, more: object = {}) => {
     const problems = problemsOf({ ...usable, ...more, [name]: value });

@@ -35,6 +35,29 @@ describe('the database', () => {
     await client.end();
   });
 
+  it('lets go of audit events only after 30 days, whatever retention is asked for, and of no more than asked', async () => {
+    const client = new pg.Client({ connectionString: await createTestDatabase() });
+    await client.connect();
+    await client.query(
+      `INSERT INTO audit_events (type, outcome, actor, at)
+       SELECT 'x', 'success', 'system', now() - days * interval '1 day' FROM unnest(ARRAY[29.9, 30.1, 35, 40]) AS days`,
+    );
+    for (const retention of ['29', '0', '-1', 'NULL']) {
+      await expect(client.query(`SELECT delete_expired_audit_events(${retention}, 10)`)).rejects.toThrow(
+        'append-only',
+      );
+    }
+    const remaining = async (statement: string) => {
+      await client.query(statement);
+      const { rows } = await client.query('SELECT count(*)::int AS count FROM audit_events');
+      return rows[0].count;
+    };
+    expect(await remaining('SELECT delete_expired_audit_events(36, 10)')).toBe(3);
+    expect(await remaining('SELECT delete_expired_audit_events(30, 1)')).toBe(2);
+    expect(await remaining('SELECT delete_expired_audit_events(30, 10)')).toBe(1);
+    await client.end();
+  });
+
   it('refuses half an SSO pair and an active deleted identity, whoever writes', async () => {
     const client = new pg.Client({ connectionString: await createTestDatabase() });
     await client.connect();

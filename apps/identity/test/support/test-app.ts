@@ -12,7 +12,7 @@ import { recordEmission, recordingLog, rememberSecret } from './leaks.ts';
 export const serviceToken = rememberSecret('test-service-token-0123456789abcdef');
 export const issuer = 'https://identity.test';
 
-/** The environment of a service under test: cheap hashes, everything else as in production. */
+/** The environment of a service under test: cheap hashes, no janitor, everything else as in production. */
 export function testEnvironment(databaseUrl: string, overrides: Record<string, string> = {}) {
   return {
     NODE_ENV: 'test',
@@ -21,6 +21,7 @@ export function testEnvironment(databaseUrl: string, overrides: Record<string, s
     JWT_ISSUER: issuer,
     BCRYPT_COST: '4',
     LOG_LEVEL: 'debug',
+    JANITOR_INTERVAL_SECONDS: '0',
     ...overrides,
   };
 }
