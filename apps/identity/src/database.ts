@@ -13,6 +13,9 @@ export type Database = PrismaClient;
 /** The folder of the data model and its migrations. */
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 
+/** What the service's role may add to, and never change: see the migrations for what holds for every role. */
+export const appendOnlyTables = ['audit_events'];
+
 /** Connects lazily: a database that is down at start is a matter of readiness, not of a crash loop. */
 export function createDatabase(config: DatabaseConfig, logger: Logger) {
   const { pool, adapter } = createDatabasePool(config, 'identity', logger);

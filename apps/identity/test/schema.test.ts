@@ -5,7 +5,8 @@ import { describe, expect, it } from '@jest/globals';
 import { createServiceDatabase } from '@tessera/dev-stack/postgres';
 import { findSchemaDrift } from '@tessera/service-kit/schema-drift';
 import pg from 'pg';
-import { createTestDatabase } from './support/test-app.ts';
+import { serviceRole } from './support/database-roles.ts';
+import { asOwner, createTestDatabase } from './support/test-app.ts';
 
 const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 
@@ -13,8 +14,7 @@ describe('the database', () => {
   it('is what schema.prisma says after the migrations', async () => {
     const emptyUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `empty_${randomBytes(6).toString('hex')}`,
-      role: 'identity',
-      password: 'identity',
+      ...serviceRole,
     });
     expect(await findSchemaDrift({ migratedUrl: await createTestDatabase(), emptyUrl, prismaDir })).toEqual(
       [],
@@ -22,7 +22,7 @@ describe('the database', () => {
   });
 
   it('refuses to change or lose an audit event, also to its owner', async () => {
-    const client = new pg.Client({ connectionString: await createTestDatabase() });
+    const client = new pg.Client({ connectionString: asOwner(await createTestDatabase()) });
     await client.connect();
     await client.query(`INSERT INTO audit_events (type, outcome, actor) VALUES ('x', 'success', 'system')`);
     for (const statement of [
@@ -36,7 +36,7 @@ describe('the database', () => {
   });
 
   it('lets go of audit events only after 30 days, whatever retention is asked for, and of no more than asked', async () => {
-    const client = new pg.Client({ connectionString: await createTestDatabase() });
+    const client = new pg.Client({ connectionString: asOwner(await createTestDatabase()) });
     await client.connect();
     await client.query(
       `INSERT INTO audit_events (type, outcome, actor, at)
@@ -59,7 +59,7 @@ describe('the database', () => {
   });
 
   it('refuses half an SSO pair and an active deleted identity, whoever writes', async () => {
-    const client = new pg.Client({ connectionString: await createTestDatabase() });
+    const client = new pg.Client({ connectionString: asOwner(await createTestDatabase()) });
     await client.connect();
     const insert = (columns: string, values: string) =>
       client.query(

@@ -1,5 +1,5 @@
 import { runMigrations } from '@tessera/service-kit/run-migrations';
 import { environment } from './config.ts';
-import { prismaDir } from './database.ts';
+import { appendOnlyTables, prismaDir } from './database.ts';
 
-await runMigrations({ service: 'issues', prismaDir, environment });
+await runMigrations({ service: 'issues', prismaDir, environment, appendOnlyTables });

@@ -7,7 +7,7 @@ export interface RunningPair {
   identityUrl: string;
   issuesUrl: string;
   serviceToken: string;
-  /** Undefined where the issues service uses a database that is not the embedded one. */
+  /** Its owner's, which may also VACUUM. Undefined where the issues service uses a database that is not the embedded one. */
   issuesDatabaseUrl: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export function findRunningPair(dataDir: string): RunningPair {
     issuesDatabaseUrl:
       postgresPort === undefined
         ? undefined
-        : `postgresql://issues:${encodeURIComponent(read('issues-database.password'))}@127.0.0.1:${postgresPort}/issues`,
+        : `postgresql://issues_owner:${encodeURIComponent(read('issues-database-owner.password'))}@127.0.0.1:${postgresPort}/issues`,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { DataFolder } from './data-folder/data-folder.ts';
 import { rotateLog } from './data-folder/log-file.ts';
 import { readOrCreateSecret } from './data-folder/secret-file.ts';
-import type { StackEnvironment } from './environment.ts';
+import type { StackEnvironment, Variables } from './environment.ts';
 import { type RunningPostgres, startPostgres } from './postgres/server.ts';
-import { createServiceDatabase } from './postgres/service-database.ts';
+import { createServiceDatabase, type DatabaseRole, withRole } from './postgres/service-database.ts';
 import type { Service, ServiceName } from './services/services.ts';
 
 /** Whether any service lacks a database of its own, given by the environment. */
@@ -11,7 +11,7 @@ export function needsEmbedded(environment: StackEnvironment, services: readonly 
   return services.some(({ name }) => environment.databaseUrls[name] === undefined);
 }
 
-/** Starts the server of the data folder and sees to one database and one role for each service that needs it. */
+/** Starts the server of the data folder and sees to a database for each service that needs it, its role and its owner. */
 export async function startDatabases(
   folder: DataFolder,
   environment: StackEnvironment,
@@ -28,8 +28,8 @@ export async function startDatabases(
   try {
     for (const { name } of services) {
       if (environment.databaseUrls[name] !== undefined) continue;
-      const password = readOrCreateSecret(folder.databasePasswordFile(name));
-      await createServiceDatabase(server.adminUrl, { database: name, role: name, password });
+      const owner = ownerOf(name, folder);
+      await createServiceDatabase(server.adminUrl, { database: name, ...roleOf(name, folder), owner });
     }
   } catch (error) {
     await server.stop();
@@ -47,6 +47,31 @@ export function databaseUrlOf(
 ): string {
   const given = environment.databaseUrls[name];
   if (given !== undefined) return given;
-  const password = readOrCreateSecret(folder.databasePasswordFile(name));
-  return `postgresql://${name}:${encodeURIComponent(password)}@127.0.0.1:${port}/${name}?sslmode=disable`;
+  return urlOf(name, roleOf(name, folder), port);
+}
+
+/** What the service's migrator is given besides: the owner's URL, which the service itself never sees. */
+export function migrationVariablesOf(
+  name: ServiceName,
+  folder: DataFolder,
+  environment: StackEnvironment,
+  port: number | undefined,
+): Variables {
+  if (environment.databaseUrls[name] !== undefined) return {};
+  return {
+    MIGRATION_DATABASE_URL: urlOf(name, ownerOf(name, folder), port),
+    SERVICE_DATABASE_ROLE: name,
+  };
+}
+
+function roleOf(name: ServiceName, folder: DataFolder): DatabaseRole {
+  return { role: name, password: readOrCreateSecret(folder.databasePasswordFile(name)) };
+}
+
+function ownerOf(name: ServiceName, folder: DataFolder): DatabaseRole {
+  return { role: `${name}_owner`, password: readOrCreateSecret(folder.databaseOwnerPasswordFile(name)) };
+}
+
+function urlOf(database: ServiceName, role: DatabaseRole, port: number | undefined): string {
+  return withRole(`postgresql://127.0.0.1:${port}/${database}?sslmode=disable`, role);
 }

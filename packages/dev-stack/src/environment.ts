@@ -23,6 +23,9 @@ const KEPT_BACK = new Set([
   'PORT',
   'DATABASE_URL',
   'DATABASE_URL_FILE',
+  'MIGRATION_DATABASE_URL',
+  'MIGRATION_DATABASE_URL_FILE',
+  'SERVICE_DATABASE_ROLE',
   'NODE_ENV',
   ...SERVICES.flatMap(({ portVariable, databaseVariable }) => [portVariable, databaseVariable]),
 ]);

@@ -1,11 +1,12 @@
 export type { PostgresOptions, RunningPostgres } from './postgres/server.ts';
 export { startPostgres } from './postgres/server.ts';
-export type { ServiceDatabase } from './postgres/service-database.ts';
+export type { DatabaseRole, ServiceDatabase } from './postgres/service-database.ts';
 export {
   cloneDatabase,
   createServiceDatabase,
   dropDatabase,
   withDatabase,
+  withRole,
 } from './postgres/service-database.ts';
 export type { TestPostgres } from './postgres/test-postgres.ts';
 export { startTestPostgres } from './postgres/test-postgres.ts';

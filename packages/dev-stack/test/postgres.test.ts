@@ -11,6 +11,7 @@ import {
   type RunningPostgres,
   startPostgres,
   withDatabase,
+  withRole,
 } from '../src/postgres.ts';
 import { waitUntil } from '../src/processes/wait-until.ts';
 import { query } from './support/query.ts';
@@ -67,6 +68,43 @@ describe('a throw-away server', () => {
     const second = await createServiceDatabase(server.adminUrl, { ...wanted, password: 'second' });
     await expect(query(first, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
     expect(await query(second, 'SELECT n FROM kept')).toEqual([7]);
+  });
+
+  it('gives a service a role that owns nothing, beside the one that owns its database', async () => {
+    const owner = { role: 'lesser_owner', password: 'o' };
+    const wanted = { database: 'lesser', role: 'lesser', password: 'l', owner };
+    const url = await createServiceDatabase(server.adminUrl, wanted);
+    const ownerUrl = withRole(url, owner);
+    await query(ownerUrl, 'CREATE TABLE own AS SELECT 7 AS n');
+    expect(await query(url, 'SELECT current_user::text')).toEqual(['lesser']);
+    for (const statement of ['SELECT n FROM own', 'DROP TABLE own', 'CREATE TABLE mine (a int)']) {
+      await expect(query(url, statement)).rejects.toMatchObject({ code: '42501' });
+    }
+    await createServiceDatabase(server.adminUrl, wanted);
+    expect(await query(ownerUrl, 'SELECT n FROM own')).toEqual([7]);
+  });
+
+  it('hands a database over to an owner that comes later, with all that the service owned in it', async () => {
+    const wanted = { database: 'handed', role: 'handed', password: 'h' };
+    const url = await createServiceDatabase(server.adminUrl, wanted);
+    await query(url, 'CREATE TABLE own AS SELECT 7 AS n');
+    const owner = { role: 'handed_owner', password: 'o' };
+    await createServiceDatabase(server.adminUrl, { ...wanted, owner });
+    await expect(query(url, 'DROP TABLE own')).rejects.toMatchObject({ code: '42501' });
+    expect(await query(withRole(url, owner), 'DELETE FROM own RETURNING n')).toEqual([7]);
+  });
+
+  it('clones a database for its owner and its service alone', async () => {
+    const owner = { role: 'two_owner', password: 'o' };
+    const wanted = { database: 'two_template', role: 'two_service', password: 's', owner };
+    const template = await createServiceDatabase(server.adminUrl, wanted);
+    await query(withRole(template, owner), 'CREATE TABLE t AS SELECT 1 AS n');
+    await query(withRole(template, owner), 'GRANT SELECT ON t TO two_service');
+    await cloneDatabase(server.adminUrl, 'two_template', 'two_copy', owner.role, wanted.role);
+    const copy = withDatabase(template, 'two_copy');
+    expect(await query(copy, 'SELECT n FROM t')).toEqual([1]);
+    await expect(query(copy, 'DROP TABLE t')).rejects.toMatchObject({ code: '42501' });
+    await query(withRole(copy, owner), 'DROP TABLE t');
   });
 
   it('clones a database for its owner alone, and drops it under an open connection', async () => {

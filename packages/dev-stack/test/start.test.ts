@@ -10,6 +10,7 @@ const secretFiles = [
   'service-token',
   'postgres.password',
   'identity-database.password',
+  'identity-database-owner.password',
   'keys/identity-key-1.pem',
 ];
 
@@ -22,6 +23,7 @@ describe('start', () => {
     await launcher.running();
   };
   const secrets = () => secretFiles.map((name) => readFileSync(path.join(product.data, name), 'utf8').trim());
+  const identityOwnerUrl = () => product.migrationEnvironmentOf('identity').MIGRATION_DATABASE_URL ?? '';
   const serverPid = () =>
     Number(readFileSync(path.join(product.data, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
 
@@ -78,7 +80,23 @@ describe('start', () => {
     await expect(query(issuesUrl.replace('/issues?', '/identity?'), who)).rejects.toMatchObject({
       code: '42501',
     });
-    await query(identityUrl, 'CREATE TABLE kept AS SELECT 7 AS n');
+  });
+
+  it('gives each migrator the owner of its database, and its service a role that owns nothing', async () => {
+    for (const name of ['identity', 'issues']) {
+      const { MIGRATION_DATABASE_URL: ownerUrl = '', ...migrator } = product.migrationEnvironmentOf(name);
+      expect(migrator).toMatchObject({ SERVICE_DATABASE_ROLE: name });
+      expect(await query(ownerUrl, 'SELECT current_database()::text, current_user::text')).toEqual([
+        name,
+        `${name}_owner`,
+      ]);
+      const service = product.environmentOf(name);
+      expect(service).not.toHaveProperty('MIGRATION_DATABASE_URL');
+      expect(JSON.stringify(service)).not.toContain(new URL(ownerUrl).password);
+      const create = query(service.DATABASE_URL ?? '', 'CREATE TABLE mine (n int)');
+      await expect(create).rejects.toMatchObject({ code: '42501' });
+    }
+    await query(identityOwnerUrl(), 'CREATE TABLE kept AS SELECT 7 AS n');
   });
 
   it('refuses a second start, which changes nothing', async () => {
@@ -107,9 +125,7 @@ describe('start', () => {
     const before = secrets();
     await start();
     expect(secrets()).toEqual(before);
-    expect(await query(product.environmentOf('identity').DATABASE_URL ?? '', 'SELECT n FROM kept')).toEqual([
-      7,
-    ]);
+    expect(await query(identityOwnerUrl(), 'SELECT n FROM kept')).toEqual([7]);
   });
 
   it('leaves nothing running when it is killed without warning', async () => {
@@ -131,9 +147,7 @@ describe('start', () => {
     await start();
     expect(launcher.output).toContain('now stopped: identity, issues, PostgreSQL');
     expect(services.map((service) => isRunning(service.process))).toEqual([false, false]);
-    expect(await query(product.environmentOf('identity').DATABASE_URL ?? '', 'SELECT n FROM kept')).toEqual([
-      7,
-    ]);
+    expect(await query(identityOwnerUrl(), 'SELECT n FROM kept')).toEqual([7]);
   });
 
   it('says which service ended and why, stops the rest and fails', async () => {

@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { listMigrations } from './migrations.ts';
 import { withSchemaEngine } from './schema-engine.ts';
+import { grantToServiceRole, type ServiceRole } from './service-role.ts';
+
+export type { ServiceRole } from './service-role.ts';
 
 // One lock for all of a database's migrators: an arbitrary constant, the same in every release.
 const migrationLockKey = 7_355_608_001n;
 
-/** A migration did not apply; the message names it. */
+/** A migration did not apply, or the service's role did not get its rights; the message names it. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
@@ -18,6 +21,8 @@ interface MigrateOptions {
   prismaDir: string;
   /** How long to wait for another migrator, in milliseconds. */
   lockTimeoutMs?: number;
+  /** Who gets the rights that a service needs, where the role that migrates is not the one that serves. */
+  serviceRole?: ServiceRole | undefined;
 }
 
 /**
@@ -26,7 +31,7 @@ interface MigrateOptions {
  * once one applies and the other waits. Answers the names of what was applied now; throws `MigrationError`.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { connectionString, prismaDir, lockTimeoutMs = 120_000 } = options;
+  const { connectionString, prismaDir, lockTimeoutMs = 120_000, serviceRole } = options;
   const lockHolder = new pg.Client({
     connectionString,
     connectionTimeoutMillis: 5000,
@@ -36,9 +41,20 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   try {
     await lockHolder.query(`SET lock_timeout = ${Math.trunc(lockTimeoutMs)}`);
     await lockHolder.query('SELECT pg_advisory_lock($1)', [migrationLockKey]);
-    return await applyMigrations(connectionString, prismaDir);
+    const applied = await applyMigrations(connectionString, prismaDir);
+    if (serviceRole !== undefined) await grantRights(lockHolder, serviceRole);
+    return applied;
   } finally {
     await lockHolder.end();
+  }
+}
+
+async function grantRights(client: pg.Client, role: ServiceRole): Promise<void> {
+  try {
+    await grantToServiceRole(client, role);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new MigrationError(`The rights of ${role.name} were not granted: ${reason}`, { cause: error });
   }
 }
 

@@ -1,12 +1,14 @@
 import { readConfig } from './config.ts';
 import { migrate } from './migrate.ts';
-import { migrationEnvironment } from './service-environment.ts';
+import { migrationEnvironment, migrationSecretNames, missingDatabaseUrl } from './service-environment.ts';
 
 interface RunMigrationsOptions {
   service: string;
   /** The folder with `schema.prisma` and `migrations/`. */
   prismaDir: string;
   environment: Record<string, string | undefined>;
+  /** Tables that the service's own role may read and add to, and change nothing of. */
+  appendOnlyTables?: readonly string[];
 }
 
 /** A migrator's process: applies what is missing, says what it did, and exits with 1 naming what failed. */
@@ -14,10 +16,16 @@ export async function runMigrations({
   service,
   prismaDir,
   environment,
+  appendOnlyTables = [],
 }: RunMigrationsOptions): Promise<void> {
   try {
-    const { DATABASE_URL } = readConfig(migrationEnvironment, environment, ['DATABASE_URL']);
-    const applied = await migrate({ connectionString: DATABASE_URL, prismaDir });
+    const read = readConfig(migrationEnvironment, environment, migrationSecretNames, missingDatabaseUrl);
+    const role = read.SERVICE_DATABASE_ROLE;
+    const applied = await migrate({
+      connectionString: read.MIGRATION_DATABASE_URL ?? read.DATABASE_URL ?? '',
+      prismaDir,
+      serviceRole: role === undefined ? undefined : { name: role, appendOnlyTables },
+    });
     const done = applied.length === 0 ? 'no migration to apply' : `applied ${applied.join(', ')}`;
     process.stdout.write(`${service}: ${done}\n`);
   } catch (error) {

@@ -31,16 +31,34 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
   };
 }
 
+const databaseUrl = z
+  .string({ error: 'is required: a postgresql:// URL' })
+  .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgresql:// URL' });
+
 const databaseVariables = {
-  DATABASE_URL: z
-    .string({ error: 'is required: a postgresql:// URL' })
-    .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgresql:// URL' }),
+  DATABASE_URL: databaseUrl,
   DATABASE_POOL_MAX: integer({ min: 1, max: 500, default: 10 }),
   DATABASE_STATEMENT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
 };
 
 /** What the migrator needs, which knows neither keys nor tokens. */
-export const migrationEnvironment = z.object({ DATABASE_URL: databaseVariables.DATABASE_URL });
+export const migrationEnvironment = z.object({
+  DATABASE_URL: databaseUrl.optional(),
+  /** Of the role that owns the tables, where that is not the service's own. */
+  MIGRATION_DATABASE_URL: databaseUrl.optional(),
+  /** The service's own role, which gets its rights after the migrations. */
+  SERVICE_DATABASE_ROLE: z.string().max(63, { error: 'must be at most 63 characters' }).optional(),
+});
+
+/** Variables of the migrator that hold a secret and may be given as a file. */
+export const migrationSecretNames = ['DATABASE_URL', 'MIGRATION_DATABASE_URL'] as const;
+
+/** The migrator connects by `MIGRATION_DATABASE_URL`, else by `DATABASE_URL`. */
+export function missingDatabaseUrl(read: Partial<z.output<typeof migrationEnvironment>>): string[] {
+  return read.MIGRATION_DATABASE_URL === undefined && read.DATABASE_URL === undefined
+    ? ['DATABASE_URL: is required, or MIGRATION_DATABASE_URL: a postgresql:// URL']
+    : [];
+}
 
 const common = z.object(serviceVariables({ defaultPort: 0 }));
 type CommonEnvironment = z.output<typeof common>;

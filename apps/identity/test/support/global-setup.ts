@@ -1,18 +1,21 @@
-import { fileURLToPath } from 'node:url';
-import { createServiceDatabase, startTestPostgres } from '@tessera/dev-stack/postgres';
+import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
-
-const prismaDir = fileURLToPath(new URL('../../prisma', import.meta.url));
+import { appendOnlyTables, prismaDir } from '../../src/database.ts';
+import { ownerRole, serviceRole } from './database-roles.ts';
 
 /** One real PostgreSQL for the run, and one migrated database that every test file copies. */
 export default async function globalSetup(): Promise<void> {
   const postgres = await startTestPostgres();
   const template = await createServiceDatabase(postgres.adminUrl, {
     database: 'identity_template',
-    role: 'identity',
-    password: 'identity',
+    ...serviceRole,
+    owner: ownerRole,
   });
-  await migrate({ connectionString: template, prismaDir });
+  await migrate({
+    connectionString: withRole(template, ownerRole),
+    prismaDir,
+    serviceRole: { name: serviceRole.role, appendOnlyTables },
+  });
   process.env.TEST_ADMIN_URL = postgres.adminUrl;
   Object.assign(globalThis, { testPostgres: postgres });
 }

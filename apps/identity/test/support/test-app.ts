@@ -1,12 +1,13 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { cloneDatabase } from '@tessera/dev-stack/postgres';
+import { cloneDatabase, withDatabase, withRole } from '@tessera/dev-stack/postgres';
 import { createLogger } from '@tessera/service-kit';
 import pg from 'pg';
 import supertest from 'supertest';
 import { createListener } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createDependencies } from '../../src/dependencies.ts';
+import { ownerRole, serviceRole } from './database-roles.ts';
 import { recordEmission, recordingLog, rememberSecret } from './leaks.ts';
 
 export const serviceToken = rememberSecret('test-service-token-0123456789abcdef');
@@ -26,16 +27,17 @@ export function testEnvironment(databaseUrl: string, overrides: Record<string, s
   };
 }
 
-/** A copy of the migrated template, for one test file alone. */
+/** A copy of the migrated template, for one test file alone; answers the service's URL. */
 export async function createTestDatabase(): Promise<string> {
   const adminUrl = process.env.TEST_ADMIN_URL ?? '';
   const name = `identity_${randomBytes(6).toString('hex')}`;
-  await cloneDatabase(adminUrl, 'identity_template', name, 'identity');
-  const url = new URL(adminUrl);
-  url.username = 'identity';
-  url.password = 'identity';
-  url.pathname = `/${name}`;
-  return url.href;
+  await cloneDatabase(adminUrl, 'identity_template', name, ownerRole.role, serviceRole.role);
+  return withRole(withDatabase(adminUrl, name), serviceRole);
+}
+
+/** The same database, as the role that owns it. */
+export function asOwner(databaseUrl: string): string {
+  return withRole(databaseUrl, ownerRole);
 }
 
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
@@ -50,7 +52,7 @@ export async function startTestApp(overrides: Record<string, string> = {}, datab
     createLogger({ service: 'identity', level: config.logLevel, destination: log }),
   );
   const listener = recording(createListener(dependencies));
-  const client = new pg.Pool({ connectionString: url, max: 2 });
+  const client = new pg.Pool({ connectionString: asOwner(url), max: 2 });
   return {
     config,
     dependencies,
@@ -58,7 +60,7 @@ export async function startTestApp(overrides: Record<string, string> = {}, datab
     databaseUrl: url,
     log,
     http: supertest(listener),
-    /** State left behind, read past the service. */
+    /** State left behind, read past the service: as the owner of the database. */
     sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
       (await client.query<Row>(text, values)).rows,
     close: async () => {

@@ -15,6 +15,8 @@ export interface DataFolder {
   readonly runFile: string;
   readonly logs: string;
   databasePasswordFile(service: ServiceName): string;
+  /** Of the role that owns the service's database and migrates it. */
+  databaseOwnerPasswordFile(service: ServiceName): string;
   logFile(name: string): string;
 }
 
@@ -47,6 +49,7 @@ export function openDataFolder(folder: string): DataFolder {
     runFile: within('run.json'),
     logs: within('logs'),
     databasePasswordFile: (service) => within(`${service}-database.password`),
+    databaseOwnerPasswordFile: (service) => within(`${service}-database-owner.password`),
     logFile: (name) => path.join(root, 'logs', `${name}.log`),
   };
 }

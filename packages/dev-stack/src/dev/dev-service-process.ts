@@ -7,7 +7,8 @@ import type { CommandContext } from '../command.ts';
 import { type DataFolder, openDataFolder } from '../data-folder/data-folder.ts';
 import { readRunRecord } from '../data-folder/run-record.ts';
 import { prepareSecrets } from '../data-folder/secrets.ts';
-import { databaseUrlOf, needsEmbedded } from '../embedded-databases.ts';
+import { databaseUrlOf, migrationVariablesOf, needsEmbedded } from '../embedded-databases.ts';
+import type { Variables } from '../environment.ts';
 import { endOf } from '../processes/child-end.ts';
 import { holdLifeline } from '../processes/lifeline.ts';
 import { isRunning, recordProcess, stopProcess } from '../processes/recorded-process.ts';
@@ -42,12 +43,18 @@ export async function runDevService(service: Service, context: DevServiceContext
     mode: 'development',
   });
   const cwd = path.join(rootDir, 'apps', service.name);
-  const run = (args: string[]) =>
-    spawn(process.execPath, args, { cwd, detached: true, env: variables, stdio: 'inherit' });
+  const run = (args: string[], more: Variables = {}) =>
+    spawn(process.execPath, args, {
+      cwd,
+      detached: true,
+      env: { ...variables, ...more },
+      stdio: 'inherit',
+    });
 
   const { resolve } = createRequire(import.meta.url);
   const loader = pathToFileURL(resolve('tsx')).href;
-  const migrated = await endOf(run(['--import', loader, FROM_SOURCE, 'src/migrate.ts']));
+  const migration = migrationVariablesOf(service.name, folder, environment, port);
+  const migrated = await endOf(run(['--import', loader, FROM_SOURCE, 'src/migrate.ts'], migration));
   if (stop.signal.aborted) return;
   if (migrated !== 'exit code 0')
     throw new StackError(`The migrations of ${service.name} were not applied (${migrated}).`);

@@ -2,7 +2,8 @@ import type { CommandContext } from '../command.ts';
 import { rotateLog } from '../data-folder/log-file.ts';
 import { readTail } from '../data-folder/log-tail.ts';
 import { prepareSecrets } from '../data-folder/secrets.ts';
-import { databaseUrlOf } from '../embedded-databases.ts';
+import { databaseUrlOf, migrationVariablesOf } from '../embedded-databases.ts';
+import type { Variables } from '../environment.ts';
 import type { RunningPostgres } from '../postgres/server.ts';
 import { stopProcess } from '../processes/recorded-process.ts';
 import { buildServices } from '../services/build.ts';
@@ -69,23 +70,32 @@ async function bringUp(
   for (const service of services) {
     const databaseUrl = databaseUrlOf(service.name, session.folder, environment, server?.port);
     const settings = { service, environment, secrets, databaseUrl, mode: 'production' as const };
-    running.push(await bringUpService(options, session, service, serviceEnvironment(settings)));
+    const migration = migrationVariablesOf(service.name, session.folder, environment, server?.port);
+    running.push(
+      await bringUpService(options, session, { service, variables: serviceEnvironment(settings), migration }),
+    );
   }
   say(bannerOf({ services, environment, folder: session.folder, server }));
   await Promise.race([stop.asked, failureOf(running, server)]);
 }
 
+interface ServiceVariables {
+  readonly service: Service;
+  readonly variables: Record<string, string>;
+  /** For the migrator alone. */
+  readonly migration: Variables;
+}
+
 async function bringUpService(
   { rootDir, say, stop }: LauncherOptions,
   session: Session,
-  service: Service,
-  variables: Record<string, string>,
+  { service, variables, migration }: ServiceVariables,
 ): Promise<ServiceProcess> {
   const { name } = service;
   const program = { service, rootDir, variables, logFile: session.folder.logFile(name) };
   rotateLog(program.logFile);
   say(`  ${name}: applying its migrations`);
-  await runMigrations(program, stop.signal);
+  await runMigrations({ ...program, variables: { ...variables, ...migration } }, stop.signal);
   say(`  ${name}: starting`);
   const running = startService(program);
   session.adopt({ name, url: `http://localhost:${variables.PORT}`, process: running.process }, running.stop);

@@ -1,4 +1,7 @@
-// Stands in for a built migrator.
+// Stands in for a built migrator: tells what it was given in a file beside itself.
+import { writeFileSync } from 'node:fs';
+
+writeFileSync(new URL('./migration-environment.json', import.meta.url), JSON.stringify(process.env));
 if (process.env.FAKE_MIGRATE === 'broken') {
   process.stderr.write('The migration 0001_init failed: syntax error\n');
   process.exit(1);

@@ -74,8 +74,18 @@ export class FakeProduct {
       .map((line) => JSON.parse(line));
   }
 
+  /** What a service was given. */
   environmentOf(name: string): Record<string, string> {
-    return JSON.parse(readFileSync(path.join(this.root, 'apps', name, 'dist/environment.json'), 'utf8'));
+    return this.#read(name, 'environment.json');
+  }
+
+  /** What a service's migrator was given. */
+  migrationEnvironmentOf(name: string): Record<string, string> {
+    return this.#read(name, 'migration-environment.json');
+  }
+
+  #read(name: string, file: string): Record<string, string> {
+    return JSON.parse(readFileSync(path.join(this.root, 'apps', name, 'dist', file), 'utf8'));
   }
 
   async remove(): Promise<void> {

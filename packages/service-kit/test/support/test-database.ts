@@ -15,6 +15,12 @@ export async function run<Row extends pg.QueryResultRow>(url: string, sql: strin
 
 const names: string[] = [];
 
+/** Has a database dropped with the others, and answers its name. */
+export function adoptDatabase(name: string): string {
+  names.push(name);
+  return name;
+}
+
 /** A database of its own for a test, empty; answers its URL. */
 export async function createDatabase(): Promise<string> {
   const name = `kit_test_${process.pid}_${Date.now()}_${names.length}`;
@@ -25,10 +31,11 @@ export async function createDatabase(): Promise<string> {
 
 /** Drops what a test file has created. */
 export async function dropDatabases(): Promise<void> {
-  for (const name of names.splice(0)) await run(adminUrl(), `DROP DATABASE ${name} WITH (FORCE)`);
+  for (const name of names.splice(0)) await run(adminUrl(), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
-function adminUrl(): string {
+/** A superuser's URL. */
+export function adminUrl(): string {
   const url = process.env.TEST_ADMIN_URL;
   if (url === undefined) throw new Error('The global set-up has not started a PostgreSQL.');
   return url;

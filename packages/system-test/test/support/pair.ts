@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TokenResponse } from '@tessera/contracts';
-import { createServiceDatabase, startTestPostgres } from '@tessera/dev-stack/postgres';
+import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/dev-stack/postgres';
 import axios, { type AxiosInstance, type AxiosRequestConfig } from 'axios';
 import pg from 'pg';
 import { migrate, Service } from './service.ts';
@@ -17,16 +17,8 @@ export async function startPair() {
   const [identityPort, issuesPort] = [await freePort(), await freePort()];
   const [identityUrl, issuesUrl] = [`http://127.0.0.1:${identityPort}`, `http://127.0.0.1:${issuesPort}`];
   const databases = {
-    identity: await createServiceDatabase(postgres.adminUrl, {
-      database: 'identity',
-      role: 'identity',
-      password: 'identity',
-    }),
-    issues: await createServiceDatabase(postgres.adminUrl, {
-      database: 'issues',
-      role: 'issues',
-      password: 'issues',
-    }),
+    identity: await makeDatabase(postgres.adminUrl, 'identity'),
+    issues: await makeDatabase(postgres.adminUrl, 'issues'),
   };
   const keys = mkdtempSync(join(tmpdir(), 'tessera-keys-'));
   addKey(keys, 1);
@@ -35,24 +27,24 @@ export async function startPair() {
   const identity = new Service('identity', {
     ...common,
     PORT: String(identityPort),
-    DATABASE_URL: databases.identity,
+    DATABASE_URL: databases.identity.service,
     JWT_KEYS_DIR: keys,
   });
   const issues = new Service('issues', {
     ...common,
     PORT: String(issuesPort),
-    DATABASE_URL: databases.issues,
+    DATABASE_URL: databases.issues.service,
     IDENTITY_URL: identityUrl,
     PUBLIC_BASE_URL: issuesUrl,
     JWKS_COOLDOWN_SECONDS: '1',
   });
-  migrate('identity', databases.identity);
-  migrate('issues', databases.issues);
+  migrate('identity', databases.identity.owner);
+  migrate('issues', databases.issues.owner);
   await identity.start({ JWT_ACTIVE_KID: 'identity-key-1' });
   await issues.start();
   const pools = {
-    identity: new pg.Pool({ connectionString: databases.identity, max: 1 }),
-    issues: new pg.Pool({ connectionString: databases.issues, max: 1 }),
+    identity: new pg.Pool({ connectionString: databases.identity.owner, max: 1 }),
+    issues: new pg.Pool({ connectionString: databases.issues.owner, max: 1 }),
   };
   return {
     identity,
@@ -72,6 +64,18 @@ export async function startPair() {
       return codes;
     },
   };
+}
+
+/** A database with the role that migrates it and the lesser one of its service. */
+async function makeDatabase(adminUrl: string, name: 'identity' | 'issues') {
+  const owner = { role: `${name}_owner`, password: 'owner' };
+  const service = await createServiceDatabase(adminUrl, {
+    database: name,
+    role: name,
+    password: name,
+    owner,
+  });
+  return { service, owner: withRole(service, owner) };
 }
 
 /** A person at a browser: signs in at identity, and works on issues with that token. */

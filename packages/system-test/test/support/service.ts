@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 
-/** Applies a built service's migrations, as a deployment does. */
-export function migrate(app: 'identity' | 'issues', databaseUrl: string): void {
+/** Applies a built service's migrations as the owner of its database, as a deployment does. */
+export function migrate(app: 'identity' | 'issues', ownerUrl: string): void {
   const { status, stderr } = spawnSync(process.execPath, [`apps/${app}/dist/migrate.js`], {
     cwd: repository,
-    env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
+    env: { PATH: process.env.PATH, MIGRATION_DATABASE_URL: ownerUrl, SERVICE_DATABASE_ROLE: app },
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(`${app} did not migrate: ${stderr}`);
