@@ -66,9 +66,11 @@ describe('the service token of /internal', () => {
     }
   });
 
-  it('takes the current and the previous value', async () => {
+  it('takes the current and the previous value, and logs who still sends the previous one', async () => {
     for (const token of [serviceToken, previous]) {
       await app.http.get(`/internal/identities/${id}`).set('X-Service-Token', token).expect(404);
+      const lines = app.log.lines.filter((line) => line.includes('previous service token used'));
+      expect(lines).toHaveLength(token === previous ? 1 : 0);
     }
   });
 

@@ -51,6 +51,7 @@ export function loadConfig(variables = environment) {
     identity: {
       url: read.IDENTITY_URL,
       serviceToken: read.SERVICE_TOKEN ?? '',
+      previousServiceToken: read.SERVICE_TOKEN_PREVIOUS,
       timeoutMs: read.IDENTITY_TIMEOUT_MS,
       jwksUri: read.JWKS_URI ?? `${read.IDENTITY_URL}/jwks`,
       jwksCooldownSeconds: read.JWKS_COOLDOWN_SECONDS,

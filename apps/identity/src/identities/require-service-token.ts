@@ -6,18 +6,20 @@ const headerMaxLength = 512;
 
 /**
  * identity-service.md 5: the service token is validated before any identity operation, and before the body is
- * read. 403 for a missing and for a wrong one alike. Several accepted values make a rotation without an outage.
+ * read. 403 for a missing and for a wrong one alike. Several accepted values, the current one first, make a rotation
+ * without an outage.
  */
 export function requireServiceToken(accepted: readonly string[], logger: Logger): RequestHandler {
   const digests = accepted.map(sha256);
   return (request, _response, next) => {
     const values = request.headersDistinct['x-service-token'] ?? [];
     const [presented = ''] = values;
-    if (
-      values.length === 1 &&
-      presented.length <= headerMaxLength &&
-      matchesAny(sha256(presented), digests)
-    ) {
+    const isPlausible = values.length === 1 && presented.length <= headerMaxLength;
+    const place = isPlausible ? placeOf(sha256(presented), digests) : -1;
+    if (place >= 0) {
+      // Who is named here has not gone over to the current value yet.
+      if (place > 0)
+        logger.info({ request_id: request.requestId, ip: request.ip }, 'previous service token used');
       next();
       return;
     }
@@ -31,8 +33,8 @@ export function requireServiceToken(accepted: readonly string[], logger: Logger)
 }
 
 // Digests have one length, and all are compared: neither length nor position shows in the time taken.
-function matchesAny(presented: Buffer, accepted: readonly Buffer[]): boolean {
-  return accepted.map((digest) => timingSafeEqual(digest, presented)).includes(true);
+function placeOf(presented: Buffer, accepted: readonly Buffer[]): number {
+  return accepted.map((digest) => timingSafeEqual(digest, presented)).indexOf(true);
 }
 
 function sha256(text: string): Buffer {

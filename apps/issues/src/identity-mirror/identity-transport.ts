@@ -18,11 +18,14 @@ import {
   identityUnavailable,
   OutageError,
 } from './identity-problem.ts';
+import { ServiceTokens } from './service-tokens.ts';
 
 export interface IdentityTransportOptions {
   /** Identity's origin, from configuration; the service token goes nowhere else. */
   url: string;
   serviceToken: string;
+  /** Tried once where identity refuses the other, so that a rotation may begin on either side. */
+  previousServiceToken?: string | undefined;
   /** Bound on one request, its connection and its whole answer included, in milliseconds. */
   timeoutMs: number;
   /** How long identity is left alone after it failed several times in a row, in milliseconds. Default 5,000. */
@@ -62,7 +65,8 @@ const briefStatuses = new Set([502, 503, 504]);
 
 /**
  * Requests to identity, bounded in time, size and number. GETs are tried again, a little later and never at the same
- * moment as everybody's; nothing else is sent twice. Throws 503 `identity_unavailable`, 502 `identity_credentials_rejected`.
+ * moment as everybody's; nothing else is sent twice, unless identity has refused its service token. Throws 503
+ * `identity_unavailable`, 502 `identity_credentials_rejected`.
  */
 export class IdentityTransport {
   readonly #http: AxiosInstance;
@@ -71,9 +75,12 @@ export class IdentityTransport {
   readonly #bulkhead = bulkhead(concurrentCalls, waitingCalls);
   readonly #breaker;
   readonly #policies;
+  readonly #serviceTokens: ServiceTokens;
   #rejectionLoggedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ url, serviceToken, timeoutMs, breakMs = 5_000, logger }: IdentityTransportOptions) {
+  constructor(options: IdentityTransportOptions) {
+    const { url, timeoutMs, breakMs = 5_000, logger } = options;
+    this.#serviceTokens = new ServiceTokens(options);
     this.#logger = logger;
     this.#timeoutMs = timeoutMs;
     this.#http = axios.create({
@@ -83,7 +90,7 @@ export class IdentityTransport {
       maxRedirects: 0,
       proxy: false,
       maxContentLength: maxAnswerBytes,
-      headers: { Accept: 'application/json', 'X-Service-Token': serviceToken },
+      headers: { Accept: 'application/json' },
       validateStatus: () => true,
     });
     this.#breaker = circuitBreaker(handleType(OutageError), {
@@ -110,7 +117,7 @@ export class IdentityTransport {
     const policy = call.method === 'GET' ? this.#policies.get : this.#policies.change;
     let reply: IdentityReply;
     try {
-      reply = await policy.execute(() => this.#sendOnce(call));
+      reply = await policy.execute(() => this.#serviceTokens.send((token) => this.#sendOnce(call, token)));
     } catch (error) {
       if (error instanceof OutageError) throw identityUnavailable(error);
       if (isBrokenCircuitError(error) || isBulkheadRejectedError(error))
@@ -124,14 +131,20 @@ export class IdentityTransport {
     return reply;
   }
 
-  async #sendOnce({ method, path, body, requestId }: IdentityCall): Promise<IdentityReply> {
+  async #sendOnce(
+    { method, path, body, requestId }: IdentityCall,
+    serviceToken: string,
+  ): Promise<IdentityReply> {
     const askedAt = new Date();
     let response: AxiosResponse<unknown>;
     try {
       response = await this.#http.request({
         method,
         url: path,
-        ...(requestId === undefined ? {} : { headers: { 'X-Request-Id': requestId } }),
+        headers: {
+          'X-Service-Token': serviceToken,
+          ...(requestId === undefined ? {} : { 'X-Request-Id': requestId }),
+        },
         ...(body === undefined ? {} : { data: body }),
         // axios' own timeout is of silence: an answer that comes in drops would never end.
         signal: AbortSignal.timeout(this.#timeoutMs),

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLogger } from '@tessera/service-kit';
+import { loadConfig } from '../src/config.ts';
+import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
+import { type IdentityStub, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
+import './support/leak-guard.ts';
+import { recordingLog, rememberSecret } from './support/leaks.ts';
+
+const current = rememberSecret('the-current-service-token-0123456789abc');
+const previous = rememberSecret('the-previous-service-token-0123456789ab');
+
+describe('a rotation of the service token, as the consumer goes through it', () => {
+  let stub: IdentityStub;
+  let log: string[];
+  /** What identity takes at the moment. */
+  let accepted: string[];
+  beforeEach(async () => {
+    stub = await startIdentityStub();
+    accepted = [current];
+    stub.answer = answer;
+  });
+  afterEach(() => stub.close());
+
+  const answer: RequestListener = (request, response) => {
+    const [token = ''] = request.headersDistinct['x-service-token'] ?? [];
+    const known = accepted.includes(token);
+    const [status, body] = known ? [200, wireIdentity()] : [403, { code: 'service_token_refused' }];
+    json(status as number, body)(request, response);
+  };
+
+  function aClient(previousServiceToken?: string): IdentityClient {
+    const destination = recordingLog();
+    log = destination.lines;
+    const logger = createLogger({ service: 'issues', level: 'debug', destination });
+    return new IdentityClient({
+      url: stub.url,
+      serviceToken: current,
+      previousServiceToken,
+      timeoutMs: 2_000,
+      logger,
+    });
+  }
+
+  const look = (client: IdentityClient) => client.findById(randomUUID());
+  const sent = () => stub.seen.map(({ serviceToken }) => serviceToken);
+
+  it('sends the current one alone where identity takes it', async () => {
+    const client = aClient(previous);
+    await look(client);
+    await look(client);
+    expect(sent()).toEqual([current, current]);
+    expect(log.join('')).not.toContain('SERVICE_TOKEN');
+  });
+
+  it('begins on our side: falls back to the previous one, remembers it, and says so once', async () => {
+    accepted = [previous];
+    const client = aClient(previous);
+    await look(client);
+    await look(client);
+    expect(sent()).toEqual([current, previous, previous]);
+    expect(log.filter((line) => line.includes('SERVICE_TOKEN_PREVIOUS'))).toHaveLength(1);
+  });
+
+  it('goes over to the current one when identity lets go of the previous one', async () => {
+    accepted = [previous];
+    const client = aClient(previous);
+    await look(client);
+    accepted = [current];
+    await look(client);
+    await look(client);
+    expect(sent()).toEqual([current, previous, previous, current, current]);
+  });
+
+  it('sends a change again as well, whole, since a 403 means that nothing was done', async () => {
+    accepted = [previous];
+    const id = randomUUID();
+    stub.answer = (request, response) => {
+      if (request.headersDistinct['x-service-token']?.[0] === current) json(403, {})(request, response);
+      else json(200, wireIdentity({ id, username: 'renamed' }))(request, response);
+    };
+    await aClient(previous).update(id, { username: 'renamed' });
+    expect(stub.seen.map(({ method, body }) => [method, body])).toEqual([
+      ['PUT', { username: 'renamed' }],
+      ['PUT', { username: 'renamed' }],
+    ]);
+  });
+
+  it('tries the other one once: refused with both, the operator is told, and the next call begins as before', async () => {
+    accepted = [];
+    const client = aClient(previous);
+    const rejected = { status: 502, code: 'identity_credentials_rejected' };
+    await expect(look(client)).rejects.toMatchObject(rejected);
+    expect(sent()).toEqual([current, previous]);
+    accepted = [current];
+    await look(client);
+    expect(sent()).toEqual([current, previous, current]);
+  });
+
+  it.each([
+    ['there is none', undefined],
+    ['it is the same', current],
+  ])('does not try twice where %s', async (_why, other) => {
+    accepted = [];
+    await expect(look(aClient(other))).rejects.toMatchObject({ code: 'identity_credentials_rejected' });
+    expect(sent()).toEqual([current]);
+  });
+
+  it('does not try the other one for any other answer', async () => {
+    for (const status of [401, 404, 500]) {
+      stub.seen.length = 0;
+      stub.answer = json(status, {});
+      await look(aClient(previous)).catch(() => undefined);
+      expect(sent()).toEqual([current]);
+    }
+  });
+
+  it('keeps many calls at once apart', async () => {
+    accepted = [previous];
+    const client = aClient(previous);
+    await Promise.all(Array.from({ length: 8 }, () => look(client)));
+    expect(sent().filter((token) => token === previous)).toHaveLength(8);
+    stub.seen.length = 0;
+    await look(client);
+    expect(sent()).toEqual([previous]);
+  });
+
+  it('is configured by SERVICE_TOKEN_PREVIOUS', () => {
+    const { identity } = loadConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: 'postgresql://issues@localhost/issues',
+      SERVICE_TOKEN: current,
+      SERVICE_TOKEN_PREVIOUS: previous,
+      IDENTITY_URL: 'http://localhost:3001',
+      PUBLIC_BASE_URL: 'http://localhost:3002',
+    });
+    expect(identity).toMatchObject({ serviceToken: current, previousServiceToken: previous });
+  });
+});
