@@ -34,7 +34,7 @@ describe('the service token of /internal', () => {
     ['longer', `${serviceToken}x`],
     ['in another case', serviceToken.toUpperCase()],
     ['over 512 characters', 'x'.repeat(513)],
-  ])('answers 403 to one that is %s, on every path and method', async (_name, token) => {
+  ])('answers 403 to one that is %s, on every path and method, and stores nothing', async (_name, token) => {
     const requests = [
       app.http.post('/internal/identities').send(anIdentity()),
       app.http.get(`/internal/identities/${id}`),
@@ -53,6 +53,7 @@ describe('the service token of /internal', () => {
       expectProblem(response, 403, 'service_token_refused');
     }
     expect(await app.sql('SELECT 1 FROM identities')).toEqual([]);
+    expect(await app.sql('SELECT 1 FROM audit_events')).toEqual([]);
   });
 
   it('guards every route under /internal', async () => {
