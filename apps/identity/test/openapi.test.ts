@@ -5,6 +5,7 @@ import addFormats from 'ajv-formats';
 import { describeIdentityApi } from '../src/api-description.ts';
 import { createApp } from '../src/app.ts';
 import { createIdentity, signIn } from './support/identities.ts';
+import { internalClient } from './support/internal-client.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('the OpenAPI document', () => {
@@ -56,6 +57,16 @@ describe('the OpenAPI document', () => {
       200,
       (await app.http.get('/.well-known/openid-configuration')).body,
     );
+    const internal = internalClient(() => app);
+    const sessions = await internal('get', `/internal/identities/${identity.id}/sessions`);
+    expectValid('/internal/identities/{id}/sessions', 'get', 200, sessions.body);
+    for (const token of [tokens.access_token, tokens.refresh_token, 'nonsense']) {
+      const { body } = await internal('post', '/internal/introspect').send({ token });
+      expectValid('/internal/introspect', 'post', 200, body);
+    }
+    const events = await internal('get', '/internal/audit-events');
+    expect(events.body.length).toBeGreaterThan(1);
+    expectValid('/internal/audit-events', 'get', 200, events.body);
     const invalid = await app.http.post('/internal/identities').set('X-Service-Token', serviceToken).send({});
     expect(() => expectValid('/internal/identities', 'post', 201, invalid.body)).toThrow();
   });

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
+import { type AuditFilter, AuditRepository } from '../src/audit/audit.repository.ts';
+import { PrismaClient } from '../src/generated/prisma/client.ts';
+import { IntrospectionRepository } from '../src/introspection/introspection.repository.ts';
+import { JanitorRepository } from '../src/janitor/janitor.repository.ts';
+import { SessionRepository } from '../src/sessions/session.repository.ts';
+import { asOwner, createTestDatabase } from './support/test-app.ts';
+
+interface PlanNode {
+  'Node Type': string;
+  'Index Name'?: string;
+  Plans?: PlanNode[];
+}
+
+/** Statements over tables that grow for ever, as PostgreSQL plans them before it knows their values. */
+describe('the plan', () => {
+  let pool: pg.Pool;
+  let database: PrismaClient;
+  let statements: string[];
+  beforeAll(async () => {
+    pool = new pg.Pool({ connectionString: asOwner(await createTestDatabase()), max: 2 });
+    const client = new PrismaClient({
+      adapter: new PrismaPg(pool),
+      log: [{ emit: 'event', level: 'query' }],
+    });
+    client.$on('query', ({ query }) => statements.push(query));
+    database = client;
+    await pool.query(fill);
+    await pool.query('ANALYZE');
+  });
+  afterAll(async () => {
+    await database.$disconnect();
+    await pool.end();
+  });
+
+  async function planOf(ask: () => Promise<unknown>): Promise<{ nodes: string[]; indexes: string[] }> {
+    statements = [];
+    await ask();
+    const { rows } = await pool.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${statements.at(-1)}`);
+    const nodes = flatten(rows[0]['QUERY PLAN'][0].Plan);
+    return {
+      nodes: nodes.map((node) => node['Node Type']),
+      indexes: [...new Set(nodes.flatMap((node) => node['Index Name'] ?? []))],
+    };
+  }
+
+  const place = { at: new Date(), id: 40_000 };
+  const at = new Date();
+  const filters: [string, AuditFilter, string][] = [
+    ['everything', {}, 'audit_events_at_idx'],
+    ['a span of time', { after: at, before: at }, 'audit_events_at_idx'],
+    ['an identity', { identityId: randomUUID() }, 'audit_events_identity_idx'],
+    ['an identity in a span of time', { identityId: randomUUID(), after: at }, 'audit_events_identity_idx'],
+    ['a type', { type: 'refresh.reuse_detected' }, 'audit_events_type_idx'],
+    ['failures', { outcome: 'failure' }, 'audit_events_failure_idx'],
+  ];
+  it.each(filters)(
+    'of a page of the audit trail (%s) reads from its index, in order',
+    async (_name, filter, index) => {
+      const audit = new AuditRepository(database);
+      for (const options of [
+        { limit: 51, place: undefined },
+        { limit: 51, place },
+      ]) {
+        const { nodes, indexes } = await planOf(() => audit.list(filter, options));
+        expect(indexes).toEqual([index]);
+        expect(nodes).not.toContain('Seq Scan');
+        expect(nodes).not.toContain('Sort');
+      }
+    },
+  );
+
+  const longAgo = new Date(0);
+  const sessions = { limit: 51, after: undefined, sessionsValidAfter: longAgo };
+  it.each([
+    ['the sessions of an identity', () => new SessionRepository(database).list(randomUUID(), sessions)],
+    ['introspection', () => new IntrospectionRepository(database).findRefreshSubject(randomUUID(), longAgo)],
+    ["the janitor's tokens", () => new JanitorRepository(database).deleteExpiredTokens(1000)],
+    ["the janitor's families", () => new JanitorRepository(database).deleteEmptyFamilies(1000)],
+    ["the janitor's counters", () => new JanitorRepository(database).deleteOldCounters(1000)],
+  ])('of %s reads no whole table', async (_name, ask) => {
+    expect((await planOf(ask)).nodes).not.toContain('Seq Scan');
+  });
+});
+
+function flatten(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(flatten)];
+}
+
+// Five thousand identities, of which two hundred have a hundred sessions of two tokens each; every fiftieth event failed.
+const fill = `
+  INSERT INTO identities (id, email, email_canonical, username)
+  SELECT gen_random_uuid(), n || '@example.com', n || '@example.com', n FROM generate_series(1, 5000) n;
+  INSERT INTO token_families (id, identity_id, session_epoch, expires_at)
+  SELECT gen_random_uuid(), id, 0, now() + interval '1 day' FROM (SELECT id FROM identities LIMIT 200), generate_series(1, 100);
+  INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)
+  SELECT gen_random_uuid(), id, n, expires_at FROM token_families, generate_series(1, 2) n;
+  INSERT INTO sign_in_counters SELECT 'email:' || n, 1, now() + interval '1 hour' FROM generate_series(1, 20000) n;
+  INSERT INTO audit_events (at, type, outcome, actor, identity_id)
+  SELECT now() - n * interval '1 minute', CASE WHEN n % 50 = 0 THEN 'token.refused' ELSE 'refresh.rotated' END,
+         CASE WHEN n % 50 = 0 THEN 'failure' ELSE 'success' END, 'user', ids[1 + n % 200]
+    FROM (SELECT array_agg(id) AS ids FROM identities), generate_series(1, 40000) n;`;
