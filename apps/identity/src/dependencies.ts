@@ -3,7 +3,7 @@ import { Health, type Logger, type PreparedDocument, prepareDocument } from '@te
 import { AuditRepository } from './audit/audit.repository.ts';
 import { AuditService } from './audit/audit.service.ts';
 import type { Config } from './config.ts';
-import { createDatabase } from './database.ts';
+import { createDatabase, type Database } from './database.ts';
 import { discoveryDocument } from './discovery/discovery-document.ts';
 import { IdentityRepository } from './identities/identity.repository.ts';
 import { IdentityService } from './identities/identity.service.ts';
@@ -35,26 +35,7 @@ export async function createDependencies(config: Config, logger: Logger) {
   const keys = await arrangeSigningKeys(readPrivateKeys(config.keys, logger), config.keys);
   logger.info({ active: keys.active.kid, thumbprints: keys.thumbprints }, 'signing keys loaded');
   const { database, readiness, close } = createDatabase(config.database, logger);
-  const queue = new HashQueue({
-    concurrency: config.passwords.hashConcurrency,
-    maxWaiting: config.passwords.hashQueueMax,
-    timeoutMs: config.passwords.hashQueueTimeoutMs,
-  });
-  const hasher = await PasswordHasher.create(config.passwords.bcryptCost, queue);
-  const verifiers = createVerifiers(config, keys);
-  const {
-    accessTtlSeconds,
-    refreshIdleTtlSeconds,
-    refreshAbsoluteTtlSeconds,
-    reuseLeewaySeconds,
-    sessionsValidAfter,
-  } = config.tokens;
-  const issuer = new TokenIssuer({
-    key: keys.active,
-    issuer: config.issuer,
-    audience: config.audience,
-    accessTtlSeconds,
-  });
+  const hasher = await createHasher(config);
   const janitor = new Janitor({ ...config.janitor, repository: new JanitorRepository(database), logger });
   janitor.start();
 
@@ -66,10 +47,9 @@ export async function createDependencies(config: Config, logger: Logger) {
       await janitor.stop();
       await close();
     },
-    accessVerifier: verifiers.accessVerifier,
     documents: createDocuments(config.issuer, keys),
-    issuer,
     health: new Health({ checks: readiness }),
+    ...createTokens(config, { keys, database, hasher, logger }),
     identities: new IdentityService({
       repository: new IdentityRepository(database),
       hasher,
@@ -78,25 +58,50 @@ export async function createDependencies(config: Config, logger: Logger) {
         blocklist: config.passwords.blocklist ? await loadBlocklist() : null,
       }),
     }),
-    sessions: new SessionService({ repository: new SessionRepository(database), sessionsValidAfter }),
+    audit: new AuditService({ repository: new AuditRepository(database) }),
+  };
+}
+
+function createHasher({ passwords }: Config): Promise<PasswordHasher> {
+  const queue = new HashQueue({
+    concurrency: passwords.hashConcurrency,
+    maxWaiting: passwords.hashQueueMax,
+    timeoutMs: passwords.hashQueueTimeoutMs,
+  });
+  return PasswordHasher.create(passwords.bcryptCost, queue);
+}
+
+interface TokenParts {
+  keys: SigningKeys;
+  database: Database;
+  hasher: PasswordHasher;
+  logger: Logger;
+}
+
+// Whatever issues a token, looks at one or ends one.
+function createTokens(config: Config, { keys, database, hasher, logger }: TokenParts) {
+  const { accessTtlSeconds, sessionsValidAfter } = config.tokens;
+  const { issuer: iss, audience } = config;
+  const issuer = new TokenIssuer({ key: keys.active, issuer: iss, audience, accessTtlSeconds });
+  const verifiers = createVerifiers(config, keys);
+  return {
+    issuer,
+    accessVerifier: verifiers.accessVerifier,
     signIns: new SignInService({
+      ...config.tokens,
       repository: new SignInRepository(database),
       limits: new SignInLimits({ ...config.signInLimits, secret: config.serviceTokens[0] ?? '' }),
       hasher,
       issuer,
-      refreshIdleTtlSeconds,
-      refreshAbsoluteTtlSeconds,
       logger,
     }),
     tokens: new TokenService({
+      ...config.tokens,
+      ...verifiers,
       repository: new RefreshTokenRepository(database),
       issuer,
-      ...verifiers,
-      refreshIdleTtlSeconds,
-      reuseLeewaySeconds,
-      sessionsValidAfter,
     }),
-    audit: new AuditService({ repository: new AuditRepository(database) }),
+    sessions: new SessionService({ repository: new SessionRepository(database), sessionsValidAfter }),
     introspection: new IntrospectionService({
       ...verifiers,
       repository: new IntrospectionRepository(database),
