@@ -32,6 +32,7 @@ describe("the service's database role", () => {
   });
 
   it.each([
+    'DELETE FROM identities',
     `UPDATE audit_events SET type = 'y'`,
     'DELETE FROM audit_events',
     `DELETE FROM audit_events WHERE at < now() - interval '49 days'`,

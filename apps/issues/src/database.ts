@@ -7,6 +7,7 @@ import {
   databaseReadiness,
   type Logger,
 } from '@tessera/service-kit';
+import type { TableRights } from '@tessera/service-kit/migrate';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 
 /** The database client, over a pool that is bounded in size, waiting and statement time. */
@@ -18,8 +19,8 @@ export type Transaction = Prisma.TransactionClient;
 /** The folder of the data model and its migrations. */
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 
-/** What the service's role may add to, and never change: see the migrations for what holds for every role. */
-export const appendOnlyTables = ['activity'];
+/** What the service's role may do to rows, where that is not everything: history is only added to. */
+export const tableRights: TableRights = { activity: ['INSERT'] };
 
 /** Connects lazily: a database that is down at start is a matter of readiness, not of a crash loop. */
 export function createDatabase(config: DatabaseConfig, logger: Logger) {

@@ -1,5 +1,5 @@
 import { runMigrations } from '@tessera/service-kit/run-migrations';
 import { environment } from './config.ts';
-import { appendOnlyTables, prismaDir } from './database.ts';
+import { prismaDir, tableRights } from './database.ts';
 
-await runMigrations({ service: 'issues', prismaDir, environment, appendOnlyTables });
+await runMigrations({ service: 'issues', prismaDir, environment, tableRights });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServiceDatabase, withRole } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
 import pg from 'pg';
-import { appendOnlyTables, prismaDir } from '../src/database.ts';
+import { prismaDir, tableRights } from '../src/database.ts';
 import { createIssue, getIssue, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -21,7 +21,7 @@ describe("the service's database role, where another one migrates", () => {
       password: 'service',
       owner,
     });
-    const serviceRole = { name: role, appendOnlyTables };
+    const serviceRole = { name: role, tableRights };
     await migrate({ connectionString: withRole(url, owner), prismaDir, serviceRole });
     app = await startTestApp({}, url);
     ann = await aPerson(app);

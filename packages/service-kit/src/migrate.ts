@@ -5,7 +5,7 @@ import { listMigrations } from './migrations.ts';
 import { withSchemaEngine } from './schema-engine.ts';
 import { grantToServiceRole, type ServiceRole } from './service-role.ts';
 
-export type { ServiceRole } from './service-role.ts';
+export type { ServiceRole, TableRight, TableRights } from './service-role.ts';
 
 // One lock for all of a database's migrators: an arbitrary constant, the same in every release.
 const migrationLockKey = 7_355_608_001n;

@@ -1,14 +1,15 @@
 import { readConfig } from './config.ts';
 import { migrate } from './migrate.ts';
 import { migrationEnvironment, migrationSecretNames, missingDatabaseUrl } from './service-environment.ts';
+import type { TableRights } from './service-role.ts';
 
 interface RunMigrationsOptions {
   service: string;
   /** The folder with `schema.prisma` and `migrations/`. */
   prismaDir: string;
   environment: Record<string, string | undefined>;
-  /** Tables that the service's own role may read and add to, and change nothing of. */
-  appendOnlyTables?: readonly string[];
+  /** Where the service's own role may not do everything to rows. */
+  tableRights?: TableRights;
 }
 
 /** A migrator's process: applies what is missing, says what it did, and exits with 1 naming what failed. */
@@ -16,7 +17,7 @@ export async function runMigrations({
   service,
   prismaDir,
   environment,
-  appendOnlyTables = [],
+  tableRights = {},
 }: RunMigrationsOptions): Promise<void> {
   try {
     const read = readConfig(migrationEnvironment, environment, migrationSecretNames, missingDatabaseUrl);
@@ -24,7 +25,7 @@ export async function runMigrations({
     const applied = await migrate({
       connectionString: read.MIGRATION_DATABASE_URL ?? read.DATABASE_URL ?? '',
       prismaDir,
-      serviceRole: role === undefined ? undefined : { name: role, appendOnlyTables },
+      serviceRole: role === undefined ? undefined : { name: role, tableRights },
     });
     const done = applied.length === 0 ? 'no migration to apply' : `applied ${applied.join(', ')}`;
     process.stdout.write(`${service}: ${done}\n`);

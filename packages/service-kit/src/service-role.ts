@@ -2,11 +2,15 @@ import pg from 'pg';
 
 const { escapeIdentifier } = pg;
 
+export type TableRight = 'INSERT' | 'UPDATE' | 'DELETE';
+
+/** The tables of which a service may not do everything to rows, with what it may do beside reading. */
+export type TableRights = Readonly<Record<string, readonly TableRight[]>>;
+
 /** The role that a service runs under, which is not the one that migrates and owns everything. */
 export interface ServiceRole {
   name: string;
-  /** Tables that it may read and add to, and change nothing of. */
-  appendOnlyTables: readonly string[];
+  tableRights: TableRights;
 }
 
 /**
@@ -19,15 +23,19 @@ export async function grantToServiceRole(client: pg.ClientBase, role: ServiceRol
   await assertLesser(client, role.name);
   const { rows } = await client.query<{ name: string }>('SELECT current_database() AS name');
   const name = escapeIdentifier(role.name);
-  const unchangeable = role.appendOnlyTables.map((table) => `public.${escapeIdentifier(table)}`);
+  const fewer: TableRights = { _prisma_migrations: [], ...role.tableRights };
+  const exceptions = Object.entries(fewer).map(([table, rights]) => {
+    const qualified = `public.${escapeIdentifier(table)}`;
+    return `REVOKE ALL ON ${qualified} FROM ${name};
+    GRANT ${['SELECT', ...rights].join(', ')} ON ${qualified} TO ${name};`;
+  });
   await client.query(`
     BEGIN;
     GRANT CONNECT ON DATABASE ${escapeIdentifier(rows[0]?.name ?? '')} TO ${name};
     GRANT USAGE ON SCHEMA public TO ${name};
     REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${name};
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name};
-    REVOKE INSERT, UPDATE, DELETE ON public._prisma_migrations FROM ${name};
-    ${unchangeable.map((table) => `REVOKE UPDATE, DELETE ON ${table} FROM ${name};`).join('\n')}
+    ${exceptions.join('\n    ')}
     GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${name};
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO ${name};
     ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${name};

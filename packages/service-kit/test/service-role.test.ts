@@ -28,6 +28,7 @@ describe("the service's role after the migrations", () => {
       '20260101000000_first',
       `CREATE TABLE things (id serial PRIMARY KEY, name text);
        CREATE TABLE history (id bigserial PRIMARY KEY, what text);
+       CREATE TABLE kept (id int);
        CREATE FUNCTION forget() RETURNS int LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
          AS 'DELETE FROM public.history; SELECT 1';
        REVOKE ALL ON FUNCTION forget() FROM PUBLIC;`,
@@ -40,7 +41,7 @@ describe("the service's role after the migrations", () => {
     migrate({
       connectionString: ownerUrl,
       prismaDir: folder.path,
-      serviceRole: { name, appendOnlyTables: ['history'] },
+      serviceRole: { name, tableRights: { history: ['INSERT'], kept: ['INSERT', 'UPDATE'] } },
     });
   const asService = (sql: string) => run(serviceUrl, sql);
   const denied = { code: '42501' };
@@ -49,6 +50,7 @@ describe("the service's role after the migrations", () => {
     await apply();
     await asService(`INSERT INTO things (name) VALUES ('a'); UPDATE things SET name = 'b'`);
     expect(await asService('DELETE FROM things RETURNING id, name')).toEqual([{ id: 1, name: 'b' }]);
+    await asService('INSERT INTO kept VALUES (1); UPDATE kept SET id = 2');
     await asService(`INSERT INTO history (what) VALUES ('x')`);
     await asService('SELECT forget()');
     expect(await asService('SELECT * FROM history')).toEqual([]);
@@ -61,6 +63,7 @@ describe("the service's role after the migrations", () => {
     'TRUNCATE history',
     'TRUNCATE things',
     'SELECT FROM history FOR UPDATE',
+    'DELETE FROM kept',
     'DELETE FROM _prisma_migrations',
     `INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('x', 'x', 'x')`,
     'DROP TABLE things',
@@ -131,7 +134,7 @@ describe("the service's role after the migrations", () => {
       MIGRATION_DATABASE_URL: ownerUrl,
       SERVICE_DATABASE_ROLE: role,
     };
-    const options = { prismaDir: folder.path, appendOnlyTables: ['history'] };
+    const options = { prismaDir: folder.path, tableRights: { history: ['INSERT'] } };
     const migrator = startChild('run-migrations-process.ts', options, environment);
     expect([await migrator.ended, migrator.errors()]).toEqual([0, '']);
     expect(await asService('INSERT INTO things DEFAULT VALUES RETURNING id')).toEqual([{ id: 1 }]);

@@ -1,6 +1,6 @@
 import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
-import { appendOnlyTables, prismaDir } from '../../src/database.ts';
+import { prismaDir, tableRights } from '../../src/database.ts';
 import { ownerRole, serviceRole } from './database-roles.ts';
 
 /** One real PostgreSQL for the run, and one migrated database that every test file copies. */
@@ -14,7 +14,7 @@ export default async function globalSetup(): Promise<void> {
   await migrate({
     connectionString: withRole(template, ownerRole),
     prismaDir,
-    serviceRole: { name: serviceRole.role, appendOnlyTables },
+    serviceRole: { name: serviceRole.role, tableRights },
   });
   process.env.TEST_ADMIN_URL = postgres.adminUrl;
   Object.assign(globalThis, { testPostgres: postgres });
