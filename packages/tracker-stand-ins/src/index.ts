@@ -1,0 +1,14 @@
+export { startGitHub } from './github/github.ts';
+export type {
+  CheckedStandIn,
+  Fault,
+  FaultKind,
+  GitHubStandIn,
+  IssueChanges,
+  IssueState,
+  RecordedRequest,
+  StandIn,
+  StandInComment,
+  StandInIssue,
+  StandInOptions,
+} from './stand-in.ts';

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Response } from 'express';
+import type { Fault } from '../stand-in.ts';
+import type { Answer } from './exchange.ts';
+import type { Recording } from './recording.ts';
+
+const PIECES = 10;
+
+export interface Delivery {
+  readonly response: Response;
+  readonly recording: Recording;
+  readonly fault: Fault | undefined;
+  /** Aborted when the server stops: what is not yet sent is never sent. */
+  readonly outage: AbortSignal;
+}
+
+/** Sends the answer, or what the fault makes of it. */
+export async function deliver(answer: Answer, delivery: Delivery): Promise<void> {
+  const { response, recording, fault } = delivery;
+  if (fault?.kind === 'reset_after') {
+    response.socket?.destroy();
+    return;
+  }
+  recording.status = answer.status;
+  const whole = textOf(answer.body);
+  const text = fault?.kind === 'truncated_json' ? whole.slice(0, Math.floor(whole.length / 2)) : whole;
+  const type = typeof answer.body === 'string' ? 'text/plain' : 'application/json';
+  response.writeHead(answer.status, {
+    ...(whole === '' ? {} : { 'content-type': `${type}; charset=utf-8` }),
+    'content-length': Buffer.byteLength(text),
+    ...answer.headers,
+  });
+  if (fault?.kind === 'slow_body') await writeSlowly(text, fault.ms ?? 1_000, delivery);
+  else response.end(text);
+}
+
+async function writeSlowly(text: string, ms: number, { response, outage }: Delivery): Promise<void> {
+  const bytes = Buffer.from(text);
+  const size = Math.max(1, Math.ceil(bytes.length / PIECES));
+  response.flushHeaders();
+  for (let start = 0; start < bytes.length; start += size) {
+    await delay(ms / PIECES, undefined, { signal: outage });
+    if (response.destroyed) return;
+    response.write(bytes.subarray(start, start + size));
+  }
+  response.end();
+}
+
+function textOf(body: unknown): string {
+  if (body === undefined) return '';
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}

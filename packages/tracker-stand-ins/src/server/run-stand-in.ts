@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import type { IssueChanges, StandIn, StandInOptions } from '../stand-in.ts';
+import type { Tracker } from '../tracker/tracker.ts';
+import type { TrackerIssue } from '../tracker/tracker-issue.ts';
+import { Faults } from './faults.ts';
+import { createProtocolApp, type Protocol } from './protocol-app.ts';
+import type { Recording } from './recording.ts';
+import { StandInServer } from './stand-in-server.ts';
+
+/** Who edits and comments when a test does not say. */
+export const MAINTAINER = 'maintainer';
+export const BOT = 'tessera-bot';
+
+export interface Project {
+  readonly owner: string;
+  readonly name: string;
+}
+
+/** What a protocol is built from. */
+export interface Ground {
+  readonly tracker: Tracker;
+  readonly token: string;
+  readonly project: Project;
+  /** Known once the server listens. */
+  readonly origin: () => string;
+}
+
+export interface Blueprint {
+  readonly options: StandInOptions;
+  readonly tracker: Tracker;
+  readonly protocol: (ground: Ground) => Protocol;
+  /** What is behind the origin in the URL that clients are given. */
+  readonly urlPath: string;
+  /** An edit on the tracker's own pages. */
+  readonly edit: (issue: TrackerIssue, changes: IssueChanges, by: string) => void;
+}
+
+export async function runStandIn(blueprint: Blueprint): Promise<StandIn> {
+  const { options, tracker } = blueprint;
+  const token = `stand-in-${randomBytes(12).toString('hex')}`;
+  const requests: Recording[] = [];
+  const faults = new Faults();
+  const protocol = blueprint.protocol({
+    tracker,
+    token,
+    project: projectOf(options.project ?? 'tessera/tracker'),
+    origin: () => server.origin,
+  });
+  const app = createProtocolApp({ protocol, tracker, faults, requests, outage: () => server.outage });
+  const server = new StandInServer(app, options.port ?? 0);
+  await server.start();
+
+  const present = (number: number): TrackerIssue => {
+    const issue = tracker.find(number);
+    if (issue?.fate.kind !== 'present') throw new RangeError(`there is no issue ${number}`);
+    return issue;
+  };
+  return {
+    url: server.origin + blueprint.urlPath,
+    token,
+    botLogin: BOT,
+    requests,
+    issues: () => tracker.shown(),
+    editIssue: (number, changes) => blueprint.edit(present(number), changes, MAINTAINER),
+    addComment: (number, body, author = MAINTAINER) => tracker.comment(present(number), body, author).id,
+    deleteIssue: (number) => {
+      present(number).fate = { kind: 'deleted' };
+    },
+    fail: (fault) => faults.add(fault),
+    clearFaults: () => faults.clear(),
+    close: () => server.stop(),
+    stop: () => server.stop(),
+    restart: () => server.start(),
+  };
+}
+
+function projectOf(path: string): Project {
+  const at = path.lastIndexOf('/');
+  if (at < 1 || at === path.length - 1) throw new RangeError(`project must be 'owner/name', not '${path}'`);
+  return { owner: path.slice(0, at), name: path.slice(at + 1) };
+}

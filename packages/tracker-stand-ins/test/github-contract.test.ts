@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import { GitHubContract } from '../src/github/github-contract.ts';
+import type { Answer, Call } from '../src/server/exchange.ts';
+
+const ONE = '/repos/{owner}/{repo}/issues/{issue_number}';
+
+function call(more: Partial<Call> = {}): Call {
+  return {
+    method: 'GET',
+    path: '/',
+    params: { owner: 'o', repo: 'r', issue_number: '1' },
+    query: {},
+    headers: { 'content-type': 'application/json' },
+    body: undefined,
+    ...more,
+  };
+}
+
+function violations(method: 'get' | 'patch', sent: Call, answer: Answer): string[] {
+  const contract = new GitHubContract();
+  const admit = () => undefined;
+  contract.route(method, ONE, admit, () => answer)[2](sent);
+  return contract.violations;
+}
+
+const NOT_MODIFIED: Answer = { status: 304 };
+const NOT_FOUND: Answer = { status: 404, body: { message: 'Not Found' } };
+
+describe('the check against the description', () => {
+  it('lists each member that an answer lacks', () => {
+    const found = violations('get', call(), { status: 200, body: {} });
+
+    expect(found).toHaveLength(20);
+    expect(found[0]).toContain("must have required property 'assignee'");
+  });
+
+  it.each([
+    ['an answer of a kind the operation does not give', { status: 204 }],
+    ['an error without the shape of an error', { status: 500, body: { message: 1 } }],
+    ['a null where the description has none', { status: 404, body: { message: null } }],
+  ])('records %s', (_, answer) => {
+    expect(violations('get', call(), answer)).toHaveLength(1);
+  });
+
+  it('lets through an answer without content and one of an error shape', () => {
+    expect(violations('get', call(), NOT_MODIFIED)).toEqual([]);
+    expect(violations('get', call(), NOT_FOUND)).toEqual([]);
+  });
+
+  it('takes null for what is nullable, also among listed values, and nothing outside the list', () => {
+    const reasons = (reason: unknown) =>
+      violations('patch', call({ body: { state_reason: reason } }), NOT_FOUND);
+
+    expect(reasons(null)).toEqual([]);
+    expect(reasons('not_planned')).toEqual([]);
+    expect(reasons('wontfix')).toHaveLength(1);
+  });
+
+  it.each([
+    ['a number that is none', call({ params: { owner: 'o', repo: 'r', issue_number: 'one' } })],
+    ['an unknown query parameter', call({ query: { perpage: '2' } })],
+    ['a body of another media type', call({ body: {}, headers: { 'content-type': 'text/plain' } })],
+    ['a title that is a list', call({ body: { title: [] } })],
+  ])('records a request with %s', (_, sent) => {
+    expect(violations('patch', sent, NOT_FOUND)).not.toEqual([]);
+  });
+});
