@@ -1,4 +1,5 @@
 export { startGitHub } from './github/github.ts';
+export { startGitLab } from './gitlab/gitlab.ts';
 export type {
   CheckedStandIn,
   Fault,

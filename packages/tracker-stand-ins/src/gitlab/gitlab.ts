@@ -1,0 +1,67 @@
+import type { Call, Operation } from '../server/exchange.ts';
+import type { Protocol, Route } from '../server/protocol-app.ts';
+import { BOT, type Ground, runStandIn } from '../server/run-stand-in.ts';
+import type { StandIn, StandInOptions } from '../stand-in.ts';
+import { Tracker } from '../tracker/tracker.ts';
+import * as errors from './gitlab-errors.ts';
+import { gitlabIssueList } from './gitlab-issue-list.ts';
+import { GitLabIssues, gitlabEdit } from './gitlab-issues.ts';
+import { GitLabNotes } from './gitlab-notes.ts';
+import { GitLabPages } from './gitlab-pages.ts';
+import { GitLabPresenter } from './gitlab-presenter.ts';
+
+/** Starts a GitLab of one project; clients add `/api/v4` to its URL. */
+export async function startGitLab(options: StandInOptions = {}): Promise<StandIn> {
+  const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: false });
+  return runStandIn({
+    options,
+    tracker,
+    urlPath: '',
+    protocol: (ground) => gitlabProtocol(ground, options.defaultPageSize),
+    edit: (issue, changes, by) => gitlabEdit(tracker, issue, changes, by),
+  });
+}
+
+function gitlabProtocol(ground: Ground, pageSize: number | undefined): Protocol {
+  const present = new GitLabPresenter(ground);
+  const pages = new GitLabPages(ground, pageSize);
+  const issues = new GitLabIssues(ground, present);
+  const notes = new GitLabNotes(ground, issues, present, pages);
+  const admit = admission(ground.token);
+  const route = (method: Route[0], path: string, operation: Operation): Route => [
+    method,
+    path,
+    (call) => {
+      admit(call);
+      return operation(call);
+    },
+  ];
+  const all = '/projects/:id/issues';
+  const one = `${all}/:issue_iid`;
+  return {
+    basePath: '/api/v4',
+    routes: [
+      route('get', all, gitlabIssueList(ground, issues, present, pages)),
+      route('post', all, issues.create),
+      route('get', one, issues.get),
+      route('put', one, issues.update),
+      route('get', `${one}/notes`, notes.list),
+      route('post', `${one}/notes`, notes.create),
+      route('get', `${one}/notes/:note_id`, notes.get),
+      route('get', '/user', () => ({ status: 200, body: present.user(BOT) })),
+    ],
+    notFound: () => {
+      throw errors.noSuchPath();
+    },
+    malformed: () => {
+      throw errors.unreadable();
+    },
+  };
+}
+
+function admission(token: string): (call: Call) => void {
+  return ({ headers }) => {
+    const [, bearer] = /^bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
+    if (headers['private-token'] !== token && bearer !== token) throw errors.unauthorized();
+  };
+}

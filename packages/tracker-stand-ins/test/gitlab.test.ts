@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type StandIn, startGitLab } from '../src/index.ts';
+import { linked, send } from './support/client.ts';
+
+const ISSUES = '/api/v4/projects/tessera%2Ftracker/issues';
+
+let gitlab: StandIn;
+
+beforeEach(async () => {
+  gitlab = await startGitLab();
+});
+
+afterEach(async () => {
+  await gitlab.close();
+});
+
+const create = (title: string, more: object = {}) =>
+  send(gitlab, 'POST', ISSUES, { body: { title, ...more } });
+const put = (body: object) => send(gitlab, 'PUT', `${ISSUES}/1`, { body });
+
+describe('POST /projects/:id/issues', () => {
+  it('201s with the issue as the bot wrote it, under its own words for things', async () => {
+    const reply = await create('Printer', { description: 'on\nfire', labels: 'priority::high,bug' });
+
+    expect(reply.status).toBe(201);
+    expect(reply.body).toMatchObject({
+      iid: 1,
+      title: 'Printer',
+      description: 'on\nfire',
+      state: 'opened',
+      labels: ['priority::high', 'bug'],
+      author: { username: gitlab.botLogin },
+    });
+    expect(reply.body.id).not.toBe(1);
+    expect(gitlab.issues()).toMatchObject([{ number: 1, body: 'on\nfire', state: 'open' }]);
+    expect(gitlab.issues()[0]).not.toHaveProperty('stateReason');
+  });
+
+  it.each([
+    ['no title', {}, { error: 'title is missing' }],
+    ['a blank title', { title: ' ' }, { message: { title: ["can't be blank"] } }],
+    [
+      'a title of 256 characters',
+      { title: 'x'.repeat(256) },
+      { message: { title: ['is too long (maximum is 255 characters)'] } },
+    ],
+    ['a body that is not JSON', '{', { error: 'message body does not match declared format' }],
+  ])('400s on %s', async (_, body, error) => {
+    const reply = await send(gitlab, 'POST', ISSUES, { body });
+
+    expect(reply.status).toBe(400);
+    expect(reply.body).toEqual(error);
+    expect(gitlab.issues()).toEqual([]);
+  });
+
+  it('takes labels as a list, and the project by its number', async () => {
+    const { body } = await create('One', { labels: ['a', 'b'] });
+    const path = `/api/v4/projects/${body.project_id}/issues/1`;
+
+    expect((await send(gitlab, 'GET', path)).body).toMatchObject({ iid: 1, labels: ['a', 'b'] });
+  });
+});
+
+describe('PUT /projects/:id/issues/:issue_iid', () => {
+  it('closes and reopens by state_event', async () => {
+    await create('One');
+
+    expect((await put({ state_event: 'close' })).body).toMatchObject({
+      state: 'closed',
+      closed_by: { username: gitlab.botLogin },
+    });
+    expect((await put({ state_event: 'reopen' })).body).toMatchObject({ state: 'opened', closed_at: null });
+    expect((await put({ state_event: 'resolve' })).body).toEqual({
+      error: 'state_event does not have a valid value',
+    });
+  });
+
+  it('replaces, adds and removes labels, and an empty text clears them', async () => {
+    await create('One', { labels: 'a,b' });
+
+    expect((await put({ add_labels: 'c', remove_labels: 'a' })).body.labels).toEqual(['b', 'c']);
+    expect((await put({ labels: 'x' })).body.labels).toEqual(['x']);
+    expect((await put({ title: 'Uno' })).body.labels).toEqual(['x']);
+    expect((await put({ labels: '' })).body.labels).toEqual([]);
+  });
+
+  it('400s when nothing it knows is to be changed', async () => {
+    await create('One');
+    const reply = await put({ state: 'closed' });
+
+    expect(reply.status).toBe(400);
+    expect(reply.body.error).toContain('at least one parameter must be provided');
+  });
+});
+
+describe('GET /projects/:id/issues', () => {
+  it('pages with X- headers and links, all states unless told, newest first', async () => {
+    for (const title of ['1', '2', '3', '4', '5']) await create(title);
+    gitlab.editIssue(5, { state: 'closed' });
+    const first = await send(gitlab, 'GET', `${ISSUES}?per_page=2`);
+    const second = await send(gitlab, 'GET', linked(first, 'next') ?? '');
+    const last = await send(gitlab, 'GET', linked(first, 'last') ?? '');
+
+    expect(first.body).toMatchObject([{ title: '5', state: 'closed' }, { title: '4' }]);
+    expect(second.body).toMatchObject([{ title: '3' }, { title: '2' }]);
+    expect(last.body).toMatchObject([{ title: '1' }]);
+    const shown = ['x-page', 'x-next-page', 'x-prev-page', 'x-total', 'x-total-pages', 'x-per-page'];
+    expect(shown.map((name) => second.headers.get(name))).toEqual(['2', '3', '1', '5', '3', '2']);
+    expect(last.headers.get('x-next-page')).toBe('');
+    expect((await send(gitlab, 'GET', `${ISSUES}?state=opened&sort=asc`)).body).toMatchObject([
+      { iid: 1 },
+      { iid: 2 },
+      { iid: 3 },
+      { iid: 4 },
+    ]);
+  });
+
+  it('finds a marker in the description alone, as soon as the issue is there', async () => {
+    const marker = '<!-- issues-sync:01980c5e-0000-7000-8000-000000000001 -->';
+    await create('One', { description: `text\n\n${marker}` });
+    await create(marker, { description: 'a title is not a description' });
+    const search = async (text: string) =>
+      (await send(gitlab, 'GET', `${ISSUES}?search=${encodeURIComponent(text)}&in=description`)).body;
+
+    expect(await search(marker)).toMatchObject([{ iid: 1 }]);
+    expect(await search('"issues-sync:01980C5E-0000"')).toMatchObject([{ iid: 1 }]);
+    expect(await search('issues-sync:01980c5e-0000-7000-8000-000000000002')).toEqual([]);
+  });
+
+  it('filters by author, label, number and time', async () => {
+    await create('One', { labels: 'a' });
+    await create('Two');
+    const list = async (query: string) => (await send(gitlab, 'GET', `${ISSUES}?${query}`)).body;
+
+    expect(await list(`author_username=${gitlab.botLogin}&labels=a`)).toMatchObject([{ iid: 1 }]);
+    expect(await list('author_username=stranger')).toEqual([]);
+    expect(await list('iids[]=2')).toMatchObject([{ iid: 2 }]);
+    expect(await list('updated_after=2999-01-01T00:00:00Z')).toEqual([]);
+    expect(await list('created_after=2001-01-01T00:00:00Z')).toHaveLength(2);
+  });
+
+  it('400s on a value that GitLab does not list, 501s on what the stand-in does not know', async () => {
+    const bad = await send(gitlab, 'GET', `${ISSUES}?state=open`);
+    const unknown = await send(gitlab, 'GET', `${ISSUES}?milestone=1`);
+
+    expect([bad.status, bad.body]).toEqual([400, { error: 'state does not have a valid value' }]);
+    expect(unknown.status).toBe(501);
+  });
+});
+
+describe('notes', () => {
+  it('come newest first over pages, with what GitLab noted itself among them', async () => {
+    await create('One');
+    await send(gitlab, 'POST', `${ISSUES}/1/notes`, { body: { body: 'mine' } });
+    gitlab.editIssue(1, { title: 'Uno', body: 'text' });
+    const theirs = gitlab.addComment(1, 'theirs', 'ann');
+    const first = await send(gitlab, 'GET', `${ISSUES}/1/notes?per_page=3`);
+    const second = await send(gitlab, 'GET', linked(first, 'next') ?? '');
+    const comments = await send(gitlab, 'GET', `${ISSUES}/1/notes?sort=asc&activity_filter=only_comments`);
+
+    expect(first.body).toMatchObject([
+      { id: theirs, body: 'theirs', system: false, author: { username: 'ann' } },
+      { body: 'changed the description', system: true },
+      { body: 'changed title from **{-One-}** to **{+Uno+}**', system: true },
+    ]);
+    expect(second.body).toMatchObject([{ body: 'mine', noteable_iid: 1 }]);
+    expect(comments.body).toMatchObject([{ body: 'mine' }, { body: 'theirs' }]);
+    expect((await send(gitlab, 'GET', `${ISSUES}/1/notes/${theirs}`)).body).toMatchObject({ body: 'theirs' });
+    expect((await send(gitlab, 'GET', `${ISSUES}/1`)).body.user_notes_count).toBe(2);
+    expect(gitlab.issues()[0]?.comments.map(({ body }) => body)).toEqual(['mine', 'theirs']);
+  });
+
+  it('400s without a text and on a blank one', async () => {
+    await create('One');
+    const none = await send(gitlab, 'POST', `${ISSUES}/1/notes`, { body: {} });
+    const blank = await send(gitlab, 'POST', `${ISSUES}/1/notes`, { body: { body: '' } });
+
+    expect(none.body).toEqual({ error: 'body is missing' });
+    expect(blank.body.message).toMatch(/^400 Bad request - Note/);
+  });
+});
+
+describe('what is not there', () => {
+  it('404s for a deleted issue, another project and another path, each in its words', async () => {
+    await create('One');
+    gitlab.deleteIssue(1);
+    const answers = await Promise.all([
+      send(gitlab, 'GET', `${ISSUES}/1`),
+      send(gitlab, 'PUT', `${ISSUES}/1`, { body: { title: 'x' } }),
+      send(gitlab, 'GET', '/api/v4/projects/other%2Fone/issues'),
+      send(gitlab, 'GET', '/api/v4/nothing'),
+    ]);
+
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+    expect(answers.map(({ body }) => body)).toEqual([
+      { message: '404 Not found' },
+      { message: '404 Not found' },
+      { message: '404 Project Not Found' },
+      { error: '404 Not Found' },
+    ]);
+  });
+});
+
+describe('who may', () => {
+  it('takes the token as PRIVATE-TOKEN or Bearer and 401s on anything else', async () => {
+    const ask = async (headers: Record<string, string>) => {
+      const response = await fetch(gitlab.url + ISSUES, { headers });
+      return [response.status, await response.json()];
+    };
+
+    expect(await ask({ 'private-token': gitlab.token })).toEqual([200, []]);
+    expect(await ask({ authorization: `Bearer ${gitlab.token}` })).toEqual([200, []]);
+    for (const headers of [{}, { 'private-token': 'x' }, { authorization: `token ${gitlab.token}` }])
+      expect(await ask(headers)).toEqual([401, { message: '401 Unauthorized' }]);
+    expect(JSON.stringify(gitlab.requests)).not.toContain(gitlab.token);
+    expect((await send(gitlab, 'GET', '/api/v4/user')).body.username).toBe(gitlab.botLogin);
+  });
+});
