@@ -133,3 +133,8 @@ export interface StandInOptions {
   /** GitHub and Gitea: the project starts with an open pull request by the bot, number 1, listed among the issues. */
   readonly withPullRequest?: boolean;
 }
+
+export interface GiteaOptions extends StandInOptions {
+  /** Whether issues carry `content_version` and edits may; true unless told. Forgejo and older Gitea have none. */
+  readonly contentVersion?: boolean;
+}

@@ -100,13 +100,13 @@ export class GitHubPresenter {
   }
 
   #label(name: string): Record<string, unknown> {
-    const id = this.#ground.tracker.labelId(name);
+    const { id, color } = this.#ground.tracker.label(name);
     return {
       id,
       node_id: nodeId('Label', id),
       url: `${this.#repositoryUrl()}/labels/${encodeURIComponent(name)}`,
       name,
-      color: 'ededed',
+      color,
       default: false,
       description: null,
     };

@@ -23,7 +23,7 @@ export interface Protocol {
   readonly malformed: Operation;
 }
 
-export type Route = readonly ['get' | 'post' | 'put' | 'patch', path: string, Operation];
+export type Route = readonly ['get' | 'post' | 'put' | 'patch' | 'delete', path: string, Operation];
 
 export interface AppParts {
   readonly protocol: Protocol;

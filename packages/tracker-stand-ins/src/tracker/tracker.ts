@@ -7,11 +7,18 @@ export interface TrackerOptions {
   readonly stateReasons: boolean;
 }
 
+export interface TrackerLabel {
+  readonly id: number;
+  readonly name: string;
+  /** Six hexadecimal digits. */
+  readonly color: string;
+}
+
 /** The issues of one project, free of any protocol. Numbers and ids are never given twice. */
 export class Tracker {
   readonly #options: TrackerOptions;
   readonly #users: string[] = [];
-  readonly #labels: string[] = [];
+  #labels: readonly TrackerLabel[] = [];
   #issues: TrackerIssue[] = [];
   #lastNumber = 0;
   // Far from the numbers, so that a client that takes one for the other is found out.
@@ -60,12 +67,15 @@ export class Tracker {
       fate: { kind: 'present' },
     };
     this.#issues.push(issue);
+    this.userId(draft.author);
+    for (const name of draft.labels) this.label(name);
     return issue;
   }
 
   edit(issue: TrackerIssue, changes: IssueChanges, by: string): void {
     const stored = changes.body === undefined ? changes : { ...changes, body: this.#stored(changes.body) };
     applyChanges(issue, stored, by, new Date());
+    for (const name of changes.labels ?? []) this.label(name);
   }
 
   comment(issue: TrackerIssue, body: string, author: string, system = false): TrackerComment {
@@ -79,6 +89,7 @@ export class Tracker {
       updatedAt: now,
     };
     issue.comments.push(comment);
+    this.userId(author);
     issue.updatedAt = now;
     return comment;
   }
@@ -90,25 +101,37 @@ export class Tracker {
 
   /** A number for a person, the same at each call. */
   userId(login: string): number {
-    return 1_000 + indexIn(this.#users, login);
+    const index = this.#users.indexOf(login);
+    return 1_001 + (index === -1 ? this.#users.push(login) - 1 : index);
   }
 
-  /** A number for a label, the same at each call. */
-  labelId(name: string): number {
-    return 500 + indexIn(this.#labels, name);
+  /** Whether the person has ever been here. */
+  hasUser(login: string): boolean {
+    return this.#users.includes(login);
   }
 
-  labels(): { id: number; name: string }[] {
-    return this.#labels.map((name) => ({ id: this.labelId(name), name }));
+  /** The label of that name, made when there is none. @param color used when it is made */
+  label(name: string, color = 'ededed'): TrackerLabel {
+    const known = this.#labels.find((label) => label.name === name);
+    if (known !== undefined) return known;
+    const label = { id: this.#nextId(), name, color };
+    this.#labels = [...this.#labels, label];
+    return label;
+  }
+
+  /** In the order they were made. */
+  labels(): readonly TrackerLabel[] {
+    return this.#labels;
   }
 
   /** Runs `action` and takes its changes back; numbers and ids it used stay used. */
   undone<Result>(action: () => Result): Result {
-    const before = structuredClone(this.#issues);
+    const before = { issues: structuredClone(this.#issues), labels: this.#labels };
     try {
       return action();
     } finally {
-      this.#issues = before;
+      this.#issues = before.issues;
+      this.#labels = before.labels;
     }
   }
 
@@ -139,9 +162,4 @@ export class Tracker {
     this.#lastId += 1;
     return this.#lastId;
   }
-}
-
-function indexIn(names: string[], name: string): number {
-  const index = names.indexOf(name);
-  return index === -1 ? names.push(name) - 1 : index;
 }

@@ -1,0 +1,76 @@
+import { type Answer, type Call, membersOf } from '../server/exchange.ts';
+import { BOT } from '../server/run-stand-in.ts';
+import type { TrackerIssue } from '../tracker/tracker-issue.ts';
+import { assertRepository, findIssue, type GiteaRepository } from './gitea-repository.ts';
+
+/** Labels have to exist before an issue can carry them, and change through addresses of their own. */
+export class GiteaLabels {
+  readonly #repository: GiteaRepository;
+
+  constructor(repository: GiteaRepository) {
+    this.#repository = repository;
+  }
+
+  readonly list = (call: Call): Answer => {
+    const { tracker, pages, present } = this.#repository;
+    assertRepository(this.#repository, call);
+    return pages.answer(call, tracker.labels(), (label) => present.label(label));
+  };
+
+  readonly create = (call: Call): Answer => {
+    const { tracker, present, errors } = this.#repository;
+    assertRepository(this.#repository, call);
+    const { name, color } = membersOf(call.body);
+    if (typeof name !== 'string' || name === '') throw errors.required('Name');
+    if (typeof color !== 'string' || color === '') throw errors.required('Color');
+    return { status: 201, body: present.label(tracker.label(name, color.replace(/^#/, ''))) };
+  };
+
+  readonly listOfIssue = (call: Call): Answer => this.#answer(findIssue(this.#repository, call));
+
+  readonly replace = (call: Call): Answer => {
+    const issue = findIssue(this.#repository, call);
+    return this.#set(issue, this.#named(call));
+  };
+
+  readonly add = (call: Call): Answer => {
+    const issue = findIssue(this.#repository, call);
+    return this.#set(issue, [...issue.labels, ...this.#named(call)]);
+  };
+
+  readonly remove = (call: Call): Answer => {
+    const issue = findIssue(this.#repository, call);
+    const gone = this.#repository.tracker.labels().find(({ id }) => id === Number(call.params.id));
+    if (gone === undefined) throw this.#repository.errors.notFound();
+    this.#set(
+      issue,
+      issue.labels.filter((name) => name !== gone.name),
+    );
+    return { status: 204 };
+  };
+
+  readonly clear = (call: Call): Answer => {
+    this.#set(findIssue(this.#repository, call), []);
+    return { status: 204 };
+  };
+
+  /** Ids or names; those that do not exist are passed over. */
+  #named(call: Call): string[] {
+    const { labels } = membersOf(call.body);
+    const asked = Array.isArray(labels) ? labels : [];
+    const found = this.#repository.tracker
+      .labels()
+      .filter(({ id, name }) => asked.includes(id) || asked.includes(name));
+    return found.map(({ name }) => name);
+  }
+
+  #set(issue: TrackerIssue, labels: string[]): Answer {
+    this.#repository.tracker.edit(issue, { labels }, BOT);
+    return this.#answer(issue);
+  }
+
+  #answer(issue: TrackerIssue): Answer {
+    const { tracker, present } = this.#repository;
+    return { status: 200, body: issue.labels.map((name) => present.label(tracker.label(name))) };
+  }
+}

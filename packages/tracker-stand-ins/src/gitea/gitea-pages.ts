@@ -1,0 +1,46 @@
+import { type Answer, type Call, wholeNumber } from '../server/exchange.ts';
+import type { Ground } from '../server/run-stand-in.ts';
+import { pageOf, relations } from '../tracker/page.ts';
+
+/** Gitea's pagination: `Link` without spaces between the links, and `X-Total-Count`. */
+export class GiteaPages {
+  readonly #ground: Ground;
+  readonly #defaultSize: number;
+
+  constructor(ground: Ground, defaultSize = 30) {
+    this.#ground = ground;
+    this.#defaultSize = defaultSize;
+  }
+
+  answer<Item>(call: Call, all: readonly Item[], present: (item: Item) => unknown): Answer {
+    const page = pageOf(all, {
+      number: wholeNumber(call, 'page'),
+      size: wholeNumber(call, 'limit'),
+      defaultSize: this.#defaultSize,
+      maxSize: 50,
+    });
+    const { prev, next, first, last } = relations(page);
+    const shown = {
+      next,
+      last: page.number < page.last ? last : undefined,
+      first: page.number > 1 ? first : undefined,
+      prev,
+    };
+    const links = Object.entries(shown).flatMap(([name, number]) =>
+      number === undefined ? [] : [`<${this.#address(call, number)}>; rel="${name}"`],
+    );
+    return {
+      status: 200,
+      headers: { 'x-total-count': page.total, ...(links.length === 0 ? {} : { link: links.join(',') }) },
+      body: page.items.map(present),
+    };
+  }
+
+  #address({ path, query }: Call, page: number): string {
+    const url = new URL(path, this.#ground.origin());
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+    url.searchParams.set('page', String(page));
+    url.searchParams.sort();
+    return url.href;
+  }
+}

@@ -1,0 +1,92 @@
+import type { Call, Operation } from '../server/exchange.ts';
+import type { Protocol, Route } from '../server/protocol-app.ts';
+import { BOT, type Ground, runStandIn } from '../server/run-stand-in.ts';
+import type { GiteaOptions, StandIn } from '../stand-in.ts';
+import { Tracker } from '../tracker/tracker.ts';
+import { GiteaComments } from './gitea-comments.ts';
+import { GiteaErrors } from './gitea-errors.ts';
+import { giteaIssueList } from './gitea-issue-list.ts';
+import { GiteaIssues } from './gitea-issues.ts';
+import { GiteaLabels } from './gitea-labels.ts';
+import { GiteaPages } from './gitea-pages.ts';
+import { GiteaPresenter } from './gitea-presenter.ts';
+import type { GiteaRepository } from './gitea-repository.ts';
+
+/** Starts a Gitea (or a Forgejo, by `contentVersion: false`) of one repository; clients add `/api/v1` to its URL. */
+export async function startGitea(options: GiteaOptions = {}): Promise<StandIn> {
+  const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: false });
+  tracker.userId(BOT);
+  if (options.withPullRequest === true)
+    tracker.create({ title: 'A pull request', body: '', labels: [], author: BOT, pullRequest: true });
+  return runStandIn({
+    options,
+    tracker,
+    urlPath: '',
+    protocol: (ground) => giteaProtocol(repositoryOn(ground, options)),
+    edit: (issue, changes, by) => tracker.edit(issue, changes, by),
+  });
+}
+
+function repositoryOn(ground: Ground, options: GiteaOptions): GiteaRepository {
+  const contentVersion = options.contentVersion ?? true;
+  return {
+    ...ground,
+    contentVersion,
+    present: new GiteaPresenter(ground, contentVersion),
+    pages: new GiteaPages(ground, options.defaultPageSize),
+    errors: new GiteaErrors(ground.origin),
+  };
+}
+
+function giteaProtocol(repository: GiteaRepository): Protocol {
+  const { errors, present } = repository;
+  const issues = new GiteaIssues(repository);
+  const comments = new GiteaComments(repository);
+  const labels = new GiteaLabels(repository);
+  const admit = admission(repository);
+  const route = (method: Route[0], path: string, operation: Operation): Route => [
+    method,
+    path,
+    (call) => {
+      admit(call);
+      return operation(call);
+    },
+  ];
+  const all = '/repos/:owner/:repo/issues';
+  const one = `${all}/:index`;
+  return {
+    basePath: '/api/v1',
+    routes: [
+      route('get', all, giteaIssueList(repository)),
+      route('post', all, issues.create),
+      route('get', `${all}/comments/:id`, comments.get),
+      route('patch', `${all}/comments/:id`, comments.update),
+      route('get', one, issues.get),
+      route('patch', one, issues.update),
+      route('get', `${one}/comments`, comments.list),
+      route('post', `${one}/comments`, comments.create),
+      route('get', `${one}/labels`, labels.listOfIssue),
+      route('put', `${one}/labels`, labels.replace),
+      route('post', `${one}/labels`, labels.add),
+      route('delete', `${one}/labels`, labels.clear),
+      route('delete', `${one}/labels/:id`, labels.remove),
+      route('get', '/repos/:owner/:repo/labels', labels.list),
+      route('post', '/repos/:owner/:repo/labels', labels.create),
+      route('get', '/user', () => ({ status: 200, body: present.user(BOT) })),
+    ],
+    notFound: () => {
+      throw errors.notFound();
+    },
+    malformed: () => {
+      throw errors.unreadable();
+    },
+  };
+}
+
+function admission({ token, errors }: GiteaRepository): (call: Call) => void {
+  return ({ headers }) => {
+    if (headers.authorization === undefined) throw errors.tokenRequired();
+    const [, given] = /^(?:token|bearer) (.+)$/i.exec(headers.authorization) ?? [];
+    if (given !== token) throw errors.badToken();
+  };
+}
