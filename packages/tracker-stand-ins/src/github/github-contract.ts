@@ -6,7 +6,7 @@ import { contractBroken } from './github-errors.ts';
 /** Holds what goes through an operation against GitHub's description of it, in both directions. */
 export class GitHubContract {
   readonly violations: string[] = [];
-  readonly #description = new GitHubDescription();
+  readonly #description = GitHubDescription.shared();
 
   /**
    * A route whose requests and answers are checked.
