@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type GitHubStandIn, startGitHub } from '../src/index.ts';
 import { linked, send } from './support/client.ts';
@@ -252,6 +254,16 @@ describe('who may', () => {
 
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ message, status: '401' });
+    expect(github.violations()).toEqual([]);
+  });
+
+  it('403s on a request that does not say what it comes from', async () => {
+    // fetch always says it.
+    const request = get(github.url + ISSUES, { headers: { authorization: `Bearer ${github.token}` } });
+    const [response]: IncomingMessage[] = await once(request, 'response');
+    response?.resume();
+
+    expect(response?.statusCode).toBe(403);
     expect(github.violations()).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { startGitHub } from '../src/index.ts';
+import { startGitea, startGitHub, startGitLab } from '../src/index.ts';
 import { send } from './support/client.ts';
 
 const ISSUES = '/repos/tessera/tracker/issues';
@@ -63,5 +63,38 @@ describe('someone else', () => {
 
   it('is refused a project without an owner', async () => {
     await expect(startGitHub({ project: 'tracker' })).rejects.toThrow(RangeError);
+  });
+});
+
+describe('what can be chosen', () => {
+  it.each([
+    ['GitHub', startGitHub, '/repos/acme/shop/issues'],
+    ['GitLab', startGitLab, '/api/v4/projects/acme%2Fshop/issues'],
+    ['Gitea', startGitea, '/api/v1/repos/acme/shop/issues'],
+  ])('%s: project, page size, and a port that a stand-in before it has left', async (_, start, path) => {
+    const first = await start();
+    const { port, host } = new URL(first.url);
+    await first.close();
+    const standIn = await start({ port: Number(port), project: 'acme/shop', defaultPageSize: 2 });
+    try {
+      for (const title of ['1', '2', '3']) await send(standIn, 'POST', path, { body: { title } });
+
+      expect(new URL(standIn.url).host).toBe(host);
+      expect((await send(standIn, 'GET', path)).body).toHaveLength(2);
+      expect((await send(standIn, 'GET', `${path}?page=2`)).body).toMatchObject([{ title: '1' }]);
+    } finally {
+      await standIn.close();
+    }
+  });
+
+  it('a group within a group, on GitLab', async () => {
+    const standIn = await startGitLab({ project: 'acme/web/shop' });
+    try {
+      const reply = await send(standIn, 'GET', '/api/v4/projects/acme%2Fweb%2Fshop/issues');
+
+      expect([reply.status, reply.body]).toEqual([200, []]);
+    } finally {
+      await standIn.close();
+    }
   });
 });
