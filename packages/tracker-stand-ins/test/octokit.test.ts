@@ -23,8 +23,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  expect(github.violations()).toEqual([]);
   await github.close();
+  expect(github.violations()).toEqual([]);
 });
 
 const create = async (title: string) => (await octokit.rest.issues.create({ ...repository, title })).data;
