@@ -19,6 +19,7 @@ import type { Dependencies } from './dependencies.ts';
 import { issueRouter } from './issues/issue.router.ts';
 import { linkRouter } from './links/link.router.ts';
 import { syncRouter } from './tracker-sync/sync.router.ts';
+import { webhookRouter } from './tracker-sync/webhook.router.ts';
 import { userRouter } from './users/user.router.ts';
 
 /** The whole HTTP surface, in order. */
@@ -41,6 +42,7 @@ export function createApp(dependencies: Dependencies): Express {
     }),
   );
   app.use('/api/v1', crossOrigin(config.corsOrigins), noStore);
+  app.use(webhookRouter(dependencies));
   app.use('/api/v1', authenticate({ ...dependencies, requireVerified: config.requireVerified }));
   app.use(issueRouter({ ...dependencies, listMax: config.listMax }));
   app.use(commentRouter(dependencies));

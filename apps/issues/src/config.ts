@@ -10,6 +10,12 @@ import {
   serviceVariables,
 } from '@tessera/service-kit';
 import { z } from 'zod';
+import {
+  trackerProblems,
+  trackerSecretNames,
+  trackerVariables,
+  trackingConfig,
+} from './tracker-sync/tracker-environment.ts';
 
 /** The process's environment; only this file reads it. */
 export const environment: Record<string, string | undefined> = process.env;
@@ -18,6 +24,8 @@ const origin = z
   .string({ error: 'is required: an http(s) URL' })
   .refine(isHttpUrl, { error: 'must be an http(s) URL without query, fragment and credentials' })
   .transform((value) => value.replace(/\/+$/, ''));
+
+const secretNames = [...serviceSecretNames, ...trackerSecretNames];
 
 const environmentSchema = z.object({
   ...serviceVariables({ defaultPort: 3002 }),
@@ -37,13 +45,14 @@ const environmentSchema = z.object({
   REQUIRE_VERIFIED: z.enum(['off', 'write', 'all'], { error: 'must be off, write or all' }).default('off'),
   REQUIRE_PRECONDITION: flag(false),
   STRICT_PRIVILEGE_CHECK: flag(false),
+  ...trackerVariables,
 });
 
 export type Config = ReturnType<typeof loadConfig>;
 
 /** Reads the environment, once. Throws a `ConfigError` that lists every problem by variable name, never a value. */
 export function loadConfig(variables = environment) {
-  const read = readConfig(environmentSchema, variables, serviceSecretNames, problemsOf);
+  const read = readConfig(environmentSchema, variables, secretNames, problemsOf);
   return {
     ...commonConfig(read),
     issuer: issuerOf(read) ?? '',
@@ -62,13 +71,18 @@ export function loadConfig(variables = environment) {
     requireVerified: read.REQUIRE_VERIFIED,
     requirePrecondition: read.REQUIRE_PRECONDITION,
     strictPrivilegeCheck: read.STRICT_PRIVILEGE_CHECK,
+    tracking: trackingConfig(read),
   };
 }
 
 type Environment = Partial<z.output<typeof environmentSchema>>;
 
 function problemsOf(read: Environment): string[] {
-  return [...serviceTokenProblems(read), ...issuerProblems(issuerOf(read), read)];
+  return [
+    ...serviceTokenProblems(read),
+    ...issuerProblems(issuerOf(read), read),
+    ...trackerProblems(read, isProduction(read)),
+  ];
 }
 
 // Only outside production is there an issuer that nobody configured: identity's own default there.

@@ -20,7 +20,7 @@ import { IssueListService } from './issues/issue-list.service.ts';
 import { IssueStatusRepository } from './issues/issue-status.repository.ts';
 import { IssueStatusService } from './issues/issue-status.service.ts';
 import { LinkService } from './links/link.service.ts';
-import { SyncService } from './tracker-sync/sync.service.ts';
+import { createTracking } from './tracker-sync/create-tracking.ts';
 import { UserService } from './users/user.service.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
@@ -32,6 +32,12 @@ export async function createDependencies(config: Config, logger: Logger) {
   const keys = createKeySource(config, logger);
   await keys.start();
   const people = createPeople(config, main.database, logger);
+  const issues = createIssues(config, logger, {
+    main: main.database,
+    lists: lists.database,
+    people: people.mirror,
+  });
+  issues.scheduler?.start();
   return {
     config,
     logger,
@@ -48,10 +54,12 @@ export async function createDependencies(config: Config, logger: Logger) {
     health: new Health({
       // Once it has keys, the service goes on without identity: only the first fetch is waited for.
       checks: [...main.readiness, { name: 'keys', check: async () => keys.status().ready }],
+      warnings: [{ name: 'tracker_credentials', isOn: () => issues.syncer?.credentialsRefused ?? false }],
     }),
-    ...createIssues(config, { main: main.database, lists: lists.database, people: people.mirror }),
+    ...issues,
     close: async () => {
       keys.stop();
+      await issues.scheduler?.stop();
       await Promise.all([main.close(), lists.close()]);
     },
   };
@@ -79,23 +87,32 @@ interface IssueCollaborators {
   people: IdentityMirrorService;
 }
 
-function createIssues(config: Config, { main, lists, people }: IssueCollaborators) {
+function createIssues(config: Config, logger: Logger, { main, lists, people }: IssueCollaborators) {
   const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
-  const document = new IssueDocument(keyPrefix);
+  const document = new IssueDocument(keyPrefix, config.tracking?.tracker);
   const repository = new IssueRepository(main, document);
+  const statusRepository = new IssueStatusRepository(main, document);
+  const statuses = new IssueStatusService({
+    issues: repository,
+    repository: statusRepository,
+    requirePrecondition,
+  });
   return {
     addresses: new IssueAddresses({ publicBaseUrl, keyPrefix }),
     issues: new IssueService({ repository, people, requirePrecondition }),
-    statuses: new IssueStatusService({
-      issues: repository,
-      repository: new IssueStatusRepository(main, document),
-      requirePrecondition,
-    }),
+    statuses,
     lists: new IssueListService({ repository: new IssueListRepository(lists, document) }),
     links: new LinkService({ issues: repository, people }),
     comments: new CommentService({ repository: new CommentRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),
-    sync: new SyncService({ issues: repository }),
+    ...createTracking({
+      config: config.tracking,
+      database: main,
+      issues: repository,
+      statuses,
+      statusRepository,
+      logger,
+    }),
     idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
   };
 }

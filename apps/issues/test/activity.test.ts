@@ -30,6 +30,7 @@ describe('GET /api/v1/issues/{id}/activity/', () => {
       new: 'LOW',
       actor: { id: ann.id, username: ann.username },
       at: expect.any(String),
+      origin: 'local',
       request_id: 'request-17',
     });
   });

@@ -30,6 +30,7 @@ describe('POST /api/v1/issues/{id}/comments/', () => {
       body: ' Seen *here* too.\n',
       author: { id: bob.id, username: bob.username },
       origin: 'local',
+      external: null,
       created_at: expect.any(String),
       updated_at: added.created_at,
     });

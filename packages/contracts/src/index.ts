@@ -11,4 +11,5 @@ export * from './problem.ts';
 export * from './session.ts';
 export * from './text.ts';
 export * from './token.ts';
+export * from './tracker-sync.ts';
 export * from './users.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { linkSchema } from './issue-link.ts';
 import { issuePrioritySchema, issueStatusSchema } from './issues.ts';
 import { uuid } from './text.ts';
+import { externalIssueSchema, syncStateSchema } from './tracker-sync.ts';
 
 /** The newest comments that an issue is answered with; the others are read through its comments. */
 export const embeddedCommentsMax = 200;
@@ -21,32 +22,15 @@ export const commentSchema = z
     body: z.string(),
     author: personSchema.nullable().describe('Null for somebody outside.'),
     origin: z.string().describe('`local`, or the tracker that it came from.'),
+    external: z
+      .object({ author: z.string().nullable(), created_at: timestamp.nullable() })
+      .nullable()
+      .describe('Who wrote it in the tracker that it came from, and when; null for a comment from here.'),
     created_at: timestamp,
     updated_at: timestamp,
   })
   .meta({ id: 'Comment' });
 export type Comment = z.infer<typeof commentSchema>;
-
-/** The issue in an external tracker. */
-export const externalIssueSchema = z
-  .object({
-    provider: z.string(),
-    id: z.string(),
-    key: z.string(),
-    url: z.string(),
-    state: z.string().nullable(),
-  })
-  .meta({ id: 'ExternalIssue' });
-
-export const syncStateSchema = z
-  .object({
-    state: z.string().describe('`not_configured` where the service has no tracker.'),
-    last_synced_at: timestamp.nullable(),
-    last_error: z.string().nullable(),
-    conflicts: z.array(z.record(z.string(), z.unknown())),
-    next_attempt_at: timestamp.nullable(),
-  })
-  .meta({ id: 'SyncState' });
 
 /** An issue in a list. */
 export const issueSummarySchema = z
@@ -87,12 +71,13 @@ export const activitySchema = z
     issue_id: uuid(),
     kind: z.string().meta({
       description:
-        '`created`, `updated` (with `field`), `status_changed`, `comment_added`, `link_added`, `link_changed` or `link_removed`.',
+        '`created`, `updated` (with `field`), `status_changed`, `comment_added`, `link_added`, `link_changed`, `link_removed`, or `sync_conflict` (with `field`): `old` is the value that was not kept.',
     }),
     field: z.string().nullable(),
     old: z.unknown(),
     new: z.unknown(),
     actor: personSchema.nullable().describe('Null for a change that came from outside.'),
+    origin: z.string().describe('`local`, or the tracker that it came from.'),
     at: timestamp,
     request_id: z.string().nullable(),
   })

@@ -6,8 +6,16 @@ export interface ReadinessCheck {
   check: () => Promise<boolean>;
 }
 
+/** Something that an operator has to look at, while the service goes on. */
+export interface ReadinessWarning {
+  name: string;
+  isOn: () => boolean;
+}
+
 interface ReadinessOptions {
   checks: ReadinessCheck[];
+  /** Named in the answer while they are on; they make nothing unready. */
+  warnings?: ReadinessWarning[];
   /** How long an answer is kept, in milliseconds: a probe storm must not become a query storm. */
   cacheMs?: number;
   /** Bound on all checks together, in milliseconds. */
@@ -17,13 +25,15 @@ interface ReadinessOptions {
 /** Liveness and readiness (Kubernetes probes): no credentials, no detail beyond the names of the checks. */
 export class Health {
   readonly #checks: ReadinessCheck[];
+  readonly #warnings: ReadinessWarning[];
   readonly #cacheMs: number;
   readonly #timeoutMs: number;
   #draining = false;
   #cached: { at: number; answer: Promise<Record<string, boolean>> } | undefined;
 
-  constructor({ checks, cacheMs = 2000, timeoutMs = 1000 }: ReadinessOptions) {
+  constructor({ checks, warnings = [], cacheMs = 2000, timeoutMs = 1000 }: ReadinessOptions) {
     this.#checks = checks;
+    this.#warnings = warnings;
     this.#cacheMs = cacheMs;
     this.#timeoutMs = timeoutMs;
   }
@@ -45,7 +55,12 @@ export class Health {
   async answerReadiness(_request: IncomingMessage, response: ServerResponse): Promise<void> {
     const checks = { ...(await this.#results()), not_draining: !this.#draining };
     const ready = Object.values(checks).every(Boolean);
-    sendJson(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', checks });
+    const warnings = this.#warnings.filter(({ isOn }) => isOn()).map(({ name }) => name);
+    sendJson(response, ready ? 200 : 503, {
+      status: ready ? 'ready' : 'not_ready',
+      checks,
+      ...(warnings.length === 0 ? {} : { warnings }),
+    });
   }
 
   #results(): Promise<Record<string, boolean>> {

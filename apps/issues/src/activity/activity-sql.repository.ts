@@ -9,7 +9,7 @@ export function insertActivity(
   by: ChangedBy,
 ): Prisma.Sql {
   return Prisma.sql`
-    INSERT INTO activity (issue_id, actor_id, kind, field, old_value, new_value, at, request_id)
-    SELECT ${issueId}::uuid, ${by.actorId}::uuid, a.kind, a.field, a.old, a.new, clock_timestamp(), ${by.requestId}
+    INSERT INTO activity (issue_id, actor_id, origin, kind, field, old_value, new_value, at, request_id)
+    SELECT ${issueId}::uuid, ${by.actorId}::uuid, ${by.origin ?? 'local'}, a.kind, a.field, a.old, a.new, clock_timestamp(), ${by.requestId}
       FROM jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) AS a (kind text, field text, old jsonb, new jsonb)`;
 }

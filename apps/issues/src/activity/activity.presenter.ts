@@ -10,6 +10,7 @@ export function presentActivity(line: ActivityLine): Activity {
     old: line.old,
     new: line.new,
     actor: line.actor,
+    origin: line.origin,
     at: line.at.toISOString(),
     request_id: line.requestId,
   };

@@ -12,7 +12,9 @@ export interface ActivityLine {
   field: string | null;
   old: unknown;
   new: unknown;
-  actor: Person;
+  /** Null for what a tracker did, which `origin` names. */
+  actor: Person | null;
+  origin: string;
   at: Date;
   requestId: string | null;
 }
@@ -31,9 +33,10 @@ export class ActivityRepository {
     { limit, after }: { limit: number; after: number },
   ): Promise<ActivityLine[] | undefined> {
     const rows = await this.#database.$queryRaw<(ActivityLine | { id: null })[]>`
-      SELECT a.id::float8 AS id, a.issue_id AS "issueId", a.kind, a.field, a.at, a.request_id AS "requestId",
+      SELECT a.id::float8 AS id, a.issue_id AS "issueId", a.kind, a.field, a.origin, a.at, a.request_id AS "requestId",
         ${storedValue('old')} AS old, ${storedValue('new')} AS new,
-        json_build_object('id', a.actor_id, 'username', actor.username) AS actor
+        CASE WHEN a.actor_id IS NOT NULL
+             THEN json_build_object('id', a.actor_id, 'username', actor.username) END AS actor
         FROM issues i
         LEFT JOIN LATERAL (
           SELECT * FROM activity a WHERE a.issue_id = i.id AND a.id > ${after}::bigint ORDER BY a.id LIMIT ${limit}

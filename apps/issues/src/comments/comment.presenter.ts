@@ -11,6 +11,7 @@ export function presentComment(comment: Comment): WireComment {
     body: comment.body,
     author: comment.author,
     origin: comment.origin,
+    external: comment.external,
     created_at: comment.createdAt.toISOString(),
     updated_at: comment.updatedAt.toISOString(),
   };

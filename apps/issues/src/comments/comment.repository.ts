@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { isReferredTo } from '../issues/issue.repository.ts';
 import type { ChangedBy } from '../issues/issue.ts';
+import { commentAuthor, commentSource } from '../issues/issue-document.repository.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import type { Comment } from './comment.ts';
 
@@ -13,7 +14,7 @@ export interface CommentPlace {
 }
 
 const columns = Prisma.sql`c.id, c.issue_id AS "issueId", c.body, c.origin, c.created_at AS "createdAt",
-  c.updated_at AS "updatedAt", json_build_object('id', c.author_id, 'username', author.username) AS author`;
+  c.updated_at AS "updatedAt", ${commentAuthor} AS author, ${commentSource} AS external`;
 const withAuthor = Prisma.sql`LEFT JOIN identity_mirror author ON author.id = c.author_id`;
 
 /** Comments in the database. */

@@ -4,8 +4,10 @@ export interface Comment {
   id: string;
   issueId: string;
   body: string;
-  author: Person;
+  /** Null for what came from a tracker, whose author has no identity. */
+  author: Person | null;
   origin: string;
+  external: { author: string | null; created_at: string | null } | null;
   createdAt: Date;
   updatedAt: Date;
 }

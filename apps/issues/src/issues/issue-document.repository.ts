@@ -7,10 +7,18 @@ export const issueColumns = Prisma.raw(
   'id, number, title, description, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at',
 );
 
-/** The people that a document of the row `i` names. */
-export const issuePeople = Prisma.sql`
+const people = Prisma.sql`
   LEFT JOIN identity_mirror reporter ON reporter.id = i.reporter_id
   LEFT JOIN identity_mirror assignee ON assignee.id = i.assignee_id`;
+
+/** Who wrote the comment `c`, with `author` being that person's row. */
+export const commentAuthor = Prisma.sql`CASE WHEN c.author_id IS NOT NULL
+  THEN json_build_object('id', c.author_id, 'username', author.username) END`;
+
+/** Where the comment `c` comes from, if not from here. */
+export const commentSource = Prisma.sql`CASE WHEN c.origin <> 'local' THEN (
+  SELECT json_build_object('author', tc.external_author, 'created_at', ${sqlTime('tc.external_created_at')})
+    FROM tracker_comments tc WHERE tc.comment_id = c.id AND tc.provider = c.origin LIMIT 1) END`;
 
 /** Relations that a statement has just written, in place of the tables, whose rows it cannot see yet. */
 export interface DocumentSources {
@@ -20,13 +28,34 @@ export interface DocumentSources {
 
 const links = Prisma.raw('issue_links');
 const comments = Prisma.raw('comments');
-const notSynced = JSON.stringify({
-  state: 'not_configured',
-  last_synced_at: null,
-  last_error: null,
-  conflicts: [],
-  next_attempt_at: null,
-});
+const withoutTracker = Prisma.raw(
+  `NULL AS external, '${JSON.stringify({
+    state: 'not_configured',
+    last_synced_at: null,
+    last_result: null,
+    last_error: null,
+    conflicts: [],
+    next_attempt_at: null,
+  })}'::json AS sync`,
+);
+const withTracker = Prisma.sql`
+  CASE WHEN tracker.remote_id IS NOT NULL
+       THEN json_build_object('provider', tracker.provider, 'id', tracker.remote_id, 'key', tracker.remote_key,
+              'url', tracker.remote_url, 'state', tracker.remote_state) END AS external,
+  json_build_object(
+    'state', CASE WHEN tracker.last_error IS NOT NULL AND tracker.next_attempt_at IS NOT NULL THEN 'retrying'
+                  WHEN tracker.last_error IS NOT NULL THEN 'failed'
+                  WHEN tracker.last_synced_at IS NULL THEN 'not_synced'
+                  WHEN tracker.synced_rev = i.rev THEN 'synced' ELSE 'changed' END,
+    'last_synced_at', ${sqlTime('tracker.last_synced_at')}, 'last_result', tracker.last_result,
+    'last_error', tracker.last_error, 'conflicts', coalesce(tracker.conflicts, '[]'),
+    'next_attempt_at', ${sqlTime('tracker.next_attempt_at')}) AS sync`;
+
+/** The tracker that issues are synced with, as it is known by in the database. */
+export interface TrackerIdentity {
+  provider: string;
+  project: string;
+}
 
 /** RFC 3339, UTC, with milliseconds: the form in which every time leaves this service. */
 export function sqlTime(column: string): Prisma.Sql {
@@ -34,13 +63,23 @@ export function sqlTime(column: string): Prisma.Sql {
 }
 
 /**
- * The wire form of an issue as an SQL expression over a row `i` and its `issuePeople`, the same for one issue and for
+ * The wire form of an issue as an SQL expression over a row `i` and its `relations`, the same for one issue and for
  * lists. Built where the rows are, a list costs the process a quarter of what rows and a presenter did.
  */
 export class IssueDocument {
   readonly #members: Prisma.Sql;
+  readonly #tracker: Prisma.Sql;
+  /** What has to be joined to the row `i`. */
+  readonly relations: Prisma.Sql;
 
-  constructor(keyPrefix: string) {
+  constructor(keyPrefix: string, tracker?: TrackerIdentity) {
+    this.#tracker = tracker === undefined ? withoutTracker : withTracker;
+    this.relations =
+      tracker === undefined
+        ? people
+        : Prisma.sql`${people}
+            LEFT JOIN tracker_links tracker ON tracker.issue_id = i.id AND tracker.provider = ${tracker.provider}
+                  AND tracker.project = ${tracker.project}`;
     this.#members = Prisma.sql`
       i.id, i.number, ${keyPrefix}::text || '-' || i.number AS key, i.title, i.description, i.priority, i.status,
       ${transitionsOf} AS allowed_transitions,
@@ -62,7 +101,7 @@ export class IssueDocument {
   #document(sources: DocumentSources, further: Prisma.Sql): Prisma.Sql {
     return Prisma.sql`
       (SELECT row_to_json(d)::text FROM (SELECT ${this.#members},
-        ${linksOf(sources.links ?? links)} AS links, NULL AS external, ${Prisma.raw(`'${notSynced}'::json`)} AS sync,
+        ${linksOf(sources.links ?? links)} AS links, ${this.#tracker},
         i.comments_count, ${further} i.version, ${sqlTime('i.created_at')} AS created_at,
         ${sqlTime('i.updated_at')} AS updated_at, ${sqlTime('i.resolved_at')} AS resolved_at,
         ${sqlTime('i.closed_at')} AS closed_at) d)`;
@@ -86,7 +125,7 @@ function linksOf(source: Prisma.Sql): Prisma.Sql {
 function commentsOf(source: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`coalesce((
     SELECT json_agg(json_build_object('id', c.id, 'issue_id', c.issue_id, 'body', c.body,
-             'author', json_build_object('id', c.author_id, 'username', author.username), 'origin', c.origin,
+             'author', ${commentAuthor}, 'origin', c.origin, 'external', ${commentSource},
              'created_at', ${sqlTime('c.created_at')}, 'updated_at', ${sqlTime('c.updated_at')})
              ORDER BY c.created_at, c.id)
       FROM (SELECT * FROM ${source} newest WHERE newest.issue_id = i.id

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SortValue } from '../paging/cursor.ts';
-import { type IssueDocument, issueColumns, issuePeople } from './issue-document.repository.ts';
+import { type IssueDocument, issueColumns } from './issue-document.repository.ts';
 import { type IssueListPage, type IssueListRequest, totalMax } from './issue-list.ts';
 import { after, filterConditions, orderBy, sortValues } from './issue-list-sql.repository.ts';
 import { cheapTotal, exactTotal, foundIssues, searchSteps } from './issue-search-sql.repository.ts';
@@ -45,7 +45,7 @@ export class IssueListRepository {
         (SELECT CASE WHEN i.is_searched THEN '[]'::json ELSE ${sortValues(sort)} END FROM page i
           WHERE i.place = ${size} AND EXISTS (SELECT FROM page WHERE place > ${size})) AS ended,
         ${total(request)} AS total
-        FROM page i ${issuePeople}
+        FROM page i ${this.#document.relations}
        WHERE i.place <= ${size}`;
   }
 }

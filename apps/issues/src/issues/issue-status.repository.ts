@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy, IssueState, IssueView } from './issue.ts';
-import { type IssueDocument, issueColumns, issuePeople } from './issue-document.repository.ts';
+import { type IssueDocument, issueColumns } from './issue-document.repository.ts';
 
 export interface StatusChange {
   /** The issue as the rules have seen it. */
@@ -42,15 +42,15 @@ export class IssueStatusRepository {
            AND (rev = ${seen.rev}::int OR NOT ${exactly})
         RETURNING ${issueColumns}
       )${withComment ? addComment(comment, by) : Prisma.empty}, logged AS (
-        INSERT INTO activity (issue_id, actor_id, kind, field, old_value, new_value, at, request_id)
-        SELECT id, ${by.actorId}::uuid, 'status_changed', 'status', to_jsonb(${seen.status}::text),
-               to_jsonb(${status}::text), updated_at, ${by.requestId}
+        INSERT INTO activity (issue_id, actor_id, origin, kind, field, old_value, new_value, at, request_id)
+        SELECT id, ${by.actorId}::uuid, ${by.origin ?? 'local'}, 'status_changed', 'status',
+               to_jsonb(${seen.status}::text), to_jsonb(${status}::text), updated_at, ${by.requestId}
           FROM i
         ${withComment ? tellOfComment(by) : Prisma.empty}
       )
       SELECT i.id, i.version, i.rev,
         ${this.#document.full(withComment ? { comments: allComments } : {})} AS document
-        FROM i ${issuePeople}`;
+        FROM i ${this.#document.relations}`;
     return rows[0];
   }
 }
@@ -81,7 +81,7 @@ function addComment(body: string, by: ChangedBy): Prisma.Sql {
 function tellOfComment(by: ChangedBy): Prisma.Sql {
   return Prisma.sql`
     UNION ALL
-    SELECT issue_id, author_id, 'comment_added', NULL, NULL, jsonb_build_object('comment_id', id), created_at,
+    SELECT issue_id, author_id, origin, 'comment_added', NULL, NULL, jsonb_build_object('comment_id', id), created_at,
            ${by.requestId}
       FROM new_comment`;
 }

@@ -4,11 +4,11 @@ import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { deleteLinks, upsertLinks } from '../links/link-sql.repository.ts';
 import type { ChangedBy, IssueChange, IssueState, IssueView, IssueWithLinks, NewIssue } from './issue.ts';
-import { type IssueDocument, issueColumns, issuePeople } from './issue-document.repository.ts';
+import { type IssueDocument, issueColumns } from './issue-document.repository.ts';
 import type { IssueReference } from './issue-reference.ts';
 
 const stateColumns = Prisma.sql`i.id, i.title, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
-  i.assignee_id AS "assigneeId", i.version, i.rev`;
+  i.assignee_id AS "assigneeId", i.version, i.rev, i.resolved_at AS "resolvedAt"`;
 const linkRows = Prisma.sql`coalesce((
   SELECT json_agg(json_build_object('id', l.id, 'type', l.type, 'ref', l.ref, 'title', l.title, 'url', l.url,
            'relation', l.relation, 'metadata', l.metadata) ORDER BY l.created_at, l.id)
@@ -31,7 +31,7 @@ export class IssueRepository {
   ): Promise<IssueView | undefined> {
     const rows = await within.$queryRaw<IssueView[]>`
       SELECT i.id, i.version, i.rev, ${this.#document.full()} AS document
-        FROM issues i ${issuePeople} WHERE ${isReferredTo(reference)}`;
+        FROM issues i ${this.#document.relations} WHERE ${isReferredTo(reference)}`;
     return rows[0];
   }
 
@@ -56,7 +56,11 @@ export class IssueRepository {
   }
 
   /** Inserts an issue with its links and the first line of its history, in one statement. */
-  async create(issue: NewIssue, by: ChangedBy, within: Transaction = this.#database): Promise<IssueView> {
+  async create(
+    issue: NewIssue,
+    by: ChangedBy & { actorId: string },
+    within: Transaction = this.#database,
+  ): Promise<IssueView> {
     const id = uuidv7();
     const links = issue.links.length === 0 ? undefined : upsertLinks(id, issue.links, by.actorId);
     const rows = await within.$queryRaw<IssueView[]>`
@@ -71,7 +75,7 @@ export class IssueRepository {
       )${links === undefined ? Prisma.empty : Prisma.sql`, new_links AS (${links})`}
       SELECT i.id, i.version, i.rev,
         ${this.#document.full(links === undefined ? {} : { links: Prisma.raw('new_links') })} AS document
-        FROM i ${issuePeople}`;
+        FROM i ${this.#document.relations}`;
     const [created] = rows;
     if (created === undefined) throw new Error('INSERT … RETURNING has a row');
     return created;

@@ -66,7 +66,11 @@ export class IssueService {
     };
   }
 
-  async create(issue: NewIssue, by: ChangedBy, within?: Transaction): Promise<IssueView> {
+  async create(
+    issue: NewIssue,
+    by: ChangedBy & { actorId: string },
+    within?: Transaction,
+  ): Promise<IssueView> {
     return this.#repository.create(issue, by, within);
   }
 

@@ -1,4 +1,4 @@
-import type { IssuePriority, IssueStatus } from '@tessera/contracts';
+import type { IssuePriority, IssueStatus, TrackerProvider } from '@tessera/contracts';
 import type { IssueParties } from '../access/issue-access.ts';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
 import type { LinkChanges, LinkDraft, NewLink, StoredLink } from '../links/link.ts';
@@ -48,6 +48,7 @@ export interface IssueState extends IssueParties {
   status: IssueStatus;
   version: number;
   rev: number;
+  resolvedAt: Date | null;
 }
 
 /** The fields whose change makes a new version; absent means unchanged. */
@@ -65,11 +66,11 @@ export interface IssueChange {
   activity: ActivityEntry[];
 }
 
-/** Who changes something, and in which request: for the history. */
-export interface ChangedBy {
-  actorId: string;
-  requestId: string;
-}
+/** Who changes something, and in which request: for the history. A tracker has no identity, and is named instead. */
+export type ChangedBy = { requestId: string } & (
+  | { actorId: string; origin?: never }
+  | { actorId: null; origin: TrackerProvider }
+);
 
 /** An issue as rules look at it, with its links. */
 export interface IssueWithLinks extends IssueState {

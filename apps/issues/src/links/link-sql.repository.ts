@@ -3,7 +3,11 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { NewLink } from './link.ts';
 
 /** Inserts links of an issue; where the target is linked already, its details are replaced. */
-export function upsertLinks(issueId: string, links: readonly NewLink[], createdBy: string): Prisma.Sql {
+export function upsertLinks(
+  issueId: string,
+  links: readonly NewLink[],
+  createdBy: string | null,
+): Prisma.Sql {
   const rows = JSON.stringify(links.map((link) => ({ id: uuidv7(), ...link })));
   return Prisma.sql`
     INSERT INTO issue_links (id, issue_id, type, ref, title, url, relation, metadata, created_by)

@@ -1,4 +1,10 @@
-import { issueSchema } from '@tessera/contracts';
+import {
+  attachExternalSchema,
+  issueSchema,
+  resolveConflictSchema,
+  trackerProviderSchema,
+  uuid,
+} from '@tessera/contracts';
 import type { ApiOperation } from '@tessera/service-kit';
 import { z } from 'zod';
 import { issuesPath } from '../issues/issue-address.ts';
@@ -10,13 +16,34 @@ import {
   replayedHeader,
 } from '../issues/issue-operation.ts';
 
+const path = `${issuesPath}/:id`;
+const trackerProblems = [
+  { status: 502, description: '`tracker_unavailable`, or `tracker_auth_failed`.' },
+  {
+    status: 503,
+    description:
+      '`tracker_rate_limited`, `tracker_busy`, or `create_outcome_unknown`: `Retry-After` says when to try again.',
+  },
+  { status: 504, description: '`tracker_timeout`.' },
+];
+const conflictDescription =
+  '`tracker_not_configured`, `sync_in_progress`, `remote_gone`, `remote_moved`, or `request_in_progress`.';
+const staffConflict = {
+  status: 409,
+  description:
+    '`tracker_not_configured`, `sync_in_progress`, `external_taken`, `remote_gone`, `remote_moved`, `not_storable`, or `illegal_transition`.',
+};
+const answer = { 200: { description: 'The issue.', schema: issueSchema, headers: etagHeader } };
+
 export const syncOperations: ApiOperation[] = [
   {
     ...issueOperation,
     method: 'POST',
-    path: `${issuesPath}/:id/sync/`,
+    path: `${path}/sync/`,
     operationId: 'syncIssue',
     summary: 'Sync an issue with the external issue tracker',
+    description:
+      'Creates it there the first time, once; later brings title, description, priority, status and comments together. What both sides have changed is a conflict: one value is kept, and both stand in `sync.conflicts`. A failure that time may heal is tried again by itself, at `next_attempt_at`.',
     params: issueParams,
     headers: idempotencyHeaders,
     body: { schema: z.object({}), optional: true },
@@ -31,8 +58,62 @@ export const syncOperations: ApiOperation[] = [
       401,
       403,
       404,
-      { status: 409, description: '`tracker_not_configured`, or `request_in_progress`.' },
-      422,
+      { status: 409, description: conflictDescription },
+      { status: 422, description: 'The request is not valid, or `tracker_rejected` with its reasons.' },
+      ...trackerProblems,
     ],
+  },
+  {
+    ...issueOperation,
+    method: 'POST',
+    path: `${path}/sync/conflicts/:conflictId/`,
+    operationId: 'resolveSyncConflict',
+    summary: 'Decide a conflict of the sync',
+    description: 'For staff. The value that is not there yet is written here, and synced soon after.',
+    params: issueParams.extend({ conflictId: uuid() }),
+    body: { schema: resolveConflictSchema },
+    responses: answer,
+    problems: [401, 403, 404, staffConflict, 422],
+  },
+  {
+    ...issueOperation,
+    method: 'PUT',
+    path: `${path}/external/`,
+    operationId: 'attachExternalIssue',
+    summary: 'Make an issue of the tracker the counterpart of this one',
+    description: 'For staff. The two are brought together soon after; what differs is a conflict.',
+    params: issueParams,
+    body: { schema: attachExternalSchema },
+    responses: answer,
+    problems: [401, 403, 404, staffConflict, 422, ...trackerProblems],
+  },
+  {
+    ...issueOperation,
+    method: 'DELETE',
+    path: `${path}/external/`,
+    operationId: 'detachExternalIssue',
+    summary: 'Part an issue from its counterpart in the tracker',
+    description: 'For staff. The counterpart stays as it is; the next sync creates another one.',
+    params: issueParams,
+    responses: answer,
+    problems: [401, 403, 404, staffConflict, 422],
+  },
+  {
+    tags: ['Sync'],
+    method: 'POST',
+    path: '/api/v1/integrations/:provider/webhook/',
+    operationId: 'takeWebhook',
+    summary: "Take a tracker's webhook",
+    description:
+      'Signed by the tracker: `X-Hub-Signature-256` (GitHub), `X-Gitea-Signature` (Gitea, Forgejo), `X-Gitlab-Token` (GitLab). A hint to sync the issue that it is about; a delivery that comes again does nothing.',
+    params: z.object({ provider: trackerProviderSchema }),
+    body: { schema: z.looseObject({}) },
+    responses: {
+      202: {
+        description: 'Taken.',
+        schema: z.object({ status: z.enum(['accepted', 'known']) }),
+      },
+    },
+    problems: [401, 404],
   },
 ];

@@ -1,3 +1,4 @@
+import type { Logger } from '@tessera/service-kit';
 import type { Router } from 'express';
 import { ActivityRepository } from '../../src/activity/activity.repository.ts';
 import { activityRouter } from '../../src/activity/activity.router.ts';
@@ -20,8 +21,9 @@ import { IssueStatusService } from '../../src/issues/issue-status.service.ts';
 import { linkRouter } from '../../src/links/link.router.ts';
 import { LinkService } from '../../src/links/link.service.ts';
 import type { PersonResolver } from '../../src/people/person-resolver.ts';
+import { createTracking } from '../../src/tracker-sync/create-tracking.ts';
 import { syncRouter } from '../../src/tracker-sync/sync.router.ts';
-import { SyncService } from '../../src/tracker-sync/sync.service.ts';
+import type { TrackingConfig } from '../../src/tracker-sync/tracker-environment.ts';
 
 export interface IssueWiring {
   database: Database;
@@ -31,29 +33,40 @@ export interface IssueWiring {
   keyPrefix: string;
   listMax: number;
   requirePrecondition: boolean;
+  tracking?: TrackingConfig;
+  logger: Logger;
 }
 
 /** Everything about issues, wired as the composition root wires it. */
 export function issueRouters(wiring: IssueWiring): Router[] {
   const { database, listDatabase, people, listMax, requirePrecondition } = wiring;
-  const document = new IssueDocument(wiring.keyPrefix);
+  const document = new IssueDocument(wiring.keyPrefix, wiring.tracking?.tracker);
   const addresses = new IssueAddresses(wiring);
   const repository = new IssueRepository(database, document);
   const idempotency = new IdempotencyService({ repository: new IdempotencyRepository(database) });
   const issues = new IssueService({ repository, people, requirePrecondition });
+  const statusRepository = new IssueStatusRepository(database, document);
   const statuses = new IssueStatusService({
     issues: repository,
-    repository: new IssueStatusRepository(database, document),
+    repository: statusRepository,
     requirePrecondition,
   });
   const lists = new IssueListService({ repository: new IssueListRepository(listDatabase, document) });
   const comments = new CommentService({ repository: new CommentRepository(database) });
   const activity = new ActivityService({ repository: new ActivityRepository(database) });
+  const tracking = createTracking({
+    config: wiring.tracking,
+    database,
+    issues: repository,
+    statuses,
+    statusRepository,
+    logger: wiring.logger,
+  });
   return [
     issueRouter({ issues, statuses, lists, idempotency, addresses, listMax }),
     commentRouter({ comments, idempotency, addresses }),
     linkRouter({ links: new LinkService({ issues: repository, people }), addresses }),
     activityRouter({ activity, addresses }),
-    syncRouter({ sync: new SyncService({ issues: repository }), idempotency, addresses }),
+    syncRouter({ ...tracking, idempotency, addresses }),
   ];
 }

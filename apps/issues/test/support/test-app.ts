@@ -35,7 +35,7 @@ export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /** The issue routes over a real database, behind the middleware of the real app; a header says who asks. */
 export async function startTestApp(
-  overrides: Partial<Pick<IssueWiring, 'listMax' | 'requirePrecondition' | 'keyPrefix'>> = {},
+  overrides: Partial<Pick<IssueWiring, 'listMax' | 'requirePrecondition' | 'keyPrefix' | 'tracking'>> = {},
   databaseUrl?: string,
 ) {
   const url = databaseUrl ?? (await createTestDatabase());
@@ -54,6 +54,7 @@ export async function startTestApp(
   app.use(securityHeaders({ hsts: false }));
   app.use('/api/v1', actorFromHeader);
   for (const router of issueRouters({
+    logger,
     database: main.database,
     listDatabase: lists.database,
     people: new MirrorOnlyResolver(client),

@@ -1,0 +1,74 @@
+import type { Logger } from '@tessera/service-kit';
+import { codeOf, TrackerError } from '../trackers/tracker-error.ts';
+import type { SyncRepository } from './sync.repository.ts';
+import { retryDelay } from './sync-retry.ts';
+import type { SyncRun } from './sync-run.ts';
+import type { TrackerLink } from './tracker-link.ts';
+
+interface SyncerDependencies {
+  repository: SyncRepository;
+  run: Pick<SyncRun, 'sync'>;
+  logger: Logger;
+}
+
+/** What came of a sync: undefined where it succeeded. */
+export interface SyncFailure {
+  error: TrackerError;
+  nextAttemptAt: Date | null;
+}
+
+/** Carries out syncs that have been claimed, within their time, and writes down how they ended. */
+export class Syncer {
+  readonly #dependencies: SyncerDependencies;
+  readonly #stopping = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  #credentialsRefused = false;
+
+  constructor(dependencies: SyncerDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Whether the tracker refused our credentials when it was last asked. */
+  get credentialsRefused(): boolean {
+    return this.#credentialsRefused;
+  }
+
+  /** Syncs a claimed issue within a time in milliseconds. */
+  async sync(link: TrackerLink, requestId: string, timeoutMs: number): Promise<SyncFailure | undefined> {
+    const outcome = this.#sync(link, requestId, timeoutMs);
+    this.#running.add(outcome);
+    try {
+      return await outcome;
+    } finally {
+      this.#running.delete(outcome);
+    }
+  }
+
+  /** Cuts off what is running, waits until it has given its claims back. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.allSettled(this.#running);
+  }
+
+  async #sync(link: TrackerLink, requestId: string, timeoutMs: number): Promise<SyncFailure | undefined> {
+    const { repository, run, logger } = this.#dependencies;
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal]);
+    try {
+      await run.sync(link, requestId, signal);
+      this.#credentialsRefused = false;
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof TrackerError)) throw error;
+      const { failure, message } = error;
+      logger.warn({ issueId: link.issueId, requestId, failure, reason: message }, 'sync failed');
+      if (failure === 'claim_lost') return { error, nextAttemptAt: null };
+      if (this.#stopping.signal.aborted) {
+        await repository.release(link, { isDue: true });
+        return { error, nextAttemptAt: new Date() };
+      }
+      this.#credentialsRefused = failure === 'credentials';
+      const nextAttemptAt = await repository.fail(link, codeOf(error), retryDelay(error, link.failures));
+      return { error, nextAttemptAt };
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import {
+  issuePriorities,
+  issueStatuses,
+  type SyncedField,
+  syncedFields,
+  trackerProviders,
+} from '@tessera/contracts';
+import { flag, integer } from '@tessera/service-kit';
+import { z } from 'zod';
+import type { TrackerConfig } from '../trackers/create-tracker.ts';
+import { redmineWords } from '../trackers/redmine-vocabulary.ts';
+import type { ConflictPolicies, ConflictPolicy } from './sync-merge.ts';
+import type { SyncSchedule } from './sync-scheduler.ts';
+import { sendsWebhooks } from './webhook.ts';
+
+/** Variables that hold a secret and may be given as a file. */
+export const trackerSecretNames = ['TRACKER_TOKEN', 'TRACKER_WEBHOOK_SECRET'] as const;
+
+const policies = ['local', 'remote', 'newest', 'manual'] as const satisfies readonly ConflictPolicy[];
+const secret = z.string().regex(/^[\x21-\x7e]{1,512}$/, { error: 'must be visible ASCII without spaces' });
+
+/** The variables of the external tracker, as members for the service's environment schema. */
+export const trackerVariables = {
+  TRACKER_PROVIDER: z
+    .enum(['none', ...trackerProviders], { error: `must be none, ${trackerProviders.join(', ')}` })
+    .default('none'),
+  TRACKER_URL: z
+    .string()
+    .regex(/^https?:\/\/[^\s?#@]+$/, {
+      error: 'must be an http(s) URL without query, fragment and credentials',
+    })
+    .refine(URL.canParse, { error: 'must be an http(s) URL' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
+  TRACKER_ALLOW_HTTP: flag(false),
+  TRACKER_PROJECT: z
+    .string()
+    .regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: 'must be a project, such as owner/repository' })
+    .optional(),
+  TRACKER_TOKEN: secret.optional(),
+  TRACKER_WEBHOOK_SECRET: secret.min(16, { error: 'must be at least 16 characters' }).optional(),
+  TRACKER_LOGIN: z.string().optional(),
+  TRACKER_STATUSES: names(issueStatuses, redmineWords.statuses),
+  TRACKER_PRIORITIES: names(issuePriorities, redmineWords.priorities),
+  TRACKER_DEADLINE_MS: integer({ min: 500, max: 60_000, default: 8_000 }),
+  TRACKER_BREAK_MS: integer({ min: 100, max: 600_000, default: 30_000 }),
+  TRACKER_SETTLE_SECONDS: z
+    .string()
+    .regex(/^\d{1,4}$/, { error: 'must be seconds' })
+    .transform(Number)
+    .optional(),
+  TRACKER_WRITE_INTERVAL_MS: z
+    .string()
+    .regex(/^\d{1,5}$/, { error: 'must be milliseconds' })
+    .transform(Number)
+    .optional(),
+  SYNC_CONFLICT_POLICY: z.string().default('local').transform(parsePolicies),
+  SYNC_AUTO: z.enum(['off', 'linked', 'all'], { error: 'must be off, linked or all' }).default('off'),
+  SYNC_WORKERS: integer({ min: 0, max: 16, default: 2 }),
+  SYNC_POLL_MS: integer({ min: 100, max: 600_000, default: 5_000 }),
+  SYNC_TIMEOUT_MS: integer({ min: 500, max: 600_000, default: 60_000 }),
+};
+
+const environment = z.object(trackerVariables);
+type TrackerEnvironment = z.output<typeof environment>;
+
+const defaultUrls: Partial<Record<TrackerEnvironment['TRACKER_PROVIDER'], string>> = {
+  github: 'https://api.github.com',
+  gitlab: 'https://gitlab.com',
+};
+
+/** What the synchronisation needs, or undefined where no tracker is configured. */
+export interface TrackingConfig {
+  tracker: TrackerConfig;
+  webhookSecret: string | undefined;
+  policies: ConflictPolicies;
+  deadlineMs: number;
+  schedule: SyncSchedule;
+}
+
+export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undefined {
+  const { TRACKER_PROVIDER: provider, TRACKER_PROJECT: project, TRACKER_TOKEN: token } = read;
+  const url = read.TRACKER_URL ?? defaultUrls[provider];
+  if (provider === 'none' || url === undefined || project === undefined || token === undefined)
+    return undefined;
+  return {
+    tracker: {
+      provider,
+      url,
+      project,
+      token,
+      login: read.TRACKER_LOGIN,
+      words: { statuses: read.TRACKER_STATUSES, priorities: read.TRACKER_PRIORITIES },
+      timeoutMs: read.TRACKER_DEADLINE_MS,
+      breakMs: read.TRACKER_BREAK_MS,
+      settleSeconds: read.TRACKER_SETTLE_SECONDS,
+      writeIntervalMs: read.TRACKER_WRITE_INTERVAL_MS,
+    },
+    webhookSecret: read.TRACKER_WEBHOOK_SECRET,
+    policies: read.SYNC_CONFLICT_POLICY,
+    deadlineMs: read.TRACKER_DEADLINE_MS,
+    schedule: {
+      pollMs: read.SYNC_POLL_MS,
+      workers: read.SYNC_WORKERS,
+      timeoutMs: read.SYNC_TIMEOUT_MS,
+      autoSync: read.SYNC_AUTO,
+    },
+  };
+}
+
+/** What is wrong with the tracker's variables together. */
+export function trackerProblems(read: Partial<TrackerEnvironment>, isProduction: boolean): string[] {
+  const { TRACKER_PROVIDER: provider = 'none', TRACKER_PROJECT: project } = read;
+  if (provider === 'none') return [];
+  const url = read.TRACKER_URL ?? defaultUrls[provider];
+  const problems: string[] = [];
+  if (url === undefined) problems.push(`TRACKER_URL: is required with ${provider}`);
+  if (project === undefined) problems.push(`TRACKER_PROJECT: is required with ${provider}`);
+  else if ((provider === 'github' || provider === 'gitea') && project.split('/').length !== 2)
+    problems.push('TRACKER_PROJECT: must be owner/repository');
+  if (read.TRACKER_TOKEN === undefined) problems.push(`TRACKER_TOKEN: is required with ${provider}`);
+  if (isProduction && url?.startsWith('http:') && read.TRACKER_ALLOW_HTTP !== true)
+    problems.push('TRACKER_URL: must be https in production, or TRACKER_ALLOW_HTTP on');
+  if (read.TRACKER_WEBHOOK_SECRET !== undefined && !sendsWebhooks(provider))
+    problems.push(`TRACKER_WEBHOOK_SECRET: ${provider} sends no signed webhooks`);
+  return problems;
+}
+
+// `local`, or `local,status=remote`: one for all fields, and others for some.
+function parsePolicies(value: string, context: z.RefinementCtx): ConflictPolicies {
+  const result: Record<SyncedField, ConflictPolicy> = {
+    title: 'local',
+    description: 'local',
+    priority: 'local',
+    status: 'local',
+  };
+  for (const part of value.split(',').map((one) => one.trim())) {
+    const [first = '', second] = part.split('=');
+    const policy = policies.find((one) => one === (second ?? first));
+    const fields = second === undefined ? syncedFields : syncedFields.filter((field) => field === first);
+    if (policy === undefined || fields.length === 0) {
+      const message = `must be one of ${policies.join(', ')}, and may name fields: local,status=remote`;
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    }
+    for (const field of fields) result[field] = policy;
+  }
+  return result;
+}
+
+// `OPEN=New,IN_PROGRESS=Doing`: what is not named keeps its usual name.
+function names<Key extends string>(keys: readonly Key[], usual: Readonly<Record<Key, string>>) {
+  return z
+    .string()
+    .default('')
+    .transform((value, context): Readonly<Record<Key, string>> => {
+      const result: Record<Key, string> = { ...usual };
+      for (const part of value.split(',').filter((one) => one.trim() !== '')) {
+        const [given = '', name = ''] = part.split('=').map((one) => one.trim());
+        const key = keys.find((one) => one === given.toUpperCase());
+        if (key === undefined || name === '') {
+          context.addIssue({ code: 'custom', message: `must be like ${keys[0]}=Name,${keys[1]}=Name` });
+          return z.NEVER;
+        }
+        result[key] = name;
+      }
+      return result;
+    });
+}
