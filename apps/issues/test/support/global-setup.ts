@@ -1,12 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { createServiceDatabase, startTestPostgres } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
+import { canRunRedmine, startRedmine } from './redmine-server.ts';
 
 const prismaDir = fileURLToPath(new URL('../../prisma', import.meta.url));
 
-/** One real PostgreSQL for the run, and one migrated database that every test file copies. */
+/**
+ * One real PostgreSQL for the run, with one migrated database that every test file copies, and where it is installed one
+ * real Redmine.
+ */
 export default async function globalSetup(): Promise<void> {
-  const postgres = await startTestPostgres();
+  const [postgres, redmine] = await Promise.all([startTestPostgres(), startRedmineIfThere()]);
   const template = await createServiceDatabase(postgres.adminUrl, {
     database: 'issues_template',
     role: 'issues',
@@ -14,5 +18,11 @@ export default async function globalSetup(): Promise<void> {
   });
   await migrate({ connectionString: template, prismaDir });
   process.env.TEST_ADMIN_URL = postgres.adminUrl;
-  Object.assign(globalThis, { testPostgres: postgres });
+  process.env.TEST_REDMINE = JSON.stringify(redmine?.server ?? null);
+  Object.assign(globalThis, { stopTestServers: () => Promise.all([postgres.stop(), redmine?.stop()]) });
+}
+
+// Without one jest.config.js leaves its tests out, and says so.
+async function startRedmineIfThere() {
+  return canRunRedmine() ? startRedmine() : undefined;
 }

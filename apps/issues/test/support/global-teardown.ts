@@ -1,4 +1,4 @@
 export default async function globalTeardown(): Promise<void> {
-  const { testPostgres } = globalThis as typeof globalThis & { testPostgres: { stop: () => Promise<void> } };
-  await testPostgres.stop();
+  const { stopTestServers } = globalThis as typeof globalThis & { stopTestServers: () => Promise<unknown> };
+  await stopTestServers();
 }

@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
 import { createServiceDatabase } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
 import axios from 'axios';
+import { freePort } from './free-port.ts';
 import { recordEmission, rememberSecret } from './leaks.ts';
 
 export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');
@@ -102,12 +101,4 @@ export class IdentityService {
   get #internal() {
     return axios.create({ baseURL: this.url, headers: { 'X-Service-Token': serviceToken }, proxy: false });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

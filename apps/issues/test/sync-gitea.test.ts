@@ -1,0 +1,7 @@
+import { describe } from '@jest/globals';
+import { startStandInSide } from './support/stand-in-side.ts';
+import { describeSync } from './support/sync-conformance.ts';
+
+describe('a sync with Gitea', () => {
+  describeSync(() => startStandInSide('gitea'));
+});
