@@ -74,6 +74,10 @@ export const syncStateSchema = z
     last_synced_at: timestamp.nullable(),
     last_result: syncResultSchema.nullable(),
     last_error: z.string().nullable().describe('The code of the problem that the last attempt met.'),
+    moved_to: z
+      .string()
+      .nullable()
+      .describe('Where the tracker says that the issue is now, where the last attempt found it moved.'),
     conflicts: z.array(syncConflictSchema),
     next_attempt_at: timestamp.nullable(),
   })

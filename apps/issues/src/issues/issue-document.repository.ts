@@ -34,6 +34,7 @@ const withoutTracker = Prisma.raw(
     last_synced_at: null,
     last_result: null,
     last_error: null,
+  moved_to: null,
     conflicts: [],
     next_attempt_at: null,
   })}'::json AS sync`,
@@ -48,7 +49,7 @@ const withTracker = Prisma.sql`
                   WHEN tracker.last_synced_at IS NULL THEN 'not_synced'
                   WHEN tracker.synced_rev = i.rev THEN 'synced' ELSE 'changed' END,
     'last_synced_at', ${sqlTime('tracker.last_synced_at')}, 'last_result', tracker.last_result,
-    'last_error', tracker.last_error, 'conflicts', coalesce(tracker.conflicts, '[]'),
+    'last_error', tracker.last_error, 'moved_to', tracker.moved_to, 'conflicts', coalesce(tracker.conflicts, '[]'),
     'next_attempt_at', ${sqlTime('tracker.next_attempt_at')}) AS sync`;
 
 /** The tracker that issues are synced with, as it is known by in the database. */

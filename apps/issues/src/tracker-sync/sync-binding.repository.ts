@@ -24,7 +24,7 @@ export class SyncBindingRepository {
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
           base = NULL, create_attempted_at = NULL, synced_rev = NULL, last_synced_at = NULL, last_result = NULL,
-          last_error = NULL, failures = 0, next_attempt_at = NULL, conflicts = '[]'
+          last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL, conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND provider = ${provider} AND project = ${project}
            AND claim_id = ${claimId}::uuid
         RETURNING issue_id

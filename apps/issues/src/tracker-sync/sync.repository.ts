@@ -119,20 +119,23 @@ export class SyncRepository {
     await this.#end(
       claim,
       Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${JSON.stringify(result)}::jsonb,
-        last_error = NULL, failures = 0, next_attempt_at = NULL,
+        last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
         synced_rev = CASE WHEN i.rev = ${rev + 1}::int THEN i.rev ELSE ${rev}::int END`,
     );
   }
 
   /** Ends a sync that failed; answers when it is tried again, if it is. */
-  async fail(claim: SyncClaim, code: string, retryInSeconds: number | null): Promise<Date | null> {
+  async fail(
+    claim: SyncClaim,
+    { code, movedTo, retryInSeconds }: { code: string; movedTo: string | null; retryInSeconds: number | null },
+  ): Promise<Date | null> {
     const next =
       retryInSeconds === null
         ? Prisma.sql`NULL`
         : Prisma.sql`CASE WHEN failures + 1 < ${attemptsMax}::int THEN ${inSeconds(retryInSeconds)} END`;
     return this.#end(
       claim,
-      Prisma.sql`last_error = ${code}, failures = failures + 1, next_attempt_at = ${next}`,
+      Prisma.sql`last_error = ${code}, moved_to = ${movedTo}, failures = failures + 1, next_attempt_at = ${next}`,
     );
   }
 

@@ -67,7 +67,9 @@ export class Syncer {
         return { error, nextAttemptAt: new Date() };
       }
       this.#credentialsRefused = failure === 'credentials';
-      const nextAttemptAt = await repository.fail(link, codeOf(error), retryDelay(error, link.failures));
+      const retryInSeconds = retryDelay(error, link.failures);
+      const ended = { code: codeOf(error), movedTo: error.location, retryInSeconds };
+      const nextAttemptAt = await repository.fail(link, ended);
       return { error, nextAttemptAt };
     }
   }

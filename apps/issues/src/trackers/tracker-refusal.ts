@@ -50,7 +50,8 @@ export function refusalOf(status: number, headers: Headers, data: unknown, names
   const reason = `answered ${status}`;
   const isUndone = true;
   if (status < 400) {
-    const location = typeof headers.location === 'string' ? headers.location : null;
+    const { location: given } = headers;
+    const location = typeof given === 'string' && given !== '' ? given.slice(0, 2_000) : null;
     return new TrackerError('moved', reason, { isUndone, location });
   }
   switch (status) {

@@ -1,0 +1,275 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Issue } from '@tessera/contracts';
+import type { Fault } from '@tessera/tracker-stand-ins';
+import { createIssue, getIssue, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { expectProblem } from './support/problems.ts';
+import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
+import { startSyncedApp } from './support/synced-app.ts';
+import { syncIssue } from './support/sync-conformance.ts';
+import type { TestApp } from './support/test-app.ts';
+
+const deadlineMs = 1_500;
+// A breaker that opens would answer for the tracker: these tests are of single failures.
+const times = { TRACKER_DEADLINE_MS: String(deadlineMs), TRACKER_BREAK_MS: '100' };
+const always = Number.POSITIVE_INFINITY;
+
+let far: StandInSide;
+let app: TestApp;
+let ann: TestPerson;
+beforeAll(async () => {
+  far = await startStandInSide('github');
+  app = await startSyncedApp(far, times);
+  ann = await aPerson(app);
+});
+afterEach(() => far.standIn.clearFaults());
+afterAll(async () => {
+  await app.close();
+  await far.close();
+});
+
+const sync = (issue: Issue) => ann.post(issuePath(issue, 'sync/'));
+const marked = (issue: Issue) =>
+  far.standIn.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
+const creating = { method: 'POST', path: /\/issues$/ };
+const onIssue = (issue: Issue) => new RegExp(`/issues/${issue.external?.id}$`);
+
+async function linkedIssue(): Promise<Issue> {
+  return syncIssue(ann, await createIssue(ann, { title: 'Linked', description: 'Text' }));
+}
+
+async function expectUsable(issue: Issue): Promise<void> {
+  await ann.put(issuePath(issue), { description: `Edited ${Math.random()}` }).expect(200);
+  await ann.post(issuePath(issue, 'comments/'), { body: 'Still here' }).expect(201);
+}
+
+interface Case {
+  fault: Omit<Fault, 'on' | 'times'>;
+  status: number;
+  code: string;
+  /** Whether another attempt is made by itself. */
+  isRetried: boolean;
+}
+
+const cases: Record<string, Case> = {
+  'an answer that does not come in time': {
+    fault: { kind: 'latency', ms: deadlineMs * 2 },
+    status: 504,
+    code: 'tracker_timeout',
+    isRetried: true,
+  },
+  'a body that trickles': {
+    fault: { kind: 'slow_body', ms: deadlineMs * 3 },
+    status: 504,
+    code: 'tracker_timeout',
+    isRetried: true,
+  },
+  'a connection that is cut before the request is taken': {
+    fault: { kind: 'reset_before' },
+    status: 502,
+    code: 'tracker_unavailable',
+    isRetried: true,
+  },
+  'a connection that is cut when the request has been carried out': {
+    fault: { kind: 'reset_after' },
+    status: 502,
+    code: 'tracker_unavailable',
+    isRetried: true,
+  },
+  'a 500': { fault: { kind: 'status', status: 500 }, status: 502, code: 'tracker_unavailable', isRetried: true },
+  'a page in place of JSON': {
+    fault: { kind: 'status', status: 200, body: '<html>Maintenance</html>', headers: { 'content-type': 'text/html' } },
+    status: 502,
+    code: 'tracker_unavailable',
+    isRetried: true,
+  },
+  'JSON that ends too early': {
+    fault: { kind: 'truncated_json' },
+    status: 502,
+    code: 'tracker_unavailable',
+    isRetried: true,
+  },
+  'a 429': { fault: { kind: 'status', status: 429 }, status: 503, code: 'tracker_rate_limited', isRetried: true },
+  'a 503 that says when to come again': {
+    fault: { kind: 'status', status: 503, headers: { 'retry-after': '7' } },
+    status: 503,
+    code: 'tracker_rate_limited',
+    isRetried: true,
+  },
+  'a secondary rate limit': {
+    fault: {
+      kind: 'status',
+      status: 403,
+      body: { message: 'You have exceeded a secondary rate limit.', documentation_url: 'https://docs.github.com' },
+    },
+    status: 503,
+    code: 'tracker_rate_limited',
+    isRetried: true,
+  },
+  'a 401': {
+    fault: { kind: 'status', status: 401, body: { message: 'Bad credentials' } },
+    status: 502,
+    code: 'tracker_auth_failed',
+    isRetried: false,
+  },
+  'a 403': {
+    fault: { kind: 'status', status: 403, body: { message: 'Resource not accessible' } },
+    status: 502,
+    code: 'tracker_auth_failed',
+    isRetried: false,
+  },
+  'a 422': {
+    fault: {
+      kind: 'status',
+      status: 422,
+      body: { message: 'Validation Failed', errors: [{ resource: 'Issue', field: 'title', code: 'too_long' }] },
+    },
+    status: 422,
+    code: 'tracker_rejected',
+    isRetried: false,
+  },
+};
+
+describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried }) => {
+  const expectRefusal = (answer: Awaited<ReturnType<typeof sync>>) => {
+    expectProblem(answer, status, code);
+    expect(answer.body.retry_scheduled).toBe(isRetried);
+    expect(typeof answer.body.next_attempt_at === 'string').toBe(isRetried);
+    expect(answer.headers['retry-after'] !== undefined).toBe(status === 503);
+  };
+
+  it('while the issue is created leaves it usable, and one issue there after the next sync', async () => {
+    const issue = await createIssue(ann);
+    far.standIn.fail({ ...fault, on: creating });
+    expectRefusal(await sync(issue));
+    const failed = await getIssue(ann, issue);
+    expect(failed.sync).toMatchObject({ state: isRetried ? 'retrying' : 'failed', last_error: code });
+    await expectUsable(issue);
+    far.standIn.clearFaults();
+    // Where the outcome is uncertain, the answer is 503 until what was sent must have come to light.
+    let next = await sync(issue);
+    for (let look = 0; look < 40 && next.status === 503; look += 1) {
+      expectProblem(next, 503, 'create_outcome_unknown');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      next = await sync(issue);
+    }
+    expect(next.body).toMatchObject({ sync: { state: 'synced', last_error: null, next_attempt_at: null } });
+    expect(marked(issue)).toHaveLength(1);
+  });
+
+  it('while the issue is changed is told of, and made good by the next sync', async () => {
+    const issue = await linkedIssue();
+    await ann.put(issuePath(issue), { title: 'Changed' }).expect(200);
+    far.standIn.fail({ ...fault, on: { method: 'PATCH', path: onIssue(issue) } });
+    const answer = await sync(issue);
+    // A change is read back in any case: one whose answer is unreadable may have been made.
+    if (answer.status !== 200) expectRefusal(answer);
+    await expectUsable(issue);
+    far.standIn.clearFaults();
+    const synced = await syncIssue(ann, issue);
+    expect(synced).toMatchObject({ title: 'Changed', sync: { state: 'synced', conflicts: [] } });
+    expect(marked(issue)).toMatchObject([{ title: 'Changed' }]);
+  });
+
+  it('while the issue is read is told of, and changes nothing', async () => {
+    const issue = await linkedIssue();
+    far.standIn.fail({ ...fault, on: { method: 'GET', path: onIssue(issue) }, times: always });
+    const before = await getIssue(ann, issue);
+    expectRefusal(await sync(issue));
+    const { sync: _sync, ...after } = await getIssue(ann, issue);
+    const { sync: _before, ...expected } = before;
+    expect(after).toEqual(expected);
+    await expectUsable(issue);
+  });
+
+  it('while a comment is sent leaves it there once', async () => {
+    const issue = await linkedIssue();
+    await ann.post(issuePath(issue, 'comments/'), { body: 'Once' }).expect(201);
+    far.standIn.fail({ ...fault, on: { method: 'POST', path: /\/comments$/ } });
+    expectRefusal(await sync(issue));
+    far.standIn.clearFaults();
+    let next = await sync(issue);
+    for (let look = 0; look < 40 && next.status === 503; look += 1) {
+      expectProblem(next, 503, 'create_outcome_unknown');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      next = await sync(issue);
+    }
+    expect(next.status).toBe(200);
+    expect(marked(issue)[0]?.comments).toHaveLength(1);
+    expect((await getIssue(ann, issue)).comments_count).toBe(1);
+  });
+});
+
+describe('what the tracker says of time', () => {
+  it('is passed on, and kept to', async () => {
+    const issue = await createIssue(ann);
+    far.standIn.fail({ kind: 'status', status: 429, headers: { 'retry-after': '120' }, on: creating });
+    const answer = await sync(issue);
+    expectProblem(answer, 503, 'tracker_rate_limited');
+    expect(answer.headers['retry-after']).toBe('120');
+    expect(Date.parse(answer.body.next_attempt_at) - Date.now()).toBeGreaterThan(110_000);
+  });
+
+  it('is a minute where it says nothing', async () => {
+    const issue = await createIssue(ann);
+    far.standIn.fail({ kind: 'status', status: 429, on: creating });
+    expect((await sync(issue)).headers['retry-after']).toBe('60');
+  });
+});
+
+describe('a counterpart', () => {
+  it.each([
+    ['https://github.example/elsewhere/issues/1', 'https://github.example/elsewhere/issues/1'],
+    [null, null],
+  ])('that has moved is not followed (%s)', async (given, location) => {
+    const issue = await linkedIssue();
+    far.standIn.moveIssue?.(Number(issue.external?.id), given);
+    const answer = await sync(issue);
+    expectProblem(answer, 409, 'remote_moved');
+    expect(answer.body.location).toBe(location);
+    expect((await getIssue(ann, issue)).sync).toMatchObject({ state: 'failed', moved_to: location });
+    await expectUsable(issue);
+  });
+
+  it('that takes a change and does not make it leaves a conflict, until it does', async () => {
+    const issue = await linkedIssue();
+    await ann.put(issuePath(issue), { title: 'Not taken' }).expect(200);
+    far.standIn.fail({ kind: 'silent_drop', on: { method: 'PATCH' } });
+    const synced = await syncIssue(ann, issue);
+    expect(synced).toMatchObject({
+      title: 'Not taken',
+      sync: { conflicts: [{ field: 'title', reason: 'not_applied', local: 'Not taken', remote: 'Linked' }] },
+    });
+    far.standIn.fail({ kind: 'silent_drop', on: { method: 'PATCH' } });
+    const again = await syncIssue(ann, issue);
+    expect(again.sync.conflicts).toEqual(synced.sync.conflicts);
+    expect((await syncIssue(ann, issue)).sync.conflicts).toEqual([]);
+    expect(marked(issue)).toMatchObject([{ title: 'Not taken' }]);
+  });
+});
+
+it('a tracker that is down is left alone after five failures, and taken up again', async () => {
+  const own = await startStandInSide('github');
+  const other = await startSyncedApp(own, { ...times, TRACKER_BREAK_MS: '2000' });
+  const person = await aPerson(other);
+  await own.standIn.stop();
+  const issues = await Promise.all(Array.from({ length: 6 }, () => createIssue(person)));
+  const codes: string[] = [];
+  for (const issue of issues) codes.push((await person.post(issuePath(issue, 'sync/'))).body.code);
+  expect(codes.slice(0, 5)).toEqual(Array(5).fill('tracker_unavailable'));
+  expect(codes[5]).toBe('tracker_rate_limited');
+  await own.standIn.restart();
+  const [issue] = issues;
+  let answer = await person.post(issuePath(issue ?? { id: '' }, 'sync/'));
+  for (let look = 0; look < 100 && answer.status !== 200; look += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    answer = await person.post(issuePath(issue ?? { id: '' }, 'sync/'));
+  }
+  expect(answer.status).toBe(200);
+  await other.close();
+  await own.close();
+});
+
+it('GitHub’s own description has nothing to say against any request of ours', () => {
+  expect(Reflect.get(far.standIn, 'violations').call(far.standIn)).toEqual([]);
+});

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { FarSide } from './support/far-side.ts';
+import { createIssue, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { startRedmineSide } from './support/redmine-side.ts';
+import { syncIssue } from './support/sync-conformance.ts';
+import { startSyncedApp } from './support/synced-app.ts';
+import type { TestApp } from './support/test-app.ts';
+
+describe('an account that may create and comment in Redmine, and not change a status', () => {
+  let far: FarSide;
+  let app: TestApp;
+  let ann: TestPerson;
+  beforeAll(async () => {
+    far = await startRedmineSide('reporter');
+    app = await startSyncedApp(far);
+    ann = await aPerson(app);
+  });
+  afterAll(() => app.close());
+
+  it('is shown that the status was taken and dropped, while everything else goes through', async () => {
+    const issue = await createIssue(ann, { title: 'Mine', description: 'Some\nlines' });
+    await ann.post(issuePath(issue, 'comments/'), { body: 'A word' }).expect(201);
+    await ann.post(issuePath(issue, 'status/'), { status: 'IN_PROGRESS' }).expect(200);
+    const synced = await syncIssue(ann, issue);
+    expect(synced).toMatchObject({ status: 'IN_PROGRESS', external: { state: 'New' } });
+    expect(synced.sync).toMatchObject({
+      state: 'synced',
+      last_result: { created: true, pushed: [], pulled: [], comments_pushed: 1 },
+      conflicts: [{ field: 'status', reason: 'not_applied', local: 'IN_PROGRESS', remote: 'New', kept: null }],
+    });
+    const [remote] = await far.issues();
+    expect(remote).toMatchObject({ title: 'Mine', state: 'New' });
+    expect(remote?.comments).toHaveLength(1);
+    // The next sync tries again, and neither takes the status back nor tells of a second conflict.
+    const again = await syncIssue(ann, issue);
+    expect(again).toMatchObject({ status: 'IN_PROGRESS', version: synced.version });
+    expect(again.sync.conflicts).toEqual(synced.sync.conflicts);
+  });
+
+  it('follows a status that somebody else changes there', async () => {
+    const issue = await createIssue(ann);
+    const { external } = await syncIssue(ann, issue);
+    await far.edit(external?.id ?? '', { state: 'Rejected' });
+    expect(await syncIssue(ann, issue)).toMatchObject({ status: 'CLOSED', external: { state: 'Rejected' } });
+  });
+});

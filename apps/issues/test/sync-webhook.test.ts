@@ -1,0 +1,139 @@
+import { createHmac } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Issue } from '@tessera/contracts';
+import type { FullApp } from './support/full-app.ts';
+import { startFullApp } from './support/full-app.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { rememberSecret } from './support/leaks.ts';
+import { expectProblem } from './support/problems.ts';
+import { signedIn } from './support/signed-in.ts';
+import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
+import { trackerEnvironment } from './support/synced-app.ts';
+
+const secret = rememberSecret('a-webhook-secret-of-the-tests');
+const github = (body: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+let identity: IdentityService;
+beforeAll(async () => {
+  identity = await IdentityService.start();
+});
+afterAll(() => identity.down());
+
+type Provider = 'github' | 'gitlab' | 'gitea';
+
+const senders: Record<Provider, (body: string, delivery: string) => Record<string, string>> = {
+  github: (body, delivery) => ({ 'X-Hub-Signature-256': github(body), 'X-GitHub-Delivery': delivery }),
+  gitea: (body, delivery) => ({
+    'X-Gitea-Signature': createHmac('sha256', secret).update(body).digest('hex'),
+    'X-Gitea-Delivery': delivery,
+  }),
+  gitlab: (_body, delivery) => ({ 'X-Gitlab-Token': secret, 'X-Gitlab-Event-UUID': delivery }),
+};
+
+function payload(provider: Provider, number: number, project = 'acme/website'): string {
+  return JSON.stringify(
+    provider === 'gitlab'
+      ? {
+          object_kind: 'issue',
+          project: { id: 7, path_with_namespace: project },
+          object_attributes: { id: 301, iid: number, action: 'update' },
+        }
+      : { action: 'edited', issue: { number, title: 'ignored' }, repository: { full_name: project } },
+  );
+}
+
+describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/webhook/', (provider) => {
+  let far: StandInSide;
+  let app: FullApp;
+  let issue: Issue;
+  let ann: Awaited<ReturnType<typeof signedIn>>;
+  beforeAll(async () => {
+    far = await startStandInSide(provider);
+    app = await startFullApp({
+      IDENTITY_URL: identity.url,
+      JWT_ISSUER: identity.url,
+      SYNC_POLL_MS: '100',
+      ...trackerEnvironment(far, { TRACKER_WEBHOOK_SECRET: secret }),
+    });
+    ann = await signedIn(app, identity);
+    const { body } = await ann.as('post', '/issues/').send({ title: 'Hooked' }).expect(201);
+    issue = (await ann.as('post', `/issues/${body.id}/sync/`).expect(200)).body;
+  });
+  afterAll(async () => {
+    await app.close();
+    await far.close();
+  });
+
+  const deliver = (body: string, headers: Record<string, string>) =>
+    app.http.post(`/api/v1/integrations/${provider}/webhook/`).set({ 'Content-Type': 'application/json', ...headers }).send(body);
+  const titleBecomes = async (title: string) => {
+    for (let look = 0; look < 100; look += 1) {
+      const { body } = await ann.as('get', `/issues/${issue.id}/`).expect(200);
+      if (body.title === title) return body;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    throw new Error(`the title never became ${title}`);
+  };
+  const number = () => Number(issue.external?.id);
+
+  it('has the issue synced, with what the tracker itself says', async () => {
+    await far.edit(issue.external?.id ?? '', { title: 'Changed there' });
+    const body = payload(provider, number());
+    const { body: answer } = await deliver(body, senders[provider](body, 'first')).expect(202);
+    expect(answer).toEqual({ status: 'accepted' });
+    expect((await titleBecomes('Changed there')).sync.state).toBe('synced');
+  });
+
+  it('takes each delivery once', async () => {
+    const body = payload(provider, number());
+    const send = () => deliver(body, senders[provider](body, 'twice'));
+    const answers = await Promise.all([send(), send(), send(), send()]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202]);
+    expect(answers.map(({ body: { status } }) => status).sort()).toEqual([
+      'accepted',
+      'known',
+      'known',
+      'known',
+    ]);
+  });
+
+  it('refuses what is not signed, or signed with something else, and does nothing', async () => {
+    const body = payload(provider, number());
+    const [[name = '', value = ''] = []] = Object.entries(senders[provider](body, 'x'));
+    const { length } = await app.sql('SELECT FROM tracker_deliveries');
+    for (const headers of [{}, { [name]: '' }, { [name]: `${value.slice(0, -1)}0` }, { [name]: 'sha256=' }]) {
+      expectProblem(await deliver(body, headers), 401, 'invalid_signature');
+    }
+    if (provider !== 'gitlab') {
+      expectProblem(await deliver(`${body} `, senders[provider](body, 'x')), 401, 'invalid_signature');
+    }
+    expect(await app.sql('SELECT FROM tracker_deliveries')).toHaveLength(length);
+  });
+
+  it('takes what is about something else, and does nothing', async () => {
+    for (const [index, body] of [
+      payload(provider, number(), 'acme/other'),
+      payload(provider, 999_999),
+      '{"zen":"Keep it logically awesome."}',
+      'no JSON',
+      '',
+    ].entries()) {
+      await deliver(body, senders[provider](body, `other-${index}`)).expect(202);
+    }
+    const due = await app.sql('SELECT FROM tracker_links WHERE next_attempt_at IS NOT NULL');
+    expect(due).toEqual([]);
+  });
+
+  it('refuses a body that is too large', async () => {
+    const body = JSON.stringify({ text: 'x'.repeat(1024 * 1024) });
+    expectProblem(await deliver(body, senders[provider](body, 'large')), 413, 'body_too_large');
+  });
+});
+
+describe('a webhook that is not configured', () => {
+  it.each(['github', 'redmine', 'nonsense'])('is not there (%s)', async (provider) => {
+    const app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+    const answer = await app.http.post(`/api/v1/integrations/${provider}/webhook/`).send({});
+    expectProblem(answer, 404, 'webhook_not_configured');
+    await app.close();
+  });
+});
