@@ -5,8 +5,8 @@ import { createIssue, getIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { expectProblem } from './support/problems.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
-import { startSyncedApp } from './support/synced-app.ts';
 import { syncIssue } from './support/sync-conformance.ts';
+import { startSyncedApp } from './support/synced-app.ts';
 import type { TestApp } from './support/test-app.ts';
 
 const deadlineMs = 1_500;
@@ -76,9 +76,19 @@ const cases: Record<string, Case> = {
     code: 'tracker_unavailable',
     isRetried: true,
   },
-  'a 500': { fault: { kind: 'status', status: 500 }, status: 502, code: 'tracker_unavailable', isRetried: true },
+  'a 500': {
+    fault: { kind: 'status', status: 500 },
+    status: 502,
+    code: 'tracker_unavailable',
+    isRetried: true,
+  },
   'a page in place of JSON': {
-    fault: { kind: 'status', status: 200, body: '<html>Maintenance</html>', headers: { 'content-type': 'text/html' } },
+    fault: {
+      kind: 'status',
+      status: 200,
+      body: '<html>Maintenance</html>',
+      headers: { 'content-type': 'text/html' },
+    },
     status: 502,
     code: 'tracker_unavailable',
     isRetried: true,
@@ -89,7 +99,12 @@ const cases: Record<string, Case> = {
     code: 'tracker_unavailable',
     isRetried: true,
   },
-  'a 429': { fault: { kind: 'status', status: 429 }, status: 503, code: 'tracker_rate_limited', isRetried: true },
+  'a 429': {
+    fault: { kind: 'status', status: 429 },
+    status: 503,
+    code: 'tracker_rate_limited',
+    isRetried: true,
+  },
   'a 503 that says when to come again': {
     fault: { kind: 'status', status: 503, headers: { 'retry-after': '7' } },
     status: 503,
@@ -100,7 +115,10 @@ const cases: Record<string, Case> = {
     fault: {
       kind: 'status',
       status: 403,
-      body: { message: 'You have exceeded a secondary rate limit.', documentation_url: 'https://docs.github.com' },
+      body: {
+        message: 'You have exceeded a secondary rate limit.',
+        documentation_url: 'https://docs.github.com',
+      },
     },
     status: 503,
     code: 'tracker_rate_limited',
@@ -122,7 +140,10 @@ const cases: Record<string, Case> = {
     fault: {
       kind: 'status',
       status: 422,
-      body: { message: 'Validation Failed', errors: [{ resource: 'Issue', field: 'title', code: 'too_long' }] },
+      body: {
+        message: 'Validation Failed',
+        errors: [{ resource: 'Issue', field: 'title', code: 'too_long' }],
+      },
     },
     status: 422,
     code: 'tracker_rejected',

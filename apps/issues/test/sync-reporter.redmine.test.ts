@@ -27,7 +27,9 @@ describe('an account that may create and comment in Redmine, and not change a st
     expect(synced.sync).toMatchObject({
       state: 'synced',
       last_result: { created: true, pushed: [], pulled: [], comments_pushed: 1 },
-      conflicts: [{ field: 'status', reason: 'not_applied', local: 'IN_PROGRESS', remote: 'New', kept: null }],
+      conflicts: [
+        { field: 'status', reason: 'not_applied', local: 'IN_PROGRESS', remote: 'New', kept: null },
+      ],
     });
     const [remote] = await far.issues();
     expect(remote).toMatchObject({ title: 'Mine', state: 'New' });

@@ -64,7 +64,10 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
   });
 
   const deliver = (body: string, headers: Record<string, string>) =>
-    app.http.post(`/api/v1/integrations/${provider}/webhook/`).set({ 'Content-Type': 'application/json', ...headers }).send(body);
+    app.http
+      .post(`/api/v1/integrations/${provider}/webhook/`)
+      .set({ 'Content-Type': 'application/json', ...headers })
+      .send(body);
   const titleBecomes = async (title: string) => {
     for (let look = 0; look < 100; look += 1) {
       const { body } = await ann.as('get', `/issues/${issue.id}/`).expect(200);

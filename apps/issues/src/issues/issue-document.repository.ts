@@ -34,7 +34,7 @@ const withoutTracker = Prisma.raw(
     last_synced_at: null,
     last_result: null,
     last_error: null,
-  moved_to: null,
+    moved_to: null,
     conflicts: [],
     next_attempt_at: null,
   })}'::json AS sync`,

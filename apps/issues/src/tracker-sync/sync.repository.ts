@@ -127,7 +127,11 @@ export class SyncRepository {
   /** Ends a sync that failed; answers when it is tried again, if it is. */
   async fail(
     claim: SyncClaim,
-    { code, movedTo, retryInSeconds }: { code: string; movedTo: string | null; retryInSeconds: number | null },
+    {
+      code,
+      movedTo,
+      retryInSeconds,
+    }: { code: string; movedTo: string | null; retryInSeconds: number | null },
   ): Promise<Date | null> {
     const next =
       retryInSeconds === null

@@ -36,6 +36,9 @@ export const trackerVariables = {
   TRACKER_PROJECT: z
     .string()
     .regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: 'must be a project, such as owner/repository' })
+    .refine((project) => !project.split('/').some((part) => /^\.+$/.test(part)), {
+      error: 'must be a project, such as owner/repository',
+    })
     .optional(),
   TRACKER_TOKEN: secret.optional(),
   TRACKER_WEBHOOK_SECRET: secret.min(16, { error: 'must be at least 16 characters' }).optional(),

@@ -49,7 +49,8 @@ export function canonicalTitle(title: string): string {
 
 /** A text for a tracker: it calls nobody by name, links to nothing by number, and carries a marker. */
 export function outboundText(text: string, marking: string, markup: Markup): string {
-  return `${neutralise(canonicalText(text), markup)}\n\n${marking}`.trimStart();
+  const silent = neutralise(canonicalText(text), markup);
+  return silent === '' ? marking : `${silent}\n\n${marking}`;
 }
 
 /**

@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../src/config.ts';
+
+const complete = {
+  NODE_ENV: 'production',
+  DATABASE_URL: 'postgresql://issues@localhost/issues',
+  SERVICE_TOKEN: 'a-service-token-of-thirty-two-chars-or-more',
+  IDENTITY_URL: 'https://id.example',
+  JWT_ISSUER: 'https://id.example',
+  PUBLIC_BASE_URL: 'https://issues.example',
+};
+const redmine = {
+  TRACKER_PROVIDER: 'redmine',
+  TRACKER_URL: 'https://redmine.example/',
+  TRACKER_PROJECT: 'website',
+  TRACKER_TOKEN: 'the-key-of-the-tracker',
+};
+const load = (tracker: Record<string, string>) => loadConfig({ ...complete, ...tracker }).tracking;
+
+function problems(tracker: Record<string, string>): string {
+  try {
+    load(tracker);
+    return '';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe('the tracker’s configuration', () => {
+  it('is nothing without a provider', () => {
+    expect(load({})).toBeUndefined();
+    expect(load({ ...redmine, TRACKER_PROVIDER: 'none' })).toBeUndefined();
+  });
+
+  it('reads a tracker, with the usual words and bounds', () => {
+    expect(load(redmine)).toMatchObject({
+      tracker: {
+        provider: 'redmine',
+        url: 'https://redmine.example',
+        project: 'website',
+        words: { statuses: { OPEN: 'New', REOPENED: 'Feedback' }, priorities: { CRITICAL: 'Immediate' } },
+      },
+      policies: { title: 'local', description: 'local', priority: 'local', status: 'local' },
+      deadlineMs: 8_000,
+      schedule: { autoSync: 'off', workers: 2 },
+    });
+    expect(
+      load({ ...redmine, TRACKER_PROVIDER: 'github', TRACKER_PROJECT: 'o/r', TRACKER_URL: '' }),
+    ).toMatchObject({
+      tracker: { url: 'https://api.github.com' },
+    });
+  });
+
+  it('reads words and policies of one’s own', () => {
+    const own = load({
+      ...redmine,
+      TRACKER_STATUSES: 'in_progress=Doing, CLOSED=Done',
+      TRACKER_PRIORITIES: 'LOW=Whenever',
+      SYNC_CONFLICT_POLICY: 'manual, status=remote',
+    });
+    expect(own?.tracker.words).toMatchObject({
+      statuses: { OPEN: 'New', IN_PROGRESS: 'Doing', CLOSED: 'Done' },
+      priorities: { LOW: 'Whenever', HIGH: 'High' },
+    });
+    expect(own?.policies).toEqual({
+      title: 'manual',
+      description: 'manual',
+      priority: 'manual',
+      status: 'remote',
+    });
+  });
+
+  it.each([
+    [{ TRACKER_PROVIDER: 'jira' }, /TRACKER_PROVIDER: must be none, redmine, github, gitlab, gitea/],
+    [{ TRACKER_URL: '' }, /TRACKER_URL: is required with redmine/],
+    [{ TRACKER_URL: 'http://redmine.example' }, /TRACKER_URL: must be https in production/],
+    [{ TRACKER_URL: 'https://ann:pw@redmine.example' }, /TRACKER_URL: must be an http\(s\) URL/],
+    [{ TRACKER_PROJECT: '' }, /TRACKER_PROJECT: is required/],
+    [{ TRACKER_PROJECT: '../admin', TRACKER_PROVIDER: 'gitea' }, /TRACKER_PROJECT: must be/],
+    [
+      { TRACKER_PROVIDER: 'github', TRACKER_PROJECT: 'website' },
+      /TRACKER_PROJECT: must be owner\/repository/,
+    ],
+    [{ TRACKER_TOKEN: '' }, /TRACKER_TOKEN: is required/],
+    [{ TRACKER_TOKEN: 'two words' }, /TRACKER_TOKEN: must be visible ASCII/],
+    [
+      { TRACKER_WEBHOOK_SECRET: 'a-long-enough-secret' },
+      /TRACKER_WEBHOOK_SECRET: redmine sends no signed webhooks/,
+    ],
+    [
+      { TRACKER_PROVIDER: 'gitlab', TRACKER_WEBHOOK_SECRET: 'short' },
+      /TRACKER_WEBHOOK_SECRET: must be at least 16/,
+    ],
+    [{ TRACKER_STATUSES: 'DONE=Done' }, /TRACKER_STATUSES: must be like OPEN=Name/],
+    [{ SYNC_CONFLICT_POLICY: 'mine' }, /SYNC_CONFLICT_POLICY: must be one of local, remote, newest, manual/],
+    [{ SYNC_CONFLICT_POLICY: 'local,colour=remote' }, /SYNC_CONFLICT_POLICY: must be one of/],
+    [{ SYNC_AUTO: 'yes' }, /SYNC_AUTO: must be off, linked or all/],
+    [{ TRACKER_DEADLINE_MS: 'soon' }, /TRACKER_DEADLINE_MS: must be an integer/],
+  ])('refuses %j by name', (overrides, message) => {
+    const said = problems({ ...redmine, ...overrides });
+    expect(said).toMatch(message);
+    expect(said).not.toContain(redmine.TRACKER_TOKEN);
+    expect(said).not.toContain('a-long-enough-secret');
+  });
+
+  it('takes http in production where it is asked for by name', () => {
+    const url = 'http://redmine.internal';
+    expect(load({ ...redmine, TRACKER_URL: url, TRACKER_ALLOW_HTTP: 'on' })?.tracker.url).toBe(url);
+  });
+});

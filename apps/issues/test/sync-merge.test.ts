@@ -1,0 +1,213 @@
+import { describe, expect, it } from '@jest/globals';
+import { type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
+import { mayFollow } from '../src/issues/issue-status.ts';
+import {
+  type Agreement,
+  type ConflictPolicy,
+  type LocalIssue,
+  type MergeInput,
+  mergeIssue,
+} from '../src/tracker-sync/sync-merge.ts';
+import type { ExternalTracker, RemoteIssue } from '../src/trackers/external-tracker.ts';
+import { isDone, stepForTwoStates, stepTowards } from '../src/trackers/tracker-workflow.ts';
+
+const agreed: Required<Agreement> = {
+  title: 'base',
+  description: 'base',
+  priority: 'MEDIUM',
+  status: { local: 'OPEN', remote: 'open' },
+};
+const localIssue: LocalIssue = {
+  title: 'base',
+  description: 'base',
+  priority: 'MEDIUM',
+  status: 'OPEN',
+  wasResolved: false,
+};
+const remoteIssue: RemoteIssue = {
+  id: '1',
+  key: '#1',
+  url: 'https://tracker.example/1',
+  title: 'base',
+  description: 'base',
+  state: 'open',
+  priority: 'MEDIUM',
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+  revision: null,
+};
+const twoStates: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'statusOf'> = {
+  hasPriority: true,
+  stateOf: ({ status }) => (isDone(status) ? 'closed' : 'open'),
+  statusOf: (state, local) => stepForTwoStates(state === 'open', 'RESOLVED', local),
+};
+
+function merge(
+  local: Partial<LocalIssue>,
+  remote: Partial<RemoteIssue>,
+  policy: ConflictPolicy = 'local',
+  overrides: Partial<MergeInput> = {},
+) {
+  return mergeIssue({
+    base: agreed,
+    local: { ...localIssue, ...local },
+    remote: { ...remoteIssue, ...remote },
+    tracker: twoStates,
+    policies: { title: policy, description: policy, priority: policy, status: policy },
+    newest: () => 'remote',
+    ...overrides,
+  });
+}
+
+const fields = [
+  { field: 'title', mine: 'mine', theirs: 'theirs' },
+  { field: 'description', mine: 'mine', theirs: 'theirs' },
+  { field: 'priority', mine: 'LOW', theirs: 'URGENT' },
+] as const;
+
+describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
+  it('does nothing where nothing has changed', () => {
+    expect(merge({}, {})).toEqual({ push: {}, pull: {}, clashes: [], agreement: agreed });
+  });
+
+  it('pushes what has changed here, and holds to the base until that is read back', () => {
+    expect(merge({ [field]: mine }, {})).toEqual({
+      push: { [field]: mine },
+      pull: {},
+      clashes: [],
+      agreement: agreed,
+    });
+  });
+
+  it('pulls what has changed there', () => {
+    expect(merge({}, { [field]: theirs })).toEqual({
+      push: {},
+      pull: { [field]: theirs },
+      clashes: [],
+      agreement: { ...agreed, [field]: theirs },
+    });
+  });
+
+  it('agrees where both have come to the same', () => {
+    expect(merge({ [field]: mine }, { [field]: mine })).toEqual({
+      push: {},
+      pull: {},
+      clashes: [],
+      agreement: { ...agreed, [field]: mine },
+    });
+  });
+
+  it.each([
+    ['local', 'local', { push: { [field]: mine }, pull: {}, base: theirs }],
+    ['remote', 'remote', { push: {}, pull: { [field]: theirs }, base: theirs }],
+    ['newest', 'remote', { push: {}, pull: { [field]: theirs }, base: theirs }],
+    ['manual', null, { push: {}, pull: {}, base: agreed[field] }],
+  ] as const)('goes by the policy %s where both have changed', (policy, kept, { push, pull, base }) => {
+    expect(merge({ [field]: mine }, { [field]: theirs }, policy)).toEqual({
+      push,
+      pull,
+      clashes: [{ field, reason: 'both_changed', local: mine, remote: theirs, base: agreed[field], kept }],
+      agreement: { ...agreed, [field]: base },
+    });
+  });
+
+  it('asks which is newer, for the policy that wants to know', () => {
+    const asked: SyncedField[] = [];
+    const newest = (name: SyncedField) => {
+      asked.push(name);
+      return 'local' as const;
+    };
+    expect(merge({ [field]: mine }, { [field]: theirs }, 'newest', { newest }).push).toEqual({
+      [field]: mine,
+    });
+    expect(asked).toEqual([field]);
+  });
+
+  it('without a base agrees on what is the same, and clashes on what is not', () => {
+    const first = merge({ [field]: mine }, { [field]: theirs }, 'local', { base: {} });
+    expect(first.clashes).toMatchObject([{ field, base: null, kept: 'local' }]);
+    expect(first.push).toEqual({ [field]: mine });
+  });
+});
+
+describe('the merge of texts', () => {
+  it('takes other line ends and blanks at the end for no change', () => {
+    expect(merge({ description: 'one\r\ntwo  \n' }, { description: 'one\ntwo' }).agreement.description).toBe(
+      'one\ntwo',
+    );
+  });
+
+  it.each([
+    ['title', 'x'.repeat(256)],
+    ['title', ''],
+    ['description', 'x'.repeat(65_001)],
+  ] as const)('keeps what is here where the other %s is more than an issue holds', (field, text) => {
+    const { push, pull, clashes, agreement } = merge({}, { [field]: text }, 'remote');
+    expect({ push, pull, agreement }).toEqual({ push: {}, pull: {}, agreement: agreed });
+    expect(clashes).toMatchObject([{ field, reason: 'not_storable', remote: text, kept: 'local' }]);
+  });
+
+  it('leaves a priority that it has no word for as it is on both sides', () => {
+    expect(merge({ priority: 'HIGH' }, { priority: null })).toMatchObject({
+      push: {},
+      pull: {},
+      clashes: [],
+    });
+  });
+});
+
+describe('the merge of the status', () => {
+  it('sees no change in what is one state there', () => {
+    const { push, pull, agreement } = merge({ status: 'IN_PROGRESS' }, {});
+    expect({ push, pull }).toEqual({ push: {}, pull: {} });
+    expect(agreement.status).toEqual({ local: 'IN_PROGRESS', remote: 'open' });
+  });
+
+  it('pushes a change, and agrees on the pair when it is read back', () => {
+    expect(merge({ status: 'CLOSED' }, {})).toMatchObject({ push: { state: 'closed' }, pull: {} });
+    expect(merge({ status: 'CLOSED' }, {}).agreement.status).toEqual(agreed.status);
+  });
+
+  it('pulls a change, by a step of the workflow', () => {
+    const { pull, agreement } = merge({}, { state: 'closed' });
+    expect(pull).toEqual({ status: 'RESOLVED' });
+    expect(agreement.status).toEqual({ local: 'RESOLVED', remote: 'closed' });
+  });
+
+  it('settles a clash by the policy', () => {
+    const base: Agreement = { ...agreed, status: { local: 'RESOLVED', remote: 'closed' } };
+    const both = { local: { status: 'REOPENED' as const }, remote: { state: 'reopened elsewhere' } };
+    const tracker = { ...twoStates, statusOf: () => 'REOPENED' as const, stateOf: () => 'open' };
+    const clash = (policy: ConflictPolicy) => merge(both.local, both.remote, policy, { base, tracker });
+    expect(clash('local')).toMatchObject({ push: { state: 'open' }, clashes: [{ kept: 'local' }] });
+    expect(clash('local').agreement.status).toEqual({ local: null, remote: 'reopened elsewhere' });
+    expect(clash('remote')).toMatchObject({ push: {}, pull: {}, clashes: [{ kept: 'remote' }] });
+    expect(clash('manual')).toMatchObject({ push: {}, pull: {}, agreement: base, clashes: [{ kept: null }] });
+  });
+});
+
+describe('the step towards a status of the tracker', () => {
+  const pairs = issueStatuses.flatMap((from) => issueStatuses.map((to) => [from, to] as const));
+
+  it.each(pairs)('from %s towards %s is one of the workflow, or none', (from, wanted) => {
+    const next = stepTowards(wanted, from);
+    expect(next === from || mayFollow(from, next)).toBe(true);
+    if (mayFollow(from, wanted)) expect(next).toBe(wanted);
+  });
+
+  it.each([
+    ['OPEN', false, 'RESOLVED', 'RESOLVED'],
+    ['OPEN', false, 'CLOSED', 'CLOSED'],
+    ['IN_PROGRESS', true, 'RESOLVED', 'IN_PROGRESS'],
+    ['RESOLVED', true, 'RESOLVED', 'REOPENED'],
+    ['CLOSED', true, 'RESOLVED', 'REOPENED'],
+    ['CLOSED', false, 'RESOLVED', 'CLOSED'],
+    ['RESOLVED', false, 'CLOSED', 'CLOSED'],
+    ['REOPENED', true, 'CLOSED', 'REOPENED'],
+  ] as const)(
+    'of two: %s, open there %s, closed meaning %s, leads to %s',
+    (local, isOpen, whenClosed, next) => {
+      expect(stepForTwoStates(isOpen, whenClosed, local as IssueStatus)).toBe(next);
+    },
+  );
+});

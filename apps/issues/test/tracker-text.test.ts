@@ -1,0 +1,130 @@
+import { describe, expect, it } from '@jest/globals';
+import { isRateLimit, retryAfterOf } from '../src/trackers/tracker-refusal.ts';
+import {
+  canonicalText,
+  canonicalTitle,
+  commentMarker,
+  cutText,
+  issueMarker,
+  markedComment,
+  neutralise,
+  outboundText,
+} from '../src/trackers/tracker-text.ts';
+
+const id = '01980c5e-0000-7000-8000-000000000001';
+
+describe('a text on its way to a tracker', () => {
+  it.each([
+    ['ask @octocat', 'ask @\u200boctocat'],
+    ['see #12, owner/repo#12', 'see #\u200b12, owner/repo#\u200b12'],
+    ['mail ann@example.com', 'mail ann@example.com'],
+    ['https://host/page#12a and https://host/@name', 'https://host/page#\u200b12a and https://host/@name'],
+    ['`@code` and @name', '`@code` and @\u200bname'],
+    ['```\n@code #1\n```\n@name', '```\n@code #1\n```\n@\u200bname'],
+    ['~~~\n@code\n~~~', '~~~\n@code\n~~~'],
+    ['```\n@never closed', '```\n@never closed'],
+    ['# A heading\n#hashtag &#39;', '# A heading\n#hashtag &#39;'],
+  ])('calls nobody and refers to nothing: %j', (given, sent) => {
+    expect(neutralise(given, 'markdown')).toBe(sent);
+    expect(canonicalText(sent)).toBe(given);
+  });
+
+  it('knows Textile’s code, which stands between the signs that name people in Markdown', () => {
+    expect(neutralise('@code@ and @name, <pre>@code</pre>', 'textile')).toBe(
+      '@code@ and @\u200bname, <pre>@code</pre>',
+    );
+  });
+
+  it('gives GitLab no orders', () => {
+    const text = 'please\n/close\n/assign @ann\n```\n/close\n```\na/b';
+    const sent = neutralise(text, 'gitlab');
+    expect(sent).toBe('please\n\u200b/close\n\u200b/assign @\u200bann\n```\n/close\n```\na/b');
+    expect(canonicalText(sent)).toBe(text);
+  });
+
+  it.each(['markdown', 'gitlab', 'textile'] as const)('comes back as it went, in %s', (markup) => {
+    for (const text of [
+      '',
+      'one\ntwo',
+      '\u{1F469}\u200d\u{1F52C} é <b>',
+      '   indented',
+      '- [ ] task',
+      '@a @b #1 #2',
+    ]) {
+      const sent = outboundText(text, issueMarker(id), markup);
+      expect(sent).toContain(issueMarker(id));
+      expect(canonicalText(sent)).toBe(text);
+      expect(canonicalText(sent.replaceAll('\n', '\r\n'))).toBe(text);
+    }
+  });
+
+  it('carries our marker alone, whatever was typed', () => {
+    const foreign = issueMarker('01980c5e-0000-7000-8000-00000000dead');
+    const sent = outboundText(`Nice ${foreign} try`, issueMarker(id), 'markdown');
+    expect(sent).not.toContain(foreign);
+  });
+
+  it('is read in a time that grows with its length', () => {
+    const hostile = [
+      '`'.repeat(65_000),
+      ' '.repeat(65_000),
+      '<!-- '.repeat(13_000),
+      '@'.repeat(65_000),
+      '\r'.repeat(65_000),
+    ];
+    const lengths = hostile.map(
+      (text) => canonicalText(outboundText(`${text}x`, issueMarker(id), 'gitlab')).length,
+    );
+    expect(lengths).toHaveLength(hostile.length);
+  });
+});
+
+describe('a text from a tracker', () => {
+  it('is what the database can hold', () => {
+    expect(canonicalText('a\u0000b\ud800c')).toBe('a\ufffdb\ufffdc');
+    expect(canonicalTitle(' two\r\nlines\u2028and\tmore ')).toBe('two lines and more');
+  });
+
+  it('is cut with a word on it', () => {
+    expect(cutText('short', 10)).toBe('short');
+    const cut = cutText('\u{1F600}'.repeat(500), 100);
+    expect([...cut]).toHaveLength(100);
+    expect(cut).toMatch(/cut: the whole text is in the external tracker/);
+  });
+
+  it('is a comment of ours only with the marker on its last line', () => {
+    expect(markedComment(`text\r\n\r\n${commentMarker(id)}\r\n`)).toBe(id);
+    expect(markedComment(`> text\n> ${commentMarker(id)}`)).toBeUndefined();
+    expect(markedComment(`${commentMarker(id)}\n\nand my answer`)).toBeUndefined();
+    expect(markedComment(issueMarker(id))).toBeUndefined();
+  });
+});
+
+describe('when a tracker wants to be asked again', () => {
+  const now = Date.parse('2026-11-21T12:00:00Z');
+  it.each([
+    [{ 'retry-after': '17' }, 17],
+    [{ 'retry-after': '0' }, 1],
+    [{ 'retry-after': '99999999' }, 3_600],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 12:01:30 GMT' }, 90],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, 1],
+    [{ 'retry-after': 'soon' }, 60],
+    [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(now / 1000 + 42) }, 42],
+    [{ 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': String(now / 1000 + 42) }, 60],
+    [{ 'ratelimit-remaining': '0', 'ratelimit-reset': String(now / 1000 + 7) }, 7],
+    [{}, 60],
+  ])('%j is %i seconds', (headers, seconds) => {
+    expect(retryAfterOf(headers, now)).toBe(seconds);
+  });
+
+  it.each([
+    [429, {}, '', true],
+    [403, { 'x-ratelimit-remaining': '0' }, '', true],
+    [403, { 'retry-after': '3' }, '', true],
+    [403, {}, 'You have exceeded a secondary rate limit', true],
+    [403, {}, 'Resource not accessible', false],
+    [401, { 'x-ratelimit-remaining': '0' }, '', false],
+  ])('%i %j %j asks for it: %s', (status, headers, data, isIt) => {
+    expect(isRateLimit({ status, headers, data })).toBe(isIt);
+  });
+});
