@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { BearerError } from '@tessera/jwt-verify';
 import {
+  answerUnconditionally,
   apiDocsRouter,
   errorHandler,
   noStore,
@@ -26,7 +27,7 @@ export function createApp(dependencies: Dependencies): Express {
   const { config, logger, health } = dependencies;
   const app = express();
   app.disable('x-powered-by');
-  app.set('etag', false);
+  answerUnconditionally(app);
   app.set('trust proxy', config.trustProxy);
 
   app.use(securityHeaders({ hsts: config.publicBaseUrl.startsWith('https:') }));

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { refuseClientError } from './client-error.ts';
+import { refuseClientError, refuseWithoutHost } from './client-error.ts';
 import type { Health } from './health.ts';
 import type { Logger } from './logger.ts';
 
@@ -29,6 +29,14 @@ const maxRequestsPerConnection = 1000;
  */
 export function createHttpServer(listener: RequestListener, logger: Logger): Server {
   const connections = new WeakMap<Duplex, { answer: ServerResponse; requests: number }>();
+  const answer: RequestListener = (request, response) => {
+    const requests = (connections.get(request.socket)?.requests ?? 0) + 1;
+    connections.set(request.socket, { answer: response, requests });
+    if (requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
+    if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      refuseWithoutHost(logger, response);
+    } else listener(request, response);
+  };
   const server = createServer(
     {
       requestTimeout: 15_000,
@@ -36,14 +44,12 @@ export function createHttpServer(listener: RequestListener, logger: Logger): Ser
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 2_000,
       maxHeaderSize: 16_384,
+      requireHostHeader: false,
     },
-    (request, response) => {
-      const requests = (connections.get(request.socket)?.requests ?? 0) + 1;
-      connections.set(request.socket, { answer: response, requests });
-      if (requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
-      listener(request, response);
-    },
+    answer,
   );
+  // An expectation that is not known is ignored, as RFC 9110 10.1.1 permits: Node's own 417 has no body.
+  server.on('checkExpectation', answer);
   const isAnswering = (socket: Duplex) => {
     const answer = connections.get(socket)?.answer;
     return answer?.headersSent === true && !answer.writableFinished;

@@ -106,6 +106,7 @@ describe('createHttpServer', () => {
       'Request Header Fields Too Large',
       'headers_too_large',
     ],
+    ['a request that names no host', 'GET / HTTP/1.1\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
     ['headers that do not end', 'GET / HTTP/1.1\r\nHost: a\r\n', 408, 'Request Timeout', 'request_timeout'],
     [
       'a body that does not come',
@@ -151,6 +152,14 @@ describe('createHttpServer', () => {
     const answer = await all;
     expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*the first half, /);
     expect(answer).not.toContain('malformed_request');
+  });
+
+  it('ignores an expectation that it does not know', async () => {
+    const answer = await exchange(
+      port,
+      'GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nConnection: close\r\n\r\n',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*ok/);
   });
 
   it('survives a client that resets its connection', async () => {
