@@ -91,7 +91,8 @@ function recording(listener: RequestListener): RequestListener {
 
 function recordAnswer(request: IncomingMessage, response: ServerResponse, chunks: Buffer[]): void {
   const path = request.url?.split('?')[0] ?? '';
-  const issuesTokens = response.statusCode === 200 && ['/token', '/token/refresh'].includes(path);
+  const issuesTokens =
+    response.statusCode === 200 && ['/token', '/token/refresh'].includes(request.route?.path ?? '');
   const head = JSON.stringify(response.getHeaders());
   recordEmission(
     `${request.method} ${path} ${response.statusCode}`,
