@@ -16,11 +16,12 @@ const lingerMs = 1000;
 
 /**
  * Answers what never became a request (Node's `clientError`) in the one error shape, and closes the connection.
- * `answering` tells whether an answer is already on its way over the socket: then nothing may be written into it.
+ * `busy` tells whether a request that came before is being worked on or answered: then a refusal would be taken for its
+ * answer, and the connection is cut off instead.
  */
-export function refuseClientError(logger: Logger, answering: (socket: Duplex) => boolean) {
+export function refuseClientError(logger: Logger, busy: (socket: Duplex) => boolean) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable || answering(socket)) {
+    if (error.code === 'ECONNRESET' || !socket.writable || busy(socket)) {
       socket.destroy();
       return;
     }
@@ -33,8 +34,8 @@ export function refuseClientError(logger: Logger, answering: (socket: Duplex) =>
   };
 }
 
-/** Refuses a request that names no host, which Node's own check answers without a body (RFC 9112 3.2). */
-export function refuseWithoutHost(logger: Logger, response: ServerResponse): void {
+/** Refuses what Node lets through as a request, or would refuse without a body. */
+export function refuseMalformed(logger: Logger, response: ServerResponse): void {
   const { problem, headers, body } = refusalOf(malformed, logger);
   response.writeHead(problem.status, headers).end(body);
 }
