@@ -41,11 +41,13 @@ export async function startFullApp(overrides: Record<string, string>, databaseUr
   const dependencies = await createDependencies(config, logger);
   const extra = createDatabase(config.database, logger);
   const client = new pg.Pool({ connectionString: url, max: 1 });
+  const listener = recordingAnswers(createListener(dependencies));
   return {
     dependencies,
+    listener,
     databaseUrl: url,
     log,
-    http: supertest(recordingAnswers(createListener(dependencies))),
+    http: supertest(listener),
     mirrorRepository: new IdentityMirrorRepository(extra.database),
     sql: async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows,
     close: async () => {

@@ -20,10 +20,12 @@ const node = ['--import', 'tsx', '--conditions=@tessera/source'];
 export class IdentityService {
   readonly #environment: Record<string, string | undefined>;
   readonly url: string;
+  readonly databaseUrl: string;
   #process: ChildProcess | undefined;
 
   private constructor(url: string, databaseUrl: string) {
     this.url = url;
+    this.databaseUrl = databaseUrl;
     this.#environment = {
       PATH: process.env.PATH,
       NODE_ENV: 'test',

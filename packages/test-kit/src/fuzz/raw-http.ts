@@ -9,7 +9,7 @@ export interface RawAnswer {
   body: Buffer;
 }
 
-const patienceMs = 20_000;
+const patienceMs = 5_000;
 
 /** The bytes of a request: nothing is checked or corrected, as an HTTP client would. */
 export function bytesOf({ method, target, headers, body }: FuzzRequest): Buffer {

@@ -56,8 +56,6 @@ const awkwardHeaders: Record<string, string[]> = {
   Expect: ['100-continue', 'nonsense'],
   Upgrade: ['h2c', 'websocket'],
   TE: ['trailers', 'chunked'],
-  'Transfer-Encoding': ['identity', 'gzip, chunked', 'chunked, chunked'],
-  'Content-Length': ['-1', '1e3', '5, 5', '99999999999999999999'],
   Host: ['', 'a b', 'elsewhere.example:99999', '[', 'second.example'],
   ['__proto__']: ['x'],
   constructor: ['x'],
@@ -71,19 +69,19 @@ const oddHeader: fc.Arbitrary<HeaderField> = fc
       .map((value): HeaderField => [name, value]),
   );
 
-const methods = [
-  'GET',
-  'HEAD',
-  'OPTIONS',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'TRACE',
-  'PROPFIND',
-  'get',
-  'FOO',
+// Only such as are refused at once: a body that is announced and does not come is waited for.
+const oddFraming: HeaderField[] = [
+  ['Transfer-Encoding', 'identity'],
+  ['Transfer-Encoding', 'gzip, chunked'],
+  ['Transfer-Encoding', '\xe9'],
+  ['Content-Length', '-1'],
+  ['Content-Length', '1e3'],
+  ['Content-Length', '5, 5'],
+  ['Content-Length', '99999999999999999999'],
 ];
+
+// No DELETE: it would take away what the requests after it are about.
+const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'TRACE', 'PROPFIND', 'get', 'FOO'];
 
 /** Requests for an operation: most of them right in all but one respect, so that they get far. */
 export function requestsOf(operation: Operation, source: RequestSource): fc.Arbitrary<FuzzRequest> {
@@ -100,8 +98,9 @@ export function requestsOf(operation: Operation, source: RequestSource): fc.Arbi
       ),
       credentials: credentialsOf(operation, source.credentials),
       odd: fc.oneof(
-        { weight: 6, arbitrary: fc.constant([]) },
-        { weight: 1, arbitrary: fc.array(oddHeader, { minLength: 1, maxLength: 3 }) },
+        { weight: 20, arbitrary: fc.constant<HeaderField[]>([]) },
+        { weight: 1, arbitrary: fc.constantFrom(...oddFraming).map((field) => [field]) },
+        { weight: 3, arbitrary: fc.array(oddHeader, { minLength: 1, maxLength: 3 }) },
       ),
       body: bodiesOf(operation, source),
     })

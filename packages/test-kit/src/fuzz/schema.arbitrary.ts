@@ -62,13 +62,25 @@ function ofType(type: string, schema: Schema, source: ValueSource, name: string)
   }
 }
 
+// Half of them with two optional members at most: the more there are, the likelier they contradict each other.
 function objectValues(schema: Schema, source: ValueSource): fc.Arbitrary<unknown> {
-  const members = Object.entries(schema.properties ?? {}).map(([name, member]) => [
-    name,
-    valuesOf(member, source, name),
-  ]);
-  const model: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(members);
-  return fc.record(model, { requiredKeys: schema.required ?? [], noNullPrototype: true });
+  const { properties = {}, required = [] } = schema;
+  const members = new Map(
+    Object.entries(properties).map(([name, member]) => [name, valuesOf(member, source, name)]),
+  );
+  const optional = [...members.keys()].filter((name) => !required.includes(name));
+  const whole = (names: string[]) => {
+    const model = names.flatMap((name) => {
+      const values = members.get(name);
+      return values === undefined ? [] : [[name, values] as const];
+    });
+    return fc.record(Object.fromEntries(model), { noNullPrototype: true });
+  };
+  const chosen = fc.oneof(
+    fc.subarray(optional, { maxLength: Math.min(2, optional.length) }),
+    fc.subarray(optional),
+  );
+  return chosen.chain((names) => whole([...required, ...names]));
 }
 
 function textValues({ format, pattern, minLength = 0, maxLength = textMax }: Schema): fc.Arbitrary<string> {
