@@ -19,6 +19,7 @@ import { commentRouter } from './comments/comment.router.ts';
 import type { Dependencies } from './dependencies.ts';
 import { issueRouter } from './issues/issue.router.ts';
 import { linkRouter } from './links/link.router.ts';
+import { limitRate } from './rate-limit/limit-rate.ts';
 import { syncRouter } from './tracker-sync/sync.router.ts';
 import { userRouter } from './users/user.router.ts';
 
@@ -43,6 +44,7 @@ export function createApp(dependencies: Dependencies): Express {
   );
   app.use('/api/v1', crossOrigin(config.corsOrigins), noStore);
   app.use('/api/v1', authenticate({ ...dependencies, requireVerified: config.requireVerified }));
+  app.use('/api/v1', limitRate(dependencies.rateLimits));
   app.use(issueRouter({ ...dependencies, listMax: config.listMax }));
   app.use(commentRouter(dependencies));
   app.use(linkRouter(dependencies));
@@ -79,6 +81,8 @@ function crossOrigin(origins: string[]): RequestHandler {
       'Retry-After',
       'X-Request-Id',
       'Idempotency-Replayed',
+      'RateLimit',
+      'RateLimit-Policy',
     ],
     maxAge: 600,
   });

@@ -37,6 +37,10 @@ const environmentSchema = z.object({
   REQUIRE_VERIFIED: z.enum(['off', 'write', 'all'], { error: 'must be off, write or all' }).default('off'),
   REQUIRE_PRECONDITION: flag(false),
   STRICT_PRIVILEGE_CHECK: flag(false),
+
+  RATE_LIMIT_READS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 1_200 }),
+  RATE_LIMIT_WRITES_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 300 }),
+  RATE_LIMIT_SYNCS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 30 }),
 });
 
 export type Config = ReturnType<typeof loadConfig>;
@@ -61,6 +65,12 @@ export function loadConfig(variables = environment) {
     requireVerified: read.REQUIRE_VERIFIED,
     requirePrecondition: read.REQUIRE_PRECONDITION,
     strictPrivilegeCheck: read.STRICT_PRIVILEGE_CHECK,
+    /** Of one identity; 0 is off. */
+    rateLimits: {
+      readsPerMinute: read.RATE_LIMIT_READS_PER_MINUTE,
+      writesPerMinute: read.RATE_LIMIT_WRITES_PER_MINUTE,
+      syncsPerMinute: read.RATE_LIMIT_SYNCS_PER_MINUTE,
+    },
   };
 }
 

@@ -34,6 +34,9 @@ export async function startFullApp(overrides: Record<string, string>, databaseUr
     SERVICE_TOKEN: serviceToken,
     PUBLIC_BASE_URL: 'https://issues.test',
     LOG_LEVEL: 'debug',
+    RATE_LIMIT_READS_PER_MINUTE: '0',
+    RATE_LIMIT_WRITES_PER_MINUTE: '0',
+    RATE_LIMIT_SYNCS_PER_MINUTE: '0',
     ...overrides,
   });
   const log: string[] = [];
