@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem } from '@tessera/test-kit/problems';
 import { describeIssuesApi } from '../src/api-description.ts';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
-import { expectProblem } from './support/problems.ts';
 import { signedIn } from './support/signed-in.ts';
 
 const limits = {

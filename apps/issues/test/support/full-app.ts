@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { cloneDatabase } from '@tessera/dev-stack/postgres';
 import { createLogger } from '@tessera/service-kit';
+import { recordingLog } from '@tessera/test-kit/leaks';
+import { recordingAnswers } from '@tessera/test-kit/recorded-answers';
 import pg from 'pg';
 import supertest from 'supertest';
 import { createListener } from '../../src/app.ts';
@@ -9,8 +11,6 @@ import { createDatabase } from '../../src/database.ts';
 import { createDependencies } from '../../src/dependencies.ts';
 import { IdentityMirrorRepository } from '../../src/identity-mirror/identity-mirror.repository.ts';
 import { serviceToken } from './identity-service.ts';
-import { recordingLog } from './leaks.ts';
-import { recordingAnswers } from './recorded-answers.ts';
 
 export type FullApp = Awaited<ReturnType<typeof startFullApp>>;
 

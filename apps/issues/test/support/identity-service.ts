@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
 import { createServiceDatabase } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
+import { recordEmission, rememberSecret } from '@tessera/test-kit/leaks';
 import axios from 'axios';
-import { recordEmission, rememberSecret } from './leaks.ts';
 
 export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');
 
