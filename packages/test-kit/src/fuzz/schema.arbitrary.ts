@@ -62,7 +62,7 @@ function ofType(type: string, schema: Schema, source: ValueSource, name: string)
   }
 }
 
-// Half of them with two optional members at most: the more there are, the likelier they contradict each other.
+// Mostly with few optional members: the more there are, the likelier they contradict each other.
 function objectValues(schema: Schema, source: ValueSource): fc.Arbitrary<unknown> {
   const { properties = {}, required = [] } = schema;
   const members = new Map(
@@ -76,7 +76,9 @@ function objectValues(schema: Schema, source: ValueSource): fc.Arbitrary<unknown
     });
     return fc.record(Object.fromEntries(model), { noNullPrototype: true });
   };
+  const known = optional.filter((name) => source.known(name) !== undefined);
   const chosen = fc.oneof(
+    fc.constant(known),
     fc.subarray(optional, { maxLength: Math.min(2, optional.length) }),
     fc.subarray(optional),
   );
