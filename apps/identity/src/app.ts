@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import {
+  answerUnconditionally,
   apiDocsRouter,
   errorHandler,
   noStore,
@@ -30,7 +31,7 @@ export function createApp(dependencies: Dependencies): Express {
   const { config, logger, documents, health } = dependencies;
   const app = express();
   app.disable('x-powered-by');
-  app.set('etag', false);
+  answerUnconditionally(app);
   app.set('trust proxy', config.trustProxy);
 
   app.use(securityHeaders({ hsts: isHttps(dependencies), resourcePolicy: 'cross-origin' }));

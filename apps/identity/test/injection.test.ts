@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem } from '@tessera/test-kit/problems';
 import { createIdentity, signIn, updateIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
-import { expectProblem } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('text that a database could take for its own', () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AuditEvent, auditEventSchema, auditTypes } from '@tessera/contracts';
+import { expectInvalidFields } from '@tessera/test-kit/problems';
 import { signedIn, updateIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
 import { nextPath, walk } from './support/pages.ts';
-import { expectInvalidFields } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('GET /internal/audit-events', () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { identitySchema } from '@tessera/contracts';
+import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
 import { anEmail, anIdentity, aPassword, createIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
-import { expectInvalidFields, expectProblem } from './support/problems.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;

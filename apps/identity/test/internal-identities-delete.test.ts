@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem } from '@tessera/test-kit/problems';
 import { anEmail, createIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
-import { expectProblem } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
 import { createIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
-import { expectInvalidFields, expectProblem } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;

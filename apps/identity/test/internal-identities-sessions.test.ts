@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Session, sessionSchema } from '@tessera/contracts';
+import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
 import { decodeJwt } from 'jose';
 import { signedIn, signIn, updateIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { walk } from './support/pages.ts';
-import { expectInvalidFields, expectProblem } from './support/problems.ts';
 import { signingPem, startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;

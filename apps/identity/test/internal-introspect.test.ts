@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { introspectionSchema, type TokenResponse } from '@tessera/contracts';
+import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
 import { decodeJwt } from 'jose';
 import { signedIn, signIn, updateIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
-import { expectInvalidFields, expectProblem } from './support/problems.ts';
 import { issuer, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('POST /internal/introspect', () => {

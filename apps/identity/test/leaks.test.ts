@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { findLeaks, forgetEmissions, recordEmission, rememberSecret } from '@tessera/test-kit/leaks';
 import { anEmail, signedIn } from './support/identities.ts';
-import { findLeaks, forgetEmissions, recordEmission, rememberSecret } from './support/leaks.ts';
 import { serviceToken, startTestApp } from './support/test-app.ts';
 
 const hash = `$2b$10$${'a'.repeat(53)}`;

@@ -2,10 +2,10 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { listRoutes } from '@tessera/service-kit';
+import { rememberSecret } from '@tessera/test-kit/leaks';
+import { expectProblem } from '@tessera/test-kit/problems';
 import { createApp } from '../src/app.ts';
 import { anIdentity } from './support/identities.ts';
-import { rememberSecret } from './support/leaks.ts';
-import { expectProblem } from './support/problems.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 const previous = rememberSecret('the-previous-service-token-0123456789');

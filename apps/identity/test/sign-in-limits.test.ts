@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { expectOAuthProblem } from '@tessera/test-kit/problems';
 import { SignInLimits } from '../src/sign-in/sign-in-limits.ts';
 import { anEmail, aPassword, createIdentity } from './support/identities.ts';
-import { expectOAuthProblem } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('the limits of POST /token', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectInvalidFields, expectOAuthProblem } from '@tessera/test-kit/problems';
 import { decodeJwt } from 'jose';
 import { createIdentity, signedIn, signIn, updateIdentity } from './support/identities.ts';
-import { expectInvalidFields, expectOAuthProblem } from './support/problems.ts';
 import { serviceToken, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('POST /token/refresh', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectInvalidFields, expectOAuthProblem } from '@tessera/test-kit/problems';
 import { signedIn } from './support/identities.ts';
-import { expectInvalidFields, expectOAuthProblem } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('POST /token/revoke', () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { accessTokenClaimsSchema, refreshTokenClaimsSchema, tokenResponseSchema } from '@tessera/contracts';
+import { expectInvalidFields, expectOAuthProblem } from '@tessera/test-kit/problems';
 import bcrypt from 'bcrypt';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { anEmail, aPassword, createIdentity, signIn, updateIdentity } from './support/identities.ts';
-import { expectInvalidFields, expectOAuthProblem } from './support/problems.ts';
 import { issuer, serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('POST /token', () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { userInfoSchema } from '@tessera/contracts';
+import { expectOAuthProblem } from '@tessera/test-kit/problems';
 import { signedIn, updateIdentity } from './support/identities.ts';
-import { expectOAuthProblem } from './support/problems.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('GET /userinfo', () => {

@@ -3,6 +3,7 @@ import { activityOperations } from './activity/activity.operations.ts';
 import { commentOperations } from './comments/comment.operations.ts';
 import { issueOperations } from './issues/issue.operations.ts';
 import { linkOperations } from './links/link.operations.ts';
+import { describeRateLimits } from './rate-limit/rate-limit.operations.ts';
 import { syncOperations } from './tracker-sync/sync.operations.ts';
 import { userOperations } from './users/user.operations.ts';
 
@@ -13,7 +14,7 @@ export function describeIssuesApi(): OpenApiDocument {
     version: '1.2.1',
     description:
       'The issue tracker. Sign in at the identity service and send its access token. Paths answer with and without the slash at their end. Additive changes only: clients ignore members that they do not know.',
-    operations: [
+    operations: describeRateLimits([
       ...issueOperations,
       ...commentOperations,
       ...linkOperations,
@@ -21,7 +22,7 @@ export function describeIssuesApi(): OpenApiDocument {
       ...syncOperations,
       ...userOperations,
       ...healthOperations,
-    ],
+    ]),
     securitySchemes: { accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
     tags: [
       { name: 'Issues' },

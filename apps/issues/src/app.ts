@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { BearerError } from '@tessera/jwt-verify';
 import {
+  answerUnconditionally,
   apiDocsRouter,
   errorHandler,
   noStore,
@@ -18,6 +19,7 @@ import { commentRouter } from './comments/comment.router.ts';
 import type { Dependencies } from './dependencies.ts';
 import { issueRouter } from './issues/issue.router.ts';
 import { linkRouter } from './links/link.router.ts';
+import { limitRate } from './rate-limit/limit-rate.ts';
 import { syncRouter } from './tracker-sync/sync.router.ts';
 import { webhookRouter } from './tracker-sync/webhook.router.ts';
 import { userRouter } from './users/user.router.ts';
@@ -27,7 +29,7 @@ export function createApp(dependencies: Dependencies): Express {
   const { config, logger, health } = dependencies;
   const app = express();
   app.disable('x-powered-by');
-  app.set('etag', false);
+  answerUnconditionally(app);
   app.set('trust proxy', config.trustProxy);
 
   app.use(securityHeaders({ hsts: config.publicBaseUrl.startsWith('https:') }));
@@ -44,6 +46,7 @@ export function createApp(dependencies: Dependencies): Express {
   app.use('/api/v1', crossOrigin(config.corsOrigins), noStore);
   app.use(webhookRouter(dependencies));
   app.use('/api/v1', authenticate({ ...dependencies, requireVerified: config.requireVerified }));
+  app.use('/api/v1', limitRate(dependencies.rateLimits));
   app.use(issueRouter({ ...dependencies, listMax: config.listMax }));
   app.use(commentRouter(dependencies));
   app.use(linkRouter(dependencies));
@@ -80,6 +83,8 @@ function crossOrigin(origins: string[]): RequestHandler {
       'Retry-After',
       'X-Request-Id',
       'Idempotency-Replayed',
+      'RateLimit',
+      'RateLimit-Policy',
     ],
     maxAge: 600,
   });

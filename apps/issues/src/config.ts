@@ -46,6 +46,10 @@ const environmentSchema = z.object({
   REQUIRE_PRECONDITION: flag(false),
   STRICT_PRIVILEGE_CHECK: flag(false),
   ...trackerVariables,
+
+  RATE_LIMIT_READS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 1_200 }),
+  RATE_LIMIT_WRITES_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 300 }),
+  RATE_LIMIT_SYNCS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 30 }),
 });
 
 export type Config = ReturnType<typeof loadConfig>;
@@ -72,6 +76,12 @@ export function loadConfig(variables = environment) {
     requirePrecondition: read.REQUIRE_PRECONDITION,
     strictPrivilegeCheck: read.STRICT_PRIVILEGE_CHECK,
     tracking: trackingConfig(read),
+    /** Of one identity; 0 is off. */
+    rateLimits: {
+      readsPerMinute: read.RATE_LIMIT_READS_PER_MINUTE,
+      writesPerMinute: read.RATE_LIMIT_WRITES_PER_MINUTE,
+      syncsPerMinute: read.RATE_LIMIT_SYNCS_PER_MINUTE,
+    },
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type Logger,
 } from '@tessera/service-kit';
 import type { TableRights } from '@tessera/service-kit/migrate';
+import type pg from 'pg';
 import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 
 /** The database client, over a pool that is bounded in size, waiting and statement time. */
@@ -60,4 +61,16 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
       await pool.end();
     },
   };
+}
+
+/** The connections of the shared rate limits: their own, so that they never keep a request waiting. */
+export function createLimitPool(config: DatabaseConfig, logger: Logger): pg.Pool {
+  return createPool({
+    connectionString: config.url,
+    max: 2,
+    connectionTimeoutMs: 2_000,
+    statementTimeoutMs: Math.min(1_000, config.statementTimeoutMs),
+    applicationName: 'issues limits',
+    onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
+  });
 }

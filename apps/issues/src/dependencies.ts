@@ -5,7 +5,7 @@ import { ActivityService } from './activity/activity.service.ts';
 import { CommentRepository } from './comments/comment.repository.ts';
 import { CommentService } from './comments/comment.service.ts';
 import type { Config } from './config.ts';
-import { createDatabase, createListDatabase, type Database } from './database.ts';
+import { createDatabase, createLimitPool, createListDatabase, type Database } from './database.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
 import { IdempotencyService } from './idempotency/idempotency.service.ts';
 import { IdentityClient } from './identity-mirror/identity-client.ts';
@@ -20,6 +20,9 @@ import { IssueListService } from './issues/issue-list.service.ts';
 import { IssueStatusRepository } from './issues/issue-status.repository.ts';
 import { IssueStatusService } from './issues/issue-status.service.ts';
 import { LinkService } from './links/link.service.ts';
+import type { RateLimits } from './rate-limit/limit-rate.ts';
+import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
+import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
 import { createTracking } from './tracker-sync/create-tracking.ts';
 import { UserService } from './users/user.service.ts';
 
@@ -38,6 +41,7 @@ export async function createDependencies(config: Config, logger: Logger) {
     people: people.mirror,
   });
   issues.scheduler?.start();
+  const limits = createRateLimits(config, logger);
   return {
     config,
     logger,
@@ -57,10 +61,11 @@ export async function createDependencies(config: Config, logger: Logger) {
       warnings: [{ name: 'tracker_credentials', isOn: () => issues.syncer?.credentialsRefused ?? false }],
     }),
     ...issues,
+    rateLimits: limits.rateLimits,
     close: async () => {
       keys.stop();
       await issues.scheduler?.stop();
-      await Promise.all([main.close(), lists.close()]);
+      await Promise.all([main.close(), lists.close(), limits.close()]);
     },
   };
 }
@@ -79,6 +84,23 @@ function createPeople({ identity, strictPrivilegeCheck }: Config, database: Data
   const repository = new IdentityMirrorRepository(database);
   const mirror = new IdentityMirrorService({ repository, client });
   return { mirror, users: new UserService({ client, mirror, repository, strictPrivilegeCheck }) };
+}
+
+function createRateLimits(config: Config, logger: Logger) {
+  const { readsPerMinute, writesPerMinute, syncsPerMinute } = config.rateLimits;
+  const pool = createLimitPool(config.database, logger);
+  const limiter = (name: string, quota: number, shared?: RateLimitRepository) =>
+    quota === 0 ? undefined : new RateLimiter({ name, quota, logger, ...(shared && { shared }) });
+  const rateLimits: RateLimits = {
+    reads: limiter('reads', readsPerMinute),
+    writes: limiter(
+      'writes',
+      writesPerMinute,
+      new RateLimitRepository(pool, { name: 'writes', windowSeconds }),
+    ),
+    syncs: limiter('syncs', syncsPerMinute, new RateLimitRepository(pool, { name: 'syncs', windowSeconds })),
+  };
+  return { rateLimits, close: () => pool.end() };
 }
 
 interface IssueCollaborators {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Comment, commentSchema } from '@tessera/contracts';
+import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
 import { createIssue, createIssueThatIs, getIssue, historyOf, issuePath } from './support/issues.ts';
 import { followLinks, pathOf } from './support/pages.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { expectInvalidFields, expectProblem } from './support/problems.ts';
 import { publicBaseUrl, startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;

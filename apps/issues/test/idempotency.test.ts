@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
 import type { Response } from 'supertest';
 import { createIssue, getIssue, historyOf, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { expectInvalidFields, expectProblem } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IssueSummary, issueSummarySchema } from '@tessera/contracts';
+import { expectInvalidFields } from '@tessera/test-kit/problems';
 import { createIssue, createIssueThatIs, getIssue, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { expectInvalidFields } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
 import { createIssue, createIssueThatIs, getIssue, historyOf, issueIn, issuePath } from './support/issues.ts';
 import { aPerson, personWithRequests, type TestPerson } from './support/people.ts';
-import { expectInvalidFields, expectProblem } from './support/problems.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;

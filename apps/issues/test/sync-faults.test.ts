@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { expectProblem } from '@tessera/test-kit/problems';
 import type { Fault } from '@tessera/tracker-stand-ins';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { expectProblem } from './support/problems.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { syncIssue } from './support/sync-conformance.ts';
 import { startSyncedApp } from './support/synced-app.ts';

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { rememberSecret } from '@tessera/test-kit/leaks';
+import { expectProblem } from '@tessera/test-kit/problems';
 import type { FullApp } from './support/full-app.ts';
 import { startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
-import { rememberSecret } from './support/leaks.ts';
-import { expectProblem } from './support/problems.ts';
 import { signedIn } from './support/signed-in.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { trackerEnvironment } from './support/synced-app.ts';

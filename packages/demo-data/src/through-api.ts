@@ -1,4 +1,5 @@
 import axios, { type AxiosInstance } from 'axios';
+import { patient } from './patient.ts';
 import { Progress } from './progress.ts';
 import { type DemoIssue, inventIssue, people, pick, randomNumbers } from './story.ts';
 
@@ -61,11 +62,13 @@ async function signInAll(target: DemoTarget): Promise<Person[]> {
       { ...internal, validateStatus: (status) => status === 201 || status === 409 },
     );
     const { data } = await identity.post('/token', { grant_type: 'password', email, password: demoPassword });
-    const issues = axios.create({
-      baseURL: `${target.issuesUrl}/api/v1`,
-      proxy: false,
-      headers: { Authorization: `Bearer ${data.access_token}` },
-    });
+    const issues = patient(
+      axios.create({
+        baseURL: `${target.issuesUrl}/api/v1`,
+        proxy: false,
+        headers: { Authorization: `Bearer ${data.access_token}` },
+      }),
+    );
     team.push({ id: (await issues.get('/users/me/')).data.id, issues });
     progress.advance();
   }

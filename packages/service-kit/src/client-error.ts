@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from './logger.ts';
 import { ProblemError, problemBody } from './problem.ts';
@@ -15,31 +16,42 @@ const lingerMs = 1000;
 
 /**
  * Answers what never became a request (Node's `clientError`) in the one error shape, and closes the connection.
- * `answering` tells whether an answer is already on its way over the socket: then nothing may be written into it.
+ * `busy` tells whether a request that came before is being worked on or answered: then a refusal would be taken for its
+ * answer, and the connection is cut off instead.
  */
-export function refuseClientError(logger: Logger, answering: (socket: Duplex) => boolean) {
+export function refuseClientError(logger: Logger, busy: (socket: Duplex) => boolean) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable || answering(socket)) {
+    if (error.code === 'ECONNRESET' || !socket.writable || busy(socket)) {
       socket.destroy();
       return;
     }
-    const problem = new ProblemError(refusals[error.code ?? ''] ?? malformed);
-    const requestId = randomUUID();
-    logger.debug(
-      { request_id: requestId, code: problem.code, status: problem.status, err: error },
-      'request refused',
-    );
-    const body = JSON.stringify(problemBody(problem, requestId));
-    const head = [
-      `HTTP/1.1 ${problem.status} ${problem.title}`,
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      `X-Request-Id: ${requestId}`,
-      'Cache-Control: no-store',
-      'Connection: close',
-    ];
+    const { problem, headers, body } = refusalOf(refusals[error.code ?? ''] ?? malformed, logger, error);
+    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const head = [`HTTP/1.1 ${problem.status} ${problem.title}`, ...fields];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
     // A client that never closes its side is not waited for; closed at once, it might lose the answer.
     setTimeout(() => socket.destroy(), lingerMs).unref();
   };
+}
+
+/** Refuses what Node lets through as a request, or would refuse without a body. */
+export function refuseMalformed(logger: Logger, response: ServerResponse): void {
+  const { problem, headers, body } = refusalOf(malformed, logger);
+  response.writeHead(problem.status, headers).end(body);
+}
+
+function refusalOf(refusal: typeof malformed, logger: Logger, cause?: Error) {
+  const problem = new ProblemError(refusal);
+  const requestId = randomUUID();
+  const { code, status } = problem;
+  logger.debug({ request_id: requestId, code, status, err: cause }, 'request refused');
+  const body = JSON.stringify(problemBody(problem, requestId));
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'X-Request-Id': requestId,
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  };
+  return { problem, headers, body };
 }

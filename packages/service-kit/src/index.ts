@@ -18,3 +18,4 @@ export * from './run-service.ts';
 export * from './security-headers.ts';
 export * from './serve.ts';
 export * from './service-environment.ts';
+export * from './unconditional.ts';

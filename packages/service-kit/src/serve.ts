@@ -1,7 +1,13 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { refuseClientError } from './client-error.ts';
+import { refuseClientError, refuseMalformed } from './client-error.ts';
 import type { Health } from './health.ts';
 import type { Logger } from './logger.ts';
 
@@ -28,7 +34,18 @@ const maxRequestsPerConnection = 1000;
  * what is not HTTP is refused in the one error shape.
  */
 export function createHttpServer(listener: RequestListener, logger: Logger): Server {
-  const connections = new WeakMap<Duplex, { answer: ServerResponse; requests: number }>();
+  const connections = new WeakMap<Duplex, { latest: ServerResponse<IncomingMessage>; requests: number }>();
+  const answer: RequestListener = (request, response) => {
+    const requests = (connections.get(request.socket)?.requests ?? 0) + 1;
+    connections.set(request.socket, { latest: response, requests });
+    if (requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
+    if (!isOfKnownLength(request)) {
+      // Node's parser refuses most of these itself, but only after it has announced the request.
+      setImmediate(() => request.socket.writable && refuseMalformed(logger, response));
+    } else if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      refuseMalformed(logger, response);
+    } else listener(request, response);
+  };
   const server = createServer(
     {
       requestTimeout: 15_000,
@@ -36,22 +53,33 @@ export function createHttpServer(listener: RequestListener, logger: Logger): Ser
       keepAliveTimeout: 65_000,
       connectionsCheckingInterval: 2_000,
       maxHeaderSize: 16_384,
+      requireHostHeader: false,
     },
-    (request, response) => {
-      const requests = (connections.get(request.socket)?.requests ?? 0) + 1;
-      connections.set(request.socket, { answer: response, requests });
-      if (requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
-      listener(request, response);
-    },
+    answer,
   );
-  const isAnswering = (socket: Duplex) => {
-    const answer = connections.get(socket)?.answer;
-    return answer?.headersSent === true && !answer.writableFinished;
+  // An expectation that is not known is ignored, as RFC 9110 10.1.1 permits: Node's own 417 has no body.
+  server.on('checkExpectation', answer);
+  const isBusy = (socket: Duplex) => {
+    const latest = connections.get(socket)?.latest;
+    return latest !== undefined && isUnderWay(latest);
   };
-  server.on('clientError', refuseClientError(logger, isAnswering));
+  server.on('clientError', refuseClientError(logger, isBusy));
   server.maxHeadersCount = 100;
   server.maxConnections = 10_000;
   return server;
+}
+
+// RFC 9112 6.1: what ends in another coding than `chunked` has no end, and other codings are not known here.
+function isOfKnownLength({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding === undefined || coding.toLowerCase() === 'chunked';
+}
+
+// While a body is being read nothing has been done yet, and what is wrong with it can be said.
+function isUnderWay(response: ServerResponse<IncomingMessage>): boolean {
+  if (response.writableFinished) return false;
+  const isReadingBody = !response.req.complete && response.req.readableFlowing === true;
+  return response.headersSent || (isOfKnownLength(response.req) && !isReadingBody);
 }
 
 /** Listens, and on SIGTERM or SIGINT drains: not ready, wait, finish what was accepted, release, exit 0. */

@@ -106,6 +106,7 @@ describe('createHttpServer', () => {
       'Request Header Fields Too Large',
       'headers_too_large',
     ],
+    ['a request that names no host', 'GET / HTTP/1.1\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
     ['headers that do not end', 'GET / HTTP/1.1\r\nHost: a\r\n', 408, 'Request Timeout', 'request_timeout'],
     [
       'a body that does not come',
@@ -151,6 +152,34 @@ describe('createHttpServer', () => {
     const answer = await all;
     expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*the first half, /);
     expect(answer).not.toContain('malformed_request');
+  });
+
+  it.each([
+    ['a coding that does not end', 'Transfer-Encoding: x\r\n\r\n'],
+    ['a coding that is not known', 'Transfer-Encoding: gzip, chunked\r\n\r\n'],
+    ['a broken chunk', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ['rubbish behind it', '\r\nrubbish\r\n\r\n'],
+  ])('never refuses what it does all the same: %s', async (_what, rest) => {
+    let done = 0;
+    const slow = createHttpServer(async (_request, response) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      done += 1;
+      response.end('done');
+    }, logger);
+    const answer = await exchange(await listenOnFreePort(slow), `DELETE / HTTP/1.1\r\nHost: a\r\n${rest}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect({ answer: answer.slice(0, 12), done }).toEqual(
+      done === 0 ? { answer: 'HTTP/1.1 400', done: 0 } : { answer: '', done: 1 },
+    );
+    slow.close();
+  });
+
+  it('ignores an expectation that it does not know', async () => {
+    const answer = await exchange(
+      port,
+      'GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nConnection: close\r\n\r\n',
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*ok/);
   });
 
   it('survives a client that resets its connection', async () => {

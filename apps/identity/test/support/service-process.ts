@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { recordEmission } from '@tessera/test-kit/leaks';
 import supertest from 'supertest';
-import { recordEmission } from './leaks.ts';
 import { signingPem, testEnvironment } from './test-app.ts';
 
 const server = fileURLToPath(new URL('../../src/server.ts', import.meta.url));

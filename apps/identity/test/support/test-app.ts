@@ -1,14 +1,15 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { cloneDatabase, withDatabase, withRole } from '@tessera/dev-stack/postgres';
 import { createLogger } from '@tessera/service-kit';
+import { recordingLog, rememberSecret } from '@tessera/test-kit/leaks';
+import { recordingAnswers } from '@tessera/test-kit/recorded-answers';
 import pg from 'pg';
 import supertest from 'supertest';
 import { createListener } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createDependencies } from '../../src/dependencies.ts';
 import { ownerRole, serviceRole } from './database-roles.ts';
-import { recordEmission, recordingLog, rememberSecret } from './leaks.ts';
 
 export const serviceToken = rememberSecret('test-service-token-0123456789abcdef');
 export const issuer = 'https://identity.test';
@@ -51,7 +52,7 @@ export async function startTestApp(overrides: Record<string, string> = {}, datab
     config,
     createLogger({ service: 'identity', level: config.logLevel, destination: log }),
   );
-  const listener = recording(createListener(dependencies));
+  const listener = recordingAnswers(createListener(dependencies), issuesTokens);
   const client = new pg.Pool({ connectionString: asOwner(url), max: 2 });
   return {
     config,
@@ -70,37 +71,8 @@ export async function startTestApp(overrides: Record<string, string> = {}, datab
   };
 }
 
-// Records each answer as it leaves, head and body, for the leak scan.
-function recording(listener: RequestListener): RequestListener {
-  return (request, response) => {
-    const chunks: Buffer[] = [];
-    const end = response.end.bind(response);
-    const write = response.write.bind(response);
-    const keep = (chunk: unknown) => {
-      if (typeof chunk === 'string' || chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk));
-    };
-    response.write = ((chunk: unknown, ...rest: never[]) => {
-      keep(chunk);
-      return write(chunk as string, ...rest);
-    }) as ServerResponse['write'];
-    response.end = ((chunk: unknown, ...rest: never[]) => {
-      keep(chunk);
-      return end(chunk as string, ...rest);
-    }) as ServerResponse['end'];
-    response.once('close', () => recordAnswer(request, response, chunks));
-    listener(request, response);
-  };
-}
-
-function recordAnswer(request: IncomingMessage, response: ServerResponse, chunks: Buffer[]): void {
-  const path = request.url?.split('?')[0] ?? '';
-  const issuesTokens = response.statusCode === 200 && ['/token', '/token/refresh'].includes(path);
-  const head = JSON.stringify(response.getHeaders());
-  recordEmission(
-    `${request.method} ${path} ${response.statusCode}`,
-    `${head}\n${Buffer.concat(chunks)}`,
-    issuesTokens,
-  );
+function issuesTokens(request: IncomingMessage, response: ServerResponse): boolean {
+  return response.statusCode === 200 && ['/token', '/token/refresh'].includes(request.route?.path ?? '');
 }
 
 let pem: string | undefined;

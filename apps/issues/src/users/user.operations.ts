@@ -8,6 +8,7 @@ import {
 } from '@tessera/contracts';
 import type { ApiOperation } from '@tessera/service-kit';
 import { z } from 'zod';
+import { nextLinkHeader } from '../issues/issue-operation.ts';
 
 const common = { tags: ['Users'], security: ['accessToken'] };
 const fullUser = { description: 'The user.', schema: fullUserSchema };
@@ -30,7 +31,7 @@ export const userOperations: ApiOperation[] = [
       200: {
         description: 'Users, by id.',
         schema: z.array(z.union([fullUserSchema, userSchema])),
-        headers: { Link: z.string().describe('The next page, where there is one (RFC 8288).') },
+        headers: nextLinkHeader,
       },
     },
     problems: [401, 403, 422],

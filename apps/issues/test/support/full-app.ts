@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { cloneDatabase } from '@tessera/dev-stack/postgres';
 import { createLogger } from '@tessera/service-kit';
+import { recordingLog } from '@tessera/test-kit/leaks';
+import { recordingAnswers } from '@tessera/test-kit/recorded-answers';
 import pg from 'pg';
 import supertest from 'supertest';
 import { createListener } from '../../src/app.ts';
@@ -9,8 +11,6 @@ import { createDatabase } from '../../src/database.ts';
 import { createDependencies } from '../../src/dependencies.ts';
 import { IdentityMirrorRepository } from '../../src/identity-mirror/identity-mirror.repository.ts';
 import { serviceToken } from './identity-service.ts';
-import { recordingLog } from './leaks.ts';
-import { recordingAnswers } from './recorded-answers.ts';
 
 export type FullApp = Awaited<ReturnType<typeof startFullApp>>;
 
@@ -34,6 +34,9 @@ export async function startFullApp(overrides: Record<string, string>, databaseUr
     SERVICE_TOKEN: serviceToken,
     PUBLIC_BASE_URL: 'https://issues.test',
     LOG_LEVEL: 'debug',
+    RATE_LIMIT_READS_PER_MINUTE: '0',
+    RATE_LIMIT_WRITES_PER_MINUTE: '0',
+    RATE_LIMIT_SYNCS_PER_MINUTE: '0',
     ...overrides,
   });
   const log: string[] = [];
@@ -41,11 +44,13 @@ export async function startFullApp(overrides: Record<string, string>, databaseUr
   const dependencies = await createDependencies(config, logger);
   const extra = createDatabase(config.database, logger);
   const client = new pg.Pool({ connectionString: url, max: 1 });
+  const listener = recordingAnswers(createListener(dependencies));
   return {
     dependencies,
+    listener,
     databaseUrl: url,
     log,
-    http: supertest(recordingAnswers(createListener(dependencies))),
+    http: supertest(listener),
     mirrorRepository: new IdentityMirrorRepository(extra.database),
     sql: async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows,
     close: async () => {

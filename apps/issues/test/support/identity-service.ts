@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
 import { createServiceDatabase } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
+import { recordEmission, rememberSecret } from '@tessera/test-kit/leaks';
 import axios from 'axios';
 import { freePort } from './free-port.ts';
-import { recordEmission, rememberSecret } from './leaks.ts';
 
 export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');
 
@@ -19,10 +19,12 @@ const node = ['--import', 'tsx', '--conditions=@tessera/source'];
 export class IdentityService {
   readonly #environment: Record<string, string | undefined>;
   readonly url: string;
+  readonly databaseUrl: string;
   #process: ChildProcess | undefined;
 
   private constructor(url: string, databaseUrl: string) {
     this.url = url;
+    this.databaseUrl = databaseUrl;
     this.#environment = {
       PATH: process.env.PATH,
       NODE_ENV: 'test',

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { recordEmission } from '@tessera/test-kit/leaks';
 import supertest from 'supertest';
 import { serviceToken } from './identity-service.ts';
-import { recordEmission } from './leaks.ts';
 
 const folder = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { rememberSecret } from '@tessera/test-kit/leaks';
 import axios from 'axios';
 import type { FarEdit, FarIssue, FarSide } from './far-side.ts';
-import { rememberSecret } from './leaks.ts';
 import type { RedmineServer } from './redmine-server.ts';
 
 /** The run's Redmine. */

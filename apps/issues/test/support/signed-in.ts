@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { CreateIdentity } from '@tessera/contracts';
+import { rememberSecret } from '@tessera/test-kit/leaks';
 import type { FullApp } from './full-app.ts';
 import type { IdentityService } from './identity-service.ts';
-import { rememberSecret } from './leaks.ts';
 
 export const password = rememberSecret('a password of the tests');
 export const anEmail = () => `ann-${randomBytes(6).toString('hex')}@example.com`;

@@ -1,7 +1,7 @@
 import type { TrackerProvider } from '@tessera/contracts';
+import { rememberSecret } from '@tessera/test-kit/leaks';
 import { type StandIn, startGitea, startGitHub, startGitLab } from '@tessera/tracker-stand-ins';
 import type { FarSide } from './far-side.ts';
-import { rememberSecret } from './leaks.ts';
 
 export type StandInSide = FarSide & { standIn: StandIn };
 

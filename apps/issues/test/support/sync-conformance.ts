@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issueSchema, syncStateSchema } from '@tessera/contracts';
+import { expectProblem } from '@tessera/test-kit/problems';
 import type { FarSide } from './far-side.ts';
 import { createIssue, getIssue, historyOf, issuePath } from './issues.ts';
 import { aPerson, personWithRequests, type TestPerson } from './people.ts';
-import { expectProblem } from './problems.ts';
 import { startSyncedApp } from './synced-app.ts';
 import type { TestApp } from './test-app.ts';
 

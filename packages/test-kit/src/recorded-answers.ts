@@ -1,8 +1,14 @@
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { recordEmission } from './leaks.ts';
 
-/** The same listener; each answer, head and body, is kept for the leak scan as it leaves. */
-export function recordingAnswers(listener: RequestListener): RequestListener {
+/**
+ * The same listener; each answer, head and body, is kept for the leak scan as it leaves. `mayHoldTokens` tells which
+ * answers tokens belong in.
+ */
+export function recordingAnswers(
+  listener: RequestListener,
+  mayHoldTokens: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+): RequestListener {
   return (request, response) => {
     const chunks: Buffer[] = [];
     const end = response.end.bind(response);
@@ -21,7 +27,7 @@ export function recordingAnswers(listener: RequestListener): RequestListener {
     response.once('close', () => {
       const head = JSON.stringify(response.getHeaders());
       const where = `${request.method} ${request.url?.split('?')[0]} ${response.statusCode}`;
-      recordEmission(where, `${head}\n${Buffer.concat(chunks)}`);
+      recordEmission(where, `${head}\n${Buffer.concat(chunks)}`, mayHoldTokens(request, response));
     });
     listener(request, response);
   };

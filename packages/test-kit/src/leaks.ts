@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 interface Emission {
   where: string;
   text: string;
-  /** The token endpoints answer tokens: that is what they are for. */
+  /** An answer that is meant to hold tokens: those of identity's token endpoints. */
   mayHoldTokens: boolean;
 }
 

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Identity, TokenResponse } from '@tessera/contracts';
+import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/test-kit/fuzz';
+import { describeIdentityApi } from '../src/api-description.ts';
+import { createIdentity, signIn } from './support/identities.ts';
+import { unknownId } from './support/internal-client.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
+
+const settings = fuzzSettings(process.env);
+const document = describeIdentityApi();
+const operations = new ApiSurface(document).operations.map(({ operationId }) => operationId);
+
+// Limits that no run reaches, so that sign-ins go on to be tried and counted.
+const noLimits = {
+  SIGN_IN_PAIR_LIMIT: '1000000',
+  SIGN_IN_EMAIL_LIMIT: '1000000',
+  SIGN_IN_IP_LIMIT: '1000000',
+};
+
+describe('whatever is sent, the answer is a described one and a refusal writes nothing', () => {
+  let app: TestApp;
+  let fuzzer: Fuzzer;
+  let accessToken: string;
+  let refreshToken: string;
+  /** One is read and changed, one looked up, the others are deleted. */
+  let target: Identity;
+  let lookedUp: Identity;
+  const disposable: string[] = [];
+
+  beforeAll(async () => {
+    app = await startTestApp(noLimits);
+    const { identity, password } = await createIdentity(app);
+    ({ identity: target } = await createIdentity(app));
+    ({ identity: lookedUp } = await createIdentity(app, { sso_provider: 'google', sso_id: 'sso-1' }));
+    for (let count = 0; count < 20; count += 1) disposable.push((await createIdentity(app)).identity.id);
+    ({ access_token: accessToken, refresh_token: refreshToken } = await signIn(
+      app,
+      identity.email,
+      password,
+    ));
+    const asciiPassword = 'a password that is asked for';
+    const { identity: signer } = await createIdentity(app, { password: asciiPassword });
+    fuzzer = new Fuzzer({
+      document,
+      listener: app.listener,
+      logger: app.dependencies.logger,
+      credentials: {
+        serviceToken: [['X-Service-Token', '{{serviceToken}}']],
+        accessToken: [['Authorization', 'Bearer {{accessToken}}']],
+      },
+      known: {
+        serviceToken: () => serviceToken,
+        accessToken: () => accessToken,
+        refresh_token: () => refreshToken,
+        token: () => refreshToken,
+        grant_type: () => 'password',
+        'signIn.email': () => signer.email,
+        'signIn.username': () => signer.email,
+        'signIn.password': () => asciiPassword,
+        id: () => target.id,
+        'findIdentityByEmail.email': () => lookedUp.email,
+        'deleteIdentity.id': () => disposable.shift() ?? unknownId,
+        'createIdentity.password': () => 'a password of its own',
+        'findIdentityBySso.provider': () => 'google',
+        'findIdentityBySso.sso_id': () => 'sso-1',
+      },
+      state: () => digestTables(app.sql, ['identities', 'token_families', 'refresh_tokens']),
+      // A token that comes a second time is a stolen one: its family is suspected, or ends.
+      writtenByRefusals: { refreshTokens: ['token_families', 'refresh_tokens'] },
+      learn: (operationId, body) => {
+        if (['signIn', 'refreshTokens'].includes(operationId)) {
+          refreshToken = (body as TokenResponse).refresh_token;
+        }
+      },
+    });
+    await fuzzer.start();
+  });
+  afterAll(async () => {
+    await fuzzer.stop();
+    await app.close();
+  });
+
+  it.each(operations)('%s', async (operationId) => fuzzer.run(operationId, settings), 600_000);
+
+  it('gets far enough to mean something: every operation does its work and refuses', () => {
+    expect(fuzzer.findUntried()).toEqual([]);
+  });
+});

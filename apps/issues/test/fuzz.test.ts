@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/test-kit/fuzz';
+import pg from 'pg';
+import { describeIssuesApi } from '../src/api-description.ts';
+import { type FullApp, startFullApp } from './support/full-app.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { anEmail, password, signedIn } from './support/signed-in.ts';
+
+const settings = fuzzSettings(process.env);
+const document = describeIssuesApi();
+const operations = new ApiSurface(document).operations.map(({ operationId }) => operationId);
+
+describe('whatever is sent, the answer is a described one and a refusal writes nothing', () => {
+  let identity: IdentityService;
+  let identityDatabase: pg.Pool;
+  let app: FullApp;
+  let fuzzer: Fuzzer;
+  let staff: Awaited<ReturnType<typeof signedIn>>;
+  let user: Awaited<ReturnType<typeof signedIn>>;
+  let target: { id: string; email: string };
+  let issueId: string;
+  let commentedId: string;
+  let commentId: string;
+  const linkIds: string[] = [];
+  const disposable: string[] = [];
+
+  beforeAll(async () => {
+    identity = await IdentityService.start();
+    identityDatabase = new pg.Pool({ connectionString: identity.databaseUrl, max: 1 });
+    app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+    staff = await signedIn(app, identity, { is_staff: true, is_superuser: true });
+    user = await signedIn(app, identity);
+    target = await identity.create({ email: anEmail(), password });
+    for (let count = 0; count < 20; count += 1) {
+      disposable.push((await identity.create({ email: anEmail(), password })).id);
+    }
+    ({ id: commentedId } = await anIssue());
+    ({ id: commentId } = (
+      await user.as('post', `/issues/${commentedId}/comments/`).send({ body: 'a' }).expect(201)
+    ).body);
+    fuzzer = new Fuzzer({
+      document,
+      listener: app.listener,
+      logger: app.dependencies.logger,
+      credentials: {
+        accessToken: [
+          ['Authorization', 'Bearer {{staffToken}}'],
+          ['Authorization', 'Bearer {{userToken}}'],
+        ],
+      },
+      known: {
+        staffToken: () => staff.tokens.access_token,
+        userToken: () => user.tokens.access_token,
+        id: () => issueId,
+        'getComment.id': () => commentedId,
+        commentId: () => commentId,
+        linkId: () => linkIds.shift() ?? issueId,
+        'updateIssue.status': () => 'OPEN',
+        'patchIssue.status': () => 'OPEN',
+        assignee_id: () => user.id,
+        assignee_email: () => user.email,
+        'getUser.id': () => target.id,
+        'updateUser.id': () => target.id,
+        'patchUser.id': () => target.id,
+        'deactivateUser.id': () => disposable.shift() ?? issueId,
+        'createUser.password': () => 'a password of its own',
+      },
+      state,
+      learn: (operationId, body) => {
+        if (operationId === 'createIssue') issueId = (body as { id: string }).id;
+      },
+    });
+    await fuzzer.start();
+  });
+  beforeEach(async () => {
+    ({ id: issueId } = await anIssue());
+  });
+  afterAll(async () => {
+    await fuzzer?.stop();
+    await app?.close();
+    await identityDatabase.end();
+    await identity.down();
+  });
+
+  async function anIssue(): Promise<{ id: string }> {
+    const links = Array.from({ length: 20 }, (_, index) => ({ type: 'invoice', ref: `invoice ${index}` }));
+    const { body } = await user.as('post', '/issues/').send({ title: 'An issue', links }).expect(201);
+    linkIds.splice(0, linkIds.length, ...body.links.map((link: { id: string }) => link.id));
+    return body;
+  }
+
+  // Not the mirror, which is a cache, nor the idempotency keys, under which refusals are kept.
+  async function state() {
+    const [ours, theirs] = await Promise.all([
+      digestTables(app.sql, ['issues', 'comments', 'issue_links', 'activity']),
+      digestTables(async (text) => (await identityDatabase.query(text)).rows, ['identities']),
+    ]);
+    return { ...ours, ...theirs };
+  }
+
+  it.each(operations)('%s', async (operationId) => fuzzer.run(operationId, settings), 600_000);
+
+  it('gets far enough to mean something: every operation does its work and refuses', () => {
+    // There is no tracker to sync with.
+    expect(fuzzer.findUntried()).toEqual(['syncIssue: success']);
+  });
+});

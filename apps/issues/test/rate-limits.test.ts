@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem } from '@tessera/test-kit/problems';
+import { describeIssuesApi } from '../src/api-description.ts';
+import { type FullApp, startFullApp } from './support/full-app.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { signedIn } from './support/signed-in.ts';
+
+const limits = {
+  RATE_LIMIT_READS_PER_MINUTE: '3',
+  RATE_LIMIT_WRITES_PER_MINUTE: '4',
+  RATE_LIMIT_SYNCS_PER_MINUTE: '2',
+};
+
+let identity: IdentityService;
+let app: FullApp;
+beforeAll(async () => {
+  identity = await IdentityService.start();
+  app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, ...limits });
+});
+afterAll(async () => {
+  await app.close();
+  await identity.down();
+});
+
+type Person = Awaited<ReturnType<typeof signedIn>>;
+
+function create(person: Person, at = app) {
+  return person.as('post', '/issues/', at).send({ title: 'One more' });
+}
+
+/** What the answer says is left of a limit. */
+function remaining(headers: Record<string, string>): number {
+  return Number(/;r=(\d+);/.exec(headers.ratelimit ?? '')?.[1]);
+}
+
+describe('the rate limits of an identity', () => {
+  it('tell with every answer what is left, also with a refusal', async () => {
+    const ann = await signedIn(app, identity);
+    const first = await create(ann).expect(201);
+    expect(first.headers).toMatchObject({
+      'ratelimit-policy': '"writes";q=4;w=60',
+      ratelimit: expect.stringMatching(/^"writes";r=3;t=([1-9]|[1-5]\d|60)$/),
+    });
+    const refused = await ann.as('post', '/issues/').send({}).expect(422);
+    expect(remaining(refused.headers)).toBe(2);
+    const read = await ann.as('get', '/issues/').expect(200);
+    expect(read.headers).toMatchObject({
+      'ratelimit-policy': '"reads";q=3;w=60',
+      ratelimit: expect.stringMatching(/^"reads";r=2;/),
+    });
+  });
+
+  it('429 a write too many with the time to wait, and nothing is written', async () => {
+    const ann = await signedIn(app, identity);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => create(ann)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
+    const refusals = answers.filter(({ status }) => status !== 201);
+    for (const refusal of refusals) {
+      expectProblem(refusal, 429, 'too_many_requests');
+      expect(refusal.body.detail).toBe('At most 4 writes a minute.');
+      expect(Number(refusal.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+      expect(Number(refusal.headers['retry-after'])).toBeLessThanOrEqual(60);
+      expect(remaining(refusal.headers)).toBe(0);
+    }
+    const [{ count } = {}] = await app.sql('SELECT count(*)::int FROM issues WHERE reporter_id = $1', [
+      ann.id,
+    ]);
+    expect(count).toBe(4);
+  });
+
+  it('count reads, writes and syncs apart, and each identity for itself', async () => {
+    const [ann, bob] = [await signedIn(app, identity), await signedIn(app, identity)];
+    const { id } = (await create(ann).expect(201)).body;
+    const sync = () => ann.as('post', `/issues/${id}/sync/`);
+    for (let count = 0; count < 2; count += 1) expect((await sync()).status).not.toBe(429);
+    const refused = await sync();
+    expectProblem(refused, 429, 'too_many_requests');
+    expect(refused.headers['ratelimit-policy']).toBe('"syncs";q=2;w=60');
+    for (let count = 0; count < 3; count += 1) await ann.as('get', '/users/me/').expect(200);
+    expectProblem(await ann.as('get', '/users/me/'), 429, 'too_many_requests');
+    await create(ann).expect(201);
+    await bob.as('get', '/users/me/').expect(200);
+    await create(bob).expect(201);
+  });
+
+  it('do not ask the database about reads', async () => {
+    const ann = await signedIn(app, identity);
+    await ann.as('get', '/issues/').expect(200);
+    expect(await app.sql('SELECT key FROM rate_limits WHERE key LIKE $1', [`%${ann.id}`])).toEqual([]);
+  });
+
+  it('are one for all replicas: what is written through one is gone at the other', async () => {
+    const ten = { ...limits, RATE_LIMIT_WRITES_PER_MINUTE: '10', JWT_ISSUER: identity.url };
+    const one = await startFullApp({ IDENTITY_URL: identity.url, ...ten });
+    const other = await startFullApp({ IDENTITY_URL: identity.url, ...ten }, one.databaseUrl);
+    const ann = await signedIn(one, identity);
+    for (let count = 0; count < 9; count += 1) await create(ann, one).expect(201);
+    // The other is told with its first write, in its own time; by itself it would allow ten.
+    const allowed = await untilRefused(() => create(ann, other));
+    expect(allowed).toBeLessThan(10);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('go on in memory where the database does not keep the counts', async () => {
+    const alone = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, ...limits });
+    await alone.sql('DROP TABLE rate_limits');
+    const ann = await signedIn(alone, identity);
+    for (let count = 0; count < 4; count += 1) await create(ann, alone).expect(201);
+    expectProblem(await create(ann, alone), 429, 'too_many_requests');
+    await alone.close();
+  });
+
+  it('are off where they are 0', async () => {
+    const unlimited = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+    const ann = await signedIn(unlimited, identity);
+    for (let count = 0; count < 6; count += 1) {
+      const { headers } = await create(ann, unlimited).expect(201);
+      expect(Object.keys(headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
+    }
+    await unlimited.close();
+  });
+
+  it('are described in every operation that wants a token, and in no other', () => {
+    const { paths = {} } = describeIssuesApi();
+    for (const item of Object.values(paths)) {
+      for (const method of ['get', 'post', 'put', 'patch', 'delete', 'options'] as const) {
+        const operation = item[method];
+        if (operation === undefined) continue;
+        expect([operation.operationId, '429' in (operation.responses ?? {})]).toEqual([
+          operation.operationId,
+          (operation.security ?? []).length > 0,
+        ]);
+      }
+    }
+  });
+});
+
+/** How many requests went through before one was refused. */
+async function untilRefused(send: () => Promise<{ status: number }>): Promise<number> {
+  for (let allowed = 0; ; allowed += 1) {
+    if ((await send()).status === 429) return allowed;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

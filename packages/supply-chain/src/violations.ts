@@ -1,0 +1,109 @@
+import satisfies from 'spdx-satisfies';
+import type { InstalledPackage } from './installed-packages.ts';
+import { idOf, type LockedPackage } from './lock-file.ts';
+import type { Policy } from './policy.ts';
+
+/** What there is, and what may be. */
+export interface SupplyChain {
+  locked: readonly LockedPackage[];
+  installed: ReadonlyMap<string, InstalledPackage>;
+  /** pnpm's own list of the packages whose install scripts run (true) and do not run (false). */
+  allowBuilds: Readonly<Record<string, boolean>>;
+  policy: Policy;
+}
+
+/** Where the dependencies depart from the policy, and where the policy speaks of what is not there; a line each. */
+export function findViolations(chain: SupplyChain): string[] {
+  return [
+    ...findForeign(chain),
+    ...findMissing(chain),
+    ...findDeprecated(chain),
+    ...findInstallScripts(chain),
+    ...findLicences(chain),
+  ].sort();
+}
+
+function findForeign({ locked }: SupplyChain): string[] {
+  return locked
+    .filter(({ integrity }) => integrity === undefined)
+    .map((one) => `${idOf(one)} has no hash in the lock file: it does not come from the registry`);
+}
+
+// Nothing can be said of what does not lie here; a build for another platform need not.
+function findMissing({ locked, installed }: SupplyChain): string[] {
+  return locked
+    .filter((one) => !one.isPlatformBuild && !installed.has(idOf(one)))
+    .map((one) => `${idOf(one)} is not installed: run pnpm install`);
+}
+
+function findDeprecated({ locked, policy }: SupplyChain): string[] {
+  const deprecated = locked.filter((one) => one.deprecated !== undefined);
+  const ids = new Set(deprecated.map(idOf));
+  return [
+    ...deprecated
+      .filter((one) => policy.deprecated[idOf(one)] === undefined)
+      .map(
+        (one) => `${idOf(one)} is deprecated (${one.deprecated}), and the policy gives no reason to keep it`,
+      ),
+    ...Object.keys(policy.deprecated)
+      .filter((id) => !ids.has(id))
+      .map((id) => `the policy keeps the deprecated ${id}, which is not there or not deprecated`),
+  ];
+}
+
+function findInstallScripts({ locked, installed, allowBuilds, policy }: SupplyChain): string[] {
+  const names = new Set(locked.map(({ name }) => name));
+  const allowed = Object.keys(allowBuilds).filter((name) => allowBuilds[name] === true);
+  const reasons = Object.keys(policy.installScripts);
+  const present = locked.flatMap((one) => installed.get(idOf(one)) ?? []);
+  return [
+    ...present
+      .filter(({ name, hasInstallScript }) => hasInstallScript && allowBuilds[name] === undefined)
+      .map((one) => `${idOf(one)} has an install script and is not named in allowBuilds`),
+    ...Object.keys(allowBuilds)
+      .filter((name) => !names.has(name))
+      .map((name) => `allowBuilds names ${name}, which is not there`),
+    ...allowed
+      .filter((name) => !reasons.some((pattern) => covers(pattern, name)))
+      .map((name) => `the policy gives no reason for the install script of ${name}`),
+    ...reasons
+      .filter((pattern) => !allowed.some((name) => covers(pattern, name)))
+      .map(
+        (pattern) =>
+          `the policy gives a reason for install scripts of ${pattern}, which allowBuilds does not run`,
+      ),
+  ];
+}
+
+function covers(pattern: string, name: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}
+
+function findLicences({ locked, installed, policy }: SupplyChain): string[] {
+  const { licences, licenceExceptions } = policy;
+  const present = locked.flatMap((one) => installed.get(idOf(one)) ?? []);
+  const unusual = present.filter(({ licence }) => !isAllowed(licence, licences));
+  const isExcepted = ({ name, licence }: InstalledPackage) =>
+    licenceExceptions[name] !== undefined && licenceExceptions[name].declared === (licence ?? null);
+  const used = new Set(unusual.filter(isExcepted).map(({ name }) => name));
+  // A build for another platform cannot be looked at, and its exception is used there.
+  const elsewhere = new Set(locked.filter((one) => !installed.has(idOf(one))).map(({ name }) => name));
+  return [
+    ...unusual
+      .filter((one) => !isExcepted(one))
+      .map((one) => `${idOf(one)} has the licence ${one.licence ?? '(none declared)'}, which is not allowed`),
+    ...Object.keys(licenceExceptions)
+      .filter((name) => !used.has(name) && !elsewhere.has(name))
+      .map((name) => `the policy excepts the licence of ${name}, which needs no exception`),
+  ];
+}
+
+function isAllowed(licence: string | undefined, allowed: string[]): boolean {
+  if (licence === undefined) return false;
+  try {
+    return satisfies(licence, allowed);
+  } catch {
+    // Not an SPDX expression.
+    return false;
+  }
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from '@jest/globals';
+import type { InstalledPackage } from '../src/installed-packages.ts';
+import { writeLicenceReport } from '../src/licence-report.ts';
+import { readLockFile } from '../src/lock-file.ts';
+import type { Policy } from '../src/policy.ts';
+import { readSupplyChain } from '../src/supply-chain.ts';
+import { findViolations, type SupplyChain } from '../src/violations.ts';
+
+describe('what this repository depends on', () => {
+  const chain = readSupplyChain();
+
+  it('keeps to the policy, and the policy speaks of nothing that is not there', () => {
+    expect(findViolations(chain)).toEqual([]);
+  });
+
+  it('is looked at in whole: what a service runs on is among it', () => {
+    const names = new Set(chain.locked.map(({ name }) => name));
+    for (const name of ['express', 'zod', 'pg', 'bcrypt', '@prisma/client']) expect(names).toContain(name);
+    expect(chain.installed.size).toBeGreaterThan(300);
+  });
+
+  it('is listed by licence', () => {
+    const report = writeLicenceReport(chain);
+    expect(report).toMatch(/^## MIT$/m);
+    expect(report).toMatch(/^- express@\d/m);
+  });
+});
+
+const lockFile = `
+lockfileVersion: '9.0'
+packages:
+  'good@1.0.0':
+    resolution: {integrity: sha512-a}
+  '@scope/old@2.0.0':
+    resolution: {integrity: sha512-b}
+    deprecated: use another
+  'builds@3.0.0':
+    resolution: {integrity: sha512-c}
+  'elsewhere@1.2.3':
+    resolution: {integrity: sha512-d}
+    os: [plan9]
+`;
+
+function installed(name: string, version: string, details: Partial<InstalledPackage> = {}): InstalledPackage {
+  return { name, version, licence: 'MIT', hasInstallScript: false, ...details };
+}
+
+const packages = [
+  installed('good', '1.0.0'),
+  installed('@scope/old', '2.0.0'),
+  installed('builds', '3.0.0', { hasInstallScript: true }),
+];
+
+const policy: Policy = {
+  licences: ['MIT', 'ISC'],
+  licenceExceptions: {},
+  deprecated: { '@scope/old@2.0.0': 'There is no other one yet.' },
+  installScripts: { 'builds*': 'Compiles what it needs.' },
+};
+
+function violations(changes: Partial<SupplyChain> & { having?: InstalledPackage } = {}): string[] {
+  const { having, ...rest } = changes;
+  const all =
+    having === undefined ? packages : [...packages.filter(({ name }) => name !== having.name), having];
+  return findViolations({
+    locked: readLockFile(lockFile),
+    installed: new Map(all.map((one) => [`${one.name}@${one.version}`, one])),
+    allowBuilds: { builds: true },
+    policy,
+    ...rest,
+  });
+}
+
+describe('findViolations', () => {
+  it('finds none where everything has its reason', () => {
+    expect(violations()).toEqual([]);
+  });
+
+  it('finds what is deprecated without a reason, and a reason that has outlived it', () => {
+    expect(
+      violations({ policy: { ...policy, deprecated: { 'good@1.0.0': 'It used to be needed.' } } }),
+    ).toEqual([
+      '@scope/old@2.0.0 is deprecated (use another), and the policy gives no reason to keep it',
+      'the policy keeps the deprecated good@1.0.0, which is not there or not deprecated',
+    ]);
+  });
+
+  it('finds install scripts that nobody named, and names without a package or a reason', () => {
+    expect(violations({ allowBuilds: { gone: false, good: true } })).toEqual([
+      'allowBuilds names gone, which is not there',
+      'builds@3.0.0 has an install script and is not named in allowBuilds',
+      'the policy gives a reason for install scripts of builds*, which allowBuilds does not run',
+      'the policy gives no reason for the install script of good',
+    ]);
+  });
+
+  it.each([['GPL-3.0-only'], ['SEE LICENSE IN FILE'], ['MIT AND GPL-2.0-only'], [undefined]])(
+    'finds the licence %s',
+    (licence) => {
+      expect(violations({ having: installed('good', '1.0.0', { licence }) })).toEqual([
+        `good@1.0.0 has the licence ${licence ?? '(none declared)'}, which is not allowed`,
+      ]);
+    },
+  );
+
+  it.each([['ISC'], ['(MIT OR GPL-2.0-only)'], ['(MIT AND ISC)']])('takes the licence %s', (licence) => {
+    expect(violations({ having: installed('good', '1.0.0', { licence }) })).toEqual([]);
+  });
+
+  it('takes an exception for what is declared and nothing else, and finds one that is not needed', () => {
+    const excepting = (declared: string) => ({
+      ...policy,
+      licenceExceptions: { good: { declared, reason: 'We have asked a lawyer.' } },
+    });
+    const having = installed('good', '1.0.0', { licence: 'X-1' });
+    expect(violations({ policy: excepting('X-1'), having })).toEqual([]);
+    expect(violations({ policy: excepting('X-2'), having })).toHaveLength(2);
+    expect(violations({ policy: excepting('MIT') })).toEqual([
+      'the policy excepts the licence of good, which needs no exception',
+    ]);
+  });
+
+  it('finds what comes from elsewhere than the registry, and what it could not look at', () => {
+    const locked = readLockFile(
+      "packages:\n  'fork@https://example.com/fork.tgz':\n    resolution: {tarball: https://example.com/fork.tgz}\n",
+    );
+    expect(
+      violations({ locked, allowBuilds: {}, policy: { ...policy, deprecated: {}, installScripts: {} } }),
+    ).toEqual([
+      'fork@https://example.com/fork.tgz has no hash in the lock file: it does not come from the registry',
+      'fork@https://example.com/fork.tgz is not installed: run pnpm install',
+    ]);
+  });
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { problemSchema } from '@tessera/contracts';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { ApiSurface, Operation } from './operation.ts';
+import type { RawAnswer } from './raw-http.ts';
+import type { FuzzRequest } from './request.arbitrary.ts';
+
+// What is refused as no HTTP never reaches an operation, nor its words.
+const codesOfTransport = new Set(['malformed_request', 'headers_too_large']);
+
+/** What every answer must be, whatever was asked. */
+export class AnswerRules {
+  readonly #surface: ApiSurface;
+  readonly #ajv = new Ajv2020({ strict: false });
+
+  constructor(surface: ApiSurface) {
+    this.#surface = surface;
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema(surface.document, 'api');
+  }
+
+  /** Throws an `AssertionError` that says which rule an answer breaks. */
+  check(request: FuzzRequest, answer: RawAnswer): void {
+    const { status, headers, body } = answer;
+    const shown = body.toString('utf8', 0, 600);
+    assert.ok(status < 500, `it is answered with ${status}: ${shown}`);
+    assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/, 'its answer has no request id');
+    assert.equal(headers.get('x-powered-by'), undefined);
+    const code = status >= 400 && request.method !== 'HEAD' ? checkRefusal(answer) : '';
+    const operation = this.#surface.find(request.method, request.target);
+    if (operation !== undefined && !codesOfTransport.has(code)) this.#checkDescribed(operation, answer);
+  }
+
+  #checkDescribed(operation: Operation, { status, headers, body }: RawAnswer): void {
+    const described = operation.answers.get(status);
+    assert.ok(described !== undefined, `${operation.operationId} does not describe ${status}: ${body}`);
+    const missing = described.requiredHeaders.filter((name) => !headers.has(name.toLowerCase()));
+    assert.deepEqual(missing, [], `the ${status} of ${operation.operationId} lacks headers`);
+    if (described.bodyPointer === undefined) {
+      assert.equal(body.length, 0, `the ${status} of ${operation.operationId} has a body`);
+      return;
+    }
+    const validate = this.#ajv.compile({ $ref: `api${described.bodyPointer}` });
+    const valid = validate(JSON.parse(body.toString()));
+    assert.ok(
+      valid,
+      `the ${status} of ${operation.operationId} is not as described: ${JSON.stringify(validate.errors)} ${body}`,
+    );
+  }
+}
+
+// The one error body, in one of its two media types, kept by no cache; answers its code.
+function checkRefusal({ status, headers, body }: RawAnswer): string {
+  const shown = `the ${status} is not the one error body: ${body.toString('utf8', 0, 600)}`;
+  assert.match(headers.get('content-type') ?? '', /^application\/(problem\+)?json; charset=utf-8$/, shown);
+  assert.equal(headers.get('cache-control'), 'no-store', shown);
+  const problem = problemSchema.safeParse(JSON.parse(body.toString()));
+  assert.ok(problem.success, shown);
+  assert.equal(problem.data.status, status, shown);
+  assert.equal(problem.data.request_id, headers.get('x-request-id'), shown);
+  assert.doesNotMatch(problem.data.detail, /\bat .*\(|node_modules|prisma|postgres/i);
+  return problem.data.code;
+}

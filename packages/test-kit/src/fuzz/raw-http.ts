@@ -1,0 +1,83 @@
+import { connect, type Socket } from 'node:net';
+import type { FuzzRequest } from './request.arbitrary.ts';
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  status: number;
+  /** By lower-case name; of a repeated one the last. */
+  headers: Map<string, string>;
+  body: Buffer;
+}
+
+const patienceMs = 5_000;
+
+/** The bytes of a request: nothing is checked or corrected, as an HTTP client would. */
+export function bytesOf({ method, target, headers, body }: FuzzRequest): Buffer {
+  const lines = [`${method} ${target} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`)];
+  if (body !== undefined) lines.push(`Content-Length: ${body.length}`);
+  const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+  return body === undefined ? head : Buffer.concat([head, body]);
+}
+
+/** Sends bytes over a connection of their own, and reads one answer. Rejects where none comes, or half of one. */
+export function exchange(port: number, bytes: Buffer, method: string): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    let received = Buffer.alloc(0);
+    const fail = (error: Error) => {
+      socket.destroy();
+      reject(error);
+    };
+    socket.setTimeout(patienceMs, () => fail(new Error('No answer came in time.')));
+    socket.on('error', fail);
+    socket.on('close', () =>
+      fail(new Error(`The connection ended after ${received.length} bytes of an answer.`)),
+    );
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      const answer = readAnswer(received, method);
+      if (answer === undefined) return;
+      resolve(answer);
+      socket.destroy();
+    });
+  });
+}
+
+function readAnswer(received: Buffer, method: string): RawAnswer | undefined {
+  const end = received.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [statusLine = '', ...lines] = received.toString('latin1', 0, end).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]);
+  const rest = received.subarray(end + 4);
+  // An interim answer (`100 Continue`) goes before the answer.
+  if (status < 200) return readAnswer(rest, method);
+  const headers = new Map(
+    lines.map((line): [string, string] => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const body =
+    method === 'HEAD' || status === 204 || status === 304 ? Buffer.alloc(0) : readBody(rest, headers);
+  return body === undefined ? undefined : { status, headers, body };
+}
+
+function readBody(rest: Buffer, headers: Map<string, string>): Buffer | undefined {
+  if (headers.get('transfer-encoding') === 'chunked') return readChunks(rest);
+  const length = Number(headers.get('content-length') ?? 0);
+  return rest.length < length ? undefined : rest.subarray(0, length);
+}
+
+function readChunks(rest: Buffer): Buffer | undefined {
+  const chunks: Buffer[] = [];
+  for (let from = 0; ; ) {
+    const lineEnd = rest.indexOf('\r\n', from);
+    if (lineEnd < 0) return undefined;
+    const length = Number.parseInt(rest.toString('latin1', from, lineEnd), 16);
+    const end = lineEnd + 2 + length;
+    if (rest.length < end + 2) return undefined;
+    if (length === 0) return Buffer.concat(chunks);
+    chunks.push(rest.subarray(lineEnd + 2, end));
+    from = end + 2;
+  }
+}

@@ -1,0 +1,115 @@
+import type { RequestListener, ServerResponse } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { createLogger, describeApi, ProblemError, problemBody } from '@tessera/service-kit';
+import { z } from 'zod';
+import { Fuzzer, fuzzSettings } from '../src/fuzz/index.ts';
+
+const document = describeApi({
+  title: 'Notes',
+  version: '1',
+  description: '',
+  operations: [
+    {
+      method: 'POST',
+      path: '/notes/:id',
+      operationId: 'putNote',
+      summary: 'Keep a note',
+      tags: [],
+      params: z.object({ id: z.string() }),
+      body: { schema: z.object({ text: z.string().max(20), pinned: z.boolean().optional() }) },
+      responses: { 200: { description: 'Kept.', schema: z.object({ length: z.int() }) } },
+      problems: [422],
+    },
+  ],
+});
+
+interface Flaws {
+  /** The status of an answer to a text with a NUL. */
+  toNul?: number;
+  writesRefused?: boolean;
+  length?: unknown;
+  bareRefusals?: boolean;
+}
+
+function refuse(response: ServerResponse, status: number, bare: boolean): void {
+  const problem = new ProblemError({ status, code: 'refused', detail: 'No.' });
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Cache-Control': 'no-store',
+  });
+  response.end(bare ? '{}' : JSON.stringify(problemBody(problem, 'r1')));
+}
+
+/** A service of one operation, with flaws. */
+function startNotes({ toNul = 422, writesRefused = false, length = 1, bareRefusals = false }: Flaws) {
+  let written = 0;
+  const noteSchema = z.object({ text: z.string().max(20), pinned: z.boolean().optional() });
+  const listener: RequestListener = async (request, response) => {
+    response.setHeader('X-Request-Id', 'r1');
+    const text = (await request.toArray()).join('');
+    if (request.method !== 'POST') return refuse(response, 404, false);
+    const note = noteSchema.safeParse(parseJson(text));
+    if (note.success && note.data.text.includes('\u0000')) return refuse(response, toNul, bareRefusals);
+    if (note.success || writesRefused) written += 1;
+    if (!note.success) return refuse(response, 422, bareRefusals);
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ length }));
+  };
+  return new Fuzzer({
+    document,
+    listener,
+    logger: createLogger({ service: 'notes', level: 'fatal' }),
+    credentials: {},
+    known: {},
+    state: async () => ({ notes: String(written) }),
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function fuzz(flaws: Flaws): Promise<string> {
+  const fuzzer = startNotes(flaws);
+  await fuzzer.start();
+  try {
+    await fuzzer.run('putNote', { runs: 600, seed: 7 });
+    return `holds out, untried: ${fuzzer.findUntried()}`;
+  } catch (error) {
+    return String(error);
+  } finally {
+    await fuzzer.stop();
+  }
+}
+
+describe('Fuzzer', () => {
+  it('lets a service pass that holds out', async () => {
+    expect(await fuzz({})).toBe('holds out, untried: ');
+  });
+
+  it('finds the one value that a service breaks on, and tells the seed', async () => {
+    const report = await fuzz({ toNul: 500 });
+    expect(report).toContain('putNote does not hold out: FUZZ_SEED=7');
+    expect(report).toContain('\\u0000');
+    expect(report).toContain('it is answered with 500');
+  });
+
+  it.each<[string, Flaws, string]>([
+    ['a status that is not described', { toNul: 418 }, 'putNote does not describe 418'],
+    ['a refusal that writes', { writesRefused: true }, 'has written all the same'],
+    ['an answer that is not as described', { length: 'one' }, 'the 200 of putNote is not as described'],
+    ['a refusal of another shape', { bareRefusals: true }, 'is not the one error body'],
+  ])('finds %s', async (_what, flaws, message) => {
+    expect(await fuzz(flaws)).toContain(message);
+  });
+});
+
+describe('fuzzSettings', () => {
+  it('reads how much to try and the seed of a failure', () => {
+    expect(fuzzSettings({})).toEqual({ runs: 300, seed: undefined });
+    expect(fuzzSettings({ FUZZ_RUNS: '9', FUZZ_SEED: '-4' })).toEqual({ runs: 9, seed: -4 });
+  });
+});
