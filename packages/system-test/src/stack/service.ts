@@ -1,14 +1,17 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { searchPath } from '../environment.ts';
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 
+export type ServiceName = 'identity' | 'issues';
+
 /** Applies a built service's migrations, as a deployment does. */
-export function migrate(app: 'identity' | 'issues', databaseUrl: string): void {
+export function migrate(app: ServiceName, databaseUrl: string): void {
   const { status, stderr } = spawnSync(process.execPath, [`apps/${app}/dist/migrate.js`], {
     cwd: repository,
-    env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
+    env: { PATH: searchPath, DATABASE_URL: databaseUrl },
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(`${app} did not migrate: ${stderr}`);
@@ -16,14 +19,27 @@ export function migrate(app: 'identity' | 'issues', databaseUrl: string): void {
 
 /** A built service as a process of its own. */
 export class Service {
-  readonly #app: 'identity' | 'issues';
+  readonly #app: ServiceName;
   readonly #environment: Record<string, string>;
   #process: ChildProcess | undefined;
   #log = '';
 
-  constructor(app: 'identity' | 'issues', environment: Record<string, string>) {
+  constructor(app: ServiceName, environment: Record<string, string>) {
     this.#app = app;
     this.#environment = environment;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#environment.PORT}`;
+  }
+
+  get port(): number {
+    return Number(this.#environment.PORT);
+  }
+
+  get pid(): number {
+    if (this.#process?.pid === undefined) throw new Error(`${this.#app} was not started`);
+    return this.#process.pid;
   }
 
   /** Everything that the service has logged. */
@@ -36,7 +52,7 @@ export class Service {
     const child = spawn(process.execPath, [`apps/${this.#app}/dist/server.js`], {
       cwd: repository,
       env: {
-        PATH: process.env.PATH,
+        PATH: searchPath,
         NODE_ENV: 'production',
         HOST: '127.0.0.1',
         SHUTDOWN_DELAY_MS: '0',
