@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { searchPath } from '../environment.ts';
+import { httpClient } from './http-client.ts';
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 
@@ -63,17 +64,26 @@ export class Service {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
-    await new Promise<void>((resolve, reject) => {
-      const read = (chunk: unknown) => {
-        this.#log += String(chunk);
-        if (String(chunk).includes('"msg":"listening"')) resolve();
-      };
-      child.stdout.on('data', read);
-      child.stderr.on('data', read);
-      child.once('exit', (code) =>
-        reject(new Error(`${this.#app} exited with ${code}: ${this.#log.slice(-2000)}`)),
-      );
-    });
+    const read = (chunk: unknown) => {
+      this.#log += String(chunk);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    while (!(await this.#isAlive())) {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`${this.#app} exited with ${child.exitCode}: ${this.#log.slice(-2000)}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  // Asked rather than read from the log, which may be as quiet as a test wants it.
+  async #isAlive(): Promise<boolean> {
+    try {
+      return (await httpClient(this.url).get('/healthz')).status === 200;
+    } catch {
+      return false;
+    }
   }
 
   /** Drains it (SIGTERM) or lets it die at once (SIGKILL); answers the exit code. */
