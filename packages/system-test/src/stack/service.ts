@@ -22,12 +22,15 @@ export function migrate(app: ServiceName, databaseUrl: string): void {
 export class Service {
   readonly #app: ServiceName;
   readonly #environment: Record<string, string>;
+  readonly #nodeArguments: readonly string[];
   #process: ChildProcess | undefined;
   #log = '';
 
-  constructor(app: ServiceName, environment: Record<string, string>) {
+  /** @param nodeArguments what Node itself is told, such as `['--import', file]` */
+  constructor(app: ServiceName, environment: Record<string, string>, nodeArguments: readonly string[] = []) {
     this.#app = app;
     this.#environment = environment;
+    this.#nodeArguments = nodeArguments;
   }
 
   get url(): string {
@@ -50,7 +53,7 @@ export class Service {
 
   /** Starts, with further variables, and waits until it listens. */
   async start(more: Record<string, string> = {}): Promise<void> {
-    const child = spawn(process.execPath, [`apps/${this.#app}/dist/server.js`], {
+    const child = spawn(process.execPath, [...this.#nodeArguments, `apps/${this.#app}/dist/server.js`], {
       cwd: repository,
       env: {
         PATH: searchPath,
@@ -61,14 +64,14 @@ export class Service {
         ...this.#environment,
         ...more,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(this.#nodeArguments.length > 0 ? (['ipc'] as const) : [])],
     });
     this.#process = child;
     const read = (chunk: unknown) => {
       this.#log += String(chunk);
     };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
     while (!(await this.#isAlive())) {
       if (child.exitCode !== null || child.signalCode !== null) {
         throw new Error(`${this.#app} exited with ${child.exitCode}: ${this.#log.slice(-2000)}`);
@@ -84,6 +87,15 @@ export class Service {
     } catch {
       return false;
     }
+  }
+
+  /** Sends a message to what `nodeArguments` have loaded, and answers its answer. */
+  async ask(message: string): Promise<unknown> {
+    const child = this.#process;
+    if (child === undefined) throw new Error(`${this.#app} was not started`);
+    const answer = once(child, 'message');
+    child.send(message);
+    return (await answer)[0];
   }
 
   /** Drains it (SIGTERM) or lets it die at once (SIGKILL); answers the exit code. */

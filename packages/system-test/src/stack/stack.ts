@@ -11,6 +11,8 @@ export interface StackOptions {
   replicas?: Partial<Record<ServiceName, number>>;
   /** Variables of every process of a service. */
   environment?: Partial<Record<ServiceName, Record<string, string>>>;
+  /** What the Node of every process is told. */
+  nodeArguments?: readonly string[];
   /** A server to use instead of one of the stack's own; the stack stops it. */
   postgres?: TestPostgres;
 }
@@ -61,7 +63,10 @@ interface Surroundings {
   keysDir: string;
 }
 
-async function createServices({ replicas, environment }: StackOptions, surroundings: Surroundings) {
+async function createServices(
+  { replicas, environment, nodeArguments }: StackOptions,
+  surroundings: Surroundings,
+) {
   const identityPorts = await freePorts(replicas?.identity ?? 1);
   const issuesPorts = await freePorts(replicas?.issues ?? 1);
   const identityUrl = `http://127.0.0.1:${first(identityPorts)}`;
@@ -85,8 +90,12 @@ async function createServices({ replicas, environment }: StackOptions, surroundi
     ...environment?.issues,
   };
   return {
-    identities: identityPorts.map((port) => new Service('identity', { ...identity, PORT: String(port) })),
-    issues: issuesPorts.map((port) => new Service('issues', { ...issues, PORT: String(port) })),
+    identities: identityPorts.map(
+      (port) => new Service('identity', { ...identity, PORT: String(port) }, nodeArguments),
+    ),
+    issues: issuesPorts.map(
+      (port) => new Service('issues', { ...issues, PORT: String(port) }, nodeArguments),
+    ),
   };
 }
 
