@@ -71,7 +71,7 @@ describe('under load, a database that', () => {
   async function readiness(status: number): Promise<void> {
     for (const url of urls()) {
       const ask = async () => (await httpClient(url).get('/readyz')).status;
-      await eventually(ask, (answer): answer is number => answer === status);
+      await eventually(ask, (answer) => answer === status);
     }
   }
 });

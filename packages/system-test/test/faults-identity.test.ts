@@ -53,7 +53,7 @@ describe('identity is killed while issues is under load', () => {
 
   it('and when identity is back, so is what needs it; nothing was lost meanwhile', async () => {
     await first(stack.identities).start();
-    const isCreated = (answer: AxiosResponse): answer is AxiosResponse => answer.status === 201;
+    const isCreated = (answer: AxiosResponse) => answer.status === 201;
     await eventually(() => createUser('bob'), isCreated);
     await load.stop();
     await expectWholeIssues(stack, created);

@@ -24,15 +24,22 @@ describe('SIGTERM', () => {
           () => '',
           (error: NodeJS.ErrnoException) => error.code ?? '',
         );
-    await eventually(ask, (code): code is string => code === 'ECONNREFUSED');
+    await eventually(ask, (code) => code === 'ECONNREFUSED');
   };
 
   it('lets sign-ins that stand in the queue have their tokens', async () => {
-    await start({ identity: { BCRYPT_COST: '11', HASH_CONCURRENCY: '1', HASH_QUEUE_TIMEOUT_MS: '20000' } });
+    // More than the delay's worth of hashing, so that some still wait when the last connection has been taken.
+    await start({
+      identity: {
+        BCRYPT_COST: '12',
+        HASH_CONCURRENCY: '1',
+        HASH_QUEUE_TIMEOUT_MS: '60000',
+        SHUTDOWN_DELAY_MS: '1000',
+      },
+    });
     const identity = first(stack.identities);
     const credentials = { grant_type: 'password', email: 'ann@example.com', password };
     const logins = Array.from({ length: 15 }, () => httpClient(identity.url).post('/token', credentials));
-    // The first is through: all of them have been accepted.
     await Promise.race(logins);
     const exit = identity.stop();
     expect((await Promise.all(logins)).map(({ status }) => status)).toEqual(Array(15).fill(200));
@@ -54,7 +61,7 @@ describe('SIGTERM', () => {
       );
       return Number(rows[0]?.n);
     };
-    await eventually(waiting, (count): count is number => count === titles.length);
+    await eventually(waiting, (count) => count === titles.length);
     const exit = issues.stop();
     await isRefused(issues.url);
     await lock.query('COMMIT');
@@ -65,7 +72,7 @@ describe('SIGTERM', () => {
   }, 60_000);
 
   it('costs a client nothing that leaves as soon as readiness says so, as a load balancer does', async () => {
-    const delayed = { SHUTDOWN_DELAY_MS: '3000', LOG_LEVEL: 'warn' };
+    const delayed = { SHUTDOWN_DELAY_MS: '5000', LOG_LEVEL: 'warn' };
     const tokens = await start({ identity: delayed, issues: delayed });
     const created = new Set<string>();
     const load = new Load();
@@ -77,7 +84,7 @@ describe('SIGTERM', () => {
     const exits = Promise.all(services.map((service) => service.stop()));
     for (const { url } of services) {
       const ask = async () => (await httpClient(url).get('/readyz')).status;
-      await eventually(ask, (status): status is number => status === 503);
+      await eventually(ask, (status) => status === 503);
     }
     await load.stop();
     expect(await exits).toEqual([0, 0]);

@@ -35,10 +35,10 @@ export class Client {
 
   /** Sends again and again until it succeeds, as a client with patience does: a minute's. */
   async insist(what: string, request: () => Promise<AxiosResponse>): Promise<AxiosResponse> {
-    return eventually(
-      () => this.send(what, request),
-      (answer): answer is AxiosResponse => answer !== undefined && answer.status < 300,
-    );
+    const isDone = (answer: AxiosResponse | undefined) => answer !== undefined && answer.status < 300;
+    const answer = await eventually(() => this.send(what, request), isDone);
+    if (answer === undefined) throw new Error(`${what} was never answered`);
+    return answer;
   }
 
   #keep(outcome: Outcome): void {
@@ -72,10 +72,7 @@ export class Load {
       this.#clients.every(
         ({ outcomes }, index) => outcomes.slice(marks[index]).filter(counts).length >= times,
       );
-    await eventually(
-      async () => isDone(),
-      (done): done is true => done,
-    );
+    await eventually(async () => isDone(), Boolean);
   }
 
   /** Takes no further step, and waits for those that were begun. */
@@ -104,10 +101,10 @@ export function tally(outcomes: readonly Outcome[]): Record<string, number> {
  * Asks again until the answer is good.
  * @throws Error when it is not within a minute: what a test waits for comes late on a loaded machine, or never
  */
-export async function eventually<Answer, Good extends Answer>(
+export async function eventually<Answer>(
   ask: () => Promise<Answer>,
-  isGood: (answer: Answer) => answer is Good,
-): Promise<Good> {
+  isGood: (answer: Answer) => boolean,
+): Promise<Answer> {
   const deadline = Date.now() + 60_000;
   for (;;) {
     const answer = await ask();
