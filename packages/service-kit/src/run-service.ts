@@ -2,18 +2,18 @@ import type { RequestListener } from 'node:http';
 import { ConfigError } from './config.ts';
 import type { Health } from './health.ts';
 import { createLogger, type Logger } from './logger.ts';
-import { serve } from './serve.ts';
+import { type HttpTimeouts, serve } from './serve.ts';
 
 /** Exit code of a process whose configuration cannot be used (sysexits.h, EX_CONFIG). */
 const exitConfig = 78;
-/** Below Kubernetes' terminationGracePeriodSeconds of 30. */
-const shutdownTimeoutMs = 25_000;
 
 interface RunnableConfig {
   host: string;
   port: number;
   logLevel: string;
   shutdownDelayMs: number;
+  shutdownTimeoutMs: number;
+  http: HttpTimeouts;
 }
 
 interface RunOptions<
@@ -43,7 +43,8 @@ export async function runService<
       health: dependencies.health,
       logger,
       shutdownDelayMs: config.shutdownDelayMs,
-      shutdownTimeoutMs,
+      shutdownTimeoutMs: config.shutdownTimeoutMs,
+      http: config.http,
       close: dependencies.close,
     });
   } catch (error) {

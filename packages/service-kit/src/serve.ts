@@ -21,19 +21,40 @@ interface ServeOptions {
   shutdownDelayMs: number;
   /** Hard bound on the whole shutdown, in milliseconds; below Kubernetes' terminationGracePeriodSeconds. */
   shutdownTimeoutMs: number;
+  http?: HttpTimeouts;
   /** Releases what the service holds, after the last request was answered. */
   close: () => Promise<void>;
 }
+
+/** How long a client may take, in milliseconds. */
+export interface HttpTimeouts {
+  /** Until the last header field has come; a connection that stays silent is closed after it too. */
+  headersTimeoutMs: number;
+  /** Until the whole request has come. */
+  requestTimeoutMs: number;
+  /** Between an answer and the next request. */
+  keepAliveTimeoutMs: number;
+}
+
+/** Idle connections outlive the 60 s of a load balancer, so that it never writes into one that is being closed. */
+export const defaultHttpTimeouts: HttpTimeouts = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 15_000,
+  keepAliveTimeoutMs: 65_000,
+};
 
 // So that long-lived connections spread over new replicas. Node's own maxRequestsPerSocket announces the end without
 // closing, and answers 503 to a client that goes on; this closes with the last answer.
 const maxRequestsPerConnection = 1000;
 
 /**
- * Slow senders are cut off, idle connections outlive the load balancer's 60 s, nothing grows without bound, and
- * what is not HTTP is refused in the one error shape.
+ * Slow senders are cut off, nothing grows without bound, and what is not HTTP is refused in the one error shape.
  */
-export function createHttpServer(listener: RequestListener, logger: Logger): Server {
+export function createHttpServer(
+  listener: RequestListener,
+  logger: Logger,
+  timeouts: HttpTimeouts = defaultHttpTimeouts,
+): Server {
   const connections = new WeakMap<Duplex, { latest: ServerResponse<IncomingMessage>; requests: number }>();
   const answer: RequestListener = (request, response) => {
     const requests = (connections.get(request.socket)?.requests ?? 0) + 1;
@@ -48,10 +69,12 @@ export function createHttpServer(listener: RequestListener, logger: Logger): Ser
   };
   const server = createServer(
     {
-      requestTimeout: 15_000,
-      headersTimeout: 10_000,
-      keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 2_000,
+      requestTimeout: timeouts.requestTimeoutMs,
+      // Node refuses a longer time for a part than for the whole.
+      headersTimeout: Math.min(timeouts.headersTimeoutMs, timeouts.requestTimeoutMs),
+      keepAliveTimeout: timeouts.keepAliveTimeoutMs,
+      // Slow senders are found by looking, and so are cut off this much late at most.
+      connectionsCheckingInterval: Math.min(2_000, Math.ceil(timeouts.headersTimeoutMs / 2)),
       maxHeaderSize: 16_384,
       requireHostHeader: false,
     },
@@ -85,10 +108,14 @@ function isUnderWay(response: ServerResponse<IncomingMessage>): boolean {
 /** Listens, and on SIGTERM or SIGINT drains: not ready, wait, finish what was accepted, release, exit 0. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { health, logger } = options;
-  const server = createHttpServer((request, response) => {
-    if (health.draining) response.setHeader('Connection', 'close');
-    options.listener(request, response);
-  }, logger);
+  const server = createHttpServer(
+    (request, response) => {
+      if (health.draining) response.setHeader('Connection', 'close');
+      options.listener(request, response);
+    },
+    logger,
+    options.http,
+  );
   await listen(server, options.port, options.host);
   server.on('error', (error) => logger.error({ err: error }, 'server error'));
   let stopping = false;

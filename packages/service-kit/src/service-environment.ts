@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { flag, integer, list } from './config.ts';
+import { defaultHttpTimeouts } from './serve.ts';
 
 /** Variables that hold a secret and may be given as a file, in every service. */
 export const serviceSecretNames = ['DATABASE_URL', 'SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
@@ -22,6 +23,23 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
     TRUST_PROXY: z.string().default('off').transform(parseTrustProxy),
     CORS_ORIGINS: list(),
     SHUTDOWN_DELAY_MS: integer({ min: 0, max: 60_000, default: 5_000 }),
+    // Below Kubernetes' terminationGracePeriodSeconds of 30.
+    SHUTDOWN_TIMEOUT_MS: integer({ min: 100, max: 600_000, default: 25_000 }),
+    HTTP_HEADERS_TIMEOUT_MS: integer({
+      min: 100,
+      max: 60_000,
+      default: defaultHttpTimeouts.headersTimeoutMs,
+    }),
+    HTTP_REQUEST_TIMEOUT_MS: integer({
+      min: 100,
+      max: 600_000,
+      default: defaultHttpTimeouts.requestTimeoutMs,
+    }),
+    HTTP_KEEP_ALIVE_TIMEOUT_MS: integer({
+      min: 100,
+      max: 600_000,
+      default: defaultHttpTimeouts.keepAliveTimeoutMs,
+    }),
     ...databaseVariables,
     SERVICE_TOKEN: headerText.optional(),
     SERVICE_TOKEN_PREVIOUS: headerText.optional(),
@@ -80,6 +98,12 @@ export function commonConfig(read: CommonEnvironment) {
     trustProxy: read.TRUST_PROXY,
     corsOrigins: read.CORS_ORIGINS,
     shutdownDelayMs: read.SHUTDOWN_DELAY_MS,
+    shutdownTimeoutMs: read.SHUTDOWN_TIMEOUT_MS,
+    http: {
+      headersTimeoutMs: read.HTTP_HEADERS_TIMEOUT_MS,
+      requestTimeoutMs: read.HTTP_REQUEST_TIMEOUT_MS,
+      keepAliveTimeoutMs: read.HTTP_KEEP_ALIVE_TIMEOUT_MS,
+    },
     database: {
       url: read.DATABASE_URL,
       poolMax: read.DATABASE_POOL_MAX,

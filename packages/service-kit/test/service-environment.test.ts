@@ -23,6 +23,8 @@ describe('serviceVariables', () => {
       trustProxy: false,
       corsOrigins: [],
       shutdownDelayMs: 5000,
+      shutdownTimeoutMs: 25_000,
+      http: { headersTimeoutMs: 10_000, requestTimeoutMs: 15_000, keepAliveTimeoutMs: 65_000 },
       database: { url: DATABASE_URL, poolMax: 10, statementTimeoutMs: 5000 },
       audience: 'tessera',
     });

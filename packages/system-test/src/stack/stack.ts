@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import {
+  createServiceDatabase,
+  startTestPostgres,
+  type TestPostgres,
+  withRole,
+} from '@tessera/dev-stack/postgres';
+import pg from 'pg';
+import { freePort } from './free-port.ts';
+import { httpClient } from './http-client.ts';
+import { migrate, Service, type ServiceName } from './service.ts';
+import { SigningKeys } from './signing-keys.ts';
+
+export interface StackOptions {
+  /** How many processes of each service; one each where it is not said. */
+  replicas?: Partial<Record<ServiceName, number>>;
+  /** Variables of every process of a service. */
+  environment?: Partial<Record<ServiceName, Record<string, string>>>;
+  /** What the Node of every process is told. */
+  nodeArguments?: readonly string[];
+  /** A server to use instead of one of the stack's own; the stack stops it. */
+  postgres?: TestPostgres;
+}
+
+export type Stack = Awaited<ReturnType<typeof startStack>>;
+
+/** The built services as processes, any number of each, over real databases on one PostgreSQL. */
+export async function startStack(options: StackOptions = {}) {
+  const postgres = options.postgres ?? (await startTestPostgres());
+  const databases = {
+    identity: await createDatabase(postgres, 'identity'),
+    issues: await createDatabase(postgres, 'issues'),
+  };
+  const keys = new SigningKeys();
+  keys.add(1);
+  const serviceToken = randomBytes(32).toString('base64url');
+  const services = await createServices(options, { databases, serviceToken, keysDir: keys.directory });
+  for (const service of [...services.identities, ...services.issues]) await service.start();
+  const pools = {
+    identity: createPool(databases.identity.owner),
+    issues: createPool(databases.issues.owner),
+  };
+  const stop = async () => {
+    await Promise.all(Object.values(pools).map((pool) => pool.end()));
+    const codes: (number | null)[] = [];
+    for (const service of [...services.issues, ...services.identities]) codes.push(await service.stop());
+    await postgres.stop();
+    keys.remove();
+    return codes;
+  };
+  return {
+    ...services,
+    databases,
+    adminUrl: postgres.adminUrl,
+    serviceToken,
+    keys,
+    /** The internal API, as a trusted backend calls it. */
+    internal: httpClient(first(services.identities).url, { headers: { 'X-Service-Token': serviceToken } }),
+    sql: (name: ServiceName, text: string, values: unknown[] = []) => pools[name].query(text, values),
+    /** Drains every process; their exit codes, issues' before identity's. */
+    stop,
+  };
+}
+
+interface Surroundings {
+  databases: Record<ServiceName, StackDatabase>;
+  serviceToken: string;
+  keysDir: string;
+}
+
+async function createServices(
+  { replicas, environment, nodeArguments }: StackOptions,
+  surroundings: Surroundings,
+) {
+  const identityPorts = await freePorts(replicas?.identity ?? 1);
+  const issuesPorts = await freePorts(replicas?.issues ?? 1);
+  const identityUrl = `http://127.0.0.1:${first(identityPorts)}`;
+  const common = {
+    SERVICE_TOKEN: surroundings.serviceToken,
+    JWT_ISSUER: identityUrl,
+    ALLOW_LOOPBACK_ISSUER: 'on',
+  };
+  const identity = {
+    ...common,
+    DATABASE_URL: surroundings.databases.identity.service,
+    JWT_KEYS_DIR: surroundings.keysDir,
+    ...environment?.identity,
+  };
+  const issues = {
+    ...common,
+    DATABASE_URL: surroundings.databases.issues.service,
+    IDENTITY_URL: identityUrl,
+    PUBLIC_BASE_URL: `http://127.0.0.1:${issuesPorts[0] ?? 80}`,
+    JWKS_COOLDOWN_SECONDS: '1',
+    // A handful of people make all the load.
+    RATE_LIMIT_READS_PER_MINUTE: '0',
+    RATE_LIMIT_WRITES_PER_MINUTE: '0',
+    RATE_LIMIT_SYNCS_PER_MINUTE: '0',
+    ...environment?.issues,
+  };
+  return {
+    identities: identityPorts.map(
+      (port) => new Service('identity', { ...identity, PORT: String(port) }, nodeArguments),
+    ),
+    issues: issuesPorts.map(
+      (port) => new Service('issues', { ...issues, PORT: String(port) }, nodeArguments),
+    ),
+  };
+}
+
+/** A database, as its service reaches it and as its owner does. */
+interface StackDatabase {
+  service: string;
+  owner: string;
+}
+
+async function createDatabase({ adminUrl }: TestPostgres, name: ServiceName): Promise<StackDatabase> {
+  // A PostgreSQL that was given is shared by test files that run side by side.
+  const unique = `${name}_${randomBytes(6).toString('hex')}`;
+  const owner = { role: `${name}_owner`, password: 'owner' };
+  const service = await createServiceDatabase(adminUrl, {
+    database: unique,
+    role: name,
+    password: name,
+    owner,
+  });
+  const ownerUrl = withRole(service, owner);
+  migrate(name, ownerUrl);
+  return { service, owner: ownerUrl };
+}
+
+function createPool(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: 1 });
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) ports.push(await freePort());
+  return ports;
+}
+
+/** The first of a list that is never empty. */
+export function first<Item>(items: readonly Item[]): Item {
+  const [item] = items;
+  if (item === undefined) throw new Error('empty');
+  return item;
+}
