@@ -1,5 +1,5 @@
 import { createTokenVerifier, localKeySource } from '@tessera/jwt-verify';
-import { Health, type Logger, type PreparedDocument, prepareDocument } from '@tessera/service-kit';
+import { Health, Janitor, type Logger, type PreparedDocument, prepareDocument } from '@tessera/service-kit';
 import { AuditRepository } from './audit/audit.repository.ts';
 import { AuditService } from './audit/audit.service.ts';
 import type { Config } from './config.ts';
@@ -10,7 +10,7 @@ import { IdentityService } from './identities/identity.service.ts';
 import { IntrospectionRepository } from './introspection/introspection.repository.ts';
 import { IntrospectionService } from './introspection/introspection.service.ts';
 import { JanitorRepository } from './janitor/janitor.repository.ts';
-import { Janitor } from './janitor/janitor.ts';
+import { identitySweeps } from './janitor/sweeps.ts';
 import { readPrivateKeys } from './keys/key-files.ts';
 import { arrangeSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
@@ -36,7 +36,9 @@ export async function createDependencies(config: Config, logger: Logger) {
   logger.info({ active: keys.active.kid, thumbprints: keys.thumbprints }, 'signing keys loaded');
   const { database, readiness, close } = createDatabase(config.database, logger);
   const hasher = await createHasher(config);
-  const janitor = new Janitor({ ...config.janitor, repository: new JanitorRepository(database), logger });
+  const { intervalSeconds, auditRetentionDays } = config.janitor;
+  const sweeps = identitySweeps(new JanitorRepository(database), auditRetentionDays);
+  const janitor = new Janitor({ sweeps, intervalSeconds, logger });
   janitor.start();
 
   return {

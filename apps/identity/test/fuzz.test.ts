@@ -40,6 +40,12 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
     ));
     const asciiPassword = 'a password that is asked for';
     const { identity: signer } = await createIdentity(app, { password: asciiPassword });
+    // Sessions to end, one at a time: those of an identity that signs in for nothing else.
+    const { identity: guest, password: guestPassword } = await createIdentity(app);
+    for (let count = 0; count < 20; count += 1) await signIn(app, guest.email, guestPassword);
+    const sessions = await app.sql<{ id: string }>('SELECT id FROM token_families WHERE identity_id = $1', [
+      guest.id,
+    ]);
     fuzzer = new Fuzzer({
       document,
       listener: app.listener,
@@ -60,6 +66,8 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
         id: () => target.id,
         'findIdentityByEmail.email': () => lookedUp.email,
         'deleteIdentity.id': () => disposable.shift() ?? unknownId,
+        'revokeSession.id': () => guest.id,
+        'revokeSession.session_id': () => sessions.shift()?.id ?? unknownId,
         'createIdentity.password': () => 'a password of its own',
         'findIdentityBySso.provider': () => 'google',
         'findIdentityBySso.sso_id': () => 'sso-1',

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
+import { Janitor } from '@tessera/service-kit';
 import { JanitorRepository } from '../src/janitor/janitor.repository.ts';
-import { Janitor } from '../src/janitor/janitor.ts';
+import { identitySweeps } from '../src/janitor/sweeps.ts';
 import { createIdentity, signedIn, signIn } from './support/identities.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -15,12 +16,17 @@ describe('the janitor', () => {
   afterAll(() => app.close());
   beforeEach(() => app.sql('TRUNCATE refresh_tokens, token_families, sign_in_counters'));
 
-  const aJanitor = (options: Partial<ConstructorParameters<typeof Janitor>[0]> = {}, of = app) =>
+  const aJanitor = (
+    {
+      auditRetentionDays = 400,
+      ...options
+    }: { auditRetentionDays?: number; intervalSeconds?: number; batchSize?: number; budgetMs?: number } = {},
+    of = app,
+  ) =>
     new Janitor({
-      repository: new JanitorRepository(of.dependencies.database),
+      sweeps: identitySweeps(new JanitorRepository(of.dependencies.database), auditRetentionDays),
       logger: of.dependencies.logger,
       intervalSeconds: 0,
-      auditRetentionDays: 400,
       ...options,
     });
 

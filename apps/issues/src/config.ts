@@ -45,6 +45,7 @@ const environmentSchema = z.object({
   REQUIRE_VERIFIED: z.enum(['off', 'write', 'all'], { error: 'must be off, write or all' }).default('off'),
   REQUIRE_PRECONDITION: flag(false),
   STRICT_PRIVILEGE_CHECK: flag(false),
+  JANITOR_INTERVAL_SECONDS: integer({ min: 0, max: 86_400, default: 600 }),
   ...trackerVariables,
 
   RATE_LIMIT_READS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 1_200 }),
@@ -76,6 +77,7 @@ export function loadConfig(variables = environment) {
     requirePrecondition: read.REQUIRE_PRECONDITION,
     strictPrivilegeCheck: read.STRICT_PRIVILEGE_CHECK,
     tracking: trackingConfig(read),
+    janitorIntervalSeconds: read.JANITOR_INTERVAL_SECONDS,
     /** Of one identity; 0 is off. */
     rateLimits: {
       readsPerMinute: read.RATE_LIMIT_READS_PER_MINUTE,

@@ -1,5 +1,5 @@
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
-import { Health, type Logger } from '@tessera/service-kit';
+import { Health, Janitor, type Logger } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
 import { ActivityService } from './activity/activity.service.ts';
 import { CommentRepository } from './comments/comment.repository.ts';
@@ -19,6 +19,8 @@ import { IssueListRepository } from './issues/issue-list.repository.ts';
 import { IssueListService } from './issues/issue-list.service.ts';
 import { IssueStatusRepository } from './issues/issue-status.repository.ts';
 import { IssueStatusService } from './issues/issue-status.service.ts';
+import { JanitorRepository } from './janitor/janitor.repository.ts';
+import { issuesSweeps } from './janitor/sweeps.ts';
 import { LinkService } from './links/link.service.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
@@ -41,6 +43,9 @@ export async function createDependencies(config: Config, logger: Logger) {
     people: people.mirror,
   });
   issues.scheduler?.start();
+  const sweeps = issuesSweeps(new JanitorRepository(main.database));
+  const janitor = new Janitor({ sweeps, intervalSeconds: config.janitorIntervalSeconds, logger });
+  janitor.start();
   const limits = createRateLimits(config, logger);
   return {
     config,
@@ -64,7 +69,7 @@ export async function createDependencies(config: Config, logger: Logger) {
     rateLimits: limits.rateLimits,
     close: async () => {
       keys.stop();
-      await issues.scheduler?.stop();
+      await Promise.all([issues.scheduler?.stop(), janitor.stop()]);
       await Promise.all([main.close(), lists.close(), limits.close()]);
     },
   };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issueSchema } from '@tessera/contracts';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
@@ -13,9 +13,11 @@ beforeAll(async () => {
   identity = await IdentityService.start();
   far = await startStandInSide('gitea');
 });
-beforeEach(() => far.standIn.clearFaults());
+afterEach(async () => {
+  far.standIn.clearFaults();
+  await Promise.all(apps.splice(0).map((app) => app.close()));
+});
 afterAll(async () => {
-  await Promise.all(apps.map((app) => app.close()));
   await Promise.all([identity.down(), far.close()]);
 });
 
@@ -133,16 +135,16 @@ describe('a service that stops', () => {
     const first = await start({ SYNC_WORKERS: '0' });
     const ann = await signedIn(first, identity);
     const issue = await create(ann, 'Handed over');
+    const before = far.standIn.requests.length;
     far.standIn.fail({ kind: 'latency', ms: 3_000, on: { method: 'POST' } });
     const answer = ann.as('post', `/issues/${issue.id}/sync/`).then((response) => response);
     await until(
-      async () =>
-        far.standIn.requests.some(({ method, path }) => method === 'POST' && path.endsWith('/issues')),
+      async () => far.standIn.requests.slice(before).some(({ method }) => method === 'POST'),
       Boolean,
     );
     apps.splice(apps.indexOf(first), 1);
     const [response] = await Promise.all([answer, first.close()]);
-    expect(response.body).toMatchObject({ status: 504 });
+    expect(response.body).toMatchObject({ status: 504, code: 'tracker_timeout' });
     const second = await start({}, first.databaseUrl);
     await until(
       async () => {

@@ -8,6 +8,7 @@ export * from './database-readiness.ts';
 export * from './error-handler.ts';
 export * from './health.ts';
 export * from './health-operations.ts';
+export * from './janitor.ts';
 export * from './logger.ts';
 export * from './parse.ts';
 export * from './prepared-document.ts';

@@ -53,9 +53,4 @@ export class SyncDueRepository {
       SELECT id FROM taken`;
     return rows.length === 1;
   }
-
-  async forgetDeliveries(afterDays: number): Promise<void> {
-    await this.#database.$executeRaw`
-      DELETE FROM tracker_deliveries WHERE received_at < clock_timestamp() - make_interval(days => ${afterDays}::int)`;
-  }
 }

@@ -22,9 +22,6 @@ export interface SyncSchedule {
   autoSync: 'off' | 'linked' | 'all';
 }
 
-const deliveriesKeptDays = 7;
-const sweepEveryMs = 3_600_000;
-
 /**
  * Syncs that nobody waits for: failed ones that are due again, those whose process died, and, where it is wanted,
  * changes. Any number of replicas may do so: each issue is claimed by one.
@@ -36,7 +33,6 @@ export class SyncScheduler {
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
   #changesSeenAt: Date | undefined;
-  #sweptAt = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: SyncSchedulerDependencies, schedule: SyncSchedule) {
     this.#dependencies = dependencies;
@@ -65,7 +61,6 @@ export class SyncScheduler {
   async #look(): Promise<void> {
     try {
       await this.#scheduleChanges();
-      await this.#sweep();
     } catch (error) {
       this.#dependencies.logger.warn({ err: error }, 'could not look for changes to sync');
     }
@@ -95,11 +90,5 @@ export class SyncScheduler {
     const { autoSync } = this.#schedule;
     if (autoSync === 'off') return;
     this.#changesSeenAt = await this.#dependencies.due.scheduleChanges(this.#changesSeenAt, autoSync);
-  }
-
-  async #sweep(): Promise<void> {
-    if (performance.now() - this.#sweptAt < sweepEveryMs) return;
-    this.#sweptAt = performance.now();
-    await this.#dependencies.due.forgetDeliveries(deliveriesKeptDays);
   }
 }

@@ -71,6 +71,7 @@ export async function startTestApp(
   return {
     app,
     databaseUrl: url,
+    logger,
     database: main.database,
     http: supertest(app),
     /** State left behind, read past the service. */

@@ -1,45 +1,33 @@
-import type { Logger } from '@tessera/service-kit';
-import type { JanitorRepository } from './janitor.repository.ts';
+import type { Logger } from './logger.ts';
 
-interface JanitorOptions {
-  repository: JanitorRepository;
+/** Deletes a batch of rows of one table; answers how many, undefined where another janitor is at work. */
+export type SweepBatch = (batchSize: number) => Promise<number | undefined>;
+
+interface JanitorOptions<Table extends string> {
+  /** What is deleted, table by table, in this order. */
+  sweeps: Readonly<Record<Table, SweepBatch>>;
   logger: Logger;
   /** Between two runs, and a tenth of it more or less, so that replicas do not run together. 0 means never. */
   intervalSeconds: number;
-  /** 0 means for ever. */
-  auditRetentionDays: number;
   batchSize?: number;
   /** Bound on one run, in milliseconds; what is left waits for the next. */
   budgetMs?: number;
+  /** Told about every batch. */
+  onDeleted?: (table: Table, rows: number) => void;
 }
 
 /** Rows deleted by one run, by table. */
-export type Swept = Record<'refresh_tokens' | 'token_families' | 'sign_in_counters' | 'audit_events', number>;
-
-type SweepBatch = (batchSize: number) => Promise<number | undefined>;
+export type Swept<Table extends string = string> = Record<Table, number>;
 
 /** Deletes what is past its time, now and then, in every replica: they share one lock, and one of them works. */
-export class Janitor {
-  readonly #options: Required<JanitorOptions>;
-  readonly #sweeps: readonly (readonly [keyof Swept, SweepBatch])[];
+export class Janitor<Table extends string> {
+  readonly #options: Required<JanitorOptions<Table>>;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  constructor(options: JanitorOptions) {
-    this.#options = { batchSize: 1000, budgetMs: 30_000, ...options };
-    const { repository, auditRetentionDays } = options;
-    // In this order: a family goes after its tokens.
-    this.#sweeps = [
-      ['refresh_tokens', (size) => repository.deleteExpiredTokens(size)],
-      ['token_families', (size) => repository.deleteEmptyFamilies(size)],
-      ['sign_in_counters', (size) => repository.deleteOldCounters(size)],
-      [
-        'audit_events',
-        async (size) =>
-          auditRetentionDays === 0 ? 0 : repository.deleteExpiredAuditEvents(auditRetentionDays, size),
-      ],
-    ];
+  constructor(options: JanitorOptions<Table>) {
+    this.#options = { batchSize: 1000, budgetMs: 30_000, onDeleted: () => undefined, ...options };
   }
 
   /** The first run comes within one interval. */
@@ -56,7 +44,7 @@ export class Janitor {
   }
 
   /** One run. It ends early where another janitor is at work, where its time is over, and at {@link stop}. */
-  run(): Promise<Swept> {
+  run(): Promise<Swept<Table>> {
     const run = this.#sweepAll();
     this.#running = run.catch(() => undefined);
     return run;
@@ -71,23 +59,26 @@ export class Janitor {
     const { logger, intervalSeconds } = this.#options;
     try {
       const deleted = await this.run();
-      if (Object.values(deleted).some((count) => count > 0)) logger.info({ deleted }, 'expired rows deleted');
+      if (Object.values<number>(deleted).some((count) => count > 0))
+        logger.info({ deleted }, 'expired rows deleted');
     } catch (error) {
       logger.warn({ err: error }, 'the janitor failed, and will try again');
     }
     if (!this.#stopped) this.#schedule(intervalSeconds * (0.9 + Math.random() * 0.2));
   }
 
-  async #sweepAll(): Promise<Swept> {
-    const { batchSize, budgetMs } = this.#options;
-    const swept: Swept = { refresh_tokens: 0, token_families: 0, sign_in_counters: 0, audit_events: 0 };
+  async #sweepAll(): Promise<Swept<Table>> {
+    const { sweeps, batchSize, budgetMs, onDeleted } = this.#options;
+    const tables = Object.keys(sweeps) as Table[];
+    const swept = Object.fromEntries(tables.map((table) => [table, 0])) as Swept<Table>;
     const deadline = performance.now() + budgetMs;
-    for (const [table, sweep] of this.#sweeps) {
+    for (const table of tables) {
       for (let deleted = batchSize; deleted === batchSize; swept[table] += deleted) {
         if (this.#stopped || performance.now() >= deadline) return swept;
-        const batch = await sweep(batchSize);
+        const batch = await sweeps[table](batchSize);
         if (batch === undefined) return swept;
         deleted = batch;
+        onDeleted(table, batch);
       }
     }
     return swept;
