@@ -8,9 +8,19 @@ import type {
   RemoteDraft,
   RemoteIssue,
 } from './external-tracker.ts';
-import { TrackerError } from './tracker-error.ts';
+import {
+  assertIssue,
+  ForgeAccount,
+  type ForgeIssue,
+  forgeCommentSchema,
+  forgeIssueSchema,
+  forgeIssuesPath,
+  toRemoteComment,
+  toRemoteIssue,
+  withMarker,
+} from './forge.ts';
 import { readPages } from './tracker-pages.ts';
-import { canonicalText, canonicalTitle, outboundText } from './tracker-text.ts';
+import { outboundText } from './tracker-text.ts';
 import type { TrackerTransport } from './tracker-transport.ts';
 import { isDone, stepForTwoStates } from './tracker-workflow.ts';
 
@@ -23,26 +33,6 @@ interface GiteaOptions {
   settleSeconds: number;
 }
 
-const time = z.iso.datetime({ offset: true });
-const user = z.object({ login: z.string() });
-const issueSchema = z.object({
-  number: z.int().positive(),
-  html_url: z.string(),
-  title: z.string(),
-  body: z.string().nullish(),
-  state: z.string(),
-  created_at: time,
-  updated_at: time,
-  pull_request: z.unknown().nullish(),
-  content_version: z.int().nullish(),
-});
-const commentSchema = z.object({
-  id: z.int().positive(),
-  body: z.string(),
-  user: user.nullish(),
-  created_at: time,
-});
-
 /** The REST API of Gitea and of Forgejo, version 1 (docs.gitea.com/api, forgejo.org/docs/latest/user/api-usage). */
 export class GiteaTracker implements ExternalTracker {
   readonly provider = 'gitea';
@@ -51,27 +41,24 @@ export class GiteaTracker implements ExternalTracker {
   readonly settleSeconds: number;
   readonly #transport: TrackerTransport;
   readonly #issues: string;
-  #login: string | undefined;
+  readonly #account: ForgeAccount;
 
   constructor({ transport, project, login, settleSeconds }: GiteaOptions) {
     this.#transport = transport;
     this.project = project;
     this.settleSeconds = settleSeconds;
-    this.#issues = `/api/v1/repos/${project.split('/').map(encodeURIComponent).join('/')}/issues`;
-    this.#login = login;
+    this.#issues = `/api/v1${forgeIssuesPath(project)}`;
+    this.#account = new ForgeAccount(transport, '/api/v1/user', login);
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {
     const request = { method: 'POST', path: this.#issues, body: toBody(draft, marker), signal } as const;
-    return toRemote(await this.#transport.read(request, issueSchema));
+    return toRemote(await this.#transport.read(request, forgeIssueSchema));
   }
 
   async get(id: string, signal: AbortSignal): Promise<RemoteIssue> {
     const request = { method: 'GET', path: `${this.#issues}/${id}`, names: 'issue', signal } as const;
-    const issue = await this.#transport.read(request, issueSchema);
-    // Pull requests and issues are numbered together, and both are answered here.
-    if (isPullRequest(issue)) throw new TrackerError('gone', 'a pull request, not an issue');
-    return toRemote(issue);
+    return toRemote(assertIssue(await this.#transport.read(request, forgeIssueSchema)));
   }
 
   async update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void> {
@@ -88,36 +75,28 @@ export class GiteaTracker implements ExternalTracker {
     const query = {
       state: 'all',
       type: 'issues',
-      created_by: await this.#ownLogin(signal),
+      created_by: await this.#account.login(signal),
       since: since.toISOString(),
       limit: 50,
     };
     const request = { method: 'GET', path: this.#issues, query, signal } as const;
-    const pages = await readPages(this.#transport, request, z.array(issueSchema));
-    return pages
-      .flat()
-      .filter((issue) => !isPullRequest(issue) && issue.body?.includes(marker))
-      .map(toRemote)
-      .reverse();
+    const pages = await readPages(this.#transport, request, z.array(forgeIssueSchema));
+    // Its list is newest first.
+    return withMarker(pages, marker).map(toRemote).reverse();
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
     const path = `${this.#issues}/${id}/comments`;
     const request = { method: 'GET', path, names: 'issue', signal } as const;
-    const pages = await readPages(this.#transport, request, z.array(commentSchema));
-    return pages.flat().map((comment) => ({
-      id: String(comment.id),
-      body: comment.body,
-      author: comment.user?.login ?? null,
-      createdAt: new Date(comment.created_at),
-    }));
+    const pages = await readPages(this.#transport, request, z.array(forgeCommentSchema));
+    return pages.flat().map(toRemoteComment);
   }
 
   async addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string> {
     const path = `${this.#issues}/${id}/comments`;
     const content = { body: outboundText(body, marker, 'markdown') };
     const request = { method: 'POST', path, names: 'issue', body: content, signal } as const;
-    return String((await this.#transport.read(request, commentSchema)).id);
+    return String((await this.#transport.read(request, forgeCommentSchema)).id);
   }
 
   stateOf({ status }: LocalState): string {
@@ -127,15 +106,6 @@ export class GiteaTracker implements ExternalTracker {
   statusOf(state: string, local: IssueStatus): IssueStatus {
     return stepForTwoStates(state !== 'closed', 'RESOLVED', local);
   }
-
-  async #ownLogin(signal: AbortSignal): Promise<string> {
-    this.#login ??= (await this.#transport.read({ method: 'GET', path: '/api/v1/user', signal }, user)).login;
-    return this.#login;
-  }
-}
-
-function isPullRequest({ pull_request: pullRequest }: z.output<typeof issueSchema>): boolean {
-  return pullRequest !== undefined && pullRequest !== null;
 }
 
 function toBody({ title, description, state }: RemoteChange, marker: string) {
@@ -146,17 +116,6 @@ function toBody({ title, description, state }: RemoteChange, marker: string) {
   };
 }
 
-function toRemote(issue: z.output<typeof issueSchema>): RemoteIssue {
-  return {
-    id: String(issue.number),
-    key: `#${issue.number}`,
-    url: issue.html_url,
-    title: canonicalTitle(issue.title),
-    description: canonicalText(issue.body ?? ''),
-    state: issue.state,
-    priority: null,
-    createdAt: new Date(issue.created_at),
-    updatedAt: new Date(issue.updated_at),
-    revision: typeof issue.content_version === 'number' ? String(issue.content_version) : null,
-  };
+function toRemote(issue: ForgeIssue): RemoteIssue {
+  return toRemoteIssue(issue, issue.state);
 }

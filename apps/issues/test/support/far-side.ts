@@ -34,5 +34,7 @@ export interface FarSide {
   edit: (id: string, edit: FarEdit) => Promise<void>;
   comment: (id: string, body: string) => Promise<void>;
   remove: (id: string) => Promise<void>;
+  /** The next issue takes its time to be created; what takes its time anyway is left as it is. */
+  slowDown: () => void;
   close: () => Promise<void>;
 }

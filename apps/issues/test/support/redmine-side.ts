@@ -79,6 +79,7 @@ export async function startRedmineSide(role: 'manager' | 'reporter' = 'manager')
     remove: async (id) => {
       await http.delete(`/issues/${id}.json`);
     },
+    slowDown: () => {},
     close: async () => {},
   };
 }

@@ -39,6 +39,7 @@ export async function startStandInSide(provider: Exclude<TrackerProvider, 'redmi
       standIn.addComment(Number(id), body);
     },
     remove: async (id) => standIn.deleteIssue(Number(id)),
+    slowDown: () => standIn.fail({ kind: 'latency', ms: 1_500, on: { method: 'POST' } }),
     close: () => standIn.close(),
   };
 }

@@ -283,6 +283,9 @@ export function describeSync(start: () => Promise<FarSide>): void {
     const issue = await createIssue(ann);
     const second = await startSyncedApp(far, {}, app.databaseUrl);
     const askers = [ann, personWithRequests(second, ann)];
+    // Both have their connections, and the tracker takes its time: all ten ask while the first one is at work.
+    await Promise.all(askers.map((asker) => getIssue(asker, issue)));
+    far.slowDown();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => askers[index % 2]?.post(issuePath(issue, 'sync/'))),
     );
