@@ -68,10 +68,9 @@ export class FakeProduct {
   seen(name: string): Seen[] {
     const file = path.join(this.root, 'apps', name, 'dist/seen.jsonl');
     if (!existsSync(file)) return [];
-    return readFileSync(file, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    // The last line may be in the writing.
+    const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line));
   }
 
   /** What a service was given. */
