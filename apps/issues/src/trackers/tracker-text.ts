@@ -36,20 +36,21 @@ export function markedComment(body: string): string | undefined {
  * marker nor what `neutralise` adds. A tracker that turns LF into CRLF has not changed anything.
  */
 export function canonicalText(text: string): string {
-  return storable(text).replace(/\r\n?/g, '\n').replace(marker, '').replace(neutralised, '').trimEnd();
+  return withoutMarkers(storable(text).replace(/\r\n?/g, '\n')).replace(neutralised, '').trimEnd();
 }
 
 /** A title likewise: one line. */
 export function canonicalTitle(title: string): string {
   return storable(title)
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .replace(neutralised, '')
-    .trim();
+    .trim()
+    .replace(neutralised, '');
 }
 
 /** A text for a tracker: it calls nobody by name, links to nothing by number, and carries a marker. */
 export function outboundText(text: string, marking: string, markup: Markup): string {
-  return `${neutralise(canonicalText(text), markup)}\n\n${marking}`.trimStart();
+  const canonical = canonicalText(text);
+  return canonical === '' ? marking : `${neutralise(canonical, markup)}\n\n${marking}`;
 }
 
 /**
@@ -82,6 +83,11 @@ export function cutText(text: string, max: number): string {
   if (characters.length <= max) return text;
   const notice = '\n\n[cut: the whole text is in the external tracker]';
   return characters.slice(0, max - notice.length).join('') + notice;
+}
+
+// Taking them out may leave another one, that they stood in: whoever wrote it, it is not ours, and is none any more.
+function withoutMarkers(text: string): string {
+  return text.replace(marker, '').replace(marker, (forged) => forged.replace(' ', ''));
 }
 
 // PostgreSQL's text has no U+0000, and UTF-8 no lone surrogate: both come as the replacement character.
