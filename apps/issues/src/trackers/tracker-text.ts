@@ -14,6 +14,7 @@ const code: Readonly<Record<Markup, RegExp>> = {
 const mention = /(?<![\w/])@(?=\w)|(?<![&/])#(?=\d)/g;
 // docs.gitlab.com/user/project/quick_actions: such a line is carried out, and taken out of the text.
 const command = /^(?=\/[a-z])/gim;
+const lineEnd = /[\n\r\u2028\u2029]$/;
 const neutralised = new RegExp(`(?<=[@#])${zeroWidthSpace}(?=\\w)|^${zeroWidthSpace}(?=\\/[a-z])`, 'gim');
 const marker = /<!-- issues-sync:[\w:-]+ -->/g;
 
@@ -60,13 +61,17 @@ export function outboundText(text: string, marking: string, markup: Markup): str
 export function neutralise(text: string, markup: Markup): string {
   return text
     .split(code[markup])
-    .map((part, index) => (index % 2 === 1 ? part : withoutPower(part, markup)))
+    .map((part, index, parts) => {
+      const beginsLine = index === 0 || lineEnd.test(parts[index - 1] ?? '');
+      return index % 2 === 1 ? part : withoutPower(part, markup, beginsLine);
+    })
     .join('');
 }
 
-function withoutPower(text: string, markup: Markup): string {
+function withoutPower(text: string, markup: Markup, beginsLine: boolean): string {
   const silent = text.replace(mention, `$&${zeroWidthSpace}`);
-  return markup === 'gitlab' ? silent.replace(command, zeroWidthSpace) : silent;
+  if (markup !== 'gitlab') return silent;
+  return silent.replace(command, (_, at: number) => (at > 0 || beginsLine ? zeroWidthSpace : ''));
 }
 
 export function isStorableTitle(title: string): boolean {
