@@ -113,6 +113,9 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
   });
 
   it('takes what is about something else, and does nothing', async () => {
+    const due = () => app.sql('SELECT FROM tracker_links WHERE next_attempt_at IS NOT NULL');
+    // What the deliveries before have made due is done first.
+    while ((await due()).length > 0) await new Promise((resolve) => setTimeout(resolve, 50));
     for (const [index, body] of [
       payload(provider, number(), 'acme/other'),
       payload(provider, 999_999),
@@ -122,8 +125,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     ].entries()) {
       await deliver(body, senders[provider](body, `other-${index}`)).expect(202);
     }
-    const due = await app.sql('SELECT FROM tracker_links WHERE next_attempt_at IS NOT NULL');
-    expect(due).toEqual([]);
+    expect(await due()).toEqual([]);
   });
 
   it('refuses a body that is too large', async () => {

@@ -49,6 +49,7 @@ export function createTracking(dependencies: TrackingDependencies) {
   const syncer = new Syncer({
     repository,
     run: createRun(dependencies, config, { tracker, repository }),
+    retrySeconds: config.retrySeconds,
     logger,
   });
   const bindings = new SyncBindingRepository(database, identity);

@@ -27,7 +27,7 @@ export function addClashes(present: readonly SyncConflict[], clashes: readonly C
   );
   return {
     conflicts: [...kept, ...added].slice(-conflictsMax),
-    activity: added.filter(({ kept: side }) => side === 'local').map(toEntry),
+    activity: added.filter(({ kept: side }) => side !== 'remote').map(toEntry),
   };
 }
 

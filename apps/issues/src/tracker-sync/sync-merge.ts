@@ -120,7 +120,8 @@ const textRules = {
 
 function mergeText(input: MergeInput, field: 'title' | 'description', merge: Merge): void {
   const { canonical, isStorable } = textRules[field];
-  const { [field]: base = null } = input.base;
+  // What somebody decided to be the base is as it was typed.
+  const base = field in input.base ? canonical(input.base[field] ?? '') : null;
   const local = canonical(input.local[field]);
   const remote = input.remote[field];
   const decision = decide(

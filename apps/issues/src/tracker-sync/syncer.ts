@@ -8,6 +8,8 @@ import type { TrackerLink } from './tracker-link.ts';
 interface SyncerDependencies {
   repository: SyncRepository;
   run: Pick<SyncRun, 'sync'>;
+  /** How long a sync that failed for the first time waits before it is tried again. */
+  retrySeconds: number;
   logger: Logger;
 }
 
@@ -51,7 +53,7 @@ export class Syncer {
   }
 
   async #sync(link: TrackerLink, requestId: string, timeoutMs: number): Promise<SyncFailure | undefined> {
-    const { repository, run, logger } = this.#dependencies;
+    const { repository, run, retrySeconds: firstDelaySeconds, logger } = this.#dependencies;
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal]);
     try {
       await run.sync(link, requestId, signal);
@@ -67,7 +69,7 @@ export class Syncer {
         return { error, nextAttemptAt: new Date() };
       }
       this.#credentialsRefused = failure === 'credentials';
-      const retryInSeconds = retryDelay(error, link.failures);
+      const retryInSeconds = retryDelay(error, { failures: link.failures, firstDelaySeconds });
       const ended = { code: codeOf(error), movedTo: error.location, retryInSeconds };
       const nextAttemptAt = await repository.fail(link, ended);
       return { error, nextAttemptAt };

@@ -62,6 +62,7 @@ export const trackerVariables = {
   SYNC_WORKERS: integer({ min: 0, max: 16, default: 2 }),
   SYNC_POLL_MS: integer({ min: 100, max: 600_000, default: 5_000 }),
   SYNC_TIMEOUT_MS: integer({ min: 500, max: 600_000, default: 60_000 }),
+  SYNC_RETRY_SECONDS: integer({ min: 1, max: 3_600, default: 30 }),
 };
 
 const environment = z.object(trackerVariables);
@@ -78,6 +79,8 @@ export interface TrackingConfig {
   webhookSecret: string | undefined;
   policies: ConflictPolicies;
   deadlineMs: number;
+  /** After the first failure, in seconds; longer after each further one. */
+  retrySeconds: number;
   schedule: SyncSchedule;
 }
 
@@ -102,6 +105,7 @@ export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undef
     webhookSecret: read.TRACKER_WEBHOOK_SECRET,
     policies: read.SYNC_CONFLICT_POLICY,
     deadlineMs: read.TRACKER_DEADLINE_MS,
+    retrySeconds: read.SYNC_RETRY_SECONDS,
     schedule: {
       pollMs: read.SYNC_POLL_MS,
       workers: read.SYNC_WORKERS,

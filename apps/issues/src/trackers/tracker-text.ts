@@ -14,6 +14,7 @@ const code: Readonly<Record<Markup, RegExp>> = {
 const mention = /(?<![\w/])@(?=\w)|(?<![&/])#(?=\d)/g;
 // docs.gitlab.com/user/project/quick_actions: such a line is carried out, and taken out of the text.
 const command = /^(?=\/[a-z])/gim;
+const lineEnd = /[\n\r\u2028\u2029]$/;
 const neutralised = new RegExp(`(?<=[@#])${zeroWidthSpace}(?=\\w)|^${zeroWidthSpace}(?=\\/[a-z])`, 'gim');
 const marker = /<!-- issues-sync:[\w:-]+ -->/g;
 
@@ -36,15 +37,15 @@ export function markedComment(body: string): string | undefined {
  * marker nor what `neutralise` adds. A tracker that turns LF into CRLF has not changed anything.
  */
 export function canonicalText(text: string): string {
-  return storable(text).replace(/\r\n?/g, '\n').replace(marker, '').replace(neutralised, '').trimEnd();
+  return withoutMarkers(storable(text).replace(/\r\n?/g, '\n')).replace(neutralised, '').trimEnd();
 }
 
 /** A title likewise: one line. */
 export function canonicalTitle(title: string): string {
   return storable(title)
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .replace(neutralised, '')
-    .trim();
+    .trim()
+    .replace(neutralised, '');
 }
 
 /** A text for a tracker: it calls nobody by name, links to nothing by number, and carries a marker. */
@@ -60,13 +61,17 @@ export function outboundText(text: string, marking: string, markup: Markup): str
 export function neutralise(text: string, markup: Markup): string {
   return text
     .split(code[markup])
-    .map((part, index) => (index % 2 === 1 ? part : withoutPower(part, markup)))
+    .map((part, index, parts) => {
+      const beginsLine = index === 0 || lineEnd.test(parts[index - 1] ?? '');
+      return index % 2 === 1 ? part : withoutPower(part, markup, beginsLine);
+    })
     .join('');
 }
 
-function withoutPower(text: string, markup: Markup): string {
+function withoutPower(text: string, markup: Markup, beginsLine: boolean): string {
   const silent = text.replace(mention, `$&${zeroWidthSpace}`);
-  return markup === 'gitlab' ? silent.replace(command, zeroWidthSpace) : silent;
+  if (markup !== 'gitlab') return silent;
+  return silent.replace(command, (_, at: number) => (at > 0 || beginsLine ? zeroWidthSpace : ''));
 }
 
 export function isStorableTitle(title: string): boolean {
@@ -83,6 +88,11 @@ export function cutText(text: string, max: number): string {
   if (characters.length <= max) return text;
   const notice = '\n\n[cut: the whole text is in the external tracker]';
   return characters.slice(0, max - notice.length).join('') + notice;
+}
+
+// Taking them out may leave another one, that they stood in: whoever wrote it, it is not ours, and is none any more.
+function withoutMarkers(text: string): string {
+  return text.replace(marker, '').replace(marker, (forged) => forged.replace(' ', ''));
 }
 
 // PostgreSQL's text has no U+0000, and UTF-8 no lone surrogate: both come as the replacement character.

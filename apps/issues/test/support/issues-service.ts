@@ -11,10 +11,18 @@ export interface IssuesService {
   http: ReturnType<typeof supertest>;
   /** SIGTERM, and the exit code. */
   stop: () => Promise<number | null>;
+  /** SIGKILL, at once. */
+  kill: () => void;
+  /** When it has ended, in whatever way. */
+  ended: Promise<unknown>;
 }
 
 /** The service as its own process, from source, on a free port; several share one database. */
-export async function startIssuesService(databaseUrl: string, identityUrl: string): Promise<IssuesService> {
+export async function startIssuesService(
+  databaseUrl: string,
+  identityUrl: string,
+  overrides: Record<string, string> = {},
+): Promise<IssuesService> {
   const child = spawn(
     process.execPath,
     ['--import', 'tsx', '--conditions=@tessera/source', 'src/server.ts'],
@@ -31,18 +39,26 @@ export async function startIssuesService(databaseUrl: string, identityUrl: strin
         IDENTITY_URL: identityUrl,
         JWT_ISSUER: identityUrl,
         PUBLIC_BASE_URL: 'https://issues.test',
+        // A few people make all the requests.
+        RATE_LIMIT_READS_PER_MINUTE: '0',
+        RATE_LIMIT_WRITES_PER_MINUTE: '0',
+        RATE_LIMIT_SYNCS_PER_MINUTE: '0',
+        ...overrides,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   );
+  const ended = once(child, 'exit');
   const port = await listeningPort(child);
   return {
     http: supertest(`http://127.0.0.1:${port}`),
     stop: async () => {
       child.kill('SIGTERM');
-      const [code] = await once(child, 'exit');
+      const [code] = await ended;
       return code;
     },
+    kill: () => void child.kill('SIGKILL'),
+    ended,
   };
 }
 

@@ -1,4 +1,4 @@
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,8 @@ import axios from 'axios';
 import { freePort } from './free-port.ts';
 
 const application = '/usr/share/redmine';
-const asWebUser = ['-u', 'www-data', '--', 'env', 'RAILS_ENV=production'];
+// Debian's dbconfig-common keeps the installed one here.
+const installedDatabase = '/var/lib/dbconfig-common/sqlite3/redmine/instances/default/redmine_default';
 
 /** Accounts of the tests' Redmine. */
 export interface RedmineAccounts {
@@ -30,37 +31,62 @@ export function canRunRedmine(): boolean {
   return process.getuid?.() === 0 && spawnSync('dpkg', ['-s', 'redmine', 'puma']).status === 0;
 }
 
-/** Starts Debian's Redmine with its own database on a free port. */
-export async function startRedmine(): Promise<{ server: RedmineServer; stop: () => Promise<void> }> {
+export interface RunningRedmine {
+  server: RedmineServer;
+  /** Kills it as a crash does; its issues stay. */
+  down: () => Promise<void>;
+  /** Starts it again where it was, and waits until it answers. */
+  up: () => Promise<void>;
+  /** Ends it for good. */
+  stop: () => Promise<void>;
+}
+
+/** Starts Debian's Redmine on a free port, over a copy of its installed database. */
+export async function startRedmine(): Promise<RunningRedmine> {
   const work = mkdtempSync(path.join(tmpdir(), 'redmine-'));
-  const accounts = await seed(work);
+  const run = await prepare(work);
+  const accounts = await seed(work, run);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const log = openSync(path.join(work, 'puma.log'), 'a');
-  const puma = spawn(
-    'runuser',
-    [...asWebUser, 'puma', '-e', 'production', '-b', `tcp://127.0.0.1:${port}`, '-t', '2:4'],
-    { cwd: application, stdio: ['ignore', log, log], detached: true },
-  );
+  let puma: ChildProcess | undefined;
+  const down = async () => {
+    if (puma?.pid === undefined || puma.exitCode !== null || puma.signalCode !== null) return;
+    process.kill(-puma.pid, 'SIGKILL');
+    await once(puma, 'exit');
+  };
   const stop = async () => {
-    if (puma.pid !== undefined && puma.exitCode === null) process.kill(-puma.pid, 'SIGKILL');
-    if (puma.exitCode === null && puma.signalCode === null) await once(puma, 'exit');
+    await down();
     rmSync(work, { recursive: true, force: true });
   };
-  try {
+  const up = async () => {
+    const log = openSync(path.join(work, 'puma.log'), 'a');
+    const command = [...run, 'puma', '-e', 'production', '-b', `tcp://127.0.0.1:${port}`, '-t', '2:4'];
+    puma = spawn('runuser', command, { cwd: application, stdio: ['ignore', log, log], detached: true });
     await untilItAnswers(url);
+  };
+  try {
+    await up();
   } catch (error) {
     await stop();
     throw error;
   }
-  return { server: { url, ...accounts }, stop };
+  return { server: { url, ...accounts }, down, up, stop };
 }
 
-async function seed(work: string): Promise<RedmineAccounts> {
+// Runs share nothing; a writer waits for another one, which SQLite refuses to do unless told.
+async function prepare(work: string): Promise<string[]> {
+  const database = path.join(work, 'redmine.sqlite3');
+  copyFileSync(installedDatabase, database);
+  await promisify(execFile)('chown', ['-R', 'www-data:', work]);
+  const environment = ['RAILS_ENV=production', `DATABASE_URL=sqlite3:${database}?timeout=10000`];
+  return ['-u', 'www-data', '--', 'env', ...environment];
+}
+
+async function seed(work: string, run: string[]): Promise<RedmineAccounts> {
   const script = path.join(work, 'seed.rb');
   copyFileSync(fileURLToPath(new URL('../redmine/seed.rb', import.meta.url)), script);
-  await promisify(execFile)('chmod', ['-R', 'a+rX', work]);
-  const { stdout } = await promisify(execFile)('runuser', [...asWebUser, 'bin/rails', 'runner', script], {
+  await promisify(execFile)('chmod', ['a+r', script]);
+  const { stdout } = await promisify(execFile)('runuser', [...run, 'bin/rails', 'runner', script], {
     cwd: application,
   });
   const seeded = /^SEEDED (.*)$/m.exec(stdout)?.[1];

@@ -19,9 +19,11 @@ interface RedmineIssue {
   journals?: { user: { name: string }; notes: string | null }[];
 }
 
-/** A project of its own in the run's Redmine; the service is `manager` or `reporter` there. */
-export async function startRedmineSide(role: 'manager' | 'reporter' = 'manager'): Promise<FarSide> {
-  const server = redmineServer();
+/** A project of its own in a Redmine, the run's unless told; the service is `manager` or `reporter` there. */
+export async function startRedmineSide(
+  role: 'manager' | 'reporter' = 'manager',
+  server: RedmineServer = redmineServer(),
+): Promise<FarSide> {
   const project = `p-${randomBytes(6).toString('hex')}`;
   const http = axios.create({
     baseURL: server.url,

@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { createServer, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { StepProxy, Steps } from './steps.ts';
+
+/** In front of an HTTP server; a request is a step. */
+export async function startHttpProxy(target: string, steps: Steps): Promise<StepProxy> {
+  const { hostname, port } = new URL(target);
+  const server = createServer((request, response) => {
+    const { method, url = '/', headers } = request;
+    if (!steps.take(`${method} ${url.split('?')[0]?.replace(/\d+/g, 'N')}`)) {
+      request.socket.destroy();
+      return;
+    }
+    const onward = send({ hostname, port, method, path: url, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

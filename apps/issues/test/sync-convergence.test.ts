@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Issue, issuePriorities } from '@tessera/contracts';
+import fc from 'fast-check';
+import { canonicalText, canonicalTitle, markedComment } from '../src/trackers/tracker-text.ts';
+import { createIssue, getIssue, issuePath } from './support/issues.ts';
+import { aPerson, personWithRequests, type TestPerson } from './support/people.ts';
+import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
+import { syncIssue } from './support/sync-conformance.ts';
+import { type Step, scripts, textOf } from './support/sync-script.ts';
+import { startSyncedApp } from './support/synced-app.ts';
+import { createTestDatabase, type TestApp } from './support/test-app.ts';
+
+const policies = ['local', 'remote', 'newest', 'manual'] as const;
+const providers = ['gitea', 'github', 'gitlab'] as const;
+const runs = Number(process.env.SYNC_CONVERGENCE_RUNS ?? 100);
+const reasons = ['completed', 'not_planned', 'duplicate'];
+
+interface World {
+  app: TestApp;
+  far: StandInSide;
+  /** Staff, who may also decide conflicts. */
+  staff: TestPerson;
+}
+
+/** An issue on both sides, and everything that must be found somewhere in the end. */
+class Story {
+  readonly #world: World;
+  readonly #texts = new Set<string>();
+  readonly #comments: string[] = [];
+  #issue: Issue;
+
+  constructor(world: World, issue: Issue) {
+    this.#world = world;
+    this.#issue = issue;
+  }
+
+  get #number(): number {
+    return Number(this.#issue.external?.id);
+  }
+
+  get #remote() {
+    const found = this.#world.far.standIn.issues().find(({ number }) => number === this.#number);
+    if (found === undefined) throw new Error('the issue is not there');
+    return found;
+  }
+
+  async sync(): Promise<Issue> {
+    const { title, body } = this.#remote;
+    for (const text of [title, body, ...this.#comments]) this.#texts.add(text);
+    this.#issue = await syncIssue(this.#world.staff, this.#issue);
+    return this.#issue;
+  }
+
+  async take(step: Step, number: number): Promise<void> {
+    if (step.do === 'sync') await this.sync();
+    else if (step.do === 'copy') await this.#copy(step.field);
+    else if (step.do === 'priority') await this.#put({ priority: issuePriorities[step.choice % 5] });
+    else if (step.do === 'status') await this.#move(step);
+    else if (step.side === 'here') await this.#typeHere(step.do, textOf(step, number));
+    else await this.#typeThere(step.do, textOf(step, number));
+  }
+
+  async #put(change: object): Promise<void> {
+    await this.#world.staff.put(issuePath(this.#issue), change).expect(200);
+  }
+
+  async #copy(field: 'title' | 'description'): Promise<void> {
+    const here = await getIssue(this.#world.staff, this.#issue);
+    const edit = field === 'title' ? { title: here.title } : { text: here.description };
+    await this.#world.far.edit(String(this.#number), edit);
+  }
+
+  async #move({ side, choice }: Step & { do: 'status' }): Promise<void> {
+    if (side === 'there') {
+      const reason = reasons[choice % 4];
+      const state = reason === undefined ? 'open' : 'closed';
+      this.#world.far.standIn.editIssue(this.#number, { state, stateReason: reason ?? 'reopened' });
+      return;
+    }
+    const { allowed_transitions: ways } = await getIssue(this.#world.staff, this.#issue);
+    const status = ways[choice % ways.length];
+    await this.#world.staff.post(issuePath(this.#issue, 'status/'), { status }).expect(200);
+  }
+
+  async #typeHere(what: 'title' | 'description' | 'comment', text: string): Promise<void> {
+    this.#texts.add(text);
+    if (what !== 'comment') await this.#put({ [what]: text });
+    else await this.#world.staff.post(issuePath(this.#issue, 'comments/'), { body: text }).expect(201);
+  }
+
+  async #typeThere(what: 'title' | 'description' | 'comment', text: string): Promise<void> {
+    const { far } = this.#world;
+    if (what === 'comment') {
+      this.#comments.push(text);
+      await far.comment(String(this.#number), text);
+    } else await far.edit(String(this.#number), what === 'title' ? { title: text } : { text });
+  }
+
+  /** Whoever wins what nobody has decided, it is decided now. */
+  async decide(): Promise<void> {
+    for (const { id, reason } of undecided(this.#issue)) {
+      const keep =
+        reason === 'both_changed' && Number.parseInt(id.slice(-1), 16) % 2 === 0 ? 'remote' : 'local';
+      await this.#world.staff.post(issuePath(this.#issue, `sync/conflicts/${id}/`), { keep }).expect(200);
+    }
+  }
+
+  async expectEqualSides(): Promise<void> {
+    const here = await getIssue(this.#world.staff, this.#issue);
+    const there = this.#remote;
+    const open = new Set<string>(undecided(here).map(({ field }) => field));
+    const isDone = ['RESOLVED', 'CLOSED'].includes(here.status);
+    const sidesOf = {
+      title: [canonicalTitle(here.title), canonicalTitle(there.title)],
+      description: [canonicalText(here.description), canonicalText(there.body)],
+      status: [isDone ? 'closed' : 'open', there.state],
+    };
+    for (const [field, [ours, theirs]] of Object.entries(sidesOf)) {
+      if (!open.has(field)) expect({ field, value: ours }).toEqual({ field, value: theirs });
+    }
+    const { username } = this.#world.staff;
+    const own = here.comments.filter(({ origin }) => origin === 'local');
+    const sent = there.comments.filter(({ author }) => author === this.#world.far.standIn.botLogin);
+    expect(sent.map(({ body }) => [markedComment(body), canonicalText(body)])).toEqual(
+      own.map(({ id, body }) => [id, canonicalText(`${username} wrote:\n\n${body}`)]),
+    );
+    const foreign = here.comments.filter(({ origin }) => origin !== 'local');
+    expect(foreign.map(({ body }) => body)).toEqual(this.#comments.map(canonicalText));
+  }
+
+  async expectNothingLost(): Promise<void> {
+    const here = await getIssue(this.#world.staff, this.#issue);
+    const { body: history } = await this.#world.staff
+      .get(issuePath(this.#issue, 'activity/?limit=200'))
+      .expect(200);
+    const kept = [
+      here.title,
+      here.description,
+      ...here.comments.map(({ body }) => body),
+      ...here.sync.conflicts.flatMap(({ local, remote }) => [local, remote]),
+      ...history.flatMap(({ old, new: value }: { old: unknown; new: unknown }) => [old, value]).map(String),
+    ].flatMap((text) => [canonicalText(text), canonicalTitle(text)]);
+    const lost = [...this.#texts].filter(
+      (text) => !kept.includes(canonicalText(text)) && !kept.includes(canonicalTitle(text)),
+    );
+    expect(lost).toEqual([]);
+  }
+}
+
+// What a tracker does not apply is no excuse: GitHub alone does not change why something is closed.
+function undecided({ sync }: Issue) {
+  return sync.conflicts.filter(
+    ({ reason, kept }) => reason === 'not_storable' || (reason === 'both_changed' && kept === null),
+  );
+}
+
+// Whoever edits what, and whenever a sync comes in between. A failure prints its seed and the shortest script found.
+describe('two sides that are edited at random', () => {
+  const worlds = new Map<string, World>();
+  const sides: StandInSide[] = [];
+  beforeAll(async () => {
+    const databaseUrl = await createTestDatabase();
+    let staff: TestPerson | undefined;
+    for (const provider of providers) {
+      const far = await startStandInSide(provider);
+      sides.push(far);
+      for (const policy of policies) {
+        const app = await startSyncedApp(far, { SYNC_CONFLICT_POLICY: policy }, databaseUrl);
+        staff = staff === undefined ? await aPerson(app, { isStaff: true }) : personWithRequests(app, staff);
+        worlds.set(`${provider} ${policy}`, { app, far, staff });
+      }
+    }
+  }, 60_000);
+  afterAll(async () => {
+    for (const { app } of worlds.values()) await app.close();
+    for (const side of sides) await side.close();
+  });
+
+  it('are equal after two syncs, under every policy, and no text is lost', async () => {
+    const property = fc.asyncProperty(
+      fc.constantFrom(...providers),
+      fc.constantFrom(...policies),
+      scripts,
+      async (provider, policy, steps) => {
+        const world = worlds.get(`${provider} ${policy}`);
+        if (world === undefined) throw new Error('there is no such world');
+        const issue = await createIssue(world.staff, { title: 'Agreed', description: 'Agreed\ntext' });
+        const story = new Story(world, await syncIssue(world.staff, issue));
+        for (const [index, step] of steps.entries()) await story.take(step, index);
+        await story.sync();
+        await story.sync();
+        await story.expectEqualSides();
+        const { sync } = await story.sync();
+        expect(sync.last_result).toMatchObject({
+          pushed: [],
+          pulled: [],
+          comments_pushed: 0,
+          comments_pulled: 0,
+        });
+        await story.expectNothingLost();
+        await story.decide();
+        await story.sync();
+        const { sync: decided } = await story.sync();
+        expect(undecided({ ...issue, sync: decided })).toEqual([]);
+        await story.expectEqualSides();
+      },
+    );
+    await fc.assert(property, { numRuns: runs });
+  }, 600_000);
+});

@@ -1,0 +1,218 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Issue, issueSchema } from '@tessera/contracts';
+import type { Response } from 'supertest';
+import { canonicalText, issueMarker } from '../src/trackers/tracker-text.ts';
+import type { FarIssue, FarSide } from './support/far-side.ts';
+import { startHttpProxy } from './support/http-proxy.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { issuePath, issuesPath } from './support/issues.ts';
+import { type IssuesService, startIssuesService } from './support/issues-service.ts';
+import { startPostgresProxy } from './support/postgres-proxy.ts';
+import { startRedmineSide } from './support/redmine-side.ts';
+import { anEmail, password } from './support/signed-in.ts';
+import { Steps } from './support/steps.ts';
+import { trackerEnvironment } from './support/synced-app.ts';
+import { createTestDatabase } from './support/test-app.ts';
+
+/** A sync that was cut off, and the step that was not done any more. */
+interface Death {
+  issue: Issue;
+  before: string;
+}
+
+const attemptsMax = 200;
+
+// Killed from outside, before every single query to the database and every single request to the tracker.
+describe('a process that is killed while it syncs with a real Redmine', () => {
+  let far: FarSide;
+  let identity: IdentityService;
+  let databaseUrl: string;
+  let bearer: string;
+  let survivor: IssuesService;
+  beforeAll(async () => {
+    [far, identity, databaseUrl] = await Promise.all([
+      startRedmineSide(),
+      IdentityService.start(),
+      createTestDatabase(),
+    ]);
+    const { email } = await identity.create({ email: anEmail(), password });
+    bearer = `Bearer ${(await identity.signIn(email, password)).access_token}`;
+    survivor = await startService(databaseUrl, far.url);
+  }, 120_000);
+  afterAll(async () => {
+    expect(await survivor.stop()).toBe(0);
+    await identity.down();
+    await far.close();
+  });
+
+  // Nothing is synced in the background, so that every sync is one that the test has asked for.
+  const startService = (database: string, tracker: string) =>
+    startIssuesService(database, identity.url, {
+      ...trackerEnvironment({ ...far, url: tracker }, { TRACKER_DEADLINE_MS: '8000', SYNC_WORKERS: '0' }),
+      DATABASE_URL: database,
+    });
+  const send = (service: IssuesService, method: 'get' | 'post' | 'put', path: string, body?: object) =>
+    service.http[method](path).set('Authorization', bearer).send(body);
+  const create = async (body: object): Promise<Issue> =>
+    issueSchema.parse((await send(survivor, 'post', issuesPath, body).expect(201)).body);
+  const comment = (issue: Issue, body: string) =>
+    send(survivor, 'post', issuePath(issue, 'comments/'), { body }).expect(201);
+
+  const startVictim = async () => {
+    const steps = new Steps();
+    const database = await startPostgresProxy(databaseUrl, steps);
+    const tracker = await startHttpProxy(far.url, steps);
+    const url = new URL(databaseUrl);
+    url.port = String(database.port);
+    const service = await startService(url.href, `http://127.0.0.1:${tracker.port}`);
+    // What a process does once for everybody is no step of a sync.
+    await send(service, 'get', `${issuesPath}?limit=1`).expect(200);
+    return {
+      steps,
+      syncUntil: async (step: number, issue: Issue): Promise<Response | undefined> => {
+        steps.endBefore(step, service.kill);
+        return send(service, 'post', issuePath(issue, 'sync/')).catch(() => undefined);
+      },
+      close: async () => {
+        service.kill();
+        await Promise.all([service.ended, database.close(), tracker.close()]);
+      },
+    };
+  };
+
+  // Another process takes over: at once where nothing had begun, else when the claim of the dead one has ended.
+  const syncAfterwards = async (issue: Issue): Promise<Issue> => {
+    let answer: Response | undefined;
+    for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+      answer = await send(survivor, 'post', issuePath(issue, 'sync/'));
+      if (answer.status === 200) return issueSchema.parse(answer.body);
+      // The claim of the dead one, an attempt that may still come to light, or a tracker that is slow.
+      if (answer.body.code !== 'sync_in_progress' && answer.status < 502) break;
+      await pause(1_000);
+    }
+    throw new Error(`the sync was not taken over: ${answer?.text}`);
+  };
+
+  // One process for each step, until one comes to the end of its sync; the next one starts while the other ends.
+  const dieEverywhere = async (prepare: () => Promise<Issue>): Promise<Death[]> => {
+    const deaths: Death[] = [];
+    const afterwards: Promise<Issue>[] = [];
+    let next = startVictim();
+    try {
+      for (let step = 1, isAlive = false; !isAlive; ) {
+        const [victim, issue] = await Promise.all([next, prepare()]);
+        next = startVictim();
+        const answer = await victim.syncUntil(step, issue);
+        const before = `step ${step}: ${victim.steps.taken.at(-1)}`;
+        await victim.close();
+        deaths.push({ issue, before: answer === undefined ? before : `none, ${answer.status}` });
+        const afterward = syncAfterwards(issue);
+        // It is waited for at the end.
+        afterward.catch(() => {});
+        afterwards.push(afterward);
+        isAlive = answer?.status === 200;
+        // A tracker that had a bad moment of its own says nothing about this step.
+        if (answer === undefined) step += 1;
+      }
+    } finally {
+      await (await next).close();
+    }
+    await Promise.all(afterwards);
+    return deaths;
+  };
+
+  const describeSides = async ({ issue, before }: Death, remotes: FarIssue[]) => {
+    const here = issueSchema.parse((await send(survivor, 'get', issuePath(issue)).expect(200)).body);
+    const again = await syncAfterwards(issue);
+    const there = remotes.filter(({ text }) => text.includes(issueMarker(issue.id)));
+    return {
+      before,
+      here: {
+        title: here.title,
+        description: here.description,
+        status: here.status,
+        comments: here.comments.map(({ body }) => body).sort(),
+        commentsCount: here.comments_count,
+        state: here.sync.state,
+        conflicts: here.sync.conflicts,
+      },
+      there: there.map(({ title, text, state, comments }) => ({
+        title,
+        text: canonicalText(text),
+        state,
+        comments: comments.map(({ body }) => canonicalText(body).split('\n').at(-1)).sort(),
+      })),
+      again: { ...again.sync.last_result, isSameVersion: again.version === here.version },
+    };
+  };
+
+  const nothingMoves = {
+    created: false,
+    pushed: [],
+    pulled: [],
+    comments_pushed: 0,
+    comments_pulled: 0,
+    isSameVersion: true,
+  };
+  const expectPutRight = async (deaths: Death[], wanted: object) => {
+    const remotes = await far.issues();
+    const found = [];
+    for (const death of deaths) found.push(await describeSides(death, remotes));
+    expect(found).toEqual(deaths.map(({ before }) => ({ ...wanted, before, again: nothingMoves })));
+  };
+  const stepsOf = (deaths: Death[]) => deaths.map(({ before }) => before.replace(/^step \d+: /, ''));
+
+  it('in a first sync leaves nothing that the next one does not put right: one issue there, every text once', async () => {
+    const deaths = await dieEverywhere(async () => {
+      const issue = await create({ title: 'A leak', description: 'Water\nin the cellar.' });
+      await comment(issue, 'It is warm.');
+      await send(survivor, 'post', issuePath(issue, 'status/'), { status: 'IN_PROGRESS' }).expect(200);
+      return issue;
+    });
+    expect(stepsOf(deaths)).toEqual(
+      expect.arrayContaining(['POST /issues.json', 'PUT /issues/N.json', 'BEGIN', 'COMMIT', 'none, 200']),
+    );
+    const text = 'Water\nin the cellar.';
+    await expectPutRight(deaths, {
+      here: {
+        title: 'A leak',
+        description: text,
+        status: 'IN_PROGRESS',
+        comments: ['It is warm.'],
+        commentsCount: 1,
+        state: 'synced',
+        conflicts: [],
+      },
+      there: [{ title: 'A leak', text, state: 'In Progress', comments: ['It is warm.'] }],
+    });
+  }, 600_000);
+
+  it('in a later sync loses nothing and doubles nothing, whichever way it went', async () => {
+    const deaths = await dieEverywhere(async () => {
+      const issue = await create({ title: 'Old', description: 'Old text' });
+      const { external } = await syncAfterwards(issue);
+      await send(survivor, 'put', issuePath(issue), { title: 'From here' }).expect(200);
+      await far.edit(external?.id ?? '', { text: `From\r\nthere\r\n\r\n${issueMarker(issue.id)}` });
+      await comment(issue, 'Comment from here');
+      await far.comment(external?.id ?? '', 'Comment from there');
+      return issue;
+    });
+    expect(stepsOf(deaths)).toEqual(
+      expect.arrayContaining(['PUT /issues/N.json', 'BEGIN', 'COMMIT', 'none, 200']),
+    );
+    const comments = ['Comment from here', 'Comment from there'];
+    await expectPutRight(deaths, {
+      here: {
+        title: 'From here',
+        description: 'From\nthere',
+        status: 'OPEN',
+        comments,
+        commentsCount: 2,
+        state: 'synced',
+        conflicts: [],
+      },
+      there: [{ title: 'From here', text: 'From\nthere', state: 'New', comments }],
+    });
+  }, 600_000);
+});

@@ -1,0 +1,105 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { issueMarker, markedComment } from '../src/trackers/tracker-text.ts';
+import type { FarSide } from './support/far-side.ts';
+import { startFullApp } from './support/full-app.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { issuesPath } from './support/issues.ts';
+import { type IssuesService, startIssuesService } from './support/issues-service.ts';
+import { type RunningRedmine, startRedmine } from './support/redmine-server.ts';
+import { startRedmineSide } from './support/redmine-side.ts';
+import { anEmail, password } from './support/signed-in.ts';
+import { trackerEnvironment } from './support/synced-app.ts';
+
+const count = Number(process.env.SYNC_SOAK_ISSUES ?? 300);
+const batch = 10;
+// So many issues are in the tracker when it is killed, and as many are not.
+const half = count / 2;
+const commentEvery = 5;
+
+// Nobody asks for a sync here: the background does everything, in two processes at once.
+describe('hundreds of issues and a real Redmine that is killed in the middle', () => {
+  let redmine: RunningRedmine;
+  let far: FarSide;
+  let identity: IdentityService;
+  let store: Awaited<ReturnType<typeof startFullApp>>;
+  let services: [IssuesService, IssuesService];
+  let bearer: string;
+  beforeAll(async () => {
+    [redmine, identity] = await Promise.all([startRedmine(), IdentityService.start()]);
+    far = await startRedmineSide('manager', redmine.server);
+    const { email } = await identity.create({ email: anEmail(), password });
+    bearer = `Bearer ${(await identity.signIn(email, password)).access_token}`;
+    store = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+    const environment = trackerEnvironment(far, {
+      SYNC_AUTO: 'all',
+      SYNC_POLL_MS: '300',
+      SYNC_RETRY_SECONDS: '1',
+      SYNC_TIMEOUT_MS: '20000',
+    });
+    services = await Promise.all([
+      startIssuesService(store.databaseUrl, identity.url, environment),
+      startIssuesService(store.databaseUrl, identity.url, environment),
+    ]);
+  }, 240_000);
+  afterAll(async () => {
+    expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
+    await store.close();
+    await identity.down();
+    await redmine.stop();
+  }, 60_000);
+
+  const post = async (path: string, body: object, index: number): Promise<string> => {
+    const { http } = services[index % 2 === 0 ? 0 : 1];
+    return (await http.post(path).set('Authorization', bearer).send(body).expect(201)).body.id;
+  };
+  const createIssues = async (): Promise<string[]> => {
+    const ids: string[] = [];
+    while (ids.length < count) {
+      const indexes = Array.from({ length: batch }, (_, index) => ids.length + index);
+      ids.push(
+        ...(await Promise.all(indexes.map((index) => post(issuesPath, { title: `Issue ${index}` }, index)))),
+      );
+    }
+    return ids;
+  };
+  const countOf = async (condition: string): Promise<number> => {
+    const [row] = await store.sql(`SELECT count(*)::int AS count FROM tracker_links WHERE ${condition}`);
+    return row.count;
+  };
+  const until = async (condition: string, wanted: number): Promise<void> => {
+    while ((await countOf(condition)) < wanted) await pause(250);
+  };
+
+  it('are all there in the end, each one once, with every comment once', async () => {
+    const ids = await createIssues();
+    await until('remote_id IS NOT NULL', half);
+    await redmine.down();
+    const commented = ids.filter((_, index) => index % commentEvery === 0);
+    for (const [index, id] of commented.entries())
+      await post(`${issuesPath}${id}/comments/`, { body: `About ${id}` }, index);
+    await until('last_error IS NOT NULL', 1);
+    await redmine.up();
+    const hasAll = `(SELECT count(*) FROM tracker_comments WHERE remote_id IS NOT NULL) = ${commented.length}`;
+    await until(
+      `last_error IS NULL AND last_synced_at IS NOT NULL AND claim_id IS NULL AND ${hasAll}`,
+      count,
+    );
+
+    const remotes = await far.issues();
+    const found = ids.map((id) => remotes.filter(({ text }) => text.includes(issueMarker(id))));
+    expect(found.map(({ length }) => length)).toEqual(ids.map(() => 1));
+    expect(remotes).toHaveLength(count);
+    expect(found.flat().map(({ title }) => title)).toEqual(ids.map((_, index) => `Issue ${index}`));
+    const comments = await store.sql('SELECT id, issue_id FROM comments ORDER BY issue_id');
+    const sent = found.map((remote) =>
+      remote.flatMap((issue) => issue.comments.map(({ body }) => markedComment(body))),
+    );
+    expect(sent).toEqual(
+      ids.map((id) =>
+        comments.filter(({ issue_id: issueId }) => issueId === id).map((comment) => comment.id),
+      ),
+    );
+    expect(comments).toHaveLength(commented.length);
+  }, 600_000);
+});
