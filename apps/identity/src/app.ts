@@ -72,7 +72,7 @@ export function createApp(dependencies: Dependencies): Express {
  */
 export function createListener(dependencies: Dependencies): RequestListener {
   const app = createApp(dependencies);
-  const begin = requestContext(dependencies.logger);
+  const begin = requestContext(dependencies.logger, dependencies.metrics);
   const headers = securityHeaderValues({ hsts: isHttps(dependencies), resourcePolicy: 'cross-origin' });
   const prepared = new Map<string | undefined, PreparedDocument>([
     [discoveryPath, dependencies.documents.discovery],
@@ -85,6 +85,8 @@ export function createListener(dependencies: Dependencies): RequestListener {
       app(request, response);
       return;
     }
+    // As Express would say for the log line and the metrics.
+    request.route = { path: request.url ?? '' };
     response.setHeaders(headers);
     sendPreparedDocument(request, response, document);
   };

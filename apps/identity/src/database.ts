@@ -26,6 +26,7 @@ export function createDatabase(config: DatabaseConfig, logger: Logger) {
   const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
   return {
     database,
+    pool,
     readiness: databaseReadiness(pool, prismaDir),
     close: async () => {
       await database.$disconnect();

@@ -1,5 +1,12 @@
 import { createTokenVerifier, localKeySource } from '@tessera/jwt-verify';
-import { Health, Janitor, type Logger, type PreparedDocument, prepareDocument } from '@tessera/service-kit';
+import {
+  Health,
+  Janitor,
+  type Logger,
+  Metrics,
+  type PreparedDocument,
+  prepareDocument,
+} from '@tessera/service-kit';
 import { AuditRepository } from './audit/audit.repository.ts';
 import { AuditService } from './audit/audit.service.ts';
 import type { Config } from './config.ts';
@@ -7,6 +14,14 @@ import { createDatabase, type Database } from './database.ts';
 import { discoveryDocument } from './discovery/discovery-document.ts';
 import { IdentityRepository } from './identities/identity.repository.ts';
 import { IdentityService } from './identities/identity.service.ts';
+import {
+  hashQueueObserver,
+  janitorDeletions,
+  observeHashQueue,
+  observeKeyAge,
+  refreshOutcomes,
+  signInOutcomes,
+} from './identity-metrics.ts';
 import { IntrospectionRepository } from './introspection/introspection.repository.ts';
 import { IntrospectionService } from './introspection/introspection.service.ts';
 import { JanitorRepository } from './janitor/janitor.repository.ts';
@@ -34,24 +49,29 @@ export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 export async function createDependencies(config: Config, logger: Logger) {
   const keys = await arrangeSigningKeys(readPrivateKeys(config.keys, logger), config.keys);
   logger.info({ active: keys.active.kid, thumbprints: keys.thumbprints }, 'signing keys loaded');
-  const { database, readiness, close } = createDatabase(config.database, logger);
-  const hasher = await createHasher(config);
+  const { database, pool, readiness, close } = createDatabase(config.database, logger);
+  const metrics = new Metrics('identity');
+  metrics.observePool('main', pool);
+  observeKeyAge(metrics, keys);
+  const hasher = await createHasher(config, metrics);
   const { intervalSeconds, auditRetentionDays } = config.janitor;
   const sweeps = identitySweeps(new JanitorRepository(database), auditRetentionDays);
-  const janitor = new Janitor({ sweeps, intervalSeconds, logger });
+  const janitor = new Janitor({ sweeps, intervalSeconds, logger, onDeleted: janitorDeletions(metrics) });
   janitor.start();
 
   return {
     config,
     logger,
+    metrics,
     database,
+    janitor,
     close: async () => {
       await janitor.stop();
       await close();
     },
     documents: createDocuments(config.issuer, keys),
     health: new Health({ checks: readiness }),
-    ...createTokens(config, { keys, database, hasher, logger }),
+    ...createTokens(config, { keys, database, hasher, logger, metrics }),
     identities: new IdentityService({
       repository: new IdentityRepository(database),
       hasher,
@@ -64,12 +84,14 @@ export async function createDependencies(config: Config, logger: Logger) {
   };
 }
 
-function createHasher({ passwords }: Config): Promise<PasswordHasher> {
+function createHasher({ passwords }: Config, metrics: Metrics): Promise<PasswordHasher> {
   const queue = new HashQueue({
     concurrency: passwords.hashConcurrency,
     maxWaiting: passwords.hashQueueMax,
     timeoutMs: passwords.hashQueueTimeoutMs,
+    observer: hashQueueObserver(metrics),
   });
+  observeHashQueue(metrics, queue);
   return PasswordHasher.create(passwords.bcryptCost, queue);
 }
 
@@ -78,10 +100,11 @@ interface TokenParts {
   database: Database;
   hasher: PasswordHasher;
   logger: Logger;
+  metrics: Metrics;
 }
 
 // Whatever issues a token, looks at one or ends one.
-function createTokens(config: Config, { keys, database, hasher, logger }: TokenParts) {
+function createTokens(config: Config, { keys, database, hasher, logger, metrics }: TokenParts) {
   const { accessTtlSeconds, sessionsValidAfter } = config.tokens;
   const { issuer: iss, audience } = config;
   const issuer = new TokenIssuer({ key: keys.active, issuer: iss, audience, accessTtlSeconds });
@@ -96,12 +119,14 @@ function createTokens(config: Config, { keys, database, hasher, logger }: TokenP
       hasher,
       issuer,
       logger,
+      outcomes: signInOutcomes(metrics),
     }),
     tokens: new TokenService({
       ...config.tokens,
       ...verifiers,
       repository: new RefreshTokenRepository(database),
       issuer,
+      outcomes: refreshOutcomes(metrics),
     }),
     sessions: new SessionService({ repository: new SessionRepository(database), sessionsValidAfter }),
     introspection: new IntrospectionService({

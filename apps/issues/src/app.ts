@@ -62,7 +62,7 @@ export function createApp(dependencies: Dependencies): Express {
 /** What the server calls: every request gets its id and its log line. */
 export function createListener(dependencies: Dependencies): RequestListener {
   const app = createApp(dependencies);
-  const begin = requestContext(dependencies.logger);
+  const begin = requestContext(dependencies.logger, dependencies.metrics);
   return (request, response) => {
     begin(request, response);
     app(request, response);

@@ -29,6 +29,7 @@ export function createDatabase(config: DatabaseConfig, logger: Logger) {
   const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
   return {
     database,
+    pool,
     readiness: databaseReadiness(pool, prismaDir),
     close: async () => {
       await database.$disconnect();
@@ -56,6 +57,7 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
   const database: Database = new PrismaClient({ adapter: new PrismaPg(pool), errorFormat: 'minimal' });
   return {
     database,
+    pool,
     close: async () => {
       await database.$disconnect();
       await pool.end();

@@ -1,5 +1,5 @@
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
-import { Health, Janitor, type Logger } from '@tessera/service-kit';
+import { Health, Janitor, type Logger, Metrics } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
 import { ActivityService } from './activity/activity.service.ts';
 import { CommentRepository } from './comments/comment.repository.ts';
@@ -9,6 +9,7 @@ import { createDatabase, createLimitPool, createListDatabase, type Database } fr
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
 import { IdempotencyService } from './idempotency/idempotency.service.ts';
 import { IdentityClient } from './identity-mirror/identity-client.ts';
+import { observeBreaker } from './identity-mirror/identity-metrics.ts';
 import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
 import { IssueRepository } from './issues/issue.repository.ts';
@@ -47,9 +48,14 @@ export async function createDependencies(config: Config, logger: Logger) {
   const janitor = new Janitor({ sweeps, intervalSeconds: config.janitorIntervalSeconds, logger });
   janitor.start();
   const limits = createRateLimits(config, logger);
+  const metrics = new Metrics('issues');
+  metrics.observePool('main', main.pool);
+  metrics.observePool('lists', lists.pool);
+  observeBreaker(metrics, people.client);
   return {
     config,
     logger,
+    metrics,
     keys,
     mirror: people.mirror,
     users: people.users,
@@ -88,7 +94,7 @@ function createPeople({ identity, strictPrivilegeCheck }: Config, database: Data
   const client = new IdentityClient({ ...identity, logger });
   const repository = new IdentityMirrorRepository(database);
   const mirror = new IdentityMirrorService({ repository, client });
-  return { mirror, users: new UserService({ client, mirror, repository, strictPrivilegeCheck }) };
+  return { client, mirror, users: new UserService({ client, mirror, repository, strictPrivilegeCheck }) };
 }
 
 function createRateLimits(config: Config, logger: Logger) {

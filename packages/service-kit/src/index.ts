@@ -10,6 +10,7 @@ export * from './health.ts';
 export * from './health-operations.ts';
 export * from './janitor.ts';
 export * from './logger.ts';
+export * from './metrics.ts';
 export * from './parse.ts';
 export * from './prepared-document.ts';
 export * from './problem.ts';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler } from 'express';
 import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -25,9 +26,9 @@ const acceptableRequestId = /^[A-Za-z0-9._-]{1,64}$/;
  * Gives each request its id, answered as `X-Request-Id`, and one access-log line when it is over. A well-formed
  * id from the caller is kept, so that ids join across services. The line holds the route's template rather than
  * the URL: a path may carry an e-mail address, and a query a credential. pino directly: pino-http would make
- * three child loggers for each request.
+ * three child loggers for each request. With metrics, the request is counted there too.
  */
-export function requestContext(logger: Logger) {
+export function requestContext(logger: Logger, metrics?: Metrics) {
   // The line's members are fixed and none is secret; to search each line for secrets costs ten times the line itself.
   const accessLog = logger.child({}, { redact: [] });
   return function beginRequest(request: IncomingMessage, response: ServerResponse): void {
@@ -37,13 +38,18 @@ export function requestContext(logger: Logger) {
     request.requestId = requestId;
     response.setHeader('X-Request-Id', requestId);
     response.once('close', () => {
+      const { method = '' } = request;
+      const route = request.route?.path ?? null;
+      const status = response.statusCode;
+      const durationMs = performance.now() - startedAt;
+      metrics?.observeRequest({ method, route, status, durationSeconds: durationMs / 1000 });
       accessLog.info(
         {
           request_id: requestId,
-          method: request.method,
-          route: request.route?.path ?? null,
-          status: response.statusCode,
-          duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
+          method,
+          route,
+          status,
+          duration_ms: Math.round(durationMs * 10) / 10,
           ...(response.writableFinished ? {} : { aborted: true }),
         },
         'request',

@@ -2,6 +2,8 @@ import type { RequestListener } from 'node:http';
 import { ConfigError } from './config.ts';
 import type { Health } from './health.ts';
 import { createLogger, type Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+import { serveMetrics } from './metrics-server.ts';
 import { type HttpTimeouts, serve } from './serve.ts';
 
 /** Exit code of a process whose configuration cannot be used (sysexits.h, EX_CONFIG). */
@@ -10,16 +12,21 @@ const exitConfig = 78;
 interface RunnableConfig {
   host: string;
   port: number;
+  /** Of the metrics; null where nobody shall read them. */
+  metricsPort: number | null;
   logLevel: string;
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   http: HttpTimeouts;
 }
 
-interface RunOptions<
-  Config extends RunnableConfig,
-  Dependencies extends { health: Health; close: () => Promise<void> },
-> {
+interface Runnable {
+  health: Health;
+  metrics: Metrics;
+  close: () => Promise<void>;
+}
+
+interface RunOptions<Config extends RunnableConfig, Dependencies extends Runnable> {
   service: string;
   loadConfig: () => Config;
   createDependencies: (config: Config, logger: Logger) => Promise<Dependencies>;
@@ -27,18 +34,21 @@ interface RunOptions<
 }
 
 /** A service's process: reads its configuration, wires, listens, drains. Exits with 78 where it cannot be configured. */
-export async function runService<
-  Config extends RunnableConfig,
-  Dependencies extends { health: Health; close: () => Promise<void> },
->(options: RunOptions<Config, Dependencies>): Promise<void> {
+export async function runService<Config extends RunnableConfig, Dependencies extends Runnable>(
+  options: RunOptions<Config, Dependencies>,
+): Promise<void> {
   const { service, loadConfig, createDependencies, createListener } = options;
   try {
     const config = loadConfig();
     const logger = createLogger({ service, level: config.logLevel });
     const dependencies = await createDependencies(config, logger);
+    const { host, metricsPort } = config;
+    if (metricsPort !== null) {
+      await serveMetrics({ metrics: dependencies.metrics, host, port: metricsPort, logger });
+    }
     await serve({
       listener: createListener(dependencies),
-      host: config.host,
+      host,
       port: config.port,
       health: dependencies.health,
       logger,

@@ -22,6 +22,7 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     TRUST_PROXY: z.string().default('off').transform(parseTrustProxy),
     CORS_ORIGINS: list(),
+    METRICS_PORT: z.string().default('off').transform(parseMetricsPort),
     SHUTDOWN_DELAY_MS: integer({ min: 0, max: 60_000, default: 5_000 }),
     // Below Kubernetes' terminationGracePeriodSeconds of 30.
     SHUTDOWN_TIMEOUT_MS: integer({ min: 100, max: 600_000, default: 25_000 }),
@@ -97,6 +98,7 @@ export function commonConfig(read: CommonEnvironment) {
     logLevel: read.LOG_LEVEL,
     trustProxy: read.TRUST_PROXY,
     corsOrigins: read.CORS_ORIGINS,
+    metricsPort: read.METRICS_PORT,
     shutdownDelayMs: read.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: read.SHUTDOWN_TIMEOUT_MS,
     http: {
@@ -149,6 +151,14 @@ export function issuerProblems(issuer: string | undefined, read: Partial<CommonE
 
 function isLoopback(hostname: string): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
+
+// Null where nothing shall listen.
+function parseMetricsPort(value: string, context: z.RefinementCtx): number | null {
+  if (value === 'off') return null;
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
+  context.addIssue({ code: 'custom', message: 'must be off or a port from 0 to 65535' });
+  return z.NEVER;
 }
 
 // Express takes a number of hops or a list of ranges; anything vaguer, such as `true`, would believe every header.

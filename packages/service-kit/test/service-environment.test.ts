@@ -22,6 +22,7 @@ describe('serviceVariables', () => {
       logLevel: 'info',
       trustProxy: false,
       corsOrigins: [],
+      metricsPort: null,
       shutdownDelayMs: 5000,
       shutdownTimeoutMs: 25_000,
       http: { headersTimeoutMs: 10_000, requestTimeoutMs: 15_000, keepAliveTimeoutMs: 65_000 },

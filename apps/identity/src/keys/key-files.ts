@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { kidPattern } from '@tessera/contracts';
 import { ConfigError, type Logger } from '@tessera/service-kit';
@@ -9,6 +9,8 @@ import type { Config } from '../config.ts';
 export interface PrivateKey {
   kid: string;
   key: KeyObject;
+  /** When it was made, where that is known. */
+  madeAt?: Date;
 }
 
 /**
@@ -30,7 +32,7 @@ export function readPrivateKeys(config: Config['keys'], logger: Logger): Private
     { kid },
     'no signing key is configured: an ephemeral one is used, and its tokens die with this process',
   );
-  return [{ kid, key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey }];
+  return [{ kid, key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, madeAt: new Date() }];
 }
 
 function readDirectory(directory: string): PrivateKey[] {
@@ -42,7 +44,9 @@ function readDirectory(directory: string): PrivateKey[] {
     try {
       if (!kidPattern.test(kid))
         throw new ConfigError([`JWT_KEYS_DIR: ${name} is not named <name>-key-<number>.pem`]);
-      keys.push({ kid, key: parseKey(readFileSync(join(directory, name), 'utf8'), `JWT_KEYS_DIR: ${name}`) });
+      const path = join(directory, name);
+      const key = parseKey(readFileSync(path, 'utf8'), `JWT_KEYS_DIR: ${name}`);
+      keys.push({ kid, key, madeAt: statSync(path).mtime });
     } catch (error) {
       problems.push(
         ...(error instanceof ConfigError ? error.problems : [`JWT_KEYS_DIR: ${name} cannot be read`]),

@@ -4,6 +4,12 @@ interface Waiting {
   start: () => void;
 }
 
+/** Told about every job, in seconds. */
+export interface HashQueueObserver {
+  onStart: (waitedSeconds: number) => void;
+  onEnd: (workedSeconds: number) => void;
+}
+
 interface HashQueueOptions {
   /** Jobs at once: below libuv's pool size, which bcrypt shares with DNS, files and signatures. */
   concurrency: number;
@@ -11,6 +17,7 @@ interface HashQueueOptions {
   maxWaiting: number;
   /** Longest wait, in milliseconds. */
   timeoutMs: number;
+  observer?: HashQueueObserver;
 }
 
 /** First in, first out, bounded: overload is answered at once, and a job whose client has gone is dropped. */
@@ -33,12 +40,17 @@ export class HashQueue {
    * Throws a 503 problem when the queue is full or the wait too long.
    */
   async run<Result>(job: (waited: boolean) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const waited = this.#running >= this.#options.concurrency;
+    const { concurrency, observer } = this.#options;
+    const waited = this.#running >= concurrency;
+    const askedAt = performance.now();
     if (waited) await this.#wait(signal);
     else this.#running += 1;
+    const startedAt = performance.now();
+    observer?.onStart((startedAt - askedAt) / 1000);
     try {
       return await job(waited);
     } finally {
+      observer?.onEnd((performance.now() - startedAt) / 1000);
       this.#release();
     }
   }

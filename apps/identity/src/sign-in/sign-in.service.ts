@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TokenResponse } from '@tessera/contracts';
-import type { Logger, RequestOrigin } from '@tessera/service-kit';
+import type { Logger, OutcomeCounter, RequestOrigin } from '@tessera/service-kit';
 import { canonicalEmail } from '../identities/identity.ts';
+import type { SignInOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem } from '../oauth-error.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import { presentTokens } from '../tokens/token.presenter.ts';
@@ -17,6 +18,7 @@ interface SignInDependencies {
   refreshIdleTtlSeconds: number;
   refreshAbsoluteTtlSeconds: number;
   logger: Logger;
+  outcomes: OutcomeCounter<SignInOutcome>;
 }
 
 export interface Credentials {
@@ -32,7 +34,11 @@ export class SignInService {
     this.#dependencies = dependencies;
   }
 
-  async signIn(
+  signIn(credentials: Credentials, origin: RequestOrigin, signal: AbortSignal): Promise<TokenResponse> {
+    return this.#dependencies.outcomes.count(this.#signIn(credentials, origin, signal));
+  }
+
+  async #signIn(
     { email, password }: Credentials,
     origin: RequestOrigin,
     signal: AbortSignal,

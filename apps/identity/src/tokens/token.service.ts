@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { RefreshTokenClaims, TokenResponse } from '@tessera/contracts';
 import { InvalidTokenError } from '@tessera/jwt-verify';
-import type { RequestOrigin } from '@tessera/service-kit';
+import type { OutcomeCounter, RequestOrigin } from '@tessera/service-kit';
+import type { RefreshOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem, oauthProblem } from '../oauth-error.ts';
 import { type OwnTokenVerifiers, readOwnToken } from './own-token.ts';
 import type { RefreshTokenRepository } from './refresh-token.repository.ts';
@@ -14,6 +15,7 @@ interface TokenServiceDependencies extends OwnTokenVerifiers {
   refreshIdleTtlSeconds: number;
   reuseLeewaySeconds: number;
   sessionsValidAfter: Date;
+  outcomes: OutcomeCounter<RefreshOutcome>;
 }
 
 /** Rotation and revocation of refresh tokens (identity-service.md 3.2, 4.1.3). */
@@ -24,7 +26,11 @@ export class TokenService {
     this.#dependencies = dependencies;
   }
 
-  async refresh(presented: string, origin: RequestOrigin): Promise<TokenResponse> {
+  refresh(presented: string, origin: RequestOrigin): Promise<TokenResponse> {
+    return this.#dependencies.outcomes.count(this.#refresh(presented, origin));
+  }
+
+  async #refresh(presented: string, origin: RequestOrigin): Promise<TokenResponse> {
     const { repository, issuer, refreshIdleTtlSeconds, reuseLeewaySeconds, sessionsValidAfter } =
       this.#dependencies;
     const claims = await this.#verify(presented);

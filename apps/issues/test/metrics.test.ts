@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type FullApp, startFullApp } from './support/full-app.ts';
+import { type IdentityStub, startIdentityStub } from './support/identity-stub.ts';
+
+describe('the metrics of issues', () => {
+  let app: FullApp;
+  let identity: IdentityStub;
+  beforeAll(async () => {
+    identity = await startIdentityStub();
+    app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+  });
+  afterAll(async () => {
+    await app.close();
+    await identity.close();
+  });
+
+  const scrape = () => app.dependencies.metrics.registry.metrics();
+
+  it('tell whether identity is being asked', async () => {
+    expect(await scrape()).toContain('issues_identity_breaker_state{state="closed",service="issues"} 1');
+    expect(await scrape()).toContain('issues_identity_breaker_state{state="open",service="issues"} 0');
+    identity.answer = (_request, response) => response.writeHead(503).end();
+    const id = '00000000-0000-4000-8000-000000000000';
+    for (let calls = 0; calls < 3; calls += 1) {
+      await expect(app.dependencies.mirror.refresh(id)).rejects.toThrow();
+    }
+    expect(await scrape()).toContain('issues_identity_breaker_state{state="open",service="issues"} 1');
+  });
+
+  it('watch both pools, and name routes by their templates', async () => {
+    await app.http.get('/readyz');
+    await app.http.get('/api/v1/issues/').expect(401);
+    const text = await scrape();
+    for (const pool of ['main', 'lists'])
+      expect(text).toMatch(new RegExp(`db_pool_connections\\{pool="${pool}",state="idle"`));
+    expect(text).toMatch(/http_request_duration_seconds_count\{.*method="GET",route="\/readyz"/);
+  });
+
+  it('are not served on the public port', async () => {
+    await app.http.get('/metrics').expect(404);
+  });
+});

@@ -1,0 +1,106 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** What is known of a request when its answer is out. */
+export interface ObservedRequest {
+  method: string;
+  /** The route's template, never the URL: the number of series stays bounded. Null where no route matched. */
+  route: string | null;
+  status: number;
+  durationSeconds: number;
+}
+
+/** A pool of connections, as `pg` counts it. */
+export interface ObservedPool {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  readonly waitingCount: number;
+}
+
+/** From a single primary-key read to the longest statement that is allowed. */
+const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/**
+ * The metrics of one process, each series labelled with the service's name. Gauges are read when somebody scrapes;
+ * a request costs one observation.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #requests: Histogram<'method' | 'route' | 'status'>;
+  readonly #connections: Gauge<'pool' | 'state'>;
+  readonly #waiting: Gauge<'pool'>;
+  readonly #pools = new Map<string, ObservedPool>();
+
+  constructor(service: string) {
+    this.registry.setDefaultLabels({ service });
+    this.#requests = this.histogram(
+      'http_request_duration_seconds',
+      'Requests, by route template and status.',
+      ['method', 'route', 'status'],
+    );
+    this.#connections = this.gauge('db_pool_connections', 'Connections of a pool.', ['pool', 'state'], () => {
+      for (const [pool, { totalCount, idleCount }] of this.#pools) {
+        this.#connections.set({ pool, state: 'idle' }, idleCount);
+        this.#connections.set({ pool, state: 'used' }, totalCount - idleCount);
+      }
+    });
+    this.#waiting = this.gauge('db_pool_waiting', 'Callers that wait for a connection.', ['pool'], () => {
+      for (const [pool, { waitingCount }] of this.#pools) this.#waiting.set({ pool }, waitingCount);
+    });
+  }
+
+  /** Memory, CPU, event-loop lag and garbage collection of this process; once a process, as they start observers. */
+  observeProcess(): void {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  observePool(name: string, pool: ObservedPool): void {
+    this.#pools.set(name, pool);
+  }
+
+  observeRequest({ method, route, status, durationSeconds }: ObservedRequest): void {
+    this.#requests.observe({ method, route: route ?? 'unmatched', status }, durationSeconds);
+  }
+
+  counter<Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  /** `collect` is called before each scrape. */
+  gauge<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[],
+    collect: () => void,
+  ): Gauge<Label> {
+    return new Gauge({ name, help, labelNames, registers: [this.registry], collect });
+  }
+
+  /** A histogram of seconds. */
+  histogram<Label extends string>(name: string, help: string, labelNames: Label[] = []): Histogram<Label> {
+    return new Histogram({ name, help, labelNames, buckets: durationBuckets, registers: [this.registry] });
+  }
+}
+
+/** Counts how calls end, by an outcome that is read from what they throw. */
+export class OutcomeCounter<Outcome extends string> {
+  readonly #counter: Counter<'outcome'>;
+  readonly #outcomeOf: (error: unknown) => Outcome;
+  readonly #success: Outcome;
+
+  constructor(counter: Counter<'outcome'>, success: Outcome, outcomeOf: (error: unknown) => Outcome) {
+    this.#counter = counter;
+    this.#success = success;
+    this.#outcomeOf = outcomeOf;
+  }
+
+  async count<Result>(call: Promise<Result>): Promise<Result> {
+    try {
+      const result = await call;
+      this.#counter.inc({ outcome: this.#success });
+      return result;
+    } catch (error) {
+      this.#counter.inc({ outcome: this.#outcomeOf(error) });
+      throw error;
+    }
+  }
+}
