@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+
+interface CommandOptions {
+  cwd?: string;
+  input?: string;
+  /** Shown as it comes, for what takes minutes. */
+  show?: boolean;
+}
+
+/** Runs a program to its end and answers what it wrote to standard output. Rejects, with its errors, where it fails. */
+export function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const { cwd, input, show = false } = options;
+  const child = spawn(program, args, { cwd });
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+    if (show) process.stdout.write(chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+    if (show) process.stderr.write(chunk);
+  });
+  child.stdin.end(input ?? '');
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve(output);
+      else reject(new Error(`${program} ${args.join(' ')} ended with ${code}\n${output}${errors}`));
+    });
+  });
+}

@@ -1,0 +1,106 @@
+// Builds the images, starts the compose project as a newcomer does, takes README's tour, looks at what runs, and takes
+// it all down again. Needs a Docker engine with compose, and curl.
+import { z } from 'zod';
+import { run } from './command.ts';
+import { rootDir } from './repository.ts';
+import { takeTour } from './tour.ts';
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const compose = (...args: string[]) =>
+  run('docker', ['compose', '--file', 'docker/compose.yaml', ...args], { cwd: rootDir });
+
+const containerSchema = z
+  .array(
+    z.object({
+      Config: z.object({ User: z.string() }),
+      HostConfig: z.object({
+        ReadonlyRootfs: z.boolean(),
+        CapDrop: z.array(z.string()).nullable(),
+        CapAdd: z.array(z.string()).nullable(),
+        SecurityOpt: z.array(z.string()),
+      }),
+    }),
+  )
+  .length(1);
+
+async function assertHardened(service: string): Promise<void> {
+  const id = (await compose('ps', '--quiet', service)).trim();
+  const [container] = containerSchema.parse(JSON.parse(await run('docker', ['inspect', id])));
+  const { ReadonlyRootfs, CapDrop, CapAdd, SecurityOpt } = container?.HostConfig ?? {};
+  const status = await run('docker', [
+    'exec',
+    id,
+    'node',
+    '--print',
+    "fs.readFileSync('/proc/1/status', 'utf8')",
+  ]);
+  const capabilities = [...status.matchAll(/^Cap\w+:\s+0+$/gm)].length;
+  const facts = {
+    user: container?.Config.User,
+    uid: /^Uid:\s+(\d+)/m.exec(status)?.[1],
+    readOnly: ReadonlyRootfs,
+    dropped: CapDrop?.join(),
+    added: CapAdd?.length ?? 0,
+    noNewPrivileges: SecurityOpt?.includes('no-new-privileges:true'),
+    emptyCapabilitySets: capabilities,
+  };
+  const wanted = {
+    user: '1000:1000',
+    uid: '1000',
+    readOnly: true,
+    dropped: 'ALL',
+    added: 0,
+    noNewPrivileges: true,
+    emptyCapabilitySets: 5,
+  };
+  say(`${service}: ${JSON.stringify(facts)}`);
+  if (JSON.stringify(facts) !== JSON.stringify(wanted))
+    throw new Error(`${service} is not as hard as it shall be.`);
+}
+
+async function assertOwnSecretsOnly(): Promise<void> {
+  const token = await compose(
+    'exec',
+    '-T',
+    'identity',
+    'node',
+    '--print',
+    "process.getuid() + ' ' + fs.existsSync('/run/secrets/tessera/migration-database-url')",
+  );
+  if (token.trim() !== '1000 false') throw new Error(`The service can read the owner's password: ${token}`);
+}
+
+const readToken = "fs.readFileSync('/run/secrets/tessera/service-token', 'utf8').trim()";
+
+async function prove(): Promise<void> {
+  await compose('build');
+  await compose('up', '--wait', '--wait-timeout', '180');
+  say(await compose('ps', '--all', '--format', 'table {{.Name}}\t{{.Status}}'));
+  for (const service of ['identity', 'issues']) {
+    await assertHardened(service);
+    const image = (await compose('images', '--quiet', service)).trim();
+    const [size, layers] = (
+      await run('docker', ['inspect', '--format', '{{.Size}} {{len .RootFS.Layers}}', image])
+    ).split(' ');
+    say(`${service}: ${Math.round(Number(size) / 1e6)} MB in ${layers?.trim()} layers`);
+  }
+  await assertOwnSecretsOnly();
+  const serviceToken = (await compose('exec', '-T', 'identity', 'node', '--print', readToken)).trim();
+  const urlOf = async (service: string) =>
+    `http://localhost:${(await compose('port', service, '3000')).trim().split(':').at(-1)}`;
+  say(
+    await takeTour({ identityUrl: await urlOf('identity'), issuesUrl: await urlOf('issues'), serviceToken }),
+  );
+  const startedAt = performance.now();
+  await compose('stop', 'identity', 'issues');
+  say(`stopped in ${Math.round(performance.now() - startedAt)} ms`);
+  const states = await compose('ps', '--all', '--format', '{{.Service}} {{.ExitCode}}', 'identity', 'issues');
+  if (/ [1-9]/.test(states)) throw new Error(`A service did not end well:\n${states}`);
+  say('Proven.');
+}
+
+try {
+  await prove();
+} finally {
+  await compose('down', '--volumes');
+}
