@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { type Manifest, nameOf } from './manifest.ts';
+import { ingressPathsOf } from './references.ts';
+import { type Workload, workloadsOf } from './workload.ts';
+
+/** From SIGTERM to the end, at most (`runService`). */
+const shutdownSeconds = 25;
+
+const publicPaths = new Set([
+  'Exact /.well-known/openid-configuration',
+  'Exact /jwks',
+  'Exact /token',
+  'Exact /token/refresh',
+  'Exact /token/revoke',
+  'Exact /userinfo',
+  'Prefix /api',
+]);
+
+/** What this project promises of its own manifests (k8s/README.md): one line a broken promise. */
+export function findBrokenRules(manifests: readonly Manifest[]): string[] {
+  return [
+    ...workloadsOf(manifests).flatMap(workloadProblems),
+    ...manifests.filter(({ kind }) => kind === 'Ingress').flatMap(ingressProblems),
+    ...manifests.filter(({ kind }) => kind === 'Service').flatMap(serviceProblems),
+    ...(isDefaultDenied(manifests) ? [] : ['NetworkPolicy: none denies everything by default']),
+    ...internalProblems(manifests),
+  ];
+}
+
+function workloadProblems(workload: Workload): string[] {
+  const { manifest, pod } = workload;
+  const problems: string[] = [];
+  if (pod.automountServiceAccountToken !== false) problems.push("mounts a token of the cluster's API");
+  for (const { name, image, resources, securityContext } of pod.containers) {
+    if (/:latest$|^[^:]+$/.test(image)) problems.push(`${name} has no fixed image: ${image}`);
+    if (resources.requests.cpu === undefined || resources.requests.memory === undefined)
+      problems.push(`${name} asks for no share of a node`);
+    if (resources.limits.memory === undefined) problems.push(`${name} has no limit of memory`);
+    if (securityContext.readOnlyRootFilesystem !== true) problems.push(`${name} can write to its root`);
+  }
+  if (manifest.kind === 'Deployment') problems.push(...deploymentProblems(workload));
+  return problems.map((problem) => `${nameOf(manifest)}: ${problem}`);
+}
+
+function deploymentProblems({ spec, pod }: Workload): string[] {
+  const problems: string[] = [];
+  const unavailable = spec.strategy?.rollingUpdate?.maxUnavailable;
+  if (unavailable !== 0) problems.push('a rollout takes pods away before others are ready');
+  if (pod.topologySpreadConstraints.length === 0) problems.push('its pods may all stand on one node');
+  for (const { name, startupProbe, livenessProbe, readinessProbe, lifecycle } of pod.containers) {
+    if (!startupProbe || !livenessProbe || !readinessProbe) problems.push(`${name} lacks a probe`);
+    const command = lifecycle?.preStop.exec.command.join(' ') ?? '';
+    const preStopSeconds = Number(/(\d+)\)$/.exec(command)?.[1] ?? 0) / 1000;
+    if (preStopSeconds < 1) problems.push(`${name} does not wait until load balancers have forgotten it`);
+    if (pod.terminationGracePeriodSeconds <= preStopSeconds + shutdownSeconds)
+      problems.push(`${name} is killed before it can end: ${pod.terminationGracePeriodSeconds} s`);
+  }
+  return problems;
+}
+
+function ingressProblems(manifest: Manifest): string[] {
+  const hidden = ingressPathsOf(manifest)
+    .map(({ path, pathType }) => `${pathType} ${path}`)
+    .filter((path) => !publicPaths.has(path))
+    .map((path) => `publishes ${path}`);
+  const { tls } = z.looseObject({ tls: z.array(z.unknown()).default([]) }).parse(manifest.spec);
+  return [...hidden, ...(tls.length === 0 ? ['has no TLS'] : [])].map(
+    (problem) => `${nameOf(manifest)}: ${problem}`,
+  );
+}
+
+function serviceProblems(manifest: Manifest): string[] {
+  const { type, ports } = z
+    .looseObject({
+      type: z.string().default('ClusterIP'),
+      ports: z.array(z.looseObject({ targetPort: z.unknown() })),
+    })
+    .parse(manifest.spec);
+  const problems = type === 'ClusterIP' ? [] : [`is a ${type}: only the ingress faces the world`];
+  if (ports.some(({ targetPort }) => targetPort === 'metrics' || targetPort === 9464))
+    problems.push('offers metrics');
+  return problems.map((problem) => `${nameOf(manifest)}: ${problem}`);
+}
+
+const policySchema = z.looseObject({
+  podSelector: z.looseObject({ matchLabels: z.record(z.string(), z.string()).optional() }),
+  policyTypes: z.array(z.string()),
+  ingress: z
+    .array(
+      z.looseObject({
+        from: z.array(z.looseObject({})).optional(),
+        ports: z.array(z.looseObject({ port: z.number() })).optional(),
+      }),
+    )
+    .default([]),
+  egress: z.array(z.unknown()).default([]),
+});
+
+const policiesOf = (manifests: readonly Manifest[]) =>
+  manifests
+    .filter(({ kind }) => kind === 'NetworkPolicy')
+    .map((manifest) => ({ manifest, spec: policySchema.parse(manifest.spec) }));
+
+function isDefaultDenied(manifests: readonly Manifest[]): boolean {
+  return policiesOf(manifests).some(
+    ({ spec }) =>
+      spec.podSelector.matchLabels === undefined &&
+      spec.policyTypes.join() === 'Ingress,Egress' &&
+      spec.ingress.length === 0 &&
+      spec.egress.length === 0,
+  );
+}
+
+// Every opening names who may come, and to which port.
+function internalProblems(manifests: readonly Manifest[]): string[] {
+  return policiesOf(manifests).flatMap(({ manifest, spec }) =>
+    spec.ingress
+      .filter(
+        ({ from = [], ports = [] }) => ports.length === 0 || from.length === 0 || from.some(isEverybody),
+      )
+      .map(() => `${nameOf(manifest)}: lets everybody in`),
+  );
+}
+
+function isEverybody(peer: Record<string, unknown>): boolean {
+  return Object.values(peer).every((selector) => JSON.stringify(selector) === '{}');
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { type Manifest, nameOf } from './manifest.ts';
+import { type Workload, workloadsOf } from './workload.ts';
+
+type Labels = Record<string, string>;
+
+const labels = z.record(z.string(), z.string());
+const selectorSchema = z.looseObject({ matchLabels: labels.default({}) });
+
+/** References that lead nowhere: names, selectors and ports that nothing answers to. One line a problem. */
+export function findDanglingReferences(manifests: readonly Manifest[]): string[] {
+  const workloads = workloadsOf(manifests);
+  return [
+    ...workloads.flatMap((workload) => [...ownReferences(workload), ...namedReferences(workload, manifests)]),
+    ...manifests.flatMap((manifest) => selectorProblems(manifest, workloads)),
+    ...manifests.flatMap((manifest) => targetProblems(manifest, manifests)),
+  ];
+}
+
+function ownReferences({ manifest, spec, pod }: Workload): string[] {
+  const volumes = [...pod.volumes, ...spec.volumeClaimTemplates.map(({ metadata }) => metadata)];
+  const mounts = pod.containers.flatMap(({ volumeMounts }) => volumeMounts);
+  const problems = mounts
+    .filter(({ name }) => !volumes.some((volume) => volume.name === name))
+    .map(({ name }) => `mounts no volume ${name}`);
+  if (spec.selector !== undefined && !matches(spec.selector.matchLabels, spec.template.metadata.labels)) {
+    problems.push('selects other pods than its own');
+  }
+  return problems.map((problem) => `${nameOf(manifest)}: ${problem}`);
+}
+
+function namedReferences({ manifest, pod }: Workload, manifests: readonly Manifest[]): string[] {
+  const wanted = [
+    ...pod.containers.flatMap(({ envFrom }) =>
+      envFrom.map(({ configMapRef }) => `ConfigMap/${configMapRef.name}`),
+    ),
+    ...pod.volumes.flatMap(({ secret }) => (secret === undefined ? [] : [`Secret/${secret.secretName}`])),
+    ...pod.volumes.flatMap(({ configMap }) =>
+      configMap === undefined ? [] : [`ConfigMap/${configMap.name}`],
+    ),
+    ...(pod.serviceAccountName === undefined ? [] : [`ServiceAccount/${pod.serviceAccountName}`]),
+  ];
+  const present = new Set(manifests.map(nameOf));
+  return wanted
+    .filter((name) => !present.has(name))
+    .map((name) => `${nameOf(manifest)}: there is no ${name}`);
+}
+
+const serviceSchema = z.looseObject({
+  selector: labels,
+  ports: z.array(z.looseObject({ name: z.string(), targetPort: z.string() })),
+});
+
+function selectorProblems(manifest: Manifest, workloads: readonly Workload[]): string[] {
+  const select = (selector: Labels) =>
+    workloads.filter(({ spec }) => matches(selector, spec.template.metadata.labels));
+  if (manifest.kind === 'Service') {
+    const { selector, ports } = serviceSchema.parse(manifest.spec);
+    const pods = select(selector);
+    if (pods.length === 0) return [`${nameOf(manifest)}: selects no pod`];
+    const open = pods.flatMap(({ pod }) => pod.containers.flatMap((container) => container.ports));
+    return ports
+      .filter(({ targetPort }) => !open.some(({ name }) => name === targetPort))
+      .map(({ targetPort }) => `${nameOf(manifest)}: no pod has a port ${targetPort}`);
+  }
+  if (manifest.kind !== 'PodDisruptionBudget') return [];
+  const { selector } = z.looseObject({ selector: selectorSchema }).parse(manifest.spec);
+  return select(selector.matchLabels).length === 0 ? [`${nameOf(manifest)}: selects no pod`] : [];
+}
+
+const backendSchema = z.looseObject({
+  service: z.looseObject({ name: z.string(), port: z.looseObject({ name: z.string() }) }),
+});
+
+function targetProblems(manifest: Manifest, manifests: readonly Manifest[]): string[] {
+  const find = (name: string) => manifests.find((one) => nameOf(one) === name);
+  if (manifest.kind === 'HorizontalPodAutoscaler') {
+    const { scaleTargetRef: target } = z
+      .looseObject({ scaleTargetRef: z.looseObject({ kind: z.string(), name: z.string() }) })
+      .parse(manifest.spec);
+    const name = `${target.kind}/${target.name}`;
+    return find(name) === undefined ? [`${nameOf(manifest)}: there is no ${name}`] : [];
+  }
+  if (manifest.kind !== 'Ingress') return [];
+  return ingressPathsOf(manifest).flatMap(({ path, backend }) => {
+    const { name, port } = backendSchema.parse(backend).service;
+    const service = find(`Service/${name}`);
+    const ports = service === undefined ? [] : serviceSchema.parse(service.spec).ports;
+    const isOpen = ports.some((one) => one.name === port.name);
+    return isOpen ? [] : [`${nameOf(manifest)}: ${path} leads to no port ${port.name} of a Service ${name}`];
+  });
+}
+
+const ingressSchema = z.looseObject({
+  rules: z.array(
+    z.looseObject({
+      host: z.string(),
+      http: z.looseObject({
+        paths: z.array(z.looseObject({ path: z.string(), pathType: z.string(), backend: z.unknown() })),
+      }),
+    }),
+  ),
+});
+
+/** Every path that an Ingress publishes. */
+export function ingressPathsOf(manifest: Manifest) {
+  const { rules } = ingressSchema.parse(manifest.spec);
+  return rules.flatMap(({ host, http }) => http.paths.map((path) => ({ host, ...path })));
+}
+
+function matches(selector: Labels, present: Labels): boolean {
+  return Object.entries(selector).every(([name, value]) => present[name] === value);
+}
