@@ -49,7 +49,7 @@ for (const service of ['identity', 'issues']) {
 const serviceToken = keep('identity/service-token', () => randomBytes(32).toString('base64url'));
 keep('issues/service-token', () => serviceToken);
 keep('identity/keys/identity-key-1.pem', () =>
-  generateKeyPairSync('rsa', { modulusLength: 3072 })
+  generateKeyPairSync('rsa', { modulusLength: 2048 })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .trimEnd(),
 );

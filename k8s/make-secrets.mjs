@@ -30,7 +30,7 @@ function secretsOf(service) {
   ];
 }
 
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 3072 });
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'tessera' } };
 const items = [
   namespace,

@@ -105,6 +105,27 @@ export function loadConfig(variables = environment) {
   };
 }
 
+/** What the rotation of keys reads: the service's own settings, none of its secrets. */
+export function loadKeysConfig(variables = environment) {
+  const names = {
+    JWT_KEY_NAME: true,
+    JWT_KEYS_DIR: true,
+    JWT_ACTIVE_KID: true,
+    ACCESS_TOKEN_TTL_SECONDS: true,
+    REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: true,
+  } as const;
+  const read = readConfig(environmentSchema.pick(names), variables);
+  return {
+    directory: read.JWT_KEYS_DIR,
+    keyName: read.JWT_KEY_NAME,
+    activeKid: read.JWT_ACTIVE_KID,
+    lifetimes: {
+      accessTtlSeconds: read.ACCESS_TOKEN_TTL_SECONDS,
+      refreshAbsoluteTtlSeconds: read.REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS,
+    },
+  };
+}
+
 type Environment = Partial<z.output<typeof environmentSchema>>;
 
 function problemsOf(read: Environment): string[] {

@@ -26,7 +26,8 @@ import { IntrospectionRepository } from './introspection/introspection.repositor
 import { IntrospectionService } from './introspection/introspection.service.ts';
 import { JanitorRepository } from './janitor/janitor.repository.ts';
 import { identitySweeps } from './janitor/sweeps.ts';
-import { readPrivateKeys } from './keys/key-files.ts';
+import { keyStates, readPrivateKeys } from './keys/key-files.ts';
+import { jwksMaxAgeSeconds } from './keys/key-schedule.ts';
 import { arrangeSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
 import { loadBlocklist } from './passwords/password-blocklist.ts';
@@ -47,7 +48,7 @@ export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
 /** The composition root: everything that holds state or a collaborator is made here, once. */
 export async function createDependencies(config: Config, logger: Logger) {
-  const keys = await arrangeSigningKeys(readPrivateKeys(config.keys, logger), config.keys);
+  const keys = await arrangeSigningKeys(readPrivateKeys(config.keys, logger), keyStates(config.keys));
   logger.info({ active: keys.active.kid, thumbprints: keys.thumbprints }, 'signing keys loaded');
   const { database, pool, readiness, close } = createDatabase(config.database, logger);
   const metrics = new Metrics('identity');
@@ -164,7 +165,7 @@ function createDocuments(
   keys: SigningKeys,
 ): { discovery: PreparedDocument; jwks: PreparedDocument } {
   const headers = {
-    'Cache-Control': 'public, max-age=300, stale-while-revalidate=60, stale-if-error=86400',
+    'Cache-Control': `public, max-age=${jwksMaxAgeSeconds}, stale-while-revalidate=60, stale-if-error=86400`,
     'Access-Control-Allow-Origin': '*',
   };
   return {

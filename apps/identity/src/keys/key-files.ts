@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { kidPattern } from '@tessera/contracts';
 import { ConfigError, type Logger } from '@tessera/service-kit';
 import type { Config } from '../config.ts';
+import { type KeyState, readKeyRing, stateOf } from './key-ring.ts';
 
 /** A private signing key and the id it is published under. */
 export interface PrivateKey {
@@ -35,8 +36,22 @@ export function readPrivateKeys(config: Config['keys'], logger: Logger): Private
   return [{ kid, key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, madeAt: new Date() }];
 }
 
+/**
+ * Which key signs and which are not published: as the environment says, else as the folder's own record does
+ * (`keys.json`, made by keys-cli).
+ */
+export function keyStates({ directory, activeKid, verifyOnlyKids }: Config['keys']) {
+  const records = directory === undefined ? undefined : readKeyRing(directory);
+  if (records === undefined || activeKid !== undefined || verifyOnlyKids.length > 0)
+    return { activeKid, verifyOnlyKids };
+  const kidsOf = (wanted: KeyState) =>
+    records.filter((record) => stateOf(record) === wanted).map(({ kid }) => kid);
+  return { activeKid: kidsOf('active')[0], verifyOnlyKids: kidsOf('verify_only') };
+}
+
 function readDirectory(directory: string): PrivateKey[] {
   const names = listPemFiles(directory);
+  const madeAt = new Map(readKeyRing(directory)?.map((record) => [record.kid, record.madeAt]));
   const problems: string[] = [];
   const keys: PrivateKey[] = [];
   for (const name of names) {
@@ -46,7 +61,7 @@ function readDirectory(directory: string): PrivateKey[] {
         throw new ConfigError([`JWT_KEYS_DIR: ${name} is not named <name>-key-<number>.pem`]);
       const path = join(directory, name);
       const key = parseKey(readFileSync(path, 'utf8'), `JWT_KEYS_DIR: ${name}`);
-      keys.push({ kid, key, madeAt: statSync(path).mtime });
+      keys.push({ kid, key, madeAt: madeAt.get(kid) ?? statSync(path).mtime });
     } catch (error) {
       problems.push(
         ...(error instanceof ConfigError ? error.problems : [`JWT_KEYS_DIR: ${name} cannot be read`]),

@@ -1,0 +1,231 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
+import { KeyRotation, RotationRefusal } from '../src/keys/key-rotation.ts';
+import { signedIn, signIn } from './support/identities.ts';
+import { createTestDatabase, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
+
+const lifetimes = { accessTtlSeconds: 900, refreshAbsoluteTtlSeconds: 2_592_000, rolloutSeconds: 300 };
+const minute = 60_000;
+const day = 1440 * minute;
+
+let directory: string;
+let now: number;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tessera-keys-'));
+  now = Date.parse('2026-01-01T00:00:00Z');
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const rotation = (options: { atOnce?: boolean; activeKid?: string } = {}) =>
+  new KeyRotation({ directory, keyName: 'identity', lifetimes, now: () => new Date(now), ...options });
+const states = () =>
+  Object.fromEntries(
+    rotation()
+      .list()
+      .map(({ kid, state }) => [kid, state]),
+  );
+const pass = (milliseconds: number) => {
+  now += milliseconds;
+};
+
+describe('the rotation of keys', () => {
+  it('moves each key through its states, none before its time', () => {
+    expect(rotation().makeNext()).toBe('identity-key-1');
+    expect(states()).toEqual({ 'identity-key-1': 'active' });
+    pass(day);
+    expect(rotation().makeNext()).toBe('identity-key-2');
+    expect(() => rotation().makeNext()).toThrow('identity-key-2 is the next key already.');
+    // Two max-age of the key set and the rollout.
+    pass(15 * minute - 1);
+    expect(() => rotation().activate()).toThrow('not before 2026-01-02T00:15:00.000Z');
+    pass(1);
+    expect(rotation().activate()).toBe('identity-key-2');
+    expect(states()).toEqual({ 'identity-key-1': 'retiring', 'identity-key-2': 'active' });
+    // An access token's lifetime, the clocks' minute and the rollout.
+    pass(21 * minute - 1);
+    expect(() => rotation().retire('identity-key-1')).toThrow(RotationRefusal);
+    expect(() => rotation().delete('identity-key-1')).toThrow(
+      'identity-key-1 is retiring: too early to delete it.',
+    );
+    pass(1);
+    rotation().retire('identity-key-1');
+    expect(states()).toEqual({ 'identity-key-1': 'verify_only', 'identity-key-2': 'active' });
+    // The absolute refresh lifetime counts from the day on which it signed last.
+    pass(30 * day - 15 * minute - 1);
+    expect(() => rotation().delete('identity-key-1')).toThrow(RotationRefusal);
+    pass(1);
+    rotation().delete('identity-key-1');
+    expect(readdirSync(directory).sort()).toEqual(['identity-key-2.pem', 'keys.json']);
+  });
+
+  it('never ends without a key that signs', () => {
+    rotation().makeNext();
+    expect(() => rotation().activate()).toThrow('There is no next key: make one first.');
+    expect(() => rotation({ atOnce: true }).delete('identity-key-1')).toThrow('is active');
+    expect(() => rotation({ atOnce: true }).retire('identity-key-1')).toThrow('is active');
+    expect(() => rotation().retire('identity-key-7')).toThrow('There is no key identity-key-7.');
+  });
+
+  it('waits for nothing when a key has leaked', () => {
+    rotation().makeNext();
+    rotation().makeNext();
+    rotation({ atOnce: true }).activate();
+    rotation({ atOnce: true }).delete('identity-key-1');
+    expect(states()).toEqual({ 'identity-key-2': 'active' });
+  });
+
+  it('takes over a folder that was made by hand', () => {
+    writeFileSync(join(directory, 'identity-key-4.pem'), signingPem());
+    expect(states()).toEqual({ 'identity-key-4': 'active' });
+    expect(rotation().makeNext()).toBe('identity-key-5');
+    rmSync(join(directory, 'keys.json'));
+    expect(() => states()).toThrow('JWT_ACTIVE_KID must name the key that signs now.');
+    expect(rotation({ activeKid: 'identity-key-5' }).list()).toMatchObject([
+      { kid: 'identity-key-4', state: 'retiring' },
+      { kid: 'identity-key-5', state: 'active' },
+    ]);
+  });
+
+  it('refuses to go on where a file is missing', () => {
+    rotation().makeNext();
+    rmSync(join(directory, 'identity-key-1.pem'));
+    expect(() => rotation().makeNext()).toThrow('There is no identity-key-1.pem.');
+  });
+
+  it('keeps private keys to the user that made them', () => {
+    const kid = rotation().makeNext();
+    expect(statSync(join(directory, `${kid}.pem`)).mode & 0o077).toBe(0);
+  });
+});
+
+describe('a service that reads keys.json', () => {
+  let databaseUrl: string;
+  const open: TestApp[] = [];
+  beforeEach(async () => {
+    databaseUrl = await createTestDatabase();
+  });
+  afterEach(async () => {
+    for (const app of open.splice(0)) await app.close();
+  });
+
+  /** What a restart of every replica does. */
+  const start = async () => {
+    const app = await startTestApp({ JWT_KEYS_DIR: directory }, databaseUrl);
+    open.push(app);
+    return app;
+  };
+  const published = async (app: TestApp) =>
+    (await app.http.get('/jwks').expect(200)).body.keys.map(({ kid }: { kid: string }) => kid);
+  const refresh = (app: TestApp, token: string) =>
+    app.http.post('/token/refresh').send({ refresh_token: token });
+
+  it('accepts every token for as long as it lives, through a whole rotation', async () => {
+    rotation().makeNext();
+    const first = await start();
+    const { identity, password, tokens } = await signedIn(first);
+    rotation().makeNext();
+    const second = await start();
+    expect(await published(second)).toEqual(['identity-key-1', 'identity-key-2']);
+    expect(decodeProtectedHeader((await signIn(second, identity.email, password)).access_token).kid).toBe(
+      'identity-key-1',
+    );
+    pass(day);
+    rotation().activate();
+    const third = await start();
+    expect(await published(third)).toEqual(['identity-key-1', 'identity-key-2']);
+    expect(decodeProtectedHeader((await signIn(third, identity.email, password)).access_token).kid).toBe(
+      'identity-key-2',
+    );
+    await third.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`).expect(200);
+    pass(day);
+    rotation().retire('identity-key-1');
+    const fourth = await start();
+    expect(await published(fourth)).toEqual(['identity-key-2']);
+    await fourth.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`).expect(401);
+    await refresh(fourth, tokens.refresh_token).expect(200);
+    pass(31 * day);
+    rotation().delete('identity-key-1');
+    const fifth = await start();
+    await refresh(fifth, tokens.refresh_token).expect(401);
+  });
+
+  it('knows how old its key is', async () => {
+    rotation().makeNext();
+    const app = await start();
+    const line = /^identity_signing_key_age_seconds\{kid="identity-key-1".*\} (\d+)/m;
+    const [, age] = line.exec(await app.dependencies.metrics.registry.metrics()) ?? [];
+    expect(Number(age)).toBeGreaterThan((Date.now() - now) / 1000 - 60);
+  });
+
+  it.each([
+    ['is no JSON', 'nonsense', 'keys.json is not a list of keys'],
+    ['is something else', '{"keys":[{"kid":"identity-key-1"}]}', 'keys.json is not a list of keys'],
+    [
+      'names a key that is not there',
+      JSON.stringify({
+        keys: [
+          { kid: 'identity-key-9', made_at: '2026-01-01T00:00:00Z', activated_at: '2026-01-01T00:00:00Z' },
+        ],
+      }),
+      'there is no key identity-key-9',
+    ],
+  ])('does not start where it %s', async (_name, text, said) => {
+    writeFileSync(join(directory, 'identity-key-1.pem'), signingPem());
+    writeFileSync(join(directory, 'keys.json'), text);
+    await expect(startTestApp({ JWT_KEYS_DIR: directory }, databaseUrl)).rejects.toThrow(said);
+  });
+});
+
+describe('keys-cli', () => {
+  const cli = (args: string[], environment: Record<string, string> = {}) =>
+    spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--conditions=@tessera/source', 'src/keys-cli.ts', ...args],
+      {
+        cwd: fileURLToPath(new URL('..', import.meta.url)),
+        env: { PATH: process.env.PATH, JWT_KEYS_DIR: directory, ...environment },
+        encoding: 'utf8',
+      },
+    );
+
+  it('says what it can do', () => {
+    const { status, stdout } = cli(['--help']);
+    expect(status).toBe(0);
+    for (const command of ['list', 'next', 'activate', 'retire', 'delete'])
+      expect(stdout).toContain(`keys-cli.js ${command}`);
+  });
+
+  it('rotates, by the lifetimes of the service, and tells what comes next', () => {
+    expect(cli(['next']).stdout).toMatch(
+      /^Made identity-key-1\. Roll it out now\.\nidentity-key-1 {2}active/,
+    );
+    cli(['next']);
+    const early = cli(['activate']);
+    expect([early.status, early.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^Too early to activate identity-key-2: not before /),
+    ]);
+    expect(cli(['activate', '--at-once']).stdout).toContain('identity-key-2 signs from the next rollout on.');
+    const waitOf = (ttl: string) => {
+      const { stdout } = cli(['list', '--rollout-seconds', '0'], { ACCESS_TOKEN_TTL_SECONDS: ttl });
+      const [, since, from] = /since (\S+) {2}retire from (\S+)/.exec(stdout) ?? [];
+      return (Date.parse(from ?? '') - Date.parse(since ?? '')) / 1000;
+    };
+    expect([waitOf('900'), waitOf('60')]).toEqual([960, 120]);
+    expect(readFileSync(join(directory, 'keys.json'), 'utf8')).not.toContain('PRIVATE');
+  });
+
+  it.each([
+    ['an unknown command', ['rotate'], 64],
+    ['an unknown option', ['list', '--now'], 64],
+    ['no key', ['retire'], 64],
+    ['a key that is not there', ['retire', 'identity-key-1'], 1],
+  ])('refuses %s', (_name, args, status) => {
+    expect(cli(args).status).toBe(status);
+  });
+});
