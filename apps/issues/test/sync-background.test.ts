@@ -130,6 +130,41 @@ describe('a sync that failed', () => {
   });
 });
 
+describe('a number that the tracker gives again', () => {
+  it('belongs to the new issue, and the former one is told that its counterpart is gone', async () => {
+    const app = await start({ SYNC_WORKERS: '0' });
+    const ann = await signedIn(app, identity);
+    const former = await create(ann, 'Former');
+    const issue = await create(ann, 'New');
+    await app.sql(
+      `INSERT INTO tracker_links (issue_id, provider, project, requested_by, remote_id, remote_key, remote_url)
+       SELECT $1, 'gitea', $2, $3, n::text, '#' || n, 'https://git.example/' || n FROM generate_series($4::int, $4::int) n`,
+      [former.id, far.project, ann.id, Math.max(0, ...far.standIn.issues().map(({ number }) => number)) + 1],
+    );
+    const { body } = await ann.as('post', `/issues/${issue.id}/sync/`).expect(200);
+    expect(body.sync.state).toBe('synced');
+    expect(await read(ann, former)).toMatchObject({
+      external: null,
+      sync: { state: 'failed', last_error: 'remote_gone' },
+    });
+  });
+});
+
+describe('a sync that breaks off for a fault of ours', () => {
+  it('shows in the issue, and is tried again with patience', async () => {
+    const app = await start({ SYNC_WORKERS: '0' });
+    const ann = await signedIn(app, identity);
+    const issue = await create(ann, 'Broken');
+    await app.sql('ALTER TABLE tracker_comments RENAME TO tracker_comments_away');
+    await ann.as('post', `/issues/${issue.id}/sync/`).expect(500);
+    await app.sql('ALTER TABLE tracker_comments_away RENAME TO tracker_comments');
+    const { sync } = await read(ann, issue);
+    expect(sync).toMatchObject({ state: 'retrying', last_error: 'sync_failed' });
+    await ann.as('post', `/issues/${issue.id}/sync/`).expect(200);
+    expect(marked(issue)).toHaveLength(1);
+  });
+});
+
 describe('a service that stops', () => {
   it('gives its claim back, and another one goes on at once', async () => {
     const first = await start({ SYNC_WORKERS: '0' });
@@ -158,6 +193,30 @@ describe('a service that stops', () => {
 });
 
 describe('SYNC_AUTO', () => {
+  it('tries what the tracker refused again, once it is another text', async () => {
+    const app = await start({ SYNC_AUTO: 'linked' });
+    const ann = await signedIn(app, identity);
+    const issue = await create(ann, 'Fine');
+    await ann.as('post', `/issues/${issue.id}/sync/`).expect(200);
+    far.standIn.fail({
+      kind: 'status',
+      status: 422,
+      body: { message: 'no such title' },
+      on: { method: 'PATCH' },
+    });
+    await ann.as('put', `/issues/${issue.id}/`).send({ title: 'Refused' }).expect(200);
+    await until(
+      () => read(ann, issue),
+      ({ sync }) => sync.last_error === 'tracker_rejected',
+    );
+    await ann.as('put', `/issues/${issue.id}/`).send({ title: 'Accepted' }).expect(200);
+    await until(
+      () => read(ann, issue),
+      ({ sync }) => sync.state === 'synced',
+    );
+    expect(marked(issue)).toMatchObject([{ title: 'Accepted' }]);
+  });
+
   it('linked: sends changes of issues that are in the tracker, and creates none', async () => {
     const app = await start({ SYNC_AUTO: 'linked' });
     const ann = await signedIn(app, identity);

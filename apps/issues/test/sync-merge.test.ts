@@ -36,9 +36,10 @@ const remoteIssue: RemoteIssue = {
   updatedAt: new Date(0),
   revision: null,
 };
-const twoStates: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'statusOf'> = {
+const twoStates: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf'> = {
   hasPriority: true,
   stateOf: ({ status }) => (isDone(status) ? 'closed' : 'open'),
+  isReached: (state, wanted) => state === wanted,
   statusOf: (state, local) => stepForTwoStates(state === 'open', 'RESOLVED', local),
 };
 
@@ -172,6 +173,15 @@ describe('the merge of the status', () => {
     const { pull, agreement } = merge({}, { state: 'closed' });
     expect(pull).toEqual({ status: 'RESOLVED' });
     expect(agreement.status).toEqual({ local: 'RESOLVED', remote: 'closed' });
+  });
+
+  it('asks for nothing that the tracker cannot do any more', () => {
+    const base: Agreement = { ...agreed, status: { local: 'OPEN', remote: 'open' } };
+    const tracker = { ...twoStates, stateOf: () => 'closed:completed', isReached: () => true };
+    const closed = { state: 'closed:not_planned' };
+    const merged = merge({ status: 'RESOLVED' }, closed, 'local', { base, tracker });
+    expect(merged).toMatchObject({ push: {}, pull: {}, clashes: [] });
+    expect(merged.agreement.status).toEqual({ local: 'RESOLVED', remote: 'closed:not_planned' });
   });
 
   it('settles a clash by the policy', () => {

@@ -13,10 +13,13 @@ export class SyncDueRepository {
 
   /**
    * Makes issues due that have changed since they were last synced: `linked` ones alone, or `all`. Looks at what has
-   * changed since a moment, a day at most at first; answers the moment to look from next time, which leaves a minute
-   * for transactions that were open.
+   * changed since a moment, a day at most at first; answers the moment to look from next time, which leaves time for
+   * transactions and syncs that were under way. What the tracker refused is tried again once it is another text.
    */
-  async scheduleChanges(since: Date | undefined, which: 'linked' | 'all'): Promise<Date> {
+  async scheduleChanges(
+    since: Date | undefined,
+    { which, graceSeconds }: { which: 'linked' | 'all'; graceSeconds: number },
+  ): Promise<Date> {
     const { provider, project } = this.#tracker;
     const [row] = await this.#database.$queryRaw<{ next: Date }[]>`
       WITH changed AS (
@@ -26,13 +29,14 @@ export class SyncDueRepository {
         UPDATE tracker_links t SET next_attempt_at = clock_timestamp() FROM changed
          WHERE t.issue_id = changed.id AND t.provider = ${provider} AND t.project = ${project}
            AND t.remote_id IS NOT NULL AND t.claim_id IS NULL AND t.next_attempt_at IS NULL
-           AND t.last_error IS NULL AND t.synced_rev IS DISTINCT FROM changed.rev
+           AND t.synced_rev IS DISTINCT FROM changed.rev
+           AND (t.last_error IS NULL OR (t.last_error = 'tracker_rejected' AND t.failed_rev <> changed.rev))
       ), begun AS (
         INSERT INTO tracker_links (issue_id, provider, project, requested_by, next_attempt_at)
         SELECT id, ${provider}, ${project}, reporter_id, clock_timestamp() FROM changed WHERE ${which === 'all'}
         ON CONFLICT (issue_id, provider, project) DO NOTHING
       )
-      SELECT clock_timestamp() - interval '1 minute' AS next`;
+      SELECT clock_timestamp() - make_interval(secs => ${graceSeconds}::float8) AS next`;
     return row?.next ?? new Date(0);
   }
 

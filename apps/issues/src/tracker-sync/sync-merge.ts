@@ -61,7 +61,7 @@ export interface MergeInput {
   base: Agreement;
   local: LocalIssue;
   remote: RemoteIssue;
-  tracker: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'statusOf'>;
+  tracker: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf'>;
   policies: ConflictPolicies;
   /** Which side changed a field last: asked only where both did and the policy wants to know. */
   newest: (field: SyncedField) => 'local' | 'remote';
@@ -165,14 +165,19 @@ function mergeStatus(input: MergeInput, merge: Merge): void {
   const wanted = tracker.stateOf(local);
   const lifted = tracker.statusOf(remote.state, local.status);
   const isFirst = base.status === undefined;
+  const localChanged = local.status !== base.status?.local;
+  const isEqual =
+    wanted === remote.state ||
+    (localChanged && tracker.isReached(remote.state, wanted)) ||
+    (isFirst && lifted === local.status);
   const decision = decide(
     {
       field: 'status',
       local: local.status,
       remote: remote.state,
       base: base.status?.remote ?? null,
-      isEqual: wanted === remote.state || (isFirst && lifted === local.status),
-      localChanged: local.status !== base.status?.local,
+      isEqual,
+      localChanged,
       remoteChanged: remote.state !== base.status?.remote,
       isStorable: true,
     },

@@ -8,16 +8,13 @@ interface RetryOptions {
   firstDelaySeconds: number;
 }
 
-/**
- * In how many seconds a failed sync is tried again: longer after each failure, up to an hour, and never at the same
- * moment as all the others; not before the tracker wants it. Null where time alone does not heal it.
- */
-export function retryDelay(
-  error: TrackerError,
-  { failures, firstDelaySeconds }: RetryOptions,
-  random = Math.random,
-): number | null {
-  if (!isRetried(error)) return null;
+/** In how many seconds a failed sync may be tried again: longer after each failure, and never at the same moment as all others. */
+export function backoff({ failures, firstDelaySeconds }: RetryOptions, random = Math.random): number {
   const delay = Math.min(delayMaxSeconds, firstDelaySeconds * 2 ** failures);
-  return Math.max(delay * (0.5 + random() / 2), error.retryAfterSeconds ?? 0);
+  return delay * (0.5 + random() / 2);
+}
+
+/** The same, not before the tracker wants it; null where time alone does not heal what failed. */
+export function retryDelay(error: TrackerError, options: RetryOptions): number | null {
+  return isRetried(error) ? Math.max(backoff(options), error.retryAfterSeconds ?? 0) : null;
 }

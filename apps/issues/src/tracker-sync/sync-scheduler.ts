@@ -87,8 +87,10 @@ export class SyncScheduler {
   }
 
   async #scheduleChanges(): Promise<void> {
-    const { autoSync } = this.#schedule;
-    if (autoSync === 'off') return;
-    this.#changesSeenAt = await this.#dependencies.due.scheduleChanges(this.#changesSeenAt, autoSync);
+    const { autoSync: which, timeoutMs } = this.#schedule;
+    if (which === 'off') return;
+    const graceSeconds = 2 * claimSeconds(timeoutMs);
+    const { due } = this.#dependencies;
+    this.#changesSeenAt = await due.scheduleChanges(this.#changesSeenAt, { which, graceSeconds });
   }
 }

@@ -66,7 +66,10 @@ export class SyncRepository {
     await this.#hold(claim, Prisma.sql`create_attempted_at = NULL`);
   }
 
-  /** The issue is in the tracker; from now on it has a link to it. */
+  /**
+   * The issue is in the tracker; from now on it has a link to it. Another issue's claim to the same counterpart is stale:
+   * the tracker has given the number of one that it deleted again.
+   */
   async recordRemote(
     { issueId, claimId }: SyncClaim,
     remote: RemoteIssue,
@@ -75,12 +78,20 @@ export class SyncRepository {
   ): Promise<void> {
     const { provider, project } = this.#tracker;
     const rows = await this.#database.$queryRaw<{ id: string }[]>`
-      WITH t AS (
+      WITH stale AS (
+        UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_rev = NULL, last_error = 'remote_gone',
+          next_attempt_at = NULL
+         WHERE provider = ${provider} AND project = ${project} AND remote_id = ${remote.id}
+           AND issue_id <> ${issueId}::uuid
+        RETURNING issue_id
+      ), t AS (
         UPDATE tracker_links SET remote_id = ${remote.id}, remote_key = ${remote.key}, remote_url = ${remote.url},
           remote_state = ${remote.state}, base = ${JSON.stringify(base)}::jsonb, create_attempted_at = NULL
          WHERE issue_id = ${issueId}::uuid AND provider = ${provider} AND project = ${project}
-           AND claim_id = ${claimId}::uuid
+           AND claim_id = ${claimId}::uuid AND (SELECT count(*) FROM stale) >= 0
         RETURNING issue_id
+      ), others AS (
+        UPDATE issues SET rev = rev + 1 FROM stale WHERE id = stale.issue_id
       ), link AS (
         INSERT INTO issue_links (id, issue_id, type, ref, title, url, created_by)
         SELECT ${uuidv7()}::uuid, issue_id, 'external_issue', ${`${provider}:${remote.id}`},
@@ -139,7 +150,7 @@ export class SyncRepository {
         : Prisma.sql`CASE WHEN failures + 1 < ${attemptsMax}::int THEN ${inSeconds(retryInSeconds)} END`;
     return this.#end(
       claim,
-      Prisma.sql`last_error = ${code}, moved_to = ${movedTo}, failures = failures + 1, next_attempt_at = ${next}`,
+      Prisma.sql`last_error = ${code}, moved_to = ${movedTo}, failed_rev = i.rev, failures = failures + 1, next_attempt_at = ${next}`,
     );
   }
 

@@ -1,7 +1,7 @@
 import type { Logger } from '@tessera/service-kit';
 import { codeOf, TrackerError } from '../trackers/tracker-error.ts';
 import type { SyncRepository } from './sync.repository.ts';
-import { retryDelay } from './sync-retry.ts';
+import { backoff, retryDelay } from './sync-retry.ts';
 import type { SyncRun } from './sync-run.ts';
 import type { TrackerLink } from './tracker-link.ts';
 
@@ -60,7 +60,10 @@ export class Syncer {
       this.#credentialsRefused = false;
       return undefined;
     } catch (error) {
-      if (!(error instanceof TrackerError)) throw error;
+      if (!(error instanceof TrackerError)) {
+        await this.#giveUp(link, error);
+        throw error;
+      }
       const { failure, message } = error;
       logger.warn({ issueId: link.issueId, requestId, failure, reason: message }, 'sync failed');
       if (failure === 'claim_lost') return { error, nextAttemptAt: null };
@@ -74,5 +77,17 @@ export class Syncer {
       const nextAttemptAt = await repository.fail(link, ended);
       return { error, nextAttemptAt };
     }
+  }
+
+  // A fault of ours, or of the database: it shows in the issue, and is tried again with the same patience. Where even
+  // that cannot be written, the claim ends by itself.
+  async #giveUp(link: TrackerLink, cause: unknown): Promise<void> {
+    const { repository, logger } = this.#dependencies;
+    const { issueId, failures } = link;
+    logger.error({ err: cause, issueId }, 'sync broke off');
+    const retryInSeconds = backoff({ failures, firstDelaySeconds: this.#dependencies.retrySeconds });
+    await repository
+      .fail(link, { code: 'sync_failed', movedTo: null, retryInSeconds })
+      .catch((error: unknown) => logger.warn({ err: error, issueId }, 'its end could not be written'));
   }
 }

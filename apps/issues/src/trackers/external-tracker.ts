@@ -80,6 +80,8 @@ export interface ExternalTracker {
 
   /** The state that an issue here should have there. */
   stateOf(local: LocalState): string;
+  /** Whether an issue in a state there cannot be brought any nearer to the one that it should have. */
+  isReached(state: string, wanted: string): boolean;
   /** What a state there means for an issue here: its status as it is, or one that may follow it. */
   statusOf(state: string, local: IssueStatus): IssueStatus;
 }

@@ -103,6 +103,10 @@ export class GiteaTracker implements ExternalTracker {
     return isDone(status) ? 'closed' : 'open';
   }
 
+  isReached(state: string, wanted: string): boolean {
+    return state === wanted;
+  }
+
   statusOf(state: string, local: IssueStatus): IssueStatus {
     return stepForTwoStates(state !== 'closed', 'RESOLVED', local);
   }

@@ -103,6 +103,11 @@ export class GitHubTracker implements ExternalTracker {
     return status === 'RESOLVED' || wasResolved ? 'closed:completed' : 'closed:not_planned';
   }
 
+  // docs.github.com/rest/issues: a reason is ignored unless the state changes with it.
+  isReached(state: string, wanted: string): boolean {
+    return (state === 'open') === (wanted === 'open');
+  }
+
   statusOf(state: string, local: IssueStatus): IssueStatus {
     const isDropped = state === 'closed:not_planned' || state === 'closed:duplicate';
     return stepForTwoStates(state === 'open', isDropped ? 'CLOSED' : 'RESOLVED', local);

@@ -120,6 +120,10 @@ export class GitLabTracker implements ExternalTracker {
     return isDone(status) ? 'closed' : 'opened';
   }
 
+  isReached(state: string, wanted: string): boolean {
+    return state === wanted;
+  }
+
   statusOf(state: string, local: IssueStatus): IssueStatus {
     return stepForTwoStates(state !== 'closed', 'RESOLVED', local);
   }

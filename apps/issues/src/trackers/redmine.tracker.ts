@@ -132,6 +132,10 @@ export class RedmineTracker implements ExternalTracker {
     return this.#vocabulary.stateOf(status);
   }
 
+  isReached(state: string, wanted: string): boolean {
+    return state === wanted;
+  }
+
   statusOf(state: string, local: IssueStatus): IssueStatus {
     return this.#vocabulary.statusOf(state, local);
   }

@@ -15,6 +15,7 @@ CREATE TABLE "tracker_links" (
     "failures" INTEGER NOT NULL DEFAULT 0,
     "next_attempt_at" TIMESTAMPTZ(3),
     "last_error" TEXT,
+    "failed_rev" INTEGER,
     "moved_to" TEXT,
     "last_synced_at" TIMESTAMPTZ(3),
     "last_result" JSONB,
