@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { expectProblem } from '@tessera/test-kit/problems';
@@ -291,6 +293,21 @@ it('a tracker that is down is left alone after five failures, and taken up again
   await own.close();
 });
 
-it('GitHub’s own description has nothing to say against any request of ours', () => {
-  expect(Reflect.get(far.standIn, 'violations').call(far.standIn)).toEqual([]);
+it('the credential goes to the configured address, and to no other that the tracker names', async () => {
+  const asked: string[] = [];
+  const elsewhere = createServer((request, response) => {
+    asked.push(`${request.url} ${request.headers.authorization}`);
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+  const { port } = elsewhere.address() as AddressInfo;
+  const issue = await linkedIssue();
+  far.standIn.moveIssue?.(Number(issue.external?.id), `http://127.0.0.1:${port}/issues/1`);
+  expectProblem(await sync(issue), 409, 'remote_moved');
+  const other = await createIssue(ann);
+  const headers = { location: `http://127.0.0.1:${port}/issues` };
+  far.standIn.fail({ kind: 'status', status: 307, headers, on: creating });
+  expectProblem(await sync(other), 409, 'remote_moved');
+  await new Promise((resolve) => elsewhere.close(resolve));
+  expect(asked).toEqual([]);
 });

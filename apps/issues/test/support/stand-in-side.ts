@@ -1,6 +1,12 @@
 import type { TrackerProvider } from '@tessera/contracts';
 import { rememberSecret } from '@tessera/test-kit/leaks';
-import { type StandIn, startGitea, startGitHub, startGitLab } from '@tessera/tracker-stand-ins';
+import {
+  type CheckedStandIn,
+  type StandIn,
+  startGitea,
+  startGitHub,
+  startGitLab,
+} from '@tessera/tracker-stand-ins';
 import type { FarSide } from './far-side.ts';
 
 export type StandInSide = FarSide & { standIn: StandIn };
@@ -40,6 +46,10 @@ export async function startStandInSide(provider: Exclude<TrackerProvider, 'redmi
     },
     remove: async (id) => standIn.deleteIssue(Number(id)),
     slowDown: () => standIn.fail({ kind: 'latency', ms: 1_500, on: { method: 'POST' } }),
-    close: () => standIn.close(),
+    close: async () => {
+      await standIn.close();
+      const violations = 'violations' in standIn ? (standIn as CheckedStandIn).violations() : [];
+      if (violations.length > 0) throw new Error(`against the tracker's own description: ${violations}`);
+    },
   };
 }
