@@ -6,6 +6,7 @@ import {
   Metrics,
   type PreparedDocument,
   prepareDocument,
+  type Tracing,
 } from '@tessera/service-kit';
 import { AuditRepository } from './audit/audit.repository.ts';
 import { AuditService } from './audit/audit.service.ts';
@@ -47,12 +48,13 @@ import { UserInfoService } from './userinfo/userinfo.service.ts';
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
 /** The composition root: everything that holds state or a collaborator is made here, once. */
-export async function createDependencies(config: Config, logger: Logger) {
+export async function createDependencies(config: Config, logger: Logger, tracing?: Tracing) {
   const keys = await arrangeSigningKeys(readPrivateKeys(config.keys, logger), keyStates(config.keys));
   logger.info({ active: keys.active.kid, thumbprints: keys.thumbprints }, 'signing keys loaded');
   const { database, pool, readiness, close } = createDatabase(config.database, logger);
   const metrics = new Metrics('identity');
   metrics.observePool('main', pool);
+  tracing?.tracePool(pool);
   observeKeyAge(metrics, keys);
   const hasher = await createHasher(config, metrics);
   const { intervalSeconds, auditRetentionDays } = config.janitor;

@@ -1,5 +1,5 @@
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
-import { Health, Janitor, type Logger, Metrics } from '@tessera/service-kit';
+import { Health, Janitor, type Logger, Metrics, type Tracing } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
 import { ActivityService } from './activity/activity.service.ts';
 import { CommentRepository } from './comments/comment.repository.ts';
@@ -32,12 +32,12 @@ import { UserService } from './users/user.service.ts';
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
 /** The composition root: everything that holds state or a collaborator is made here, once. */
-export async function createDependencies(config: Config, logger: Logger) {
+export async function createDependencies(config: Config, logger: Logger, tracing?: Tracing) {
   const main = createDatabase(config.database, logger);
   const lists = createListDatabase(config.database, logger);
   const keys = createKeySource(config, logger);
   await keys.start();
-  const people = createPeople(config, main.database, logger);
+  const people = createPeople(config, main.database, logger, tracing);
   const issues = createIssues(config, logger, {
     main: main.database,
     lists: lists.database,
@@ -51,6 +51,8 @@ export async function createDependencies(config: Config, logger: Logger) {
   const metrics = new Metrics('issues');
   metrics.observePool('main', main.pool);
   metrics.observePool('lists', lists.pool);
+  tracing?.tracePool(main.pool);
+  tracing?.tracePool(lists.pool);
   observeBreaker(metrics, people.client);
   return {
     config,
@@ -90,8 +92,13 @@ function createKeySource({ identity }: Config, logger: Logger): RemoteKeySource 
   });
 }
 
-function createPeople({ identity, strictPrivilegeCheck }: Config, database: Database, logger: Logger) {
-  const client = new IdentityClient({ ...identity, logger });
+function createPeople(
+  { identity, strictPrivilegeCheck }: Config,
+  database: Database,
+  logger: Logger,
+  tracing?: Tracing,
+) {
+  const client = new IdentityClient({ ...identity, logger, tracing });
   const repository = new IdentityMirrorRepository(database);
   const mirror = new IdentityMirrorService({ repository, client });
   return { client, mirror, users: new UserService({ client, mirror, repository, strictPrivilegeCheck }) };

@@ -20,4 +20,5 @@ export * from './run-service.ts';
 export * from './security-headers.ts';
 export * from './serve.ts';
 export * from './service-environment.ts';
+export * from './tracing.ts';
 export * from './unconditional.ts';

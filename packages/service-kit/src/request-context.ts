@@ -50,6 +50,7 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
           route,
           status,
           duration_ms: Math.round(durationMs * 10) / 10,
+          ...(request.traceId === undefined ? {} : { trace_id: request.traceId }),
           ...(response.writableFinished ? {} : { aborted: true }),
         },
         'request',

@@ -5,6 +5,8 @@ import { createLogger, type Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { serveMetrics } from './metrics-server.ts';
 import { type HttpTimeouts, serve } from './serve.ts';
+import type { TracingConfig } from './service-environment.ts';
+import type { Tracing } from './tracing.ts';
 
 /** Exit code of a process whose configuration cannot be used (sysexits.h, EX_CONFIG). */
 const exitConfig = 78;
@@ -15,6 +17,8 @@ interface RunnableConfig {
   /** Of the metrics; null where nobody shall read them. */
   metricsPort: number | null;
   logLevel: string;
+  /** Null: no traces. */
+  tracing: TracingConfig | null;
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   http: HttpTimeouts;
@@ -29,7 +33,7 @@ interface Runnable {
 interface RunOptions<Config extends RunnableConfig, Dependencies extends Runnable> {
   service: string;
   loadConfig: () => Config;
-  createDependencies: (config: Config, logger: Logger) => Promise<Dependencies>;
+  createDependencies: (config: Config, logger: Logger, tracing: Tracing | undefined) => Promise<Dependencies>;
   createListener: (dependencies: Dependencies) => RequestListener;
 }
 
@@ -41,13 +45,15 @@ export async function runService<Config extends RunnableConfig, Dependencies ext
   try {
     const config = loadConfig();
     const logger = createLogger({ service, level: config.logLevel });
-    const dependencies = await createDependencies(config, logger);
+    const tracing = await createTracing(service, config.tracing);
+    const dependencies = await createDependencies(config, logger, tracing);
+    const listener = createListener(dependencies);
     const { host, metricsPort } = config;
     if (metricsPort !== null) {
       await serveMetrics({ metrics: dependencies.metrics, host, port: metricsPort, logger });
     }
     await serve({
-      listener: createListener(dependencies),
+      listener: tracing?.traceRequests(listener) ?? listener,
       host,
       port: config.port,
       health: dependencies.health,
@@ -55,7 +61,10 @@ export async function runService<Config extends RunnableConfig, Dependencies ext
       shutdownDelayMs: config.shutdownDelayMs,
       shutdownTimeoutMs: config.shutdownTimeoutMs,
       http: config.http,
-      close: dependencies.close,
+      close: async () => {
+        await dependencies.close();
+        await tracing?.shutdown();
+      },
     });
   } catch (error) {
     const configured = !(error instanceof ConfigError);
@@ -63,4 +72,11 @@ export async function runService<Config extends RunnableConfig, Dependencies ext
     process.stderr.write(`${service} could not start: ${reason}\n`);
     process.exit(configured ? 1 : exitConfig);
   }
+}
+
+// The SDK is loaded where it is used: without traces it costs no memory and no start-up time.
+async function createTracing(service: string, config: TracingConfig | null): Promise<Tracing | undefined> {
+  if (config === null) return undefined;
+  const { startTracing } = await import('./start-tracing.ts');
+  return startTracing(service, config);
 }

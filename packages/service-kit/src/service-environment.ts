@@ -41,6 +41,12 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
       max: 600_000,
       default: defaultHttpTimeouts.keepAliveTimeoutMs,
     }),
+    OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
+    OTEL_TRACES_SAMPLER_ARG: z
+      .string()
+      .regex(/^(0(\.\d+)?|1(\.0+)?)$/, { error: 'must be a share from 0 to 1' })
+      .default('1')
+      .transform(Number),
     ...databaseVariables,
     SERVICE_TOKEN: headerText.optional(),
     SERVICE_TOKEN_PREVIOUS: headerText.optional(),
@@ -99,6 +105,7 @@ export function commonConfig(read: CommonEnvironment) {
     trustProxy: read.TRUST_PROXY,
     corsOrigins: read.CORS_ORIGINS,
     metricsPort: read.METRICS_PORT,
+    tracing: tracingConfig(read),
     shutdownDelayMs: read.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: read.SHUTDOWN_TIMEOUT_MS,
     http: {
@@ -114,6 +121,18 @@ export function commonConfig(read: CommonEnvironment) {
     // RFC 7519 4.1.3: one audience is a string, several are an array.
     audience: read.JWT_AUDIENCE.length > 1 ? read.JWT_AUDIENCE : (read.JWT_AUDIENCE[0] ?? 'tessera'),
   };
+}
+
+/** Where traces go, and which share of them. */
+export interface TracingConfig {
+  endpoint: string;
+  sampleRatio: number;
+}
+
+// Null: there are no traces.
+function tracingConfig(read: CommonEnvironment): TracingConfig | null {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: sampleRatio } = read;
+  return endpoint === undefined ? null : { endpoint, sampleRatio };
 }
 
 /** Whether the strict rules hold: also where `NODE_ENV` itself is not usable. */

@@ -23,6 +23,7 @@ describe('serviceVariables', () => {
       trustProxy: false,
       corsOrigins: [],
       metricsPort: null,
+      tracing: null,
       shutdownDelayMs: 5000,
       shutdownTimeoutMs: 25_000,
       http: { headersTimeoutMs: 10_000, requestTimeoutMs: 15_000, keepAliveTimeoutMs: 65_000 },

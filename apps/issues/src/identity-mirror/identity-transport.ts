@@ -1,4 +1,4 @@
-import type { Logger } from '@tessera/service-kit';
+import type { Logger, Tracing } from '@tessera/service-kit';
 import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
 import {
   bulkhead,
@@ -31,6 +31,7 @@ export interface IdentityTransportOptions {
   /** How long identity is left alone after it failed several times in a row, in milliseconds. Default 5,000. */
   breakMs?: number;
   logger: Logger;
+  tracing?: Tracing | undefined;
 }
 
 export interface IdentityCall {
@@ -72,6 +73,7 @@ export class IdentityTransport {
   readonly #http: AxiosInstance;
   readonly #timeoutMs: number;
   readonly #logger: Logger;
+  readonly #tracing: Tracing | undefined;
   readonly #bulkhead = bulkhead(concurrentCalls, waitingCalls);
   readonly #breaker;
   readonly #policies;
@@ -82,6 +84,7 @@ export class IdentityTransport {
     const { url, timeoutMs, breakMs = 5_000, logger } = options;
     this.#serviceTokens = new ServiceTokens(options);
     this.#logger = logger;
+    this.#tracing = options.tracing;
     this.#timeoutMs = timeoutMs;
     this.#http = axios.create({
       baseURL: url,
@@ -117,7 +120,7 @@ export class IdentityTransport {
     const policy = call.method === 'GET' ? this.#policies.get : this.#policies.change;
     let reply: IdentityReply;
     try {
-      reply = await policy.execute(() => this.#serviceTokens.send((token) => this.#sendOnce(call, token)));
+      reply = await policy.execute(() => this.#serviceTokens.send((token) => this.#sendTraced(call, token)));
     } catch (error) {
       if (error instanceof OutageError) throw identityUnavailable(error);
       if (isBrokenCircuitError(error) || isBulkheadRejectedError(error))
@@ -131,9 +134,18 @@ export class IdentityTransport {
     return reply;
   }
 
+  #sendTraced(call: IdentityCall, serviceToken: string): Promise<IdentityReply> {
+    if (this.#tracing === undefined) return this.#sendOnce(call, serviceToken);
+    const attributes = { 'http.request.method': call.method, 'peer.service': 'identity' };
+    return this.#tracing.traceCall(`${call.method} identity`, attributes, (headers) =>
+      this.#sendOnce(call, serviceToken, headers),
+    );
+  }
+
   async #sendOnce(
     { method, path, body, requestId }: IdentityCall,
     serviceToken: string,
+    traceHeaders: Record<string, string> = {},
   ): Promise<IdentityReply> {
     const askedAt = new Date();
     let response: AxiosResponse<unknown>;
@@ -142,6 +154,7 @@ export class IdentityTransport {
         method,
         url: path,
         headers: {
+          ...traceHeaders,
           'X-Service-Token': serviceToken,
           ...(requestId === undefined ? {} : { 'X-Request-Id': requestId }),
         },
