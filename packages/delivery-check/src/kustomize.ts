@@ -34,7 +34,7 @@ const patchSchema = z.array(
 
 /**
  * What `kustomize build` makes of a folder, for the part of kustomize that k8s/ uses: resources, components, images and
- * JSON patches (RFC 6902). It lets manifests be checked where there is no kustomize; the proof on a cluster compares both.
+ * JSON patches (RFC 6902). It lets manifests be checked where there is no kustomize; prove-kustomize compares both.
  */
 export function renderKustomization(folder: string): Manifest[] {
   return apply(folder, []);
