@@ -71,7 +71,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
   const titleBecomes = async (title: string) => {
     for (let look = 0; look < 100; look += 1) {
       const { body } = await ann.as('get', `/issues/${issue.id}/`).expect(200);
-      if (body.title === title) return body;
+      if (body.title === title && body.sync.state === 'synced') return body;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     throw new Error(`the title never became ${title}`);

@@ -54,14 +54,10 @@ describe('SIGTERM', () => {
     await lock.query('BEGIN; LOCK TABLE issues IN ACCESS EXCLUSIVE MODE');
     const titles = Array.from({ length: 8 }, (_, index) => `Under way ${index}`);
     const writes = titles.map((title) => issuesClient(stack, tokens).post('/issues/', { title }));
-    const waiting = async () => {
-      const { rows } = await stack.sql(
-        'issues',
-        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-      );
-      return Number(rows[0]?.n);
-    };
-    await eventually(waiting, (count) => count === titles.length);
+    await eventually(
+      () => stack.waitingForLocks('issues'),
+      (count) => count === titles.length,
+    );
     const exit = issues.stop();
     await isRefused(issues.url);
     await lock.query('COMMIT');

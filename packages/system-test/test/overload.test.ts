@@ -3,6 +3,7 @@ import type { AxiosInstance, AxiosResponse } from 'axios';
 import pg from 'pg';
 import { httpClient } from '../src/stack/http-client.ts';
 import { first, type Stack, startStack } from '../src/stack/stack.ts';
+import { eventually } from './support/load.ts';
 
 const credentials = { grant_type: 'password', email: 'ann@example.com', password: 'a password of the test' };
 const queueMax = 8;
@@ -100,7 +101,10 @@ describe('more than the services can do', () => {
     for (const { database, table, client, send } of cases) {
       const release = await lockTable(database, table);
       const held = Array.from({ length: poolMax }, send);
-      await waitingForLock(database, poolMax);
+      await eventually(
+        () => stack.waitingForLocks(database),
+        (count) => count >= poolMax,
+      );
       // The lock is held until all of them are answered.
       const refused = await Promise.all(Array.from({ length: 20 }, send));
       for (const answer of refused) expectUnavailable(answer);
@@ -154,17 +158,6 @@ describe('more than the services can do', () => {
       await client.query('COMMIT');
       await client.end();
     };
-  }
-
-  async function waitingForLock(database: 'identity' | 'issues', count: number): Promise<void> {
-    for (;;) {
-      const { rows } = await stack.sql(
-        database,
-        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-      );
-      if (rows[0]?.n >= count) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
   }
 });
 

@@ -40,8 +40,17 @@ export async function startStack(options: StackOptions = {}) {
     identity: createPool(databases.identity.owner),
     issues: createPool(databases.issues.owner),
   };
+  const admin = createPool(postgres.adminUrl);
+  // As the server's own role: what the others' sessions do is shown to no lesser one.
+  const waitingForLocks = async (name: ServiceName): Promise<number> => {
+    const { rows } = await admin.query(
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = $1",
+      [new URL(databases[name].owner).pathname.slice(1)],
+    );
+    return rows[0].n;
+  };
   const stop = async () => {
-    await Promise.all(Object.values(pools).map((pool) => pool.end()));
+    await Promise.all([admin, ...Object.values(pools)].map((pool) => pool.end()));
     const codes: (number | null)[] = [];
     for (const service of [...services.issues, ...services.identities]) codes.push(await service.stop());
     await postgres.stop();
@@ -57,6 +66,8 @@ export async function startStack(options: StackOptions = {}) {
     /** The internal API, as a trusted backend calls it. */
     internal: httpClient(first(services.identities).url, { headers: { 'X-Service-Token': serviceToken } }),
     sql: (name: ServiceName, text: string, values: unknown[] = []) => pools[name].query(text, values),
+    /** How many statements of a service wait for a lock. */
+    waitingForLocks,
     /** Drains every process; their exit codes, issues' before identity's. */
     stop,
   };
