@@ -1,6 +1,6 @@
 // On a cluster to which the local overlay was applied, from where its Services can be reached (a node, a pod): README's
 // tour through the Services, then under steady load rollouts, both rotations, the loss of pods and PostgreSQL's restart.
-//   pnpm prove:kubernetes [--kubectl 'kubectl --context lab'] [--requests-per-second 20]
+//   pnpm prove:kubernetes [--kubectl 'kubectl --context test'] [--requests-per-second 20]
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
