@@ -43,6 +43,8 @@ describe('POST /api/v1/issues/', () => {
         state: 'not_configured',
         last_synced_at: null,
         last_error: null,
+        last_result: null,
+        moved_to: null,
         conflicts: [],
         next_attempt_at: null,
       },

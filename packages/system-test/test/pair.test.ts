@@ -15,7 +15,10 @@ const mirrorFields = [
 ] as const;
 
 // No stubs: the built services, their databases, HTTP. The steps build on each other.
-describe('identity and issues together', () => {
+describe.each([
+  ['one process each', 1],
+  ['two replicas of each behind one address', 2],
+])('identity and issues together, %s', (_, count) => {
   let pair: Pair;
   let staff: Person;
   let ann: Person;
@@ -24,7 +27,8 @@ describe('identity and issues together', () => {
   let stopReading: () => Promise<void> = async () => undefined;
 
   beforeAll(async () => {
-    pair = await startPair();
+    const replicas = { identity: count, issues: count };
+    pair = await startPair({ replicas, behindOneAddress: count > 1 });
     const created = await pair.internal.post('/internal/identities', {
       email: 'staff@example.com',
       username: 'staff',
@@ -36,7 +40,7 @@ describe('identity and issues together', () => {
   }, 60_000);
   afterAll(async () => {
     await stopReading();
-    expect(await pair.stop()).toEqual([0, 0]);
+    expect(new Set(await pair.stop())).toEqual(new Set([0]));
   }, 60_000);
 
   it('staff creates a user through issues, and the mirror equals what identity answers', async () => {
@@ -106,14 +110,16 @@ describe('identity and issues together', () => {
   });
 
   it('issues works on while identity is dead, and knows what it cannot do', async () => {
-    await pair.identity.stop('SIGKILL');
+    await pair.identity.kill();
     expect((await ann.issues.get('/issues/')).status).toBe(200);
     expect((await ann.issues.get(`/issues/${issueId}/`)).status).toBe(200);
     expect((await ann.issues.post('/issues/', { title: 'Identity is down' })).status).toBe(201);
     expect((await ann.issues.post(`/issues/${issueId}/comments/`, { body: 'Meanwhile.' })).status).toBe(201);
     expect((await ann.issues.post(`/issues/${issueId}/status/`, { status: 'REOPENED' })).status).toBe(200);
     const created = await staff.issues.post('/users/', { email: 'bob@example.com', password });
-    expect([created.status, created.data.code]).toEqual([503, 'identity_unavailable']);
+    // Behind an address that goes on taking connections nobody can tell how far the request came.
+    const code = count > 1 ? 'create_outcome_unknown' : 'identity_unavailable';
+    expect([created.status, created.data.code]).toEqual([503, code]);
     await pair.identity.start({ JWT_ACTIVE_KID: 'identity-key-1' });
     const again = await eventually(
       () => staff.issues.post('/users/', { email: 'bob@example.com', password }),
@@ -137,8 +143,7 @@ describe('identity and issues together', () => {
       await Promise.all(readers);
     };
     const restart = async (more: Record<string, string>) => {
-      expect(await pair.identity.stop()).toBe(0);
-      await pair.identity.start(more);
+      expect(new Set(await pair.identity.restart(more))).toEqual(new Set([0]));
     };
     pair.addKey(2);
     await restart({ JWT_ACTIVE_KID: 'identity-key-1' });

@@ -24,6 +24,7 @@ import type { PersonResolver } from '../../src/people/person-resolver.ts';
 import { createTracking } from '../../src/tracker-sync/create-tracking.ts';
 import { syncRouter } from '../../src/tracker-sync/sync.router.ts';
 import type { TrackingConfig } from '../../src/tracker-sync/tracker-environment.ts';
+import { webhookRouter } from '../../src/tracker-sync/webhook.router.ts';
 
 export interface IssueWiring {
   database: Database;
@@ -68,5 +69,6 @@ export function issueRouters(wiring: IssueWiring): Router[] {
     linkRouter({ links: new LinkService({ issues: repository, people }), addresses }),
     activityRouter({ activity, addresses }),
     syncRouter({ ...tracking, idempotency, addresses }),
+    webhookRouter(tracking),
   ];
 }

@@ -6,6 +6,7 @@ import {
   withRole,
 } from '@tessera/dev-stack/postgres';
 import pg from 'pg';
+import { Balancer } from './balancer.ts';
 import { freePort } from './free-port.ts';
 import { httpClient } from './http-client.ts';
 import { migrate, Service, type ServiceName } from './service.ts';
@@ -14,6 +15,8 @@ import { SigningKeys } from './signing-keys.ts';
 export interface StackOptions {
   /** How many processes of each service; one each where it is not said. */
   replicas?: Partial<Record<ServiceName, number>>;
+  /** Whether the replicas of a service are known by one address alone. */
+  behindOneAddress?: boolean;
   /** Variables of every process of a service. */
   environment?: Partial<Record<ServiceName, Record<string, string>>>;
   /** What the Node of every process is told. */
@@ -35,6 +38,7 @@ export async function startStack(options: StackOptions = {}) {
   keys.add(1);
   const serviceToken = randomBytes(32).toString('base64url');
   const services = await createServices(options, { databases, serviceToken, keysDir: keys.directory });
+  await services.listen();
   for (const service of [...services.identities, ...services.issues]) await service.start();
   const pools = {
     identity: createPool(databases.identity.owner),
@@ -53,6 +57,7 @@ export async function startStack(options: StackOptions = {}) {
     await Promise.all([admin, ...Object.values(pools)].map((pool) => pool.end()));
     const codes: (number | null)[] = [];
     for (const service of [...services.issues, ...services.identities]) codes.push(await service.stop());
+    await services.unlisten();
     await postgres.stop();
     keys.remove();
     return codes;
@@ -64,7 +69,7 @@ export async function startStack(options: StackOptions = {}) {
     serviceToken,
     keys,
     /** The internal API, as a trusted backend calls it. */
-    internal: httpClient(first(services.identities).url, { headers: { 'X-Service-Token': serviceToken } }),
+    internal: httpClient(services.urls.identity, { headers: { 'X-Service-Token': serviceToken } }),
     sql: (name: ServiceName, text: string, values: unknown[] = []) => pools[name].query(text, values),
     /** How many statements of a service wait for a lock. */
     waitingForLocks,
@@ -80,12 +85,16 @@ interface Surroundings {
 }
 
 async function createServices(
-  { replicas, environment, nodeArguments }: StackOptions,
+  { replicas, behindOneAddress = false, environment, nodeArguments }: StackOptions,
   surroundings: Surroundings,
 ) {
   const identityPorts = await freePorts(replicas?.identity ?? 1);
   const issuesPorts = await freePorts(replicas?.issues ?? 1);
-  const identityUrl = `http://127.0.0.1:${first(identityPorts)}`;
+  const balancedPorts = behindOneAddress ? await freePorts(2) : [];
+  const [identityPort = first(identityPorts), issuesPort = issuesPorts[0] ?? 80] = balancedPorts;
+  const balancers = behindOneAddress ? [new Balancer(identityPorts), new Balancer(issuesPorts)] : [];
+  const identityUrl = `http://127.0.0.1:${identityPort}`;
+  const issuesUrl = `http://127.0.0.1:${issuesPort}`;
   const common = {
     SERVICE_TOKEN: surroundings.serviceToken,
     JWT_ISSUER: identityUrl,
@@ -101,7 +110,7 @@ async function createServices(
     ...common,
     DATABASE_URL: surroundings.databases.issues.service,
     IDENTITY_URL: identityUrl,
-    PUBLIC_BASE_URL: `http://127.0.0.1:${issuesPorts[0] ?? 80}`,
+    PUBLIC_BASE_URL: issuesUrl,
     JWKS_COOLDOWN_SECONDS: '1',
     // A handful of people make all the load.
     RATE_LIMIT_READS_PER_MINUTE: '0',
@@ -110,6 +119,14 @@ async function createServices(
     ...environment?.issues,
   };
   return {
+    /** Where clients reach each service. */
+    urls: { identity: identityUrl, issues: issuesUrl },
+    listen: async () => {
+      await Promise.all(balancers.map((balancer, index) => balancer.listen(balancedPorts[index] ?? 0)));
+    },
+    unlisten: async () => {
+      await Promise.all(balancers.map((balancer) => balancer.close()));
+    },
     identities: identityPorts.map(
       (port) => new Service('identity', { ...identity, PORT: String(port) }, nodeArguments),
     ),

@@ -1,22 +1,49 @@
 import type { TokenResponse } from '@tessera/contracts';
 import type { AxiosInstance } from 'axios';
 import { httpClient } from '../../src/stack/http-client.ts';
-import { first, type StackOptions, startStack } from '../../src/stack/stack.ts';
+import type { Service } from '../../src/stack/service.ts';
+import { type StackOptions, startStack } from '../../src/stack/stack.ts';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;
 
-/** Identity and issues, built, each with its own database on one PostgreSQL. */
-export async function startPair(options: Pick<StackOptions, 'environment' | 'postgres'> = {}) {
-  const stack = await startStack(options);
-  const [identity, issues] = [first(stack.identities), first(stack.issues)];
+/** The replicas of a service, one after the other, as a rollout takes them. */
+function replicasOf(services: Service[]) {
   return {
-    identity,
-    issues,
-    issuesUrl: issues.url,
+    get log(): string {
+      return services.map(({ log }) => log).join('');
+    },
+    /** Starts those that do not run, with further variables. */
+    start: async (more: Record<string, string>) => {
+      for (const service of services) await service.start(more);
+    },
+    kill: async () => {
+      for (const service of services) await service.stop('SIGKILL');
+    },
+    /** Stops and starts each; their exit codes. */
+    restart: async (more: Record<string, string>): Promise<(number | null)[]> => {
+      const codes: (number | null)[] = [];
+      for (const service of services) {
+        codes.push(await service.stop());
+        await service.start(more);
+      }
+      return codes;
+    },
+  };
+}
+
+/** Identity and issues, built, each with its own database on one PostgreSQL. */
+export async function startPair(
+  options: Pick<StackOptions, 'environment' | 'postgres' | 'replicas' | 'behindOneAddress'> = {},
+) {
+  const stack = await startStack(options);
+  return {
+    identity: replicasOf(stack.identities),
+    issues: replicasOf(stack.issues),
+    issuesUrl: stack.urls.issues,
     serviceToken: stack.serviceToken,
     addKey: (number: number) => stack.keys.add(number),
     internal: stack.internal,
-    public: httpClient(identity.url),
+    public: httpClient(stack.urls.identity),
     sql: stack.sql,
     stop: stack.stop,
   };
