@@ -20,6 +20,7 @@ import {
   janitorDeletions,
   observeHashQueue,
   observeKeyAge,
+  observeSessions,
   refreshOutcomes,
   signInOutcomes,
 } from './identity-metrics.ts';
@@ -108,6 +109,8 @@ interface TokenParts {
 
 // Whatever issues a token, looks at one or ends one.
 function createTokens(config: Config, { keys, database, hasher, logger, metrics }: TokenParts) {
+  const sessions = new SessionRepository(database);
+  observeSessions(metrics, () => sessions.count());
   const { accessTtlSeconds, sessionsValidAfter } = config.tokens;
   const { issuer: iss, audience } = config;
   const issuer = new TokenIssuer({ key: keys.active, issuer: iss, audience, accessTtlSeconds });
@@ -131,7 +134,7 @@ function createTokens(config: Config, { keys, database, hasher, logger, metrics 
       issuer,
       outcomes: refreshOutcomes(metrics),
     }),
-    sessions: new SessionService({ repository: new SessionRepository(database), sessionsValidAfter }),
+    sessions: new SessionService({ repository: sessions, sessionsValidAfter }),
     introspection: new IntrospectionService({
       ...verifiers,
       repository: new IntrospectionRepository(database),

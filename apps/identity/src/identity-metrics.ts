@@ -59,9 +59,9 @@ export function hashQueueObserver(metrics: Metrics): HashQueueObserver {
 }
 
 export function observeHashQueue(metrics: Metrics, queue: HashQueue): void {
-  const depth = metrics.gauge('identity_hash_queue_depth', 'bcrypt jobs that wait now.', [], () =>
-    depth.set(queue.depth),
-  );
+  const depth = metrics.gauge('identity_hash_queue_depth', 'bcrypt jobs that wait now.', [], () => {
+    depth.set(queue.depth);
+  });
 }
 
 /** Rows that this replica's janitor deleted, by table. */
@@ -78,4 +78,25 @@ export function observeKeyAge(metrics: Metrics, { active }: SigningKeys): void {
     if (active.madeAt === undefined) return;
     age.set({ kid: active.kid }, (Date.now() - active.madeAt.getTime()) / 1000);
   });
+}
+
+const countedForMs = 60_000;
+
+/**
+ * Active sessions, of all replicas together; counted at most once a minute, since it takes a look at each. Where the
+ * database cannot tell, the last count stands.
+ */
+export function observeSessions(metrics: Metrics, count: () => Promise<number>): void {
+  let countedAt = Number.NEGATIVE_INFINITY;
+  const gauge = metrics.gauge(
+    'identity_active_sessions',
+    'Sessions that have not ended, of all replicas together.',
+    [],
+    async () => {
+      if (performance.now() - countedAt < countedForMs) return;
+      countedAt = performance.now();
+      const sessions = await count().catch(() => undefined);
+      if (sessions !== undefined) gauge.set(sessions);
+    },
+  );
 }

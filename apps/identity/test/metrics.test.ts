@@ -46,6 +46,23 @@ describe('the metrics of identity', () => {
     expect(await sample('identity_refreshes_total{outcome="invalid"}')).toBe(1);
   });
 
+  it('count the sessions that have not ended, a minute apart at least', async () => {
+    const other = await startTestApp({}, app.databaseUrl);
+    await app.sql('UPDATE token_families SET revoked_at = now()');
+    await signedIn(app);
+    await signedIn(app);
+    const ended = await signedIn(app);
+    await app.http.post('/token/revoke').send({ token: ended.tokens.refresh_token }).expect(200);
+    const active = async () =>
+      /^identity_active_sessions\{service="identity"\} (\d+)$/m.exec(
+        await other.dependencies.metrics.registry.metrics(),
+      )?.[1];
+    expect(await active()).toBe('2');
+    await signedIn(app);
+    expect(await active()).toBe('2');
+    await other.close();
+  });
+
   it('measure the hash queue', async () => {
     const before = (await sample('identity_hash_duration_seconds_count{}')) ?? 0;
     await createIdentity(app);

@@ -38,17 +38,18 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const keys = createKeySource(config, logger);
   await keys.start();
   const people = createPeople(config, main.database, logger, tracing);
+  const metrics = new Metrics('issues');
   const issues = createIssues(config, logger, {
     main: main.database,
     lists: lists.database,
     people: people.mirror,
+    metrics,
   });
   issues.scheduler?.start();
   const sweeps = issuesSweeps(new JanitorRepository(main.database));
   const janitor = new Janitor({ sweeps, intervalSeconds: config.janitorIntervalSeconds, logger });
   janitor.start();
   const limits = createRateLimits(config, logger);
-  const metrics = new Metrics('issues');
   metrics.observePool('main', main.pool);
   metrics.observePool('lists', lists.pool);
   tracing?.tracePool(main.pool);
@@ -125,9 +126,10 @@ interface IssueCollaborators {
   main: Database;
   lists: Database;
   people: IdentityMirrorService;
+  metrics: Metrics;
 }
 
-function createIssues(config: Config, logger: Logger, { main, lists, people }: IssueCollaborators) {
+function createIssues(config: Config, logger: Logger, { main, lists, people, metrics }: IssueCollaborators) {
   const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
   const document = new IssueDocument(keyPrefix, config.tracking?.tracker);
   const repository = new IssueRepository(main, document);
@@ -151,6 +153,7 @@ function createIssues(config: Config, logger: Logger, { main, lists, people }: I
       issues: repository,
       statuses,
       statusRepository,
+      metrics,
       logger,
     }),
     idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),

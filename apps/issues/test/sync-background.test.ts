@@ -127,6 +127,9 @@ describe('a sync that failed', () => {
     expect(ready.body).toMatchObject({ status: 'ready', warnings: ['tracker_credentials'] });
     await ann.as('post', `/issues/${issue.id}/sync/`).expect(200);
     expect((await app.http.get('/readyz').expect(200)).body.warnings).toBeUndefined();
+    const scraped = await app.dependencies.metrics.registry.metrics();
+    expect(scraped).toContain('issues_syncs_total{outcome="tracker_auth_failed",service="issues"} 1');
+    expect(scraped).toContain('issues_syncs_total{outcome="synced",service="issues"} 1');
   });
 });
 

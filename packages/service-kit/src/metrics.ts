@@ -70,7 +70,7 @@ export class Metrics {
     name: string,
     help: string,
     labelNames: Label[],
-    collect: () => void,
+    collect: () => void | Promise<void>,
   ): Gauge<Label> {
     return new Gauge({ name, help, labelNames, registers: [this.registry], collect });
   }

@@ -44,6 +44,15 @@ export class SessionRepository {
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
 
+  /** How many sessions there are, idle ones included: those that nobody has ended, and that have not come to their end. */
+  async count(): Promise<number> {
+    const [row] = await this.#database.$queryRaw<{ count: number }[]>`
+      SELECT count(*)::int AS count FROM token_families f JOIN identities i ON i.id = f.identity_id
+       WHERE f.revoked_at IS NULL AND f.expires_at > now()
+         AND i.deleted_at IS NULL AND i.is_active AND i.session_epoch = f.session_epoch`;
+    return row?.count ?? 0;
+  }
+
   /** Ends a live session, once: of two who ask at the same time one is told that there is none. */
   async revoke(
     { identityId, sessionId, sessionsValidAfter }: SessionReference,

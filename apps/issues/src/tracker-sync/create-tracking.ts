@@ -1,4 +1,4 @@
-import type { Logger } from '@tessera/service-kit';
+import type { Logger, Metrics } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
 import type { IssueStatusRepository } from '../issues/issue-status.repository.ts';
@@ -24,12 +24,14 @@ interface TrackingDependencies {
   issues: IssueRepository;
   statuses: IssueStatusService;
   statusRepository: IssueStatusRepository;
+  metrics?: Metrics;
   logger: Logger;
 }
 
 /** Everything that syncs with the external tracker; without one, what says so. */
 export function createTracking(dependencies: TrackingDependencies) {
-  const { config, issues, statuses } = dependencies;
+  const { config, issues, statuses, metrics } = dependencies;
+  const onEnded = metrics === undefined ? undefined : countSyncs(metrics);
   if (config === undefined) {
     return {
       sync: new SyncService({ issues, tracker: undefined, deadlineMs: 0 }),
@@ -51,6 +53,7 @@ export function createTracking(dependencies: TrackingDependencies) {
     run: createRun(dependencies, config, { tracker, repository }),
     retrySeconds: config.retrySeconds,
     logger,
+    ...(onEnded === undefined ? {} : { onEnded }),
   });
   const bindings = new SyncBindingRepository(database, identity);
   return {
@@ -77,4 +80,11 @@ function createRun(
   const fields = new SyncFields({ tracker, issues, statuses: statusRepository, repository, policies });
   const comments = new SyncComments({ tracker, repository: new SyncCommentRepository(database, identity) });
   return new SyncRun({ tracker, issues, repository, fields, comments });
+}
+
+function countSyncs(metrics: Metrics): (outcome: string) => void {
+  const counter = metrics.counter('issues_syncs_total', 'Syncs with the external tracker, by outcome.', [
+    'outcome',
+  ]);
+  return (outcome) => counter.inc({ outcome });
 }

@@ -10,6 +10,8 @@ interface SyncerDependencies {
   run: Pick<SyncRun, 'sync'>;
   /** How long a sync that failed for the first time waits before it is tried again. */
   retrySeconds: number;
+  /** Told how each sync ended: `synced`, or the code of its failure. */
+  onEnded?: (outcome: string) => void;
   logger: Logger;
 }
 
@@ -39,8 +41,14 @@ export class Syncer {
   async sync(link: TrackerLink, requestId: string, timeoutMs: number): Promise<SyncFailure | undefined> {
     const outcome = this.#sync(link, requestId, timeoutMs);
     this.#running.add(outcome);
+    const { onEnded } = this.#dependencies;
     try {
-      return await outcome;
+      const failure = await outcome;
+      onEnded?.(failure === undefined ? 'synced' : codeOf(failure.error));
+      return failure;
+    } catch (error) {
+      onEnded?.('sync_failed');
+      throw error;
     } finally {
       this.#running.delete(outcome);
     }
