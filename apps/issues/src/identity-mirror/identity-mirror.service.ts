@@ -1,15 +1,16 @@
 import type { AccessTokenClaims } from '@tessera/contracts';
-import { ProblemError, validationProblem } from '@tessera/service-kit';
+import { validationProblem } from '@tessera/service-kit';
 import { LRUCache } from 'lru-cache';
 import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
 import type { IdentityClient, Lookup, Observation, Written } from './identity-client.ts';
 import type { IdentityMirrorRepository } from './identity-mirror.repository.ts';
-import { isOutage } from './identity-problem.ts';
+import { isOutage, unknownIdentity } from './identity-problem.ts';
 import {
-  confirmedAt,
+  isFresh,
   isOlderThan,
   type KnownIdentity,
   type MirroredIdentity,
+  mayStandIn,
   readIdentity,
 } from './mirrored-identity.ts';
 
@@ -18,16 +19,10 @@ interface IdentityMirrorDependencies {
   client: IdentityClient;
 }
 
-const second = 1000;
-const minute = 60 * second;
-/** How long a look-up answers for identity. Spread, so that rows of one moment are not asked for again in one moment. */
-const freshMs = 5 * minute;
-/** How old a row may be that stands in while identity is down. */
-const staleMs = 24 * 60 * minute;
 /** How long this process answers for the mirror: what bounds how late it notices another's deactivation. */
-const rememberedMs = 5 * second;
+const rememberedMs = 5_000;
 /** How long nobody is asked again after a person who does not exist. */
-const unknownMs = 30 * second;
+const unknownMs = 30_000;
 
 /** The local mirror of identities: refreshed from identity's answers and from newer claims, never the other way. */
 export class IdentityMirrorService implements PersonResolver {
@@ -122,7 +117,7 @@ export class IdentityMirrorService implements PersonResolver {
         ? await this.refresh(reference.id, requestId)
         : await this.#lookUp(reference, rows, requestId);
     } catch (error) {
-      if (isOutage(error) && mirrored?.isActive && ageOf(confirmedAt(mirrored)) < staleMs) return mirrored;
+      if (isOutage(error) && mirrored?.isActive && mayStandIn(mirrored)) return mirrored;
       throw error;
     }
   }
@@ -182,21 +177,4 @@ export class IdentityMirrorService implements PersonResolver {
     this.#remembered.set(id, row);
     return row;
   }
-}
-
-function isFresh({ checkedAt }: MirroredIdentity): boolean {
-  return checkedAt !== null && ageOf(checkedAt) < freshMs * (0.8 + Math.random() * 0.4);
-}
-
-function ageOf(moment: Date): number {
-  return Date.now() - moment.getTime();
-}
-
-function unknownIdentity(field: string): ProblemError {
-  return new ProblemError({
-    status: 422,
-    code: 'unknown_identity',
-    detail: 'There is no such identity.',
-    errors: [{ field, message: 'names no identity' }],
-  });
 }

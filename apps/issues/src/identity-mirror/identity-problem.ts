@@ -59,6 +59,16 @@ export function identityCredentialsRejected(status: number): ProblemError {
   });
 }
 
+/** 422 naming the field that names nobody. */
+export function unknownIdentity(field: string): ProblemError {
+  return new ProblemError({
+    status: 422,
+    code: 'unknown_identity',
+    detail: 'There is no such identity.',
+    errors: [{ field, message: 'names no identity' }],
+  });
+}
+
 /** Whether a problem means that identity is down, rather than that it refused. */
 export function isOutage(error: unknown): error is ProblemError & { cause: OutageError } {
   return error instanceof ProblemError && error.cause instanceof OutageError;

@@ -51,3 +51,23 @@ export function readIdentity(wire: Identity): KnownIdentity & { updatedAt: Date 
     updatedAt: new Date(wire.updated_at),
   };
 }
+
+const minute = 60_000;
+/** How long a look-up answers for identity. */
+const freshMs = 5 * minute;
+/** How old a row may be that stands in while identity is down. */
+const staleMs = 24 * 60 * minute;
+
+/** Whether a row answers for identity: for a spread of times, so that rows of one moment do not all end in one moment. */
+export function isFresh({ checkedAt }: MirroredIdentity): boolean {
+  return checkedAt !== null && ageOf(checkedAt) < freshMs * (0.8 + Math.random() * 0.4);
+}
+
+/** Whether a row is young enough to stand in while identity is down. */
+export function mayStandIn(mirrored: MirroredIdentity): boolean {
+  return ageOf(confirmedAt(mirrored)) < staleMs;
+}
+
+function ageOf(moment: Date): number {
+  return Date.now() - moment.getTime();
+}
