@@ -78,7 +78,12 @@ async function prepare(work: string): Promise<string[]> {
   const database = path.join(work, 'redmine.sqlite3');
   copyFileSync(installedDatabase, database);
   await promisify(execFile)('chown', ['-R', 'www-data:', work]);
-  const environment = ['RAILS_ENV=production', `DATABASE_URL=sqlite3:${database}?timeout=10000`];
+  // Puma looks at the folder that PWD names, and www-data may not enter ours.
+  const environment = [
+    `PWD=${application}`,
+    'RAILS_ENV=production',
+    `DATABASE_URL=sqlite3:${database}?timeout=10000`,
+  ];
   return ['-u', 'www-data', '--', 'env', ...environment];
 }
 
