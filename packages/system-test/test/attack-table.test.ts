@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Attack, type AttackContext, attacks, validToken } from '@tessera/jwt-verify/attack-table';
+import { first, type Stack, startStack } from '@tessera/stack';
 import axios, { type AxiosResponse } from 'axios';
-import { first, type Stack, startStack } from '../src/stack/stack.ts';
 
 const credentials = { grant_type: 'password', email: 'ann@example.com', password: 'a password of the test' };
 const issuesTolerance = 5;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosResponse } from 'axios';
-import { httpClient } from '../src/stack/http-client.ts';
-import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const limit = 10;
 const hashThreads = 2;

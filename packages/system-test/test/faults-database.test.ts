@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type BreakablePostgres, startBreakablePostgres } from '@tessera/dev-stack/postgres';
-import { httpClient } from '../src/stack/http-client.ts';
-import { first, type Stack, startStack } from '../src/stack/stack.ts';
+import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import { careless, reader, session, signUp, writer } from './support/clients.ts';
 import { eventually, Load, type Outcome, tally } from './support/load.ts';
 import { expectWholeIssues, expectWholeSessions } from './support/wholeness.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
+import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosResponse } from 'axios';
-import { httpClient } from '../src/stack/http-client.ts';
-import { first, type Stack, startStack } from '../src/stack/stack.ts';
 import { issuesClient, password, reader, signUp, writer } from './support/clients.ts';
 import { eventually, Load, tally } from './support/load.ts';
 import { expectWholeIssues } from './support/wholeness.ts';

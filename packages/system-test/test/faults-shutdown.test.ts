@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { first, httpClient, type Stack, type StackOptions, startStack } from '@tessera/stack';
 import pg from 'pg';
-import { httpClient } from '../src/stack/http-client.ts';
-import { first, type Stack, type StackOptions, startStack } from '../src/stack/stack.ts';
 import { issuesClient, password, reader, session, signUp, writer } from './support/clients.ts';
 import { eventually, Load, tally } from './support/load.ts';
 import { expectWholeIssues, expectWholeSessions } from './support/wholeness.ts';

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosInstance, AxiosResponse } from 'axios';
 import pg from 'pg';
-import { httpClient } from '../src/stack/http-client.ts';
-import { first, type Stack, startStack } from '../src/stack/stack.ts';
 import { eventually } from './support/load.ts';
 
 const credentials = { grant_type: 'password', email: 'ann@example.com', password: 'a password of the test' };

@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { httpClient } from '../src/stack/http-client.ts';
-import type { Service } from '../src/stack/service.ts';
-import { first, type Stack, startStack } from '../src/stack/stack.ts';
+import { first, httpClient, type Service, type Stack, startStack } from '@tessera/stack';
 import { RawSocket } from './support/raw-socket.ts';
 
 const headersTimeoutMs = 1500;

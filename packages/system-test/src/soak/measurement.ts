@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import type { Service, ServiceName } from '../stack/service.ts';
-import type { Stack } from '../stack/stack.ts';
+import type { Service, ServiceName, Stack } from '@tessera/stack';
 
 const mebibyte = 1024 * 1024;
 

@@ -1,8 +1,6 @@
 import { Agent } from 'node:http';
+import { httpClient, type Service, type Stack } from '@tessera/stack';
 import type { AxiosInstance, AxiosResponse } from 'axios';
-import { httpClient } from '../stack/http-client.ts';
-import type { Service } from '../stack/service.ts';
-import type { Stack } from '../stack/stack.ts';
 import type { Tally } from './tally.ts';
 
 /** The replicas of a service, one after the other, as a load balancer gives them. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TokenResponse } from '@tessera/contracts';
-import { httpClient } from '../../src/stack/http-client.ts';
-import { first, type Stack } from '../../src/stack/stack.ts';
+import { first, httpClient, type Stack } from '@tessera/stack';
 import { type Client, pause } from './load.ts';
 
 export const password = 'a password of the load';

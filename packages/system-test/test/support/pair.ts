@@ -1,8 +1,6 @@
 import type { TokenResponse } from '@tessera/contracts';
+import { httpClient, type Service, type StackOptions, startStack } from '@tessera/stack';
 import type { AxiosInstance } from 'axios';
-import { httpClient } from '../../src/stack/http-client.ts';
-import type { Service } from '../../src/stack/service.ts';
-import { type StackOptions, startStack } from '../../src/stack/stack.ts';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;
 

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { searchPath } from '../environment.ts';
+import { searchPath } from './environment.ts';
 import { httpClient } from './http-client.ts';
 
-const repository = fileURLToPath(new URL('../../../..', import.meta.url));
+const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 export type ServiceName = 'identity' | 'issues';
 
