@@ -8,9 +8,9 @@ import { startHttpProxy } from './support/http-proxy.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { issuePath, issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
-import { startPostgresProxy } from './support/postgres-proxy.ts';
 import { startRedmineSide } from './support/redmine-side.ts';
 import { anEmail, password } from './support/signed-in.ts';
+import { startSteppedPostgres } from './support/stepped-postgres.ts';
 import { Steps } from './support/steps.ts';
 import { trackerEnvironment } from './support/synced-app.ts';
 import { createTestDatabase } from './support/test-app.ts';
@@ -61,7 +61,7 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
 
   const startVictim = async () => {
     const steps = new Steps();
-    const database = await startPostgresProxy(databaseUrl, steps);
+    const database = await startSteppedPostgres(databaseUrl, steps);
     const tracker = await startHttpProxy(far.url, steps);
     const url = new URL(databaseUrl);
     url.port = String(database.port);

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Identity, TokenResponse } from '@tessera/contracts';
+import {
+  databaseUse,
+  type RoundTrip,
+  type RoundTripRecorder,
+  startRoundTripRecorder,
+} from '@tessera/test-kit/round-trips';
+import type { Test } from 'supertest';
+import { createIdentity, signIn } from './support/identities.ts';
+import { internalClient } from './support/internal-client.ts';
+import { createTestDatabase, startTestApp, type TestApp } from './support/test-app.ts';
+
+/** What a request may cost, and why no less. */
+interface Expected {
+  request: string;
+  send: () => Test;
+  statements: number;
+  because: string;
+}
+
+let recorder: RoundTripRecorder;
+let firstSignIn: RoundTrip[];
+let app: TestApp;
+let identity: Identity;
+let password: string;
+let tokens: TokenResponse;
+
+const userInfo = () => app.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`);
+const introspect = (token: string) =>
+  internalClient(() => app)('post', '/internal/introspect').send({ token });
+
+const table: Expected[] = [
+  {
+    request: 'POST /token',
+    send: () => app.http.post('/token').send({ grant_type: 'password', email: identity.email, password }),
+    statements: 2,
+    because: 'one reads hash and counters before the comparison, one opens the session after it',
+  },
+  {
+    request: 'POST /token/refresh',
+    send: () => app.http.post('/token/refresh').send({ refresh_token: tokens.refresh_token }),
+    statements: 1,
+    because: 'the rotation decides, writes and audits at once',
+  },
+  {
+    request: 'GET /userinfo',
+    send: userInfo,
+    statements: 1,
+    because: 'the identity is read each time: a deactivation counts at once',
+  },
+  {
+    request: 'POST /internal/introspect of an access token',
+    send: () => introspect(tokens.access_token),
+    statements: 1,
+    because: 'the identity is read each time',
+  },
+  {
+    request: 'POST /internal/introspect of a refresh token',
+    send: () => introspect(tokens.refresh_token),
+    statements: 1,
+    because: 'token, family and identity are one join',
+  },
+  {
+    request: 'GET /jwks',
+    send: () => app.http.get('/jwks'),
+    statements: 0,
+    because: 'it is prepared at the start',
+  },
+  {
+    request: 'GET /.well-known/openid-configuration',
+    send: () => app.http.get('/.well-known/openid-configuration'),
+    statements: 0,
+    because: 'it is prepared at the start',
+  },
+];
+
+beforeAll(async () => {
+  recorder = await startRoundTripRecorder(await createTestDatabase());
+  // One connection, so that it is the one that the first requests warmed.
+  app = await startTestApp({ DATABASE_POOL_MAX: '1' }, recorder.url);
+  ({ identity, password } = await createIdentity(app));
+  firstSignIn = await recorder.during(async () => {
+    tokens = await signIn(app, identity.email, password);
+  });
+});
+afterAll(async () => {
+  await app.close();
+  await recorder.close();
+});
+
+/** Sends, and goes on with the tokens of an answer that has some. */
+async function send(request: () => Test): Promise<void> {
+  const { body } = await request().expect(200);
+  if (body.refresh_token !== undefined) tokens = body;
+}
+
+describe('a request on a warmed connection', () => {
+  it.each(table)(
+    'takes PostgreSQL { statements: $statements } for $request, a round trip each and none parsed again: $because',
+    async ({ send: sendOnce, statements }) => {
+      const trips = await recorder.warmed(() => send(sendOnce));
+      expect(databaseUse(trips)).toEqual({ statements, roundTrips: statements, parsed: 0 });
+    },
+  );
+
+  it('finds statements that the first request had parsed', () => {
+    expect(databaseUse(firstSignIn)).toEqual({ statements: 2, roundTrips: 2, parsed: 2 });
+  });
+});

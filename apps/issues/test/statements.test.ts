@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import {
+  type DatabaseUse,
+  databaseUse,
+  type RoundTripRecorder,
+  startRoundTripRecorder,
+} from '@tessera/test-kit/round-trips';
+import type { Test } from 'supertest';
+import { type FullApp, startFullApp } from './support/full-app.ts';
+import { IdentityService } from './support/identity-service.ts';
+import './support/leak-guard.ts';
+import { signedIn } from './support/signed-in.ts';
+import { createTestDatabase } from './support/test-app.ts';
+
+/** What a request may cost, and why no less. */
+interface Expected extends DatabaseUse {
+  request: string;
+  send: () => Test;
+  because: string;
+}
+
+let identity: IdentityService;
+let recorder: RoundTripRecorder;
+let app: FullApp;
+let ann: Awaited<ReturnType<typeof signedIn>>;
+let bob: Awaited<ReturnType<typeof signedIn>>;
+let now = 1_000;
+let issue: string;
+let statusChanges = 0;
+
+const as = (...[method, path]: Parameters<typeof ann.as>) => ann.as(method, path, app);
+const create = (body: object = {}) =>
+  as('post', '/issues/').send({ title: 'Printer does not print', ...body });
+const list = (size: number) => as('get', `/issues/?limit=${size}`);
+const comment = () => as('post', `/issues/${issue}/comments/`).send({ body: 'Still broken' });
+const links = [{ type: 'invoice', ref: '1' }];
+
+const table: Expected[] = [
+  {
+    request: 'GET an issue with comments, links, reporter and assignee',
+    send: () => as('get', `/issues/${issue}/`),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'the document is built where the rows are',
+  },
+  ...[5, 50].map((size) => ({
+    request: `GET a list of ${size}`,
+    send: () => list(size),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 1,
+    because: 'one statement for the whole page, without a name: lists are planned with the values at hand',
+  })),
+  {
+    request: 'POST an issue',
+    send: () => create(),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'issue, links and history are one statement',
+  },
+  {
+    request: 'POST an issue with links and an assignee',
+    send: () => create({ assignee_id: bob.id, links }),
+    statements: 2,
+    roundTrips: 2,
+    parsed: 0,
+    because: 'the mirror is read for the assignee first',
+  },
+  {
+    request: 'POST an issue with a new Idempotency-Key',
+    send: () => create().set('Idempotency-Key', randomUUID()),
+    statements: 6,
+    roundTrips: 6,
+    parsed: 0,
+    because: 'a look at the key, then a transaction of claim, issue and answer',
+  },
+  {
+    request: 'POST an issue again with its Idempotency-Key',
+    send: () => create().set('Idempotency-Key', 'the-same-each-time'),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'the answer is read and given again',
+  },
+  {
+    request: 'POST the status',
+    send: () => {
+      statusChanges += 1;
+      return as('post', `/issues/${issue}/status/`).send({
+        status: statusChanges % 2 === 1 ? 'CLOSED' : 'REOPENED',
+      });
+    },
+    statements: 2,
+    roundTrips: 2,
+    parsed: 0,
+    because: 'the rules look at the issue, then the change happens if it is still that',
+  },
+  {
+    request: 'POST a comment',
+    send: () => comment(),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'comment, count and history are one statement',
+  },
+];
+
+beforeAll(async () => {
+  identity = await IdentityService.start();
+  recorder = await startRoundTripRecorder(await createTestDatabase());
+  // Where it stands still, nothing that is remembered for some seconds runs out between two requests.
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
+  app = await startApp();
+  [ann, bob] = [await signedIn(app, identity, { is_staff: true }), await signedIn(app, identity)];
+  for (let count = 0; count < 60; count += 1) {
+    const created = await create({ assignee_id: bob.id, links }).expect(201);
+    issue = created.body.id;
+  }
+  for (let count = 0; count < 3; count += 1) await comment().expect(201);
+}, 60_000);
+afterAll(async () => {
+  jest.restoreAllMocks();
+  await app.close();
+  await recorder.close();
+  await identity.down();
+});
+
+function startApp(overrides: Record<string, string> = {}): Promise<FullApp> {
+  return startFullApp(
+    {
+      IDENTITY_URL: identity.url,
+      JWT_ISSUER: identity.url,
+      // One connection of each kind, so that it is the one that the first requests warmed.
+      DATABASE_POOL_MAX: '1',
+      ...overrides,
+    },
+    recorder.url,
+  );
+}
+
+const succeed = async (request: Test) => expect((await request).status).toBeLessThan(300);
+
+describe('a request on a warmed connection', () => {
+  it.each(table)(
+    'takes PostgreSQL { statements: $statements, roundTrips: $roundTrips, parsed: $parsed } for $request: $because',
+    async ({ send, statements, roundTrips, parsed }) => {
+      const trips = await recorder.warmed(() => succeed(send()));
+      expect(databaseUse(trips)).toEqual({ statements, roundTrips, parsed });
+    },
+  );
+
+  it('sends for a list of 50 what it sends for one of 5', async () => {
+    const [few, many] = [await list(5).expect(200), await list(50).expect(200)];
+    expect([few.body.length, many.body.length]).toEqual([5, 50]);
+    const [forFew, forMany] = [await recorder.warmed(() => list(5)), await recorder.warmed(() => list(50))];
+    expect(forMany).toEqual(forFew);
+  });
+
+  it('reads the mirror once more when what was read is 5 seconds old', async () => {
+    const get = () => as('get', `/issues/${issue}/`).expect(200);
+    await recorder.warmed(get);
+    now += 5_001;
+    expect(databaseUse(await recorder.during(get))).toEqual({ statements: 2, roundTrips: 2, parsed: 0 });
+    expect(databaseUse(await recorder.during(get))).toEqual({ statements: 1, roundTrips: 1, parsed: 0 });
+  });
+});
+
+describe('a rate limit', () => {
+  it('sends nothing on the connections of requests, and nothing at all for a read', async () => {
+    const unlimited = app;
+    app = await startApp({ RATE_LIMIT_READS_PER_MINUTE: '1200', RATE_LIMIT_WRITES_PER_MINUTE: '300' });
+    for (const { request, send, statements, roundTrips, parsed } of table) {
+      const trips = await recorder.warmed(() => succeed(send()));
+      const own = trips.filter(({ application }) => application !== 'issues limits');
+      expect({ request, ...databaseUse(own) }).toEqual({ request, statements, roundTrips, parsed });
+      if (request.startsWith('GET')) expect(own).toHaveLength(trips.length);
+    }
+    await app.close();
+    app = unlimited;
+  });
+});
