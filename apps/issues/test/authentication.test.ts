@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { CreateIdentity } from '@tessera/contracts';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
@@ -65,6 +65,25 @@ describe('authentication', () => {
     expectProblem(refused, 401, 'identity_inactive');
     expect(refused.headers['www-authenticate']).toContain('error="invalid_token"');
     expect(await mirrorRow(app, ann.id)).toMatchObject({ is_active: false, username: ann.username });
+  });
+
+  it('refuses an expired token that was accepted a moment ago, and for no other reason', async () => {
+    const { now } = Date;
+    let aheadMs = 0;
+    jest.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
+    const replica = await startFullApp(
+      { IDENTITY_URL: identity.url, JWT_ISSUER: identity.url },
+      app.databaseUrl,
+    );
+    const ann = await aPerson();
+    await ann.as('get', '/issues', replica).expect(200);
+    // And the tolerance for clocks that differ.
+    aheadMs = (ann.tokens.expires_in + 6) * 1000;
+    expectProblem(await ann.as('get', '/issues', replica), 401, 'invalid_token');
+    aheadMs = 0;
+    await ann.as('get', '/issues', replica).expect(200);
+    jest.restoreAllMocks();
+    await replica.close();
   });
 
   it('refuses whom another backend has deleted as soon as identity has said so', async () => {

@@ -20,7 +20,7 @@ import {
   kid,
   noon,
 } from './support/context.ts';
-import { createJws, rs256 } from './support/jws.ts';
+import { createJws, encode, rs256 } from './support/jws.ts';
 
 const keys = localKeySource(new Map([[kid, keyPair.publicKey]]));
 
@@ -195,6 +195,30 @@ describe('a remembered signature', () => {
     await verifier.verify(token);
     const forged = `${token.slice(0, token.lastIndexOf('.'))}.${Buffer.alloc(256, 1).toString('base64url')}`;
     await expect(verifier.verify(forged)).rejects.toMatchObject({ reason: 'invalid signature' });
+  });
+
+  it('does not stand for a token with other contents and the same signature', async () => {
+    const verifier = verifierWith();
+    const token = createJwt();
+    await verifier.verify(token);
+    const [header = '', , signature = ''] = token.split('.');
+    const promoted = `${header}.${encode(accessClaims({ is_superuser: true }))}.${signature}`;
+    await expect(verifier.verify(promoted)).rejects.toMatchObject({ reason: 'invalid signature' });
+    await expect(verifier.verify(token)).resolves.toMatchObject({ is_superuser: false });
+  });
+
+  it('does not stand for a token that names another key with the same contents and signature', async () => {
+    const other = generateRsa();
+    const both = new Map([
+      [kid, keyPair.publicKey],
+      ['test-key-2', other.publicKey],
+    ]);
+    const verifier = verifierWith({ keys: localKeySource(both) });
+    const token = createJwt();
+    await verifier.verify(token);
+    const [, payload, signature] = token.split('.');
+    const renamed = `${encode({ alg: 'RS256', kid: 'test-key-2' })}.${payload}.${signature}`;
+    await expect(verifier.verify(renamed)).rejects.toMatchObject({ reason: 'invalid signature' });
   });
 
   it('is worth nothing once its key is withdrawn', async () => {
