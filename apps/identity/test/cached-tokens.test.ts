@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { expectOAuthProblem } from '@tessera/test-kit/problems';
 import { decodeJwt } from 'jose';
 import { signedIn, updateIdentity } from './support/identities.ts';
@@ -13,6 +13,9 @@ beforeAll(async () => {
   const { now } = Date;
   jest.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
   app = await startTestApp();
+});
+afterEach(() => {
+  aheadMs = 0;
 });
 afterAll(async () => {
   jest.restoreAllMocks();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { CreateIdentity } from '@tessera/contracts';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
@@ -12,6 +12,9 @@ beforeAll(async () => {
   identity = await IdentityService.start();
   app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
 }, 60_000);
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 afterAll(async () => {
   await app.close();
   await identity.down();
@@ -82,7 +85,6 @@ describe('authentication', () => {
     expectProblem(await ann.as('get', '/issues', replica), 401, 'invalid_token');
     aheadMs = 0;
     await ann.as('get', '/issues', replica).expect(200);
-    jest.restoreAllMocks();
     await replica.close();
   });
 
