@@ -1,12 +1,12 @@
-import { spawnSync } from 'node:child_process';
+import { canRunRedmine } from '@tessera/redmine';
 import preset from '../../jest.preset.js';
 
-// test/redmine/install.sh installs it; CI does so, and refuses to go on without.
-const hasRedmine = process.getuid?.() === 0 && spawnSync('dpkg', ['-s', 'redmine', 'puma']).status === 0;
+// packages/redmine/install.sh installs it; CI does so, and refuses to go on without.
+const hasRedmine = canRunRedmine();
 if (!hasRedmine) {
   if (process.env.REQUIRE_REDMINE === '1') throw new Error('REQUIRE_REDMINE is set, and there is no Redmine');
   process.stderr.write(
-    'Skipping *.redmine.test.ts: they need root and a Redmine (apps/issues/test/redmine/install.sh)\n',
+    'Skipping *.redmine.test.ts: they need root and a Redmine (packages/redmine/install.sh)\n',
   );
 }
 

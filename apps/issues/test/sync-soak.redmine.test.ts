@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type RunningRedmine, startRedmine } from '@tessera/redmine';
 import { issueMarker, markedComment } from '../src/trackers/tracker-text.ts';
 import type { FarSide } from './support/far-side.ts';
 import { startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
-import { type RunningRedmine, startRedmine } from './support/redmine-server.ts';
 import { startRedmineSide } from './support/redmine-side.ts';
 import { anEmail, password } from './support/signed-in.ts';
 import { trackerEnvironment } from './support/synced-app.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { RedmineServer } from '@tessera/redmine';
 import { rememberSecret } from '@tessera/test-kit/leaks';
 import axios from 'axios';
 import type { FarEdit, FarIssue, FarSide } from './far-side.ts';
-import type { RedmineServer } from './redmine-server.ts';
 
 /** The run's Redmine. */
 export function redmineServer(): RedmineServer {

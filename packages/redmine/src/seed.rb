@@ -1,4 +1,4 @@
-# What the tests need of a Redmine: its REST API, and three accounts whose keys are printed as JSON.
+# What everyone needs of a Redmine: its REST API, and three accounts whose keys are printed as JSON.
 require 'json'
 
 Setting.rest_api_enabled = '1'

@@ -1,18 +1,20 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import axios from 'axios';
 import { freePort } from './free-port.ts';
+import { pidsOfGroup } from './process-group.ts';
 
 const application = '/usr/share/redmine';
 // Debian's dbconfig-common keeps the installed one here.
 const installedDatabase = '/var/lib/dbconfig-common/sqlite3/redmine/instances/default/redmine_default';
 
-/** Accounts of the tests' Redmine. */
+/** The accounts that every started Redmine has. */
 export interface RedmineAccounts {
   admin: { id: number; key: string };
   /** May change everything in a project. */
@@ -31,12 +33,26 @@ export function canRunRedmine(): boolean {
   return process.getuid?.() === 0 && spawnSync('dpkg', ['-s', 'redmine', 'puma']).status === 0;
 }
 
+/** A project that `seedIssues` has filled; its issues are numbered from `firstIssueId` without a gap. */
+export interface SeededIssues {
+  projectId: number;
+  firstIssueId: number;
+  issues: number;
+  statusIds: number[];
+  trackerIds: number[];
+  priorityIds: number[];
+}
+
 export interface RunningRedmine {
   server: RedmineServer;
   /** Kills it as a crash does; its issues stay. */
   down: () => Promise<void>;
   /** Starts it again where it was, and waits until it answers. */
   up: () => Promise<void>;
+  /** Its processes, to measure what they use; none while it is down. */
+  pids: () => number[];
+  /** A new project with so many issues of every status, each with a few comments. */
+  seedIssues: (issues: number, comments?: number) => Promise<SeededIssues>;
   /** Ends it for good. */
   stop: () => Promise<void>;
 }
@@ -45,14 +61,17 @@ export interface RunningRedmine {
 export async function startRedmine(): Promise<RunningRedmine> {
   const work = mkdtempSync(path.join(tmpdir(), 'redmine-'));
   const run = await prepare(work);
-  const accounts = await seed(work, run);
+  const accounts: RedmineAccounts = await runSeed(work, run, 'seed.rb');
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   let puma: ChildProcess | undefined;
   const down = async () => {
     if (puma?.pid === undefined || puma.exitCode !== null || puma.signalCode !== null) return;
+    const ended = once(puma, 'exit');
     process.kill(-puma.pid, 'SIGKILL');
-    await once(puma, 'exit');
+    await ended;
+    // That was runuser's end; Puma, its child, may still be about to end.
+    while (pidsOfGroup(puma.pid).length > 0) await pause(20);
   };
   const stop = async () => {
     await down();
@@ -62,6 +81,7 @@ export async function startRedmine(): Promise<RunningRedmine> {
     const log = openSync(path.join(work, 'puma.log'), 'a');
     const command = [...run, 'puma', '-e', 'production', '-b', `tcp://127.0.0.1:${port}`, '-t', '2:4'];
     puma = spawn('runuser', command, { cwd: application, stdio: ['ignore', log, log], detached: true });
+    closeSync(log);
     await untilItAnswers(url);
   };
   try {
@@ -70,7 +90,10 @@ export async function startRedmine(): Promise<RunningRedmine> {
     await stop();
     throw error;
   }
-  return { server: { url, ...accounts }, down, up, stop };
+  const pids = () => (puma?.pid === undefined ? [] : pidsOfGroup(puma.pid));
+  const seedIssues = (issues: number, comments = 3): Promise<SeededIssues> =>
+    runSeed(work, [...run, `SEED_ISSUES=${issues}`, `SEED_COMMENTS=${comments}`], 'seed-issues.rb');
+  return { server: { url, ...accounts }, down, up, pids, seedIssues, stop };
 }
 
 // Runs share nothing; a writer waits for another one, which SQLite refuses to do unless told.
@@ -87,9 +110,10 @@ async function prepare(work: string): Promise<string[]> {
   return ['-u', 'www-data', '--', 'env', ...environment];
 }
 
-async function seed(work: string, run: string[]): Promise<RedmineAccounts> {
-  const script = path.join(work, 'seed.rb');
-  copyFileSync(fileURLToPath(new URL('../redmine/seed.rb', import.meta.url)), script);
+// Runs one of the scripts beside this file within Redmine, and reads what it prints.
+async function runSeed<Result>(work: string, run: string[], name: string): Promise<Result> {
+  const script = path.join(work, name);
+  copyFileSync(fileURLToPath(new URL(name, import.meta.url)), script);
   await promisify(execFile)('chmod', ['a+r', script]);
   const { stdout } = await promisify(execFile)('runuser', [...run, 'bin/rails', 'runner', script], {
     cwd: application,
@@ -103,7 +127,7 @@ async function untilItAnswers(url: string): Promise<void> {
   for (let attempt = 0; attempt < 240; attempt += 1) {
     const answer = await axios.get(url, { proxy: false, validateStatus: () => true }).catch(() => undefined);
     if (answer?.status === 200) return;
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await pause(250);
   }
   throw new Error('Redmine does not answer');
 }

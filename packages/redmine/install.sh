@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Debian's Redmine, for the tests against a real one (test/*.redmine.test.ts). Needs root; does nothing where it
+# Installs Debian's Redmine, for the tests against a real one (*.redmine.test.ts) and the benchmark. Needs root; does nothing where it
 # is installed already. dbconfig-common makes an SQLite database, migrates it and loads the default data.
 set -euo pipefail
 if dpkg -s redmine puma >/dev/null 2>&1; then exit 0; fi
