@@ -1,17 +1,21 @@
 import type { RequestListener } from 'node:http';
 import { BearerError } from '@tessera/jwt-verify';
 import {
+  answerDirectly,
   answerUnconditionally,
   apiDocsRouter,
+  before,
+  type ConnectHandler,
   errorHandler,
   noStore,
   ProblemError,
+  raiseFailure,
   refuseUnknownRoute,
   requestContext,
   securityHeaders,
 } from '@tessera/service-kit';
 import cors from 'cors';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express } from 'express';
 import { activityRouter } from './activity/activity.router.ts';
 import { describeIssuesApi } from './api-description.ts';
 import { authenticate } from './authentication/authenticate.ts';
@@ -32,7 +36,7 @@ export function createApp(dependencies: Dependencies): Express {
   answerUnconditionally(app);
   app.set('trust proxy', config.trustProxy);
 
-  app.use(securityHeaders({ hsts: config.publicBaseUrl.startsWith('https:') }));
+  app.use(protection(dependencies), raiseFailure);
   app.get('/healthz', (request, response) => health.answerLiveness(request, response));
   app.get('/readyz', (request, response) => health.answerReadiness(request, response));
   app.use(
@@ -45,9 +49,8 @@ export function createApp(dependencies: Dependencies): Express {
   );
   app.use('/api/v1', crossOrigin(config.corsOrigins), noStore);
   app.use(webhookRouter(dependencies));
-  app.use('/api/v1', authenticate({ ...dependencies, requireVerified: config.requireVerified }));
-  app.use('/api/v1', limitRate(dependencies.rateLimits));
-  app.use(issueRouter({ ...dependencies, listMax: config.listMax }));
+  app.use('/api/v1', before(...admission(dependencies)));
+  app.use(issueRouter(dependencies));
   app.use(commentRouter(dependencies));
   app.use(linkRouter(dependencies));
   app.use(activityRouter(dependencies));
@@ -59,19 +62,40 @@ export function createApp(dependencies: Dependencies): Express {
   return app;
 }
 
-/** What the server calls: every request gets its id and its log line. */
+/** What the server calls: every request gets its id and its log line; what is asked most is answered without Express. */
 export function createListener(dependencies: Dependencies): RequestListener {
-  const app = createApp(dependencies);
-  const begin = requestContext(dependencies.logger, dependencies.metrics);
+  const { logger, metrics, reads, config } = dependencies;
+  const begin = requestContext(logger, metrics);
+  const [recognise, limit] = admission(dependencies);
+  const answer = answerDirectly(
+    createApp(dependencies),
+    reads.directRoutes(
+      [protection(dependencies), crossOrigin(config.corsOrigins)],
+      async (request, response) => {
+        await recognise(request, response);
+        await limit(request, response);
+      },
+    ),
+  );
   return (request, response) => {
     begin(request, response);
-    app(request, response);
+    answer(request, response);
   };
+}
+
+function protection({ config }: Dependencies) {
+  return securityHeaders({ hsts: config.publicBaseUrl.startsWith('https:') });
+}
+
+// Who asks, and how often.
+function admission(dependencies: Dependencies) {
+  const { requireVerified } = dependencies.config;
+  return [authenticate({ ...dependencies, requireVerified }), limitRate(dependencies.rateLimits)] as const;
 }
 
 // Bearer tokens are no ambient credential; still, a browser of another origin is let in only by name. A preflight is
 // told from the OPTIONS that asks for metadata by its own header.
-function crossOrigin(origins: string[]): RequestHandler {
+function crossOrigin(origins: string[]): ConnectHandler {
   const allow = cors({
     origin: origins,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],

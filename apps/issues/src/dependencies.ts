@@ -18,6 +18,7 @@ import { IssueAddresses } from './issues/issue-address.ts';
 import { IssueDocument } from './issues/issue-document.repository.ts';
 import { IssueListRepository } from './issues/issue-list.repository.ts';
 import { IssueListService } from './issues/issue-list.service.ts';
+import { IssueReads } from './issues/issue-reads.ts';
 import { IssueStatusRepository } from './issues/issue-status.repository.ts';
 import { IssueStatusService } from './issues/issue-status.service.ts';
 import { JanitorRepository } from './janitor/janitor.repository.ts';
@@ -139,11 +140,18 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
     repository: statusRepository,
     requirePrecondition,
   });
+  const addresses = new IssueAddresses({ publicBaseUrl, keyPrefix });
+  const issues = new IssueService({ repository, people, requirePrecondition });
   return {
-    addresses: new IssueAddresses({ publicBaseUrl, keyPrefix }),
-    issues: new IssueService({ repository, people, requirePrecondition }),
+    addresses,
+    issues,
     statuses,
-    lists: new IssueListService({ repository: new IssueListRepository(lists, document) }),
+    reads: new IssueReads({
+      issues,
+      lists: new IssueListService({ repository: new IssueListRepository(lists, document) }),
+      addresses,
+      listMax: config.listMax,
+    }),
     links: new LinkService({ issues: repository, people }),
     comments: new CommentService({ repository: new CommentRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),

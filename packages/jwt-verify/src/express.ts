@@ -1,8 +1,8 @@
 import type { AccessTokenClaims } from '@tessera/contracts';
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
-import { extractBearerToken } from './bearer-token.ts';
-import { BearerError, InvalidTokenError } from './errors.ts';
+import { BearerError } from './errors.ts';
 import type { TokenVerifier } from './token-verifier.ts';
+import { verifyRequest } from './verify-request.ts';
 
 const claimsOf = Symbol('access token claims');
 
@@ -16,10 +16,9 @@ export function requireAccessToken(
 ): RequestHandler {
   return async (request, response, next) => {
     try {
-      const claims = await verifier.verify(extractBearerToken(request, realm));
-      Reflect.set(response.locals, claimsOf, claims);
+      Reflect.set(response.locals, claimsOf, await verifyRequest(request, verifier, { realm }));
     } catch (error) {
-      next(error instanceof InvalidTokenError ? new InvalidTokenError(error.reason, realm) : error);
+      next(error);
       return;
     }
     next();

@@ -15,3 +15,4 @@ export {
 } from './remote-key-source.ts';
 export type { ClaimsByKind, TokenKind } from './token-claims.ts';
 export { createTokenVerifier, type TokenVerifier, type TokenVerifierOptions } from './token-verifier.ts';
+export { verifyRequest } from './verify-request.ts';

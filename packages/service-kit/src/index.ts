@@ -1,3 +1,4 @@
+export * from './answer.ts';
 export * from './api-docs.ts';
 export * from './api-document.ts';
 export * from './api-operation.ts';
@@ -5,6 +6,7 @@ export * from './body.ts';
 export * from './config.ts';
 export * from './database.ts';
 export * from './database-readiness.ts';
+export * from './direct-route.ts';
 export * from './error-handler.ts';
 export * from './health.ts';
 export * from './health-operations.ts';

@@ -39,7 +39,7 @@ export function createLogger(options: {
       },
     },
     // With a minimum of nothing, pino's flush() would not wait for what is still being written.
-    options.destination ?? pino.destination({ sync: false, minLength: 1 }),
+    options.destination ?? pino.destination({ sync: false, minLength: 4096, periodicFlush: 100 }),
   );
 }
 

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DirectRoute } from './direct-route.ts';
+import { type ConnectHandler, headersSetBy } from './security-headers.ts';
 
 /** A document that never changes while the process lives, with everything about its answer made at start. */
 export interface PreparedDocument {
@@ -36,6 +38,21 @@ export function sendPreparedDocument(
   }
   response.writeHead(200, { ...document.headers, 'Content-Length': document.body.length });
   response.end(request.method === 'HEAD' ? undefined : document.body);
+}
+
+/** The document as a route that needs no Express; `protect` sets the headers that every answer has. */
+export function directDocument(
+  path: string,
+  document: PreparedDocument,
+  protect: ConnectHandler,
+): DirectRoute {
+  return {
+    path,
+    target: new RegExp(`^${path.replaceAll('.', '\\.')}$`),
+    headers: headersSetBy(protect),
+    variesByOrigin: false,
+    answer: (request, response) => sendPreparedDocument(request, response, document),
+  };
 }
 
 function matchesEtag(header: string | undefined, etag: string): boolean {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Request, RequestHandler } from 'express';
+import type { Request } from 'express';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import type { ConnectHandler } from './security-headers.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -69,8 +70,8 @@ export function originOf(request: Request): RequestOrigin {
 }
 
 /** Answers must not be kept by any cache: they carry credentials or personal data (RFC 6749 5.1). */
-export const noStore: RequestHandler = (_request, response, next) => {
-  response.set('Cache-Control', 'no-store');
+export const noStore: ConnectHandler = (_request, response, next) => {
+  response.setHeader('Cache-Control', 'no-store');
   next();
 };
 

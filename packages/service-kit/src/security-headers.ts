@@ -1,7 +1,13 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import type { RequestHandler } from 'express';
 import helmet from 'helmet';
+
+/** A middleware in Node's own terms. */
+export type ConnectHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
 
 interface SecurityHeaderOptions {
   /** The public URL is https: browsers shall never again ask over http (RFC 6797). */
@@ -14,35 +20,39 @@ interface SecurityHeaderOptions {
  * The headers that protect a JSON API in a browser. helmet decides them, once: run for each request, it would
  * compose the same constants again.
  */
-export function securityHeaderValues({
+export function securityHeaders({
   hsts,
   resourcePolicy = 'same-origin',
-}: SecurityHeaderOptions): Map<string, string> {
-  const protect = helmet({
-    // Nothing in an answer is ever run, loaded or framed.
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-    },
-    crossOriginResourcePolicy: { policy: resourcePolicy },
-    referrerPolicy: { policy: 'no-referrer' },
-    strictTransportSecurity: hsts,
-    xFrameOptions: { action: 'deny' },
-  });
-  const request = new IncomingMessage(new Socket());
-  const response = new ServerResponse(request);
-  protect(request, response, (error) => {
-    if (error !== undefined) throw error;
-  });
-  return new Map(response.getHeaderNames().map((name) => [name, String(response.getHeader(name))]));
-}
-
-/** Sets `securityHeaderValues` on every answer; a route may replace one of them for itself. */
-export function securityHeaders(options: SecurityHeaderOptions): RequestHandler {
-  const values = [...securityHeaderValues(options)];
+}: SecurityHeaderOptions): ConnectHandler {
+  const values = headersSetBy(
+    helmet({
+      // Nothing in an answer is ever run, loaded or framed.
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+      },
+      crossOriginResourcePolicy: { policy: resourcePolicy },
+      referrerPolicy: { policy: 'no-referrer' },
+      strictTransportSecurity: hsts,
+      xFrameOptions: { action: 'deny' },
+    }),
+  );
   return (_request, response, next) => {
-    for (const [name, value] of values) response.setHeader(name, value);
+    response.setHeaders(values);
     response.removeHeader('X-Powered-By');
     next();
   };
+}
+
+/** The headers that handlers set on the answer to a plain GET, to set them at once where they are always the same. */
+export function headersSetBy(...handlers: ConnectHandler[]): Map<string, string> {
+  const request = new IncomingMessage(new Socket());
+  request.method = 'GET';
+  const response = new ServerResponse(request);
+  for (const handle of handlers) {
+    handle(request, response, (error) => {
+      if (error !== undefined) throw error;
+    });
+  }
+  return new Map(response.getHeaderNames().map((name) => [name, String(response.getHeader(name))]));
 }

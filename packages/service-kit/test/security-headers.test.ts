@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import express from 'express';
 import supertest from 'supertest';
-import {
-  prepareDocument,
-  securityHeaders,
-  securityHeaderValues,
-  sendPreparedDocument,
-} from '../src/index.ts';
+import { headersSetBy, prepareDocument, securityHeaders, sendPreparedDocument } from '../src/index.ts';
 
 const prepared = prepareDocument({}, { 'Cross-Origin-Resource-Policy': 'cross-origin' });
 
@@ -49,16 +44,23 @@ describe('securityHeaders', () => {
   });
 });
 
-describe('securityHeaderValues', () => {
+describe('headersSetBy', () => {
   it('are the headers of the middleware, for answers that are given before it', async () => {
     const { headers } = await clientOf(true).get('/');
-    const values = securityHeaderValues({ hsts: true });
+    const values = headersSetBy(securityHeaders({ hsts: true }));
     expect(values.size).toBeGreaterThan(5);
     for (const [name, value] of values) expect(headers[name]).toBe(value);
   });
 
-  it('open answers to other origins when told', () => {
-    const values = securityHeaderValues({ hsts: false, resourcePolicy: 'cross-origin' });
+  it('joins what several handlers set', () => {
+    const values = headersSetBy(
+      securityHeaders({ hsts: false, resourcePolicy: 'cross-origin' }),
+      (_request, response, next) => {
+        response.setHeader('Vary', 'Origin');
+        next();
+      },
+    );
     expect(values.get('cross-origin-resource-policy')).toBe('cross-origin');
+    expect(values.get('vary')).toBe('Origin');
   });
 });

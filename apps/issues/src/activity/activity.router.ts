@@ -1,5 +1,5 @@
+import { sendAnswer } from '@tessera/service-kit';
 import { Router } from 'express';
-import { sendAnswer } from '../answer.ts';
 import { type IssueAddresses, issuePath } from '../issues/issue-address.ts';
 import type { SortKey } from '../paging/cursor.ts';
 import { readKeysetPage } from '../paging/keyset-page.ts';

@@ -1,8 +1,7 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessTokenClaims } from '@tessera/contracts';
-import { InvalidTokenError, type TokenVerifier } from '@tessera/jwt-verify';
-import { accessTokenOf, requireAccessToken } from '@tessera/jwt-verify/express';
+import { InvalidTokenError, type TokenVerifier, verifyRequest } from '@tessera/jwt-verify';
 import { ProblemError } from '@tessera/service-kit';
-import type { RequestHandler } from 'express';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import { isOlderThan, type MirroredIdentity } from '../identity-mirror/mirrored-identity.ts';
 import { type Actor, setActor } from './actor.ts';
@@ -21,9 +20,9 @@ interface AuthenticateOptions {
  * Who asks: the access token is verified here, by cached keys; the mirror says whether its identity is still active and
  * has still its rights. Identity itself is asked in one case alone: about somebody inactive who brings a newer token.
  */
-export function authenticate({ verifier, mirror, requireVerified }: AuthenticateOptions): RequestHandler[] {
-  const recognise: RequestHandler = async (request, response, next) => {
-    const claims = accessTokenOf(response);
+export function authenticate({ verifier, mirror, requireVerified }: AuthenticateOptions) {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const claims = await verifyRequest(request, verifier, { realm });
     const mirrored = await mirror.seeToken(claims, request.requestId);
     if (mirrored !== undefined && !mirrored.isActive) throw inactiveProblem();
     const actor = toActor(claims, mirrored);
@@ -31,9 +30,7 @@ export function authenticate({ verifier, mirror, requireVerified }: Authenticate
       requireVerified === 'all' || (requireVerified === 'write' && !isSafe(request.method));
     if (mustBeVerified && !actor.isVerified) throw unverifiedProblem();
     setActor(response, actor);
-    next();
   };
-  return [requireAccessToken(verifier, { realm }), recognise];
 }
 
 // Least privilege: where the mirror is newer than the token, a right needs both.
@@ -49,7 +46,7 @@ function toActor(claims: AccessTokenClaims, mirrored: MirroredIdentity | undefin
   };
 }
 
-function isSafe(method: string): boolean {
+function isSafe(method = ''): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 

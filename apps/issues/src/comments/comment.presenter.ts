@@ -1,5 +1,5 @@
 import type { Comment as WireComment } from '@tessera/contracts';
-import type { Answer } from '../answer.ts';
+import type { Answer } from '@tessera/service-kit';
 import type { IssueAddresses } from '../issues/issue-address.ts';
 import type { Comment } from './comment.ts';
 

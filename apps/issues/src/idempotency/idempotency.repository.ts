@@ -1,5 +1,5 @@
+import type { Answer } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { Answer } from '../answer.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IdempotencyClaim } from './idempotency-key.ts';

@@ -1,5 +1,4 @@
-import { ProblemError, problemBody } from '@tessera/service-kit';
-import type { Answer } from '../answer.ts';
+import { type Answer, ProblemError, problemBody } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import { type IdempotencyRepository, isStillClaiming, type KnownClaim } from './idempotency.repository.ts';
 import type { IdempotencyClaim } from './idempotency-key.ts';

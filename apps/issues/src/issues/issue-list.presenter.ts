@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { Answer } from '@tessera/service-kit';
 import { encodeCursor } from '../paging/cursor.ts';
 import { nextLink, pageAddress } from '../paging/page-address.ts';
 import type { IssueListQuery } from './issue-list.query.ts';

@@ -1,5 +1,5 @@
 import type { CreateIssue, UpdateIssue } from '@tessera/contracts';
-import type { Answer } from '../answer.ts';
+import type { Answer } from '@tessera/service-kit';
 import { readLink } from '../links/link.presenter.ts';
 import { etagOf, type IssueDraft, type IssueEdit, type IssueView } from './issue.ts';
 import type { IssueAddresses } from './issue-address.ts';

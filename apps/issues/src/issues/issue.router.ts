@@ -1,42 +1,33 @@
 import { changeStatusSchema, createIssueSchema, updateIssueSchema } from '@tessera/contracts';
-import { parse, readBody } from '@tessera/service-kit';
+import { parse, readBody, sendAnswer } from '@tessera/service-kit';
 import { type Request, type RequestHandler, Router } from 'express';
-import { sendAnswer } from '../answer.ts';
 import { actorOf } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { claimOf } from '../idempotency/idempotency-key.ts';
 import { presentCreatedIssue, presentIssue, readIssueEdit, readNewIssue } from './issue.presenter.ts';
 import type { IssueService } from './issue.service.ts';
 import { type IssueAddresses, issuePath, issuesPath } from './issue-address.ts';
-import { presentIssueList } from './issue-list.presenter.ts';
-import { readIssueListQuery } from './issue-list.query.ts';
-import type { IssueListService } from './issue-list.service.ts';
 import { issueMetadata } from './issue-metadata.ts';
+import type { IssueReads } from './issue-reads.ts';
 import type { IssueStatusService } from './issue-status.service.ts';
-import { matches, type Precondition } from './precondition.ts';
+import type { Precondition } from './precondition.ts';
 
 interface IssueRouterOptions {
+  reads: IssueReads;
   issues: IssueService;
   statuses: IssueStatusService;
-  lists: IssueListService;
   idempotency: IdempotencyService;
   addresses: IssueAddresses;
-  /** Issues in an array whose size the client did not choose. */
-  listMax: number;
 }
 
 const body = readBody({ limitBytes: 256 * 1024 });
 
 /** issue-tracking.md 4 */
 export function issueRouter(options: IssueRouterOptions): Router {
-  const { issues, statuses, lists, idempotency, addresses, listMax } = options;
+  const { reads, issues, statuses, idempotency, addresses } = options;
   const router = Router();
 
-  router.get(issuesPath, async (request, response) => {
-    const { keyPrefix } = addresses;
-    const query = readIssueListQuery(request.query, { actor: actorOf(response), keyPrefix, listMax });
-    sendAnswer(response, presentIssueList(await lists.find(query), query, addresses.list));
-  });
+  router.get(issuesPath, (request, response) => reads.list(request, response));
 
   router.options(issuesPath, (_request, response) => {
     response.set('Allow', 'GET, HEAD, OPTIONS, POST').json(issueMetadata);
@@ -56,16 +47,7 @@ export function issueRouter(options: IssueRouterOptions): Router {
     sendAnswer(response, answer);
   });
 
-  router.get(issuePath, async (request, response) => {
-    const answer = presentIssue(await issues.find(addresses.parse(request.params)));
-    const known = request.get('if-none-match');
-    response.set('Cache-Control', 'private, no-cache');
-    if (known !== undefined && matches(known, answer.headers.ETag, 'weak')) {
-      response.status(304).set(answer.headers).end();
-      return;
-    }
-    sendAnswer(response, { ...answer, headers: { ...answer.headers, 'Cache-Control': 'private, no-cache' } });
-  });
+  router.get(issuePath, (request, response) => reads.get(request, response, String(request.params.id)));
 
   const update: RequestHandler = async (request, response) => {
     const reference = addresses.parse(request.params);

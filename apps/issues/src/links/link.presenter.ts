@@ -1,5 +1,5 @@
 import type { Issue, LinkInput } from '@tessera/contracts';
-import type { Answer } from '../answer.ts';
+import type { Answer } from '@tessera/service-kit';
 import { etagOf, type IssueView } from '../issues/issue.ts';
 import { toPersonReference } from '../people/person-resolver.ts';
 import type { LinkDraft, NewLink } from './link.ts';

@@ -1,6 +1,5 @@
 import { type PageQuery, pageQuerySchema } from '@tessera/contracts';
-import { parse } from '@tessera/service-kit';
-import type { Answer } from '../answer.ts';
+import { type Answer, parse } from '@tessera/service-kit';
 import { decodeCursor, encodeCursor, type SortKey, type SortValue } from './cursor.ts';
 import { nextLink, parametersOf } from './page-address.ts';
 

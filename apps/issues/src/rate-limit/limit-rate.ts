@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ProblemError } from '@tessera/service-kit';
-import type { Request, RequestHandler } from 'express';
 import { actorOf } from '../authentication/actor.ts';
 import { issuesPath } from '../issues/issue-address.ts';
 import { type RateLimiter, type Standing, windowSeconds } from './rate-limiter.ts';
@@ -11,32 +11,32 @@ export interface RateLimits {
   syncs: RateLimiter | undefined;
 }
 
-const syncPath = new RegExp(`^${issuesPath}/[^/]+/sync/?$`, 'i');
+const syncPath = new RegExp(`^${issuesPath}/[^/]+/sync/?(?:\\?|$)`, 'i');
 
 /** Refuses with 429 what an identity does too often; every answer tells what is left. Stands after `authenticate`. */
-export function limitRate(limits: RateLimits): RequestHandler {
-  return async (request, response, next) => {
-    const limiter = limits[kindOf(request)];
-    if (limiter !== undefined) {
-      const standing = await limiter.count(actorOf(response).id);
-      response.set(fieldsOf(limiter, standing));
-      if (!standing.allowed) throw tooManyRequests(limiter, standing);
-    }
-    next();
+export function limitRate(limits: RateLimits) {
+  return async (request: IncomingMessage & { originalUrl?: string }, response: ServerResponse) => {
+    const limiter = limits[kindOf(request.method, request.originalUrl ?? request.url)];
+    if (limiter === undefined) return;
+    const standing = await limiter.count(actorOf(response).id);
+    setFields(response, limiter, standing);
+    if (!standing.allowed) throw tooManyRequests(limiter, standing);
   };
 }
 
-function kindOf({ method, baseUrl, path }: Request): keyof RateLimits {
+function kindOf(method = '', url = ''): keyof RateLimits {
   if (['GET', 'HEAD', 'OPTIONS'].includes(method)) return 'reads';
-  return method === 'POST' && syncPath.test(`${baseUrl}${path}`) ? 'syncs' : 'writes';
+  return method === 'POST' && syncPath.test(url) ? 'syncs' : 'writes';
 }
 
 // draft-ietf-httpapi-ratelimit-headers-10: lists of structured fields, a policy each.
-function fieldsOf({ name, quota }: RateLimiter, { remaining, resetSeconds }: Standing) {
-  return {
-    'RateLimit-Policy': `"${name}";q=${quota};w=${windowSeconds}`,
-    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
-  };
+function setFields(
+  response: ServerResponse,
+  { name, quota }: RateLimiter,
+  { remaining, resetSeconds }: Standing,
+): void {
+  response.setHeader('RateLimit-Policy', `"${name}";q=${quota};w=${windowSeconds}`);
+  response.setHeader('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
 }
 
 function tooManyRequests({ name, quota }: RateLimiter, { resetSeconds }: Standing): ProblemError {

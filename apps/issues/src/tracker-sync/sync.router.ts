@@ -1,8 +1,7 @@
 import { attachExternalSchema, resolveConflictSchema, uuid } from '@tessera/contracts';
-import { parse, readBody } from '@tessera/service-kit';
+import { parse, readBody, sendAnswer } from '@tessera/service-kit';
 import { Router } from 'express';
 import { z } from 'zod';
-import { sendAnswer } from '../answer.ts';
 import { actorOf } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { claimOf } from '../idempotency/idempotency-key.ts';

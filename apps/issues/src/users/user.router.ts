@@ -4,9 +4,8 @@ import {
   userListQuerySchema,
   userParamsSchema,
 } from '@tessera/contracts';
-import { parse, readBody } from '@tessera/service-kit';
+import { parse, readBody, sendAnswer } from '@tessera/service-kit';
 import { type RequestHandler, Router } from 'express';
-import { sendAnswer } from '../answer.ts';
 import { actorOf } from '../authentication/actor.ts';
 import { readKeysetPage } from '../paging/keyset-page.ts';
 import { presentFullUser, presentUser } from './user.presenter.ts';

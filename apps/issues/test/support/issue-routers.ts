@@ -16,6 +16,7 @@ import { IssueAddresses } from '../../src/issues/issue-address.ts';
 import { IssueDocument } from '../../src/issues/issue-document.repository.ts';
 import { IssueListRepository } from '../../src/issues/issue-list.repository.ts';
 import { IssueListService } from '../../src/issues/issue-list.service.ts';
+import { IssueReads } from '../../src/issues/issue-reads.ts';
 import { IssueStatusRepository } from '../../src/issues/issue-status.repository.ts';
 import { IssueStatusService } from '../../src/issues/issue-status.service.ts';
 import { linkRouter } from '../../src/links/link.router.ts';
@@ -64,7 +65,13 @@ export function issueRouters(wiring: IssueWiring): Router[] {
     logger: wiring.logger,
   });
   return [
-    issueRouter({ issues, statuses, lists, idempotency, addresses, listMax }),
+    issueRouter({
+      reads: new IssueReads({ issues, lists, addresses, listMax }),
+      issues,
+      statuses,
+      idempotency,
+      addresses,
+    }),
     commentRouter({ comments, idempotency, addresses }),
     linkRouter({ links: new LinkService({ issues: repository, people }), addresses }),
     activityRouter({ activity, addresses }),

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parse as parseQuery } from 'node:querystring';
+import {
+  type ConnectHandler,
+  type DirectRoute,
+  headersSetBy,
+  type NodeHandler,
+  sendAnswer,
+} from '@tessera/service-kit';
+import { actorOf } from '../authentication/actor.ts';
+import { presentIssue } from './issue.presenter.ts';
+import type { IssueService } from './issue.service.ts';
+import { type IssueAddresses, issuePath, issuesPath } from './issue-address.ts';
+import { presentIssueList } from './issue-list.presenter.ts';
+import { readIssueListQuery } from './issue-list.query.ts';
+import type { IssueListService } from './issue-list.service.ts';
+import { matches } from './precondition.ts';
+
+interface IssueReadsOptions {
+  issues: IssueService;
+  lists: IssueListService;
+  addresses: IssueAddresses;
+  /** Issues in an array whose size the client did not choose. */
+  listMax: number;
+}
+
+const listTarget = new RegExp(`^${issuesPath}/?(?:\\?|$)`);
+const issueTarget = new RegExp(`^${issuesPath}/([A-Za-z0-9-]+)/?$`);
+
+/** The two reads that people wait for all day; the router and the direct routes share them. */
+export class IssueReads {
+  readonly #options: IssueReadsOptions;
+
+  constructor(options: IssueReadsOptions) {
+    this.#options = options;
+  }
+
+  /** A page of issues. */
+  async list(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { lists, addresses, listMax } = this.#options;
+    const { keyPrefix } = addresses;
+    const query = readIssueListQuery(queryOf(request), { actor: actorOf(response), keyPrefix, listMax });
+    sendAnswer(response, presentIssueList(await lists.find(query), query, addresses.list));
+  }
+
+  /** The issue that `id` of the path names, or 304 where the client has it as it is. */
+  async get(request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
+    const { issues, addresses } = this.#options;
+    const { headers, ...answer } = presentIssue(await issues.find(addresses.parse({ id })));
+    const known = request.headers['if-none-match'];
+    const fields = { ...headers, 'Cache-Control': 'private, no-cache' };
+    if (known !== undefined && matches(known, headers.ETag, 'weak')) response.writeHead(304, fields).end();
+    else sendAnswer(response, { ...answer, headers: fields });
+  }
+
+  /**
+   * Both without Express. `prepare` stands for the middleware that sets the same headers on every answer, `admit` for
+   * the one that looks at the request.
+   */
+  directRoutes(prepare: ConnectHandler[], admit: NodeHandler): DirectRoute[] {
+    const common = { headers: headersSetBy(...prepare), variesByOrigin: true };
+    return [
+      {
+        ...common,
+        path: issuesPath,
+        target: listTarget,
+        answer: async (request, response) => {
+          await admit(request, response);
+          await this.list(request, response);
+        },
+      },
+      {
+        ...common,
+        path: issuePath,
+        target: issueTarget,
+        answer: async (request, response) => {
+          await admit(request, response);
+          await this.get(request, response, issueTarget.exec(request.url ?? '')?.[1] ?? '');
+        },
+      },
+    ];
+  }
+}
+
+// As Express reads it.
+function queryOf({ url = '' }: IncomingMessage): object {
+  const start = url.indexOf('?');
+  return start === -1 ? {} : parseQuery(url.slice(start + 1));
+}
