@@ -6,10 +6,11 @@ import {
   type DatabaseConfig,
   databaseReadiness,
   type Logger,
+  statementName,
 } from '@tessera/service-kit';
 import type { TableRights } from '@tessera/service-kit/migrate';
 import type pg from 'pg';
-import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
+import { Prisma, PrismaClient } from './generated/prisma/client.ts';
 
 /** The database client, over a pool that is bounded in size, waiting and statement time. */
 export type Database = PrismaClient;
@@ -38,12 +39,15 @@ export function createDatabase(config: DatabaseConfig, logger: Logger) {
   };
 }
 
+/** Begins a list's statement that PostgreSQL shall plan once a connection. */
+export const prepared = Prisma.sql`/* prepared */`;
+
 /** No list is worth more of the database's time. */
 const listTimeoutMs = 2_000;
 
 /**
- * The client for lists: a pool of its own, so that no number of slow searches keeps a write waiting, and statements
- * without names, which PostgreSQL plans with the values at hand (see `IssueListRepository`).
+ * The client for lists: a pool of its own, so that no number of slow searches keeps a write waiting. PostgreSQL plans
+ * its statements with the values at hand, other than those that are `prepared` (see `IssueListRepository`).
  */
 export function createListDatabase(config: DatabaseConfig, logger: Logger) {
   const pool = createPool({
@@ -54,7 +58,10 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
     applicationName: 'issues lists',
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
-  const database: Database = new PrismaClient({ adapter: new PrismaPg(pool), errorFormat: 'minimal' });
+  const adapter = new PrismaPg(pool, {
+    statementNameGenerator: (query) => (query.sql.startsWith(prepared.sql) ? statementName(query) : ''),
+  });
+  const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
   return {
     database,
     pool,

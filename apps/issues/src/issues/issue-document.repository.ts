@@ -89,6 +89,13 @@ export class IssueDocument {
            THEN json_build_object('id', i.assignee_id, 'username', assignee.username) END AS assignee`;
   }
 
+  /**
+   * Names everything that a summary shows, beginning with the issue's id: `rev` grows with all that belongs to the
+   * issue, and people are shown by name.
+   */
+  readonly summaryKey = Prisma.sql`
+    i.id || E'\\x1f' || i.rev || E'\\x1f' || coalesce(reporter.username, '') || E'\\x1f' || coalesce(assignee.username, '')`;
+
   /** As it stands in a list. */
   summary(sources: DocumentSources = {}): Prisma.Sql {
     return this.#document(sources, Prisma.empty);

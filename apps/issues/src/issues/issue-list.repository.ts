@@ -1,10 +1,10 @@
-import type { Database } from '../database.ts';
+import { type Database, prepared } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SortValue } from '../paging/cursor.ts';
-import { type IssueDocument, issueColumns } from './issue-document.repository.ts';
+import type { IssueDocument } from './issue-document.repository.ts';
 import { type IssueListPage, type IssueListRequest, totalMax } from './issue-list.ts';
-import { after, filterConditions, orderBy, sortValues } from './issue-list-sql.repository.ts';
-import { cheapTotal, exactTotal, foundIssues, searchSteps } from './issue-search-sql.repository.ts';
+import { pageStatement } from './issue-page-sql.repository.ts';
+import { IssueSummaryCache } from './issue-summary-cache.ts';
 
 interface PageRow {
   items: string;
@@ -12,13 +12,24 @@ interface PageRow {
   total: number | null;
 }
 
+interface SummaryRow {
+  key: string;
+  summary: string;
+}
+
+// Neither stands in a key: an id, a number and usernames.
+const separator = '\x1e';
+
 /**
- * Lists of issues, one statement a page. The database that it is given plans each statement anew, with its values: a
- * prepared plan cannot know which of many filters leaves few issues.
+ * Lists of issues. To make fifty documents costs PostgreSQL five times what it costs to find them (packages/bench), so
+ * a page is found as keys, and only what this process has not seen yet is made. The database that it is given plans
+ * each statement anew, with its values, unless it is `prepared`: a prepared plan cannot know which of many filters
+ * leaves few issues.
  */
 export class IssueListRepository {
   readonly #database: Database;
   readonly #document: IssueDocument;
+  readonly #summaries = new IssueSummaryCache();
 
   constructor(database: Database, document: IssueDocument) {
     this.#database = database;
@@ -26,7 +37,34 @@ export class IssueListRepository {
   }
 
   async findPage(request: IssueListRequest): Promise<IssueListPage> {
-    const [row] = await this.#database.$queryRaw<PageRow[]>(this.statement(request));
+    const { items, ...page } = await this.#query(request, this.keyStatement(request));
+    const summaries = await this.#summariesOf(items === '' ? [] : items.split(separator));
+    // An issue changed between the two statements: together they would show what never was.
+    if (summaries === undefined) return this.findWholePage(request);
+    return { ...page, items: `[${summaries.join(',')}]` };
+  }
+
+  /** The same from one statement, which makes every document. */
+  async findWholePage(request: IssueListRequest): Promise<IssueListPage> {
+    const page = await this.#query(request, this.statement(request));
+    return { ...page, items: `[${page.items}]` };
+  }
+
+  /** The statement of a page of keys. */
+  keyStatement(request: IssueListRequest): Prisma.Sql {
+    const items = Prisma.sql`string_agg(${this.#document.summaryKey}, ${Prisma.raw(`E'\\x1e'`)} ORDER BY i.place)`;
+    const page = pageStatement(request, items, this.#document.relations);
+    return isOrdinary(request) ? Prisma.sql`${prepared}${page}` : page;
+  }
+
+  /** The statement of a page of documents; public, as the other one, so that a test can look at its plan. */
+  statement(request: IssueListRequest): Prisma.Sql {
+    const items = Prisma.sql`string_agg(${this.#document.summary()}, ',' ORDER BY i.place)`;
+    return pageStatement(request, items, this.#document.relations);
+  }
+
+  async #query(request: IssueListRequest, statement: Prisma.Sql): Promise<IssueListPage> {
+    const [row] = await this.#database.$queryRaw<PageRow[]>(statement);
     if (row === undefined) throw new Error('an aggregate without GROUP BY has one row');
     const isAboveBound = request.total === 'capped' && (row.total ?? 0) > totalMax;
     return {
@@ -36,97 +74,33 @@ export class IssueListRepository {
     };
   }
 
-  /** The statement of a page; public so that a test can look at its plan. */
-  statement(request: IssueListRequest): Prisma.Sql {
-    const { sort, size } = request;
-    return Prisma.sql`
-      WITH ${request.filters.search === undefined ? listed(request) : searched(request)}
-      SELECT '[' || coalesce(string_agg(${this.#document.summary()}, ',' ORDER BY i.place), '') || ']' AS items,
-        (SELECT CASE WHEN i.is_searched THEN '[]'::json ELSE ${sortValues(sort)} END FROM page i
-          WHERE i.place = ${size} AND EXISTS (SELECT FROM page WHERE place > ${size})) AS ended,
-        ${total(request)} AS total
-        FROM page i ${this.#document.relations}
-       WHERE i.place <= ${size}`;
+  // Undefined where a key names what is not there any more.
+  async #summariesOf(keys: readonly string[]): Promise<string[] | undefined> {
+    const known = new Map(keys.map((key) => [key, this.#summaries.get(key)]));
+    const missing = keys.filter((key) => known.get(key) === undefined);
+    for (const { key, summary } of missing.length === 0 ? [] : await this.#make(missing)) {
+      this.#summaries.set(key, summary);
+      known.set(key, summary);
+    }
+    const summaries = keys.map((key) => known.get(key)).filter((summary) => summary !== undefined);
+    return summaries.length === keys.length ? summaries : undefined;
+  }
+
+  #make(keys: readonly string[]): Promise<SummaryRow[]> {
+    const ids = keys.map((key) => key.slice(0, uuidLength));
+    return this.#database.$queryRaw<SummaryRow[]>`${prepared}
+      SELECT ${this.#document.summaryKey} AS key, ${this.#document.summary()} AS summary
+        FROM issues i ${this.#document.relations} WHERE i.id = ANY(${ids}::uuid[])`;
   }
 }
 
-// The rows of a page and one more, which tells whether there are further ones.
-function listed(request: IssueListRequest): Prisma.Sql {
-  const { sort, size, offset } = request;
-  const order = orderBy(sort);
-  return Prisma.sql`
-    page AS MATERIALIZED (
-      SELECT row_number() OVER (ORDER BY ${order}) - ${offset}::bigint AS place, false AS is_searched, ${issueColumns}
-        FROM issues i WHERE ${conditionsOf(request)} ORDER BY ${order} LIMIT ${size + 1} OFFSET ${offset}
-    )`;
+const uuidLength = 36;
+
+// The first page of everything, in a size that many ask for: no values, so one plan is right for all.
+function isOrdinary({ filters, after: end, offset, size }: IssueListRequest): boolean {
+  const isWhole =
+    end === undefined && offset === 0 && Object.values(filters).every((value) => value === undefined);
+  return isWhole && ordinarySizes.has(size);
 }
 
-function searched(request: IssueListRequest): Prisma.Sql {
-  const { sort, size, offset } = request;
-  const order = orderBy(sort);
-  const search = searchOf(request);
-  const numbered = isNumbered(request);
-  const first =
-    numbered === undefined
-      ? Prisma.empty
-      : Prisma.sql`(SELECT true AS is_searched, ${issueColumns} FROM issues i WHERE ${numbered}) UNION ALL`;
-  return Prisma.sql`
-    ${searchSteps(search)}, page AS MATERIALIZED (
-      SELECT row_number() OVER (ORDER BY is_searched DESC, ${order}) - ${offset}::bigint AS place, is_searched,
-             ${issueColumns}
-        FROM (${first} ${foundIssues(search)}) i
-       ORDER BY is_searched DESC, ${order} LIMIT ${size + 1} OFFSET ${offset}
-    )`;
-}
-
-function searchOf(request: IssueListRequest) {
-  const { filters, sort, size, offset } = request;
-  return {
-    words: filters.search ?? '',
-    conditions: conditionsOf(request),
-    order: orderBy(sort),
-    limit: size + 1 + offset,
-  };
-}
-
-function conditionsOf({ filters, sort, after: end }: IssueListRequest): Prisma.Sql {
-  const { searchedNumber } = filters;
-  return every([
-    ...filterConditions(filters),
-    ...(end === undefined || end.length === 0 ? [] : [after(sort, end)]),
-    // It comes first, and only there.
-    ...(searchedNumber === undefined ? [] : [Prisma.sql`i.number <> ${searchedNumber}::bigint`]),
-  ]);
-}
-
-// The issue whose number was searched for; it stands at the beginning of the first page.
-function isNumbered({ filters, after: end }: IssueListRequest): Prisma.Sql | undefined {
-  const { searchedNumber } = filters;
-  if (searchedNumber === undefined || end !== undefined) return undefined;
-  return every([...filterConditions(filters), Prisma.sql`i.number = ${searchedNumber}::bigint`]);
-}
-
-function every(conditions: Prisma.Sql[]): Prisma.Sql {
-  return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
-}
-
-// Of the whole list, wherever this page begins.
-function total(request: IssueListRequest): Prisma.Sql {
-  if (request.total === 'none') return Prisma.sql`NULL::int`;
-  const whole = { ...request, after: undefined };
-  if (request.filters.search === undefined) return totalOfListed(whole);
-  const search = searchOf(whole);
-  const found = request.total === 'exact' ? exactTotal(search) : cheapTotal(search);
-  const numbered = isNumbered(whole);
-  return numbered === undefined
-    ? found
-    : Prisma.sql`${found} + (SELECT count(*)::int FROM issues i WHERE ${numbered})`;
-}
-
-// A bounded count goes newest first, as most pages: from the oldest issue it may be far to the first that matches.
-function totalOfListed(request: IssueListRequest): Prisma.Sql {
-  const bound =
-    request.total === 'exact' ? Prisma.empty : Prisma.sql`ORDER BY i.created_at DESC LIMIT ${totalMax + 1}`;
-  return Prisma.sql`
-    (SELECT count(*)::int FROM (SELECT FROM issues i WHERE ${conditionsOf(request)} ${bound}) found)`;
-}
+const ordinarySizes: ReadonlySet<number> = new Set([20, 25, 30, 50, 100]);

@@ -25,9 +25,9 @@ export class RateLimitRepository {
     });
   }
 
-  /** Counts one more, and answers how many there are by now. */
-  async add(identityId: string): Promise<Usage> {
-    const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId);
+  /** Counts `requests` more, and answers how many there are by now. */
+  async add(identityId: string, requests: number): Promise<Usage> {
+    const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId, requests);
     return { count: consumedPoints, resetMs: msBeforeNext };
   }
 }

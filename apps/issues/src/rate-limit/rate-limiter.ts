@@ -22,9 +22,12 @@ interface RateLimiterOptions {
   logger: Logger;
 }
 
+// One statement of an identity in this time, however many requests it makes.
+const tellEveryMs = 100;
+
 /**
  * Requests of an identity in a minute. Decided in memory, so that no request waits for the database and none fails with
- * it; what replicas share is told afterwards, and corrects the count for the next request.
+ * it; what replicas share is told afterwards, many requests at once, and corrects the count for the next ones.
  */
 export class RateLimiter {
   readonly name: string;
@@ -32,6 +35,8 @@ export class RateLimiter {
   readonly #counts: RateLimiterMemory;
   readonly #shared: RateLimitRepository | undefined;
   readonly #logger: Logger;
+  #untold = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor({ name, quota, shared, logger }: RateLimiterOptions) {
     this.name = name;
@@ -46,7 +51,7 @@ export class RateLimiter {
     const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId);
     const allowed = consumedPoints <= this.quota;
     // What is refused is not told: a flood costs the database nothing.
-    if (allowed && this.#shared !== undefined) void this.#tell(this.#shared, identityId);
+    if (allowed && this.#shared !== undefined) this.#tellSoon(this.#shared, identityId);
     return {
       allowed,
       remaining: Math.max(this.quota - consumedPoints, 0),
@@ -54,9 +59,19 @@ export class RateLimiter {
     };
   }
 
-  async #tell(shared: RateLimitRepository, identityId: string): Promise<void> {
+  #tellSoon(shared: RateLimitRepository, identityId: string): void {
+    this.#untold.set(identityId, (this.#untold.get(identityId) ?? 0) + 1);
+    this.#timer ??= setTimeout(() => {
+      const told = this.#untold;
+      this.#untold = new Map();
+      this.#timer = undefined;
+      for (const [id, requests] of told) void this.#tell(shared, id, requests);
+    }, tellEveryMs).unref();
+  }
+
+  async #tell(shared: RateLimitRepository, identityId: string, requests: number): Promise<void> {
     try {
-      const { count, resetMs } = await shared.add(identityId);
+      const { count, resetMs } = await shared.add(identityId, requests);
       const own = await this.#counts.get(identityId);
       if (count > (own?.consumedPoints ?? 0)) await this.#counts.set(identityId, count, resetMs / 1000);
     } catch (error) {

@@ -1,0 +1,110 @@
+import { EventEmitter, once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startPostgresProxy } from '@tessera/test-kit/postgres-proxy';
+import { IssueDocument } from '../src/issues/issue-document.repository.ts';
+import { IssueListRepository } from '../src/issues/issue-list.repository.ts';
+import { completeOrder, type IssueListRequest } from '../src/issues/issue-list.ts';
+import { createIssue, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { createTestDatabase, startTestApp, type TestApp } from './support/test-app.ts';
+
+const request = (filters: IssueListRequest['filters'] = {}): IssueListRequest => ({
+  filters,
+  sort: completeOrder(),
+  size: 50,
+  offset: 0,
+  total: 'capped',
+});
+
+let app: TestApp;
+let ann: TestPerson;
+let bob: TestPerson;
+let lists: IssueListRepository;
+beforeAll(async () => {
+  app = await startTestApp();
+  [ann, bob] = [await aPerson(app), await aPerson(app)];
+  lists = new IssueListRepository(app.database, new IssueDocument('ISS'));
+});
+afterAll(() => app.close());
+
+describe('a page of remembered summaries', () => {
+  it('is what one statement makes, after every kind of change', async () => {
+    const issue = await createIssue(ann, { assignee_id: bob.id });
+    for (let count = 0; count < 4; count += 1) await createIssue(bob);
+    const link = { type: 'invoice', ref: '1' };
+    let linkId = '';
+    const changes: (() => Promise<unknown>)[] = [
+      async () => undefined,
+      () => ann.patch(issuePath(issue), { title: 'Printer prints' }).expect(200),
+      () => ann.patch(issuePath(issue), { description: 'Since noon', priority: 'LOW' }).expect(200),
+      () => ann.patch(issuePath(issue), { assignee_id: null }).expect(200),
+      () => ann.patch(issuePath(issue), { assignee_id: ann.id }).expect(200),
+      () => bob.post(issuePath(issue, 'comments/'), { body: 'Still broken' }).expect(201),
+      async () => {
+        linkId = (await ann.post(issuePath(issue, 'links/'), link).expect(201)).body.id;
+      },
+      () => ann.delete(issuePath(issue, `links/${linkId}/`)).expect(204),
+      () => ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200),
+      () => app.sql("UPDATE identity_mirror SET username = 'renamed' WHERE id = $1", [ann.id]),
+      () => createIssue(ann),
+    ];
+    const pages = new Set<string>();
+    for (const change of changes) {
+      await change();
+      const page = await lists.findPage(request());
+      expect(page).toEqual(await lists.findWholePage(request()));
+      expect(await lists.findPage(request())).toEqual(page);
+      pages.add(page.items);
+    }
+    expect(pages.size).toBe(changes.length);
+  });
+
+  it('is empty where one statement finds nothing', async () => {
+    const nothing = request({ assigneeId: '00000000-0000-4000-8000-000000000000' });
+    expect(await lists.findPage(nothing)).toEqual({ items: '[]', end: undefined, total: 0 });
+    expect(await lists.findWholePage(nothing)).toEqual({ items: '[]', end: undefined, total: 0 });
+  });
+
+  it('shows no issue that left the list before its summary was made', async () => {
+    const held = await startHeldApp('AS summary');
+    const person = await aPerson(held.app);
+    const [open, closed] = [await createIssue(person), await createIssue(person)];
+    const page = held.lists.findPage(request({ statuses: ['OPEN'] }));
+    await held.reached;
+    await person.post(issuePath(closed, 'status/'), { status: 'CLOSED' }).expect(200);
+    held.release();
+    const shown: { id: string; status: string }[] = JSON.parse((await page).items);
+    expect(shown.map(({ id, status }) => ({ id, status }))).toEqual([{ id: open.id, status: 'OPEN' }]);
+    await held.close();
+  });
+});
+
+// An app, and lists over a connection that stops where a statement with a text is to be parsed, until it is released.
+async function startHeldApp(text: string) {
+  const databaseUrl = await createTestDatabase();
+  const app = await startTestApp({}, databaseUrl);
+  const gate = new EventEmitter();
+  const reached = once(gate, 'reached');
+  let isOpen: Promise<unknown> = Promise.resolve();
+  const proxy = await startPostgresProxy(databaseUrl, (forward) => ({ type, texts, bytes }) => {
+    if (type === 'P' && texts[1]?.includes(text)) {
+      isOpen = once(gate, 'released');
+      gate.emit('reached');
+    }
+    void isOpen.then(() => forward(bytes));
+  });
+  const url = new URL(databaseUrl);
+  url.port = String(proxy.port);
+  const through = await startTestApp({}, url.href);
+  return {
+    app,
+    lists: new IssueListRepository(through.database, new IssueDocument('ISS')),
+    reached,
+    release: () => gate.emit('released'),
+    close: async () => {
+      await through.close();
+      await app.close();
+      await proxy.close();
+    },
+  };
+}
