@@ -12,5 +12,5 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', ...(hasRedmine ? [] : ['\\.redmine\\.test\\.ts$'])],
   // Each file brings processes of its own: side by side they would only wait for each other.
   maxWorkers: 1,
-  testTimeout: 60_000,
+  testTimeout: 120_000,
 };

@@ -1,21 +1,27 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { searchPath } from './environment.ts';
 import { httpClient } from './http-client.ts';
 
+const execute = promisify(execFile);
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 export type ServiceName = 'identity' | 'issues';
 
 /** Applies a built service's migrations as the owner of its database, as a deployment does. */
-export function migrate(app: ServiceName, ownerUrl: string): void {
-  const { status, stderr } = spawnSync(process.execPath, [`apps/${app}/dist/migrate.js`], {
-    cwd: repository,
-    env: { PATH: searchPath, MIGRATION_DATABASE_URL: ownerUrl, SERVICE_DATABASE_ROLE: app },
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`${app} did not migrate: ${stderr}`);
+export async function migrate(app: ServiceName, ownerUrl: string): Promise<void> {
+  const env = { PATH: searchPath, MIGRATION_DATABASE_URL: ownerUrl, SERVICE_DATABASE_ROLE: app };
+  await execute(process.execPath, [`apps/${app}/dist/migrate.js`], { cwd: repository, env });
+}
+
+export interface ServiceOptions {
+  /** What Node itself is told, such as `['--import', file]`. */
+  nodeArguments?: readonly string[] | undefined;
+  /** The file that the log is appended to, for loads that would fill this process's memory with it. */
+  logFile?: string | undefined;
 }
 
 /** A built service as a process of its own. */
@@ -23,14 +29,15 @@ export class Service {
   readonly #app: ServiceName;
   readonly #environment: Record<string, string>;
   readonly #nodeArguments: readonly string[];
+  readonly #logFile: string | undefined;
   #process: ChildProcess | undefined;
   #log = '';
 
-  /** @param nodeArguments what Node itself is told, such as `['--import', file]` */
-  constructor(app: ServiceName, environment: Record<string, string>, nodeArguments: readonly string[] = []) {
+  constructor(app: ServiceName, environment: Record<string, string>, options: ServiceOptions = {}) {
     this.#app = app;
     this.#environment = environment;
-    this.#nodeArguments = nodeArguments;
+    this.#nodeArguments = options.nodeArguments ?? [];
+    this.#logFile = options.logFile;
   }
 
   get url(): string {
@@ -48,11 +55,12 @@ export class Service {
 
   /** Everything that the service has logged. */
   get log(): string {
-    return this.#log;
+    return this.#logFile === undefined ? this.#log : readFileSync(this.#logFile, 'utf8');
   }
 
   /** Starts, with further variables, and waits until it listens. */
   async start(more: Record<string, string> = {}): Promise<void> {
+    const log = this.#logFile === undefined ? 'pipe' : openSync(this.#logFile, 'a');
     const child = spawn(process.execPath, [...this.#nodeArguments, `apps/${this.#app}/dist/server.js`], {
       cwd: repository,
       env: {
@@ -64,8 +72,9 @@ export class Service {
         ...this.#environment,
         ...more,
       },
-      stdio: ['ignore', 'pipe', 'pipe', ...(this.#nodeArguments.length > 0 ? (['ipc'] as const) : [])],
+      stdio: ['ignore', log, log, ...(this.#nodeArguments.length > 0 ? (['ipc'] as const) : [])],
     });
+    if (log !== 'pipe') closeSync(log);
     this.#process = child;
     const read = (chunk: unknown) => {
       this.#log += String(chunk);
@@ -74,7 +83,7 @@ export class Service {
     child.stderr?.on('data', read);
     while (!(await this.#isAlive())) {
       if (child.exitCode !== null || child.signalCode !== null) {
-        throw new Error(`${this.#app} exited with ${child.exitCode}: ${this.#log.slice(-2000)}`);
+        throw new Error(`${this.#app} exited with ${child.exitCode}: ${this.log.slice(-2000)}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import {
   createServiceDatabase,
   startTestPostgres,
@@ -21,6 +22,8 @@ export interface StackOptions {
   environment?: Partial<Record<ServiceName, Record<string, string>>>;
   /** What the Node of every process is told. */
   nodeArguments?: readonly string[];
+  /** The folder where every process logs to a file of its own, `<service>-<number>.log`; default: in memory. */
+  logDirectory?: string;
   /** A server to use instead of one of the stack's own; the stack stops it. */
   postgres?: TestPostgres;
 }
@@ -85,7 +88,7 @@ interface Surroundings {
 }
 
 async function createServices(
-  { replicas, behindOneAddress = false, environment, nodeArguments }: StackOptions,
+  { replicas, behindOneAddress = false, environment, nodeArguments, logDirectory }: StackOptions,
   surroundings: Surroundings,
 ) {
   const identityPorts = await freePorts(replicas?.identity ?? 1);
@@ -118,6 +121,10 @@ async function createServices(
     RATE_LIMIT_SYNCS_PER_MINUTE: '0',
     ...environment?.issues,
   };
+  const processOptions = (name: ServiceName, index: number) => ({
+    nodeArguments,
+    logFile: logDirectory === undefined ? undefined : join(logDirectory, `${name}-${index + 1}.log`),
+  });
   return {
     /** Where clients reach each service. */
     urls: { identity: identityUrl, issues: issuesUrl },
@@ -128,10 +135,12 @@ async function createServices(
       await Promise.all(balancers.map((balancer) => balancer.close()));
     },
     identities: identityPorts.map(
-      (port) => new Service('identity', { ...identity, PORT: String(port) }, nodeArguments),
+      (port, index) =>
+        new Service('identity', { ...identity, PORT: String(port) }, processOptions('identity', index)),
     ),
     issues: issuesPorts.map(
-      (port) => new Service('issues', { ...issues, PORT: String(port) }, nodeArguments),
+      (port, index) =>
+        new Service('issues', { ...issues, PORT: String(port) }, processOptions('issues', index)),
     ),
   };
 }
@@ -153,7 +162,7 @@ async function createDatabase({ adminUrl }: TestPostgres, name: ServiceName): Pr
     owner,
   });
   const ownerUrl = withRole(service, owner);
-  migrate(name, ownerUrl);
+  await migrate(name, ownerUrl);
   return { service, owner: ownerUrl };
 }
 

@@ -1,0 +1,57 @@
+import type { Lab } from '../lab/lab.ts';
+import type { LoadRequest } from '../load/load.ts';
+import {
+  type RedminePeer,
+  redmineCreatePath,
+  redmineGetPath,
+  redmineIssue,
+  redmineListPath,
+} from '../peers/redmine.ts';
+import type { Contender } from '../run/sample.ts';
+import { httpContender } from './http-contender.ts';
+
+export const redmineName = 'Redmine';
+
+const requestsOf = {
+  get: (peer: RedminePeer): LoadRequest[] =>
+    Array.from({ length: 100 }, (_, index) => peer.issueId + index).map((issueId) => ({
+      method: 'GET',
+      path: redmineGetPath({ issueId }),
+      headers: headersOf(peer),
+      expect: { status: 200, contains: `"id":${issueId}` },
+    })),
+  list: (peer: RedminePeer): LoadRequest[] => [
+    {
+      method: 'GET',
+      path: redmineListPath,
+      headers: headersOf(peer),
+      expect: { status: 200, contains: '"limit":25' },
+    },
+  ],
+  create: (peer: RedminePeer): LoadRequest[] => [
+    {
+      method: 'POST',
+      path: redmineCreatePath,
+      headers: headersOf(peer),
+      body: JSON.stringify(redmineIssue(peer)),
+      expect: { status: 201, contains: '"id":' },
+    },
+  ],
+};
+
+/** @throws Error where there is none */
+export async function redmine(lab: Lab, what: keyof typeof requestsOf): Promise<Contender> {
+  const peer = await lab.redmine();
+  return httpContender(lab, {
+    name: redmineName,
+    origins: [peer.url],
+    requests: requestsOf[what](peer),
+    // Puma has two to four threads: more connections would only wait for each other.
+    connections: 4,
+    pids: peer.pids,
+  });
+}
+
+function headersOf({ apiKey }: RedminePeer) {
+  return { 'X-Redmine-API-Key': apiKey, 'Content-Type': 'application/json' };
+}

@@ -1,0 +1,132 @@
+import { createHistogram } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from './connection.ts';
+import { problemOf } from './expectation.ts';
+import type { Load, LoadRequest, LoadResult } from './load.ts';
+
+/** Puts a server under one load: a warm-up, then the window, in which alone is counted. */
+export class LoadRun {
+  readonly #load: Load;
+  readonly #latencies = createHistogram();
+  #operations = 0;
+  #sent = 0;
+  #problem: string | undefined;
+  #began = 0;
+  #opened = Number.POSITIVE_INFINITY;
+  #closed = Number.POSITIVE_INFINITY;
+
+  constructor(load: Load) {
+    this.#load = load;
+  }
+
+  /** @param onWindow told when the window opens, and when it closes */
+  async run(onWindow: (event: 'opened' | 'closed') => void): Promise<LoadResult> {
+    const { origins, connections, warmUpSeconds, seconds, total } = this.#load;
+    const open = Array.from(
+      { length: connections },
+      (_, index) => new Connection(origins[index % origins.length] ?? ''),
+    );
+    this.#began = performance.now();
+    const work = Promise.all(open.map((connection, index) => this.#work(connection, index)));
+    if (warmUpSeconds > 0) await sleep(warmUpSeconds * 1000);
+    this.#opened = performance.now();
+    onWindow('opened');
+    await (total === undefined ? sleep(seconds * 1000) : work);
+    this.#closed = performance.now();
+    onWindow('closed');
+    // What is under way is waited for: it would only burden whoever is measured next.
+    await work;
+    await Promise.all(open.map((connection) => connection.destroy()));
+    return this.#result((this.#closed - this.#opened) / 1000);
+  }
+
+  #result(seconds: number): LoadResult {
+    const milliseconds = (percentile: number) => this.#latencies.percentile(percentile) / 1e6;
+    const isEmpty = this.#operations === 0;
+    return {
+      operations: this.#operations,
+      seconds,
+      p50Ms: isEmpty ? 0 : milliseconds(50),
+      p99Ms: isEmpty ? 0 : milliseconds(99),
+      problem: this.#problem,
+    };
+  }
+
+  get #isOver(): boolean {
+    return this.#closed !== Number.POSITIVE_INFINITY;
+  }
+
+  #isWithin(time: number): boolean {
+    return time >= this.#opened && time <= this.#closed;
+  }
+
+  #count(milliseconds: number): void {
+    this.#operations += 1;
+    this.#latencies.record(Math.max(1, Math.round(milliseconds * 1e6)));
+  }
+
+  // Requests whose time came while every connection was busy have waited until now, at the least.
+  #countUnsent(index: number, turn: number): void {
+    const { perSecond, connections } = this.#load;
+    if (perSecond === undefined) return;
+    for (let slot = index + turn * connections; ; slot += connections) {
+      const due = this.#dueAt(slot, perSecond);
+      if (due > this.#closed) return;
+      if (this.#isWithin(due)) this.#count(performance.now() - due);
+    }
+  }
+
+  async #work(connection: Connection, index: number): Promise<void> {
+    const { requests, perSecond, connections, total = Number.POSITIVE_INFINITY } = this.#load;
+    let token = this.#load.chain?.tokens[index];
+    let turn = 0;
+    try {
+      // Connections begin at different requests, so that they do not all ask for the same at the same time.
+      for (; !this.#isOver && this.#sent < total; turn += 1) {
+        const request = requests[(index + turn * connections) % requests.length];
+        if (request === undefined) throw new Error('nothing to send');
+        const due = perSecond === undefined ? undefined : this.#dueAt(index + turn * connections, perSecond);
+        if (due !== undefined) await this.#wait(due);
+        if (this.#isOver) break;
+        this.#sent += 1;
+        token = await this.#once(connection, request, { token, due });
+      }
+      this.#countUnsent(index, turn);
+    } catch (error) {
+      this.#problem ??= String(error);
+    }
+  }
+
+  #dueAt(slot: number, perSecond: number): number {
+    return this.#began + (slot * 1000) / perSecond;
+  }
+
+  async #wait(due: number): Promise<void> {
+    const milliseconds = due - performance.now();
+    if (milliseconds > 0) await sleep(milliseconds);
+  }
+
+  async #once(
+    connection: Connection,
+    request: LoadRequest,
+    { token, due }: { token: string | undefined; due: number | undefined },
+  ): Promise<string | undefined> {
+    const { chain } = this.#load;
+    const body =
+      chain === undefined || token === undefined ? request.body : `${chain.before}${token}${chain.after}`;
+    const sent = performance.now();
+    const answer = await connection.send(request, body);
+    const problem = problemOf(answer, request.expect);
+    if (problem !== undefined) throw new Error(`${request.method} ${request.path}: ${problem}`);
+    const answered = performance.now();
+    // What is sent at fixed times counts by its time, however late the answer: the slowest must not be the ones left out.
+    if (this.#isWithin(due ?? answered)) this.#count(answered - (due ?? sent));
+    return chain === undefined ? undefined : refreshTokenOf(answer.body);
+  }
+}
+
+function refreshTokenOf(body: Buffer): string {
+  const { refresh_token: token } = JSON.parse(body.toString());
+  if (typeof token !== 'string') throw new Error('an answer without a refresh token');
+  return token;
+}

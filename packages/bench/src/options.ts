@@ -1,0 +1,114 @@
+import { parseArgs } from 'node:util';
+
+export interface BenchOptions {
+  /** Rows to measure, by name or by the beginning of their names; undefined for all. */
+  only: readonly string[] | undefined;
+  rounds: number;
+  rows: number;
+  seconds: number;
+  /** Where a copy of the results is written. */
+  json: string | undefined;
+  footprintRequests: number;
+}
+
+/** Options that make no sense; the message is for whoever typed them. */
+export class OptionsError extends Error {}
+
+const small = { rows: 1_000, footprintRequests: 20_000 };
+
+const largest = 10_000_000;
+
+/** How many issues and identities there are unless `--rows` says more. */
+export const defaultRows = small.rows;
+
+/**
+ * Reads the command line.
+ * @param rowNamesFor what `--only` may name with so many rows
+ * @returns 'help' where that is asked for
+ * @throws OptionsError
+ */
+export function readOptions(
+  args: readonly string[],
+  rowNamesFor: (rows: number) => readonly string[],
+): BenchOptions | 'help' {
+  const { help, only: listed, json, ...values } = parse(args);
+  if (help) return 'help';
+  const rows = whole('rows', values.rows, { min: small.rows, max: largest, default: small.rows });
+  const only =
+    listed === undefined
+      ? undefined
+      : readOnly(listed, { all: rowNamesFor(largest), here: rowNamesFor(rows) });
+  if (json === '') throw new OptionsError('--json wants the name of a file.');
+  return {
+    only,
+    rounds: whole('rounds', values.rounds, { min: 1, max: 100, default: 5 }),
+    rows,
+    seconds: number('seconds', values.seconds, { min: 0.5, max: 60, default: 3 }),
+    json,
+    footprintRequests: whole('footprint-requests', values['footprint-requests'], {
+      min: 100,
+      max: 100_000_000,
+      default: only === undefined ? 1_000_000 : small.footprintRequests,
+    }),
+  };
+}
+
+/** Whether a row is among those that were asked for: `replicas` also means `replicas-userinfo`. */
+export function isSelected(name: string, only: readonly string[] | undefined): boolean {
+  return only === undefined || only.some((asked) => name === asked || name.startsWith(`${asked}-`));
+}
+
+const text = { type: 'string' } as const;
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        only: text,
+        rounds: text,
+        rows: text,
+        seconds: text,
+        json: text,
+        'footprint-requests': text,
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new OptionsError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function readOnly(listed: string, { all, here }: Record<'all' | 'here', readonly string[]>): string[] {
+  const names = listed.split(',').map((name) => name.trim());
+  const missingFrom = (rows: readonly string[]) =>
+    names.filter((name) => !rows.some((row) => isSelected(row, [name]))).map((name) => `"${name}"`);
+  const unknown = missingFrom(all);
+  if (unknown.length > 0) {
+    throw new OptionsError(`--only: there is no row ${unknown.join(', ')}; there are ${all.join(', ')}.`);
+  }
+  const tooFew = missingFrom(here);
+  if (tooFew.length > 0) {
+    throw new OptionsError(`--only: ${tooFew.join(', ')} wants --rows above ${small.rows}.`);
+  }
+  return names;
+}
+
+interface Bounds {
+  min: number;
+  max: number;
+  default: number;
+}
+
+function whole(name: string, given: string | undefined, bounds: Bounds): number {
+  const value = number(name, given, bounds);
+  if (!Number.isInteger(value)) throw new OptionsError(`--${name} must be a whole number.`);
+  return value;
+}
+
+function number(name: string, given: string | undefined, { min, max, ...otherwise }: Bounds): number {
+  if (given === undefined) return otherwise.default;
+  const value = given.trim() === '' ? Number.NaN : Number(given);
+  if (value >= min && value <= max) return value;
+  throw new OptionsError(`--${name} must be a number from ${min} to ${max}, not "${given}".`);
+}

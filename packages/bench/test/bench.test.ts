@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from '@jest/globals';
+
+const command = fileURLToPath(new URL('../src/bench.ts', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function bench(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const node = ['--import', 'tsx', '--conditions=@tessera/source', command, ...args];
+  const cwd = fileURLToPath(new URL('..', import.meta.url));
+  return new Promise((resolve) => {
+    execFile(process.execPath, node, { cwd }, (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+    });
+  });
+}
+
+describe('pnpm bench', () => {
+  it('refuses options that make no sense with exit code 2, and says what there is', async () => {
+    const { code, stderr } = await bench('--only', 'nonsense');
+    expect(code).toBe(2);
+    expect(stderr).toContain('there is no row "nonsense"');
+    expect(stderr).toContain('login-storm');
+  });
+
+  it('measures both built services beside what they are compared with, and keeps what it found', async () => {
+    const json = join(folder, 'bench.json');
+    const { code, stdout, stderr } = await bench(
+      ...['--only', 'jwks,userinfo,get-issue,list-issues,create-issue,footprint'],
+      ...['--rounds', '1', '--seconds', '0.5', '--footprint-requests', '200', '--json', json],
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('round 1 of 1') });
+    const text = readFileSync(json, 'utf8');
+    const { rows, failures, machine, footprint } = JSON.parse(text);
+    expect(failures).toEqual([]);
+    expect(machine).toMatchObject({ cores: expect.any(Number), postgres: expect.stringMatching(/^\d+/) });
+    expect(rows.map(({ name }: { name: string }) => name)).toEqual([
+      ...['userinfo', 'jwks', 'get-issue', 'list-issues', 'create-issue'],
+    ]);
+    for (const { contenders } of rows) {
+      expect(contenders.length).toBeGreaterThan(1);
+      for (const contender of contenders) {
+        expect(contender).toMatchObject({ perSecond: expect.any(Number), cpuMicros: expect.any(Number) });
+        expect(contender.perSecond).toBeGreaterThan(0);
+        expect(contender.p99Ms).toBeGreaterThanOrEqual(contender.p50Ms);
+      }
+    }
+    expect(footprint.services).toEqual(
+      ['identity', 'issues'].map((service) => expect.objectContaining({ service, requests: 200 })),
+    );
+    expect(stdout).toContain('| bare Express + pg');
+    // It is published: neither whose machine it was, nor where.
+    expect(text).not.toContain(hostname());
+    expect(text).not.toContain(folder);
+    expect(text).not.toContain('postgresql://');
+    // Starting Redmine, where there is one, takes most of it.
+  }, 300_000);
+});

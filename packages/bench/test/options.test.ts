@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { isSelected, OptionsError, readOptions } from '../src/options.ts';
+
+const rowNames = ['token', 'jwks', 'replicas-userinfo', 'replicas-get-issue', 'footprint'];
+const read = (...args: string[]) =>
+  readOptions(args, (rows) => (rows > 1_000 ? [...rowNames, 'scale-token'] : rowNames));
+
+describe('options of the bench', () => {
+  it('measures everything five times when nothing is said', () => {
+    expect(read()).toEqual({
+      only: undefined,
+      rounds: 5,
+      rows: 1_000,
+      seconds: 3,
+      json: undefined,
+      footprintRequests: 1_000_000,
+    });
+  });
+
+  it('takes rows by their names or by how their names begin', () => {
+    expect(read('--only', 'jwks, replicas')).toMatchObject({ only: ['jwks', 'replicas'] });
+    expect(isSelected('replicas-userinfo', ['replicas'])).toBe(true);
+    expect(isSelected('replicasuserinfo', ['replicas'])).toBe(false);
+    expect(isSelected('token', ['jwks', 'replicas'])).toBe(false);
+    expect(isSelected('token', undefined)).toBe(true);
+  });
+
+  it('measures what wants many rows only where there are many', () => {
+    expect(read('--only', 'scale', '--rows', '5000')).toMatchObject({ only: ['scale'], rows: 5_000 });
+    expect(() => read('--only', 'scale')).toThrow('"scale" wants --rows above 1000');
+  });
+
+  it('looks at the memory after fewer requests when only a part is measured', () => {
+    expect(read('--only', 'footprint')).toMatchObject({ footprintRequests: 20_000 });
+    expect(read('--only', 'footprint', '--footprint-requests', '500')).toMatchObject({
+      footprintRequests: 500,
+    });
+  });
+
+  it('is told to help before anything else is measured', () => {
+    expect(read('--help', '--rounds', 'many')).toBe('help');
+  });
+
+  it.each([
+    [['--only', 'jwk'], 'there is no row "jwk"'],
+    [['--only', ''], '--only'],
+    [['--only', 'jwks,,token'], '--only'],
+    [['--rounds', '0'], '--rounds'],
+    [['--rounds', '2.5'], '--rounds'],
+    [['--rounds', ''], '--rounds'],
+    [['--rows', '999'], '--rows'],
+    [['--rows', '1e9'], '--rows'],
+    [['--seconds', 'NaN'], '--seconds'],
+    [['--seconds', '-1'], '--seconds'],
+    [['--json', ''], '--json'],
+    [['--footprint-requests', '1'], '--footprint-requests'],
+    [['--fast'], '--fast'],
+    [['jwks'], 'jwks'],
+  ])('refuses %j and names what is wrong', (args, message) => {
+    expect(() => read(...args)).toThrow(OptionsError);
+    expect(() => read(...args)).toThrow(message);
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import type { BenchReport } from '../src/report/bench-report.ts';
+import { markdown } from '../src/report/markdown.ts';
+import { withBench } from '../src/report/readme.ts';
+import { round, table } from '../src/report/table.ts';
+
+const contender = {
+  perSecond: 1234.5,
+  perSecondByRound: [1234.5],
+  p50Ms: 0.4,
+  p99Ms: 12,
+  cpuMicros: 250,
+  databaseCpuMicros: undefined,
+  extras: {},
+};
+const report: BenchReport = {
+  date: '2026-11-21T10:00:00.000Z',
+  machine: { cpu: 'A CPU', cores: 2, node: '20.20.2', postgres: '18.4', loadBefore: 0.1 },
+  options: {
+    ...{ only: undefined, rounds: 5, rows: 1000, seconds: 3, json: undefined },
+    ...{ footprintRequests: 1000, cores: 2 },
+  },
+  rows: [
+    {
+      name: 'row',
+      title: 'A row',
+      contenders: [
+        { ...contender, name: 'Tessera', extras: { 'JWKS p99 ms': 31 } },
+        { ...contender, name: 'a peer' },
+      ],
+      verdicts: [
+        { goal: { kind: 'ratio', of: 'a peer', atLeast: 2 }, value: 2.5, isMet: true },
+        { goal: { kind: 'bound', measure: 'JWKS p99 ms', atMost: 30 }, value: 31, isMet: false },
+      ],
+      absent: [{ name: 'Redmine', reason: 'needs root' }],
+    },
+  ],
+  failures: [{ name: 'list-issues', problem: 'GET /issues: status 500 instead of 200' }],
+  footprint: {
+    services: [{ service: 'identity', readyMs: 600, rssAtStart: 90, rssAfter: 150, requests: 1000 }],
+    images: [{ service: 'identity', megabytes: 43, isMeasured: false }],
+  },
+};
+
+describe('the report', () => {
+  const lines = markdown(report).split('\n');
+  const lineOf = (text: string) => lines.find((line) => line.includes(text)) ?? '';
+
+  it('shows the ratio and the goal beside the reference that they are of', () => {
+    expect(lineOf('a peer')).toMatch(/1,235 .* 0\.40 .* 12\.0 .* 250 .* 2\.50 × .* ≥ 2 met/);
+    expect(lineOf('A row')).not.toMatch(/met/);
+    expect(lineOf('JWKS p99')).toMatch(/31\.0 .* ≤ 30 \*\*not met\*\*/);
+  });
+
+  it('says who was left out, what failed, and what was not measured here', () => {
+    expect(lineOf('Left out')).toBe('Left out: Redmine (needs root).');
+    expect(lineOf('list-issues')).toContain('status 500 instead of 200');
+    expect(lineOf('43')).toContain('base + 43 (not measured here)');
+  });
+
+  it('counts the goals, that of the start included', () => {
+    expect(lines).toContain('2 of 3 goals met.');
+  });
+
+  it('lines its columns up', () => {
+    const text = table(
+      ['who', 'a second'],
+      [
+        ['one', '5'],
+        ['another one', '12,345'],
+      ],
+    );
+    expect(text.split('\n')).toEqual([
+      '| who         | a second |',
+      '| ----------- | -------: |',
+      '| one         |        5 |',
+      '| another one |   12,345 |',
+    ]);
+  });
+
+  it('keeps three digits, of small numbers too', () => {
+    expect([0, 0.0012, 0.345, 1.2345, 12.345, 1234.5].map(round)).toEqual([
+      ...['0.00', '0.0012', '0.34', '1.23', '12.3', '1,235'],
+    ]);
+  });
+});
+
+describe('the place in the README', () => {
+  it('is filled anew, and nothing else changes', () => {
+    const readme = 'Before\n<!-- bench -->\n\nold\n\n<!-- /bench -->\nafter';
+    const filled = withBench(readme, 'new\n');
+    expect(filled).toBe('Before\n<!-- bench -->\n\nnew\n\n<!-- /bench -->\nafter');
+    expect(withBench(filled, 'new')).toBe(filled);
+  });
+
+  it.each(['nothing', '<!-- bench -->', '<!-- /bench --><!-- bench -->'])('must be there: %s', (readme) => {
+    expect(() => withBench(readme, 'new')).toThrow('README.md');
+  });
+});
