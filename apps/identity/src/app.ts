@@ -22,7 +22,7 @@ import { introspectionRouter } from './introspection/introspection.router.ts';
 import { jwksPath, jwksRouter } from './keys/jwks.router.ts';
 import { oauthMembers } from './oauth-error.ts';
 import { sessionRouter } from './sessions/session.router.ts';
-import { tokenRouter } from './tokens/token.router.ts';
+import { directTokenRoutes, tokenRouter } from './tokens/token.router.ts';
 import { translateTokenError } from './tokens/token-error.ts';
 import { directUserInfo, userInfoRouter } from './userinfo/userinfo.router.ts';
 
@@ -68,16 +68,15 @@ export function createApp(dependencies: Dependencies): Express {
 
 /** What the server calls: every request gets its id and its log line; what is asked most is answered without Express. */
 export function createListener(dependencies: Dependencies): RequestListener {
-  const { logger, metrics, documents, config } = dependencies;
+  const { logger, metrics, documents, accessVerifier } = dependencies;
+  const { corsOrigins } = dependencies.config;
   const begin = requestContext(logger, metrics);
   const protect = protection(dependencies);
   const answer = answerDirectly(createApp(dependencies), [
     directDocument(jwksPath, documents.jwks, protect),
     directDocument(discoveryPath, documents.discovery, protect),
-    directUserInfo(
-      { ...dependencies, verifier: dependencies.accessVerifier, corsOrigins: config.corsOrigins },
-      protect,
-    ),
+    directUserInfo({ ...dependencies, verifier: accessVerifier, corsOrigins }, protect),
+    ...directTokenRoutes({ ...dependencies, corsOrigins }, protect),
   ]);
   return (request, response) => {
     begin(request, response);

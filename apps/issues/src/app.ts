@@ -64,12 +64,12 @@ export function createApp(dependencies: Dependencies): Express {
 
 /** What the server calls: every request gets its id and its log line; what is asked most is answered without Express. */
 export function createListener(dependencies: Dependencies): RequestListener {
-  const { logger, metrics, reads, config } = dependencies;
+  const { logger, metrics, endpoints, config } = dependencies;
   const begin = requestContext(logger, metrics);
   const [recognise, limit] = admission(dependencies);
   const answer = answerDirectly(
     createApp(dependencies),
-    reads.directRoutes(
+    endpoints.directRoutes(
       [protection(dependencies), crossOrigin(config.corsOrigins)],
       async (request, response) => {
         await recognise(request, response);

@@ -12,13 +12,13 @@ import { IdentityClient } from './identity-mirror/identity-client.ts';
 import { observeBreaker } from './identity-mirror/identity-metrics.ts';
 import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
+import { IssueEndpoints } from './issues/issue.endpoints.ts';
 import { IssueRepository } from './issues/issue.repository.ts';
 import { IssueService } from './issues/issue.service.ts';
 import { IssueAddresses } from './issues/issue-address.ts';
 import { IssueDocument } from './issues/issue-document.repository.ts';
 import { IssueListRepository } from './issues/issue-list.repository.ts';
 import { IssueListService } from './issues/issue-list.service.ts';
-import { IssueReads } from './issues/issue-reads.ts';
 import { IssueStatusRepository } from './issues/issue-status.repository.ts';
 import { IssueStatusService } from './issues/issue-status.service.ts';
 import { JanitorRepository } from './janitor/janitor.repository.ts';
@@ -142,13 +142,16 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
   });
   const addresses = new IssueAddresses({ publicBaseUrl, keyPrefix });
   const issues = new IssueService({ repository, people, requirePrecondition });
+  const idempotency = new IdempotencyService({ repository: new IdempotencyRepository(main) });
   return {
     addresses,
+    idempotency,
     issues,
     statuses,
-    reads: new IssueReads({
+    endpoints: new IssueEndpoints({
       issues,
       lists: new IssueListService({ repository: new IssueListRepository(lists, document) }),
+      idempotency,
       addresses,
       listMax: config.listMax,
     }),
@@ -164,6 +167,5 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
       metrics,
       logger,
     }),
-    idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
   };
 }

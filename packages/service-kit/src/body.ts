@@ -1,7 +1,16 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
-import express, { type RequestHandler } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express from 'express';
+import typeis from 'type-is';
 import { ProblemError } from './problem.ts';
+import type { ConnectHandler } from './security-headers.ts';
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** Set by `readBody`. */
+    body?: unknown;
+  }
+}
 
 interface BodyOptions {
   /** Upper bound of the body, in bytes. */
@@ -14,23 +23,39 @@ interface BodyOptions {
  * Reads a request body into `request.body`: 415 for another media type, 413 over the limit, 400 for what is not
  * UTF-8 or not JSON. Stands in a route, never before it, so that an unknown path or method is answered first.
  */
-export function readBody({ limitBytes, form = false }: BodyOptions): RequestHandler {
+export function readBody({ limitBytes, form = false }: BodyOptions): ConnectHandler {
   const accepted = form ? ['application/json', 'application/x-www-form-urlencoded'] : ['application/json'];
   const options = { limit: limitBytes, inflate: false };
   // Not strict: a JSON string or null is well-formed and refused as the wrong shape, not as bad syntax.
   const readJson = express.json({ ...options, strict: false, verify: assertUtf8 });
   const readForm = express.urlencoded({ ...options, extended: false, verify: assertUtf8Form });
   return (request, response, next) => {
-    if (hasBody(request) && request.is(accepted) === false) {
+    if (hasBody(request) && typeis(request, accepted) === false) {
       throw new ProblemError({
         status: 415,
         code: 'unsupported_media_type',
         detail: `The body must be ${accepted.join(' or ')}.`,
       });
     }
-    const read = request.is('application/x-www-form-urlencoded') ? readForm : readJson;
+    const read: ConnectHandler = isForm(request) ? readForm : readJson;
     read(request, response, next);
   };
+}
+
+/** Whether a request's body is a form. */
+export function isForm(request: IncomingMessage): boolean {
+  return typeof typeis(request, ['application/x-www-form-urlencoded']) === 'string';
+}
+
+/** Reads the body with a `readBody` where no Express calls it. */
+export function bodyRead(
+  read: ConnectHandler,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    read(request, response, (error) => (error === undefined ? resolve() : reject(error)));
+  });
 }
 
 function hasBody(request: IncomingMessage): boolean {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Express, RequestHandler } from 'express';
+import proxyaddr from 'proxy-addr';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -12,11 +13,12 @@ declare module 'node:http' {
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
 /**
- * A GET that is answered without Express, which costs as much as everything else of such a request (packages/bench).
+ * A request that is answered without Express, which costs as much as everything else of such a request (packages/bench).
  * The same answer stands in a router too: what is unusual about a request, such as another spelling of its path, goes
  * there.
  */
 export interface DirectRoute {
+  method: 'GET' | 'POST';
   /** The route's template, as the access log and the metrics know it. */
   path: string;
   /** Matches the whole target of a request in its plain spelling. */
@@ -30,8 +32,9 @@ export interface DirectRoute {
 
 /** Answers direct routes at once, and leaves everything else, and every failure, to the app. */
 export function answerDirectly(app: Express, routes: readonly DirectRoute[]): RequestListener {
+  const trust: (address: string, hop: number) => boolean = app.get('trust proxy fn');
   return (request, response) => {
-    const route = request.method === 'GET' ? find(routes, request) : undefined;
+    const route = find(routes, request);
     if (route === undefined) {
       app(request, response);
       return;
@@ -41,6 +44,7 @@ export function answerDirectly(app: Express, routes: readonly DirectRoute[]): Re
       app(request, response);
     };
     request.route = { path: route.path };
+    request.ip = proxyaddr(request, trust);
     response.setHeaders(route.headers);
     try {
       route.answer(request, response)?.catch(fail);
@@ -61,7 +65,7 @@ export function before(...steps: NodeHandler[]): RequestHandler {
 /** Stands first in an app: its error handler tells what a direct route has failed with. */
 export const raiseFailure: RequestHandler = (request, _response, next) => next(request.failure);
 
-function find(routes: readonly DirectRoute[], { url = '', headers }: IncomingMessage) {
-  const route = routes.find(({ target }) => target.test(url));
+function find(routes: readonly DirectRoute[], { method, url = '', headers }: IncomingMessage) {
+  const route = routes.find((candidate) => candidate.method === method && candidate.target.test(url));
   return route?.variesByOrigin && headers.origin !== undefined ? undefined : route;
 }

@@ -47,6 +47,7 @@ export function directDocument(
   protect: ConnectHandler,
 ): DirectRoute {
   return {
+    method: 'GET',
     path,
     target: new RegExp(`^${path.replaceAll('.', '\\.')}$`),
     headers: headersSetBy(protect),

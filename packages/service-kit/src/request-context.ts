@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Request } from 'express';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import type { ConnectHandler } from './security-headers.ts';
@@ -11,6 +10,8 @@ declare module 'node:http' {
     requestId?: string;
     /** Set by Express once a route has matched. */
     route?: { path: string };
+    /** The client's address as far as the trusted-proxy setting reaches; set by Express or `answerDirectly`. */
+    ip?: string | undefined;
   }
 }
 
@@ -61,11 +62,11 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
 }
 
 /** Where a request came from. The address is the client's only as far as the trusted-proxy setting reaches. */
-export function originOf(request: Request): RequestOrigin {
+export function originOf(request: IncomingMessage): RequestOrigin {
   return {
     requestId: request.requestId ?? '',
     ip: request.ip ?? '',
-    userAgent: request.get('user-agent')?.slice(0, 400) ?? null,
+    userAgent: request.headers['user-agent']?.slice(0, 400) ?? null,
   };
 }
 

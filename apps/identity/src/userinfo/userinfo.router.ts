@@ -31,6 +31,7 @@ export function userInfoRouter(options: UserInfoOptions): Router {
 /** The same GET without Express; `protect` sets the headers that every answer has. */
 export function directUserInfo(options: UserInfoOptions, protect: ConnectHandler): DirectRoute {
   return {
+    method: 'GET',
     path: userInfoPath,
     target: /^\/userinfo$/,
     headers: headersSetBy(protect, crossOrigin(options)),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { validationProblem } from '@tessera/service-kit';
-import type { Request } from 'express';
 import type { Actor } from '../authentication/actor.ts';
 
 /** What a request with an `Idempotency-Key` lays claim to: that it takes effect once. */
@@ -17,7 +17,11 @@ export interface IdempotencyClaim {
  * The claim of a request, or undefined for one without the header. `content` is its body as parsed: what this service
  * does not read makes no difference. Throws a 422 problem for a key that cannot be one.
  */
-export function claimOf(request: Request, actor: Actor, content: unknown): IdempotencyClaim | undefined {
+export function claimOf(
+  request: IncomingMessage,
+  actor: Actor,
+  content: unknown,
+): IdempotencyClaim | undefined {
   const keys = request.headersDistinct['idempotency-key'];
   if (keys === undefined) return undefined;
   const [key] = keys;
@@ -28,8 +32,8 @@ export function claimOf(request: Request, actor: Actor, content: unknown): Idemp
   }
   return {
     userId: actor.id,
-    method: request.method,
-    path: request.path.replace(/\/$/, ''),
+    method: request.method ?? '',
+    path: (request.url ?? '').replace(/\/?(?:\?.*)?$/, ''),
     key,
     fingerprint: createHash('sha256').update(JSON.stringify(content)).digest('base64url'),
   };

@@ -96,6 +96,11 @@ export class IssueDocument {
   readonly summaryKey = Prisma.sql`
     i.id || E'\\x1f' || i.rev || E'\\x1f' || coalesce(reporter.username, '') || E'\\x1f' || coalesce(assignee.username, '')`;
 
+  /** The same of the whole document: who wrote the comments, too, is shown by name. */
+  readonly fullKey = Prisma.sql`${this.summaryKey} || E'\\x1f' || coalesce((
+    SELECT string_agg(coalesce(author.username, ''), ',' ORDER BY c.created_at, c.id)
+      FROM ${newestOf(comments)} c LEFT JOIN identity_mirror author ON author.id = c.author_id), '')`;
+
   /** As it stands in a list. */
   summary(sources: DocumentSources = {}): Prisma.Sql {
     return this.#document(sources, Prisma.empty);
@@ -136,7 +141,12 @@ function commentsOf(source: Prisma.Sql): Prisma.Sql {
              'author', ${commentAuthor}, 'origin', c.origin, 'external', ${commentSource},
              'created_at', ${sqlTime('c.created_at')}, 'updated_at', ${sqlTime('c.updated_at')})
              ORDER BY c.created_at, c.id)
-      FROM (SELECT * FROM ${source} newest WHERE newest.issue_id = i.id
-             ORDER BY newest.created_at DESC, newest.id DESC LIMIT ${Prisma.raw(String(embeddedCommentsMax))}) c
+      FROM ${newestOf(source)} c
       LEFT JOIN identity_mirror author ON author.id = c.author_id), '[]')`;
+}
+
+// The comments that stand in an issue's document.
+function newestOf(source: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(SELECT * FROM ${source} newest WHERE newest.issue_id = i.id
+    ORDER BY newest.created_at DESC, newest.id DESC LIMIT ${Prisma.raw(String(embeddedCommentsMax))})`;
 }

@@ -1,10 +1,10 @@
 import { type Database, prepared } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SortValue } from '../paging/cursor.ts';
+import { createDocumentCache } from './document-cache.ts';
 import type { IssueDocument } from './issue-document.repository.ts';
 import { type IssueListPage, type IssueListRequest, totalMax } from './issue-list.ts';
 import { pageStatement } from './issue-page-sql.repository.ts';
-import { IssueSummaryCache } from './issue-summary-cache.ts';
 
 interface PageRow {
   items: string;
@@ -29,7 +29,8 @@ const separator = '\x1e';
 export class IssueListRepository {
   readonly #database: Database;
   readonly #document: IssueDocument;
-  readonly #summaries = new IssueSummaryCache();
+  // By a key that names everything they show: what changes has another key.
+  readonly #summaries = createDocumentCache<string>((summary) => summary.length);
 
   constructor(database: Database, document: IssueDocument) {
     this.#database = database;

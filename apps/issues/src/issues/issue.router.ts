@@ -1,53 +1,39 @@
-import { changeStatusSchema, createIssueSchema, updateIssueSchema } from '@tessera/contracts';
-import { parse, readBody, sendAnswer } from '@tessera/service-kit';
+import { changeStatusSchema, updateIssueSchema } from '@tessera/contracts';
+import { parse, sendAnswer } from '@tessera/service-kit';
 import { type Request, type RequestHandler, Router } from 'express';
 import { actorOf } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { claimOf } from '../idempotency/idempotency-key.ts';
-import { presentCreatedIssue, presentIssue, readIssueEdit, readNewIssue } from './issue.presenter.ts';
+import { type IssueEndpoints, issueBody } from './issue.endpoints.ts';
+import { presentIssue, readIssueEdit } from './issue.presenter.ts';
 import type { IssueService } from './issue.service.ts';
 import { type IssueAddresses, issuePath, issuesPath } from './issue-address.ts';
 import { issueMetadata } from './issue-metadata.ts';
-import type { IssueReads } from './issue-reads.ts';
 import type { IssueStatusService } from './issue-status.service.ts';
 import type { Precondition } from './precondition.ts';
 
 interface IssueRouterOptions {
-  reads: IssueReads;
+  endpoints: IssueEndpoints;
   issues: IssueService;
   statuses: IssueStatusService;
   idempotency: IdempotencyService;
   addresses: IssueAddresses;
 }
 
-const body = readBody({ limitBytes: 256 * 1024 });
-
 /** issue-tracking.md 4 */
 export function issueRouter(options: IssueRouterOptions): Router {
-  const { reads, issues, statuses, idempotency, addresses } = options;
+  const { endpoints, issues, statuses, idempotency, addresses } = options;
   const router = Router();
 
-  router.get(issuesPath, (request, response) => reads.list(request, response));
+  router.get(issuesPath, (request, response) => endpoints.list(request, response));
 
   router.options(issuesPath, (_request, response) => {
     response.set('Allow', 'GET, HEAD, OPTIONS, POST').json(issueMetadata);
   });
 
-  router.post(issuesPath, body, async (request, response) => {
-    const input = parse(createIssueSchema, request.body);
-    const actor = actorOf(response);
-    const { requestId = '' } = request;
-    const answer = await idempotency.once(claimOf(request, actor, input), requestId, async () => {
-      const issue = await issues.resolve(actor, readNewIssue(input));
-      return async (transaction) => {
-        const created = await issues.create(issue, { actorId: actor.id, requestId }, transaction);
-        return presentCreatedIssue(created, addresses);
-      };
-    });
-    sendAnswer(response, answer);
-  });
+  router.post(issuesPath, issueBody, (request, response) => endpoints.create(request, response));
 
-  router.get(issuePath, (request, response) => reads.get(request, response, String(request.params.id)));
+  router.get(issuePath, (request, response) => endpoints.get(request, response, String(request.params.id)));
 
   const update: RequestHandler = async (request, response) => {
     const reference = addresses.parse(request.params);
@@ -59,10 +45,10 @@ export function issueRouter(options: IssueRouterOptions): Router {
     });
     sendAnswer(response, presentIssue(updated));
   };
-  router.put(issuePath, body, update);
-  router.patch(issuePath, body, update);
+  router.put(issuePath, issueBody, update);
+  router.patch(issuePath, issueBody, update);
 
-  router.post(`${issuePath}/status`, body, async (request, response) => {
+  router.post(`${issuePath}/status`, issueBody, async (request, response) => {
     const reference = addresses.parse(request.params);
     const input = parse(changeStatusSchema, request.body);
     const actor = actorOf(response);

@@ -46,7 +46,7 @@ export class IssueService {
   }
 
   async find(reference: IssueReference): Promise<IssueView> {
-    return found(await this.#repository.find(reference));
+    return found(await this.#repository.read(reference));
   }
 
   /** A draft with its people looked up: the one part of a creation that may have to ask another service. */

@@ -9,6 +9,7 @@ import { CommentService } from '../../src/comments/comment.service.ts';
 import type { Database } from '../../src/database.ts';
 import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository.ts';
 import { IdempotencyService } from '../../src/idempotency/idempotency.service.ts';
+import { IssueEndpoints } from '../../src/issues/issue.endpoints.ts';
 import { IssueRepository } from '../../src/issues/issue.repository.ts';
 import { issueRouter } from '../../src/issues/issue.router.ts';
 import { IssueService } from '../../src/issues/issue.service.ts';
@@ -16,7 +17,6 @@ import { IssueAddresses } from '../../src/issues/issue-address.ts';
 import { IssueDocument } from '../../src/issues/issue-document.repository.ts';
 import { IssueListRepository } from '../../src/issues/issue-list.repository.ts';
 import { IssueListService } from '../../src/issues/issue-list.service.ts';
-import { IssueReads } from '../../src/issues/issue-reads.ts';
 import { IssueStatusRepository } from '../../src/issues/issue-status.repository.ts';
 import { IssueStatusService } from '../../src/issues/issue-status.service.ts';
 import { linkRouter } from '../../src/links/link.router.ts';
@@ -66,7 +66,7 @@ export function issueRouters(wiring: IssueWiring): Router[] {
   });
   return [
     issueRouter({
-      reads: new IssueReads({ issues, lists, addresses, listMax }),
+      endpoints: new IssueEndpoints({ issues, lists, idempotency, addresses, listMax }),
       issues,
       statuses,
       idempotency,

@@ -1,14 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse as parseQuery } from 'node:querystring';
+import { createIssueSchema } from '@tessera/contracts';
 import {
+  bodyRead,
   type ConnectHandler,
   type DirectRoute,
   headersSetBy,
   type NodeHandler,
+  parse,
+  readBody,
   sendAnswer,
 } from '@tessera/service-kit';
 import { actorOf } from '../authentication/actor.ts';
-import { presentIssue } from './issue.presenter.ts';
+import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
+import { claimOf } from '../idempotency/idempotency-key.ts';
+import { presentCreatedIssue, presentIssue, readNewIssue } from './issue.presenter.ts';
 import type { IssueService } from './issue.service.ts';
 import { type IssueAddresses, issuePath, issuesPath } from './issue-address.ts';
 import { presentIssueList } from './issue-list.presenter.ts';
@@ -16,22 +22,27 @@ import { readIssueListQuery } from './issue-list.query.ts';
 import type { IssueListService } from './issue-list.service.ts';
 import { matches } from './precondition.ts';
 
-interface IssueReadsOptions {
+interface IssueEndpointsOptions {
   issues: IssueService;
   lists: IssueListService;
+  idempotency: IdempotencyService;
   addresses: IssueAddresses;
   /** Issues in an array whose size the client did not choose. */
   listMax: number;
 }
 
+/** Reads the body of an issue. */
+export const issueBody = readBody({ limitBytes: 256 * 1024 });
+
 const listTarget = new RegExp(`^${issuesPath}/?(?:\\?|$)`);
+const createTarget = new RegExp(`^${issuesPath}/?$`);
 const issueTarget = new RegExp(`^${issuesPath}/([A-Za-z0-9-]+)/?$`);
 
-/** The two reads that people wait for all day; the router and the direct routes share them. */
-export class IssueReads {
-  readonly #options: IssueReadsOptions;
+/** What people do with issues all day; the router and the direct routes share it. */
+export class IssueEndpoints {
+  readonly #options: IssueEndpointsOptions;
 
-  constructor(options: IssueReadsOptions) {
+  constructor(options: IssueEndpointsOptions) {
     this.#options = options;
   }
 
@@ -53,8 +64,24 @@ export class IssueReads {
     else sendAnswer(response, { ...answer, headers: fields });
   }
 
+  /** Makes an issue of the body that was read; once, where the request has an `Idempotency-Key`. */
+  async create(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { issues, idempotency, addresses } = this.#options;
+    const input = parse(createIssueSchema, request.body);
+    const actor = actorOf(response);
+    const { requestId = '' } = request;
+    const answer = await idempotency.once(claimOf(request, actor, input), requestId, async () => {
+      const issue = await issues.resolve(actor, readNewIssue(input));
+      return async (transaction) => {
+        const created = await issues.create(issue, { actorId: actor.id, requestId }, transaction);
+        return presentCreatedIssue(created, addresses);
+      };
+    });
+    sendAnswer(response, answer);
+  }
+
   /**
-   * Both without Express. `prepare` stands for the middleware that sets the same headers on every answer, `admit` for
+   * All without Express. `prepare` stands for the middleware that sets the same headers on every answer, `admit` for
    * the one that looks at the request.
    */
   directRoutes(prepare: ConnectHandler[], admit: NodeHandler): DirectRoute[] {
@@ -62,6 +89,7 @@ export class IssueReads {
     return [
       {
         ...common,
+        method: 'GET',
         path: issuesPath,
         target: listTarget,
         answer: async (request, response) => {
@@ -71,11 +99,23 @@ export class IssueReads {
       },
       {
         ...common,
+        method: 'GET',
         path: issuePath,
         target: issueTarget,
         answer: async (request, response) => {
           await admit(request, response);
           await this.get(request, response, issueTarget.exec(request.url ?? '')?.[1] ?? '');
+        },
+      },
+      {
+        ...common,
+        method: 'POST',
+        path: issuesPath,
+        target: createTarget,
+        answer: async (request, response) => {
+          await admit(request, response);
+          await bodyRead(issueBody, request, response);
+          await this.create(request, response);
         },
       },
     ];
