@@ -39,14 +39,14 @@ describe('what a client tells PostgreSQL', () => {
 describe('a recorded request', () => {
   const statements = [
     { text: 'INSERT INTO rate_limits VALUES ($1)', values: ['7'] },
-    { text: 'SELECT $1, $2, $3', values: ['id-1', 'ISS', null] },
+    { text: 'SELECT $1, $2, $3, $4', values: ['id-1', 'ISS', null, '{"id-1"}'] },
   ];
 
   it('is repeated for another one, without the accounting', () => {
     const [statement, ...others] = recipeOf(statements, { id: 'id-1' }).statements;
     expect(others).toEqual([]);
     if (statement === undefined) throw new Error('no statement');
-    expect(valuesFor(statement, { id: 'id-2' })).toEqual(['id-2', 'ISS', null]);
+    expect(valuesFor(statement, { id: 'id-2' })).toEqual(['id-2', 'ISS', null, '{"id-2"}']);
     expect(() => valuesFor(statement, {})).toThrow('id');
   });
 });

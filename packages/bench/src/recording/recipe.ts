@@ -7,8 +7,8 @@ export interface Recipe {
 
 export interface RecipeStatement {
   text: string;
-  /** A value as it was, or the name of the place. */
-  values: ({ value: string | null } | { place: string })[];
+  /** A value as it was, or the name of a place and what stands around it, such as the braces of an array. */
+  values: ({ value: string | null } | { place: string; before: string; after: string })[];
 }
 
 // A service counts requests beside the one it answers; that is one of the checks, and no part of the work.
@@ -19,16 +19,12 @@ export function recipeOf(
   statements: readonly RecordedStatement[],
   places: Readonly<Record<string, string>>,
 ): Recipe {
-  const names = new Map(Object.entries(places).map(([name, value]) => [value, name]));
   return {
     statements: statements
       .filter(({ text }) => !accounting.test(text))
       .map(({ text, values }) => ({
         text,
-        values: values.map((value) => {
-          const place = value === null ? undefined : names.get(value);
-          return place === undefined ? { value } : { place };
-        }),
+        values: values.map((value) => placed(value, places)),
       })),
   };
 }
@@ -42,6 +38,24 @@ export function valuesFor(
     if ('value' in item) return item.value;
     const value = given[item.place];
     if (value === undefined) throw new Error(`no value for ${item.place}`);
-    return value;
+    return `${item.before}${value}${item.after}`;
   });
+}
+
+// An array of one value is its literal: `{"…"}`.
+function placed(
+  value: string | null,
+  places: Readonly<Record<string, string>>,
+): RecipeStatement['values'][number] {
+  const around = [
+    ['', ''],
+    ['{', '}'],
+    ['{"', '"}'],
+  ] as const;
+  for (const [place, own] of Object.entries(places)) {
+    for (const [before, after] of around) {
+      if (value === `${before}${own}${after}`) return { place, before, after };
+    }
+  }
+  return { value };
 }
