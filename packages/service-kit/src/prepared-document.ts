@@ -5,8 +5,11 @@ import { type ConnectHandler, headersSetBy } from './security-headers.ts';
 
 /** A document that never changes while the process lives, with everything about its answer made at start. */
 export interface PreparedDocument {
-  body: Buffer;
+  /** Its bytes, a character each: Node sends a text together with the header, and a buffer after it. */
+  body: string;
   headers: Record<string, string>;
+  /** Those of a 304, which says nothing of a body. */
+  unchangedHeaders: Record<string, string>;
   etag: string;
 }
 
@@ -22,7 +25,14 @@ export function prepareBytes(
   headers: Record<string, string> = {},
 ): PreparedDocument {
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`;
-  return { body, etag, headers: { 'Content-Type': contentType, ETag: etag, ...headers } };
+  const unchangedHeaders = { ETag: etag, ...headers };
+  const bodyHeaders = { 'Content-Type': contentType, 'Content-Length': String(body.length) };
+  return {
+    body: body.toString('latin1'),
+    etag,
+    headers: { ...bodyHeaders, ...unchangedHeaders },
+    unchangedHeaders,
+  };
 }
 
 /** Answers GET and HEAD with the document, and 304 where the client has it already (RFC 9110 13.1.2). */
@@ -32,12 +42,12 @@ export function sendPreparedDocument(
   document: PreparedDocument,
 ): void {
   if (matchesEtag(request.headers['if-none-match'], document.etag)) {
-    const { 'Content-Type': _, ...headers } = document.headers;
-    response.writeHead(304, headers).end();
+    response.writeHead(304, document.unchangedHeaders).end();
     return;
   }
-  response.writeHead(200, { ...document.headers, 'Content-Length': document.body.length });
-  response.end(request.method === 'HEAD' ? undefined : document.body);
+  response.writeHead(200, document.headers);
+  if (request.method === 'HEAD') response.end();
+  else response.end(document.body, 'latin1');
 }
 
 /** The document as a route that needs no Express; `protect` sets the headers that every answer has. */

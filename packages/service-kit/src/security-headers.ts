@@ -35,6 +35,12 @@ export function securityHeaders({
       referrerPolicy: { policy: 'no-referrer' },
       strictTransportSecurity: hsts,
       xFrameOptions: { action: 'deny' },
+      // For pages, and for browsers and plug-ins of the past: to a JSON API they add bytes alone (OWASP REST Security).
+      xDnsPrefetchControl: false,
+      xDownloadOptions: false,
+      xPermittedCrossDomainPolicies: false,
+      xXssProtection: false,
+      originAgentCluster: false,
     }),
   );
   return (_request, response, next) => {
