@@ -1,6 +1,8 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startPostgresProxy } from '@tessera/test-kit/postgres-proxy';
+import { IssueRepository } from '../src/issues/issue.repository.ts';
 import { IssueDocument } from '../src/issues/issue-document.repository.ts';
 import { IssueListRepository } from '../src/issues/issue-list.repository.ts';
 import { completeOrder, type IssueListRequest } from '../src/issues/issue-list.ts';
@@ -20,34 +22,47 @@ let app: TestApp;
 let ann: TestPerson;
 let bob: TestPerson;
 let lists: IssueListRepository;
+let issues: IssueRepository;
 beforeAll(async () => {
   app = await startTestApp();
   [ann, bob] = [await aPerson(app), await aPerson(app)];
   lists = new IssueListRepository(app.database, new IssueDocument('ISS'));
+  issues = new IssueRepository(app.database, new IssueDocument('ISS'));
 });
 afterAll(() => app.close());
 
+/** An issue, and every kind of change that its document shows, one after the other. */
+async function anIssueThatChanges() {
+  const issue = await createIssue(ann, { assignee_id: bob.id });
+  let linkId = '';
+  const changes: (() => Promise<unknown>)[] = [
+    async () => undefined,
+    () => ann.patch(issuePath(issue), { title: 'Printer prints' }).expect(200),
+    () => ann.patch(issuePath(issue), { description: 'Since noon', priority: 'LOW' }).expect(200),
+    () => ann.patch(issuePath(issue), { assignee_id: null }).expect(200),
+    () => ann.patch(issuePath(issue), { assignee_id: ann.id }).expect(200),
+    () => bob.post(issuePath(issue, 'comments/'), { body: 'Still broken' }).expect(201),
+    async () => {
+      const link = { type: 'invoice', ref: '1' };
+      linkId = (await ann.post(issuePath(issue, 'links/'), link).expect(201)).body.id;
+    },
+    () => ann.delete(issuePath(issue, `links/${linkId}/`)).expect(204),
+    () => ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200),
+    () => rename(ann),
+  ];
+  return { issue, changes };
+}
+
+function rename({ id }: TestPerson) {
+  const username = `renamed-${randomBytes(5).toString('hex')}`;
+  return app.sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', [username, id]);
+}
+
 describe('a page of remembered summaries', () => {
   it('is what one statement makes, after every kind of change', async () => {
-    const issue = await createIssue(ann, { assignee_id: bob.id });
+    const { changes } = await anIssueThatChanges();
     for (let count = 0; count < 4; count += 1) await createIssue(bob);
-    const link = { type: 'invoice', ref: '1' };
-    let linkId = '';
-    const changes: (() => Promise<unknown>)[] = [
-      async () => undefined,
-      () => ann.patch(issuePath(issue), { title: 'Printer prints' }).expect(200),
-      () => ann.patch(issuePath(issue), { description: 'Since noon', priority: 'LOW' }).expect(200),
-      () => ann.patch(issuePath(issue), { assignee_id: null }).expect(200),
-      () => ann.patch(issuePath(issue), { assignee_id: ann.id }).expect(200),
-      () => bob.post(issuePath(issue, 'comments/'), { body: 'Still broken' }).expect(201),
-      async () => {
-        linkId = (await ann.post(issuePath(issue, 'links/'), link).expect(201)).body.id;
-      },
-      () => ann.delete(issuePath(issue, `links/${linkId}/`)).expect(204),
-      () => ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200),
-      () => app.sql("UPDATE identity_mirror SET username = 'renamed' WHERE id = $1", [ann.id]),
-      () => createIssue(ann),
-    ];
+    changes.push(() => createIssue(ann));
     const pages = new Set<string>();
     for (const change of changes) {
       await change();
@@ -76,6 +91,28 @@ describe('a page of remembered summaries', () => {
     const shown: { id: string; status: string }[] = JSON.parse((await page).items);
     expect(shown.map(({ id, status }) => ({ id, status }))).toEqual([{ id: open.id, status: 'OPEN' }]);
     await held.close();
+  });
+});
+
+describe('a remembered document', () => {
+  it('is what the database makes, after every kind of change', async () => {
+    const { issue, changes } = await anIssueThatChanges();
+    changes.push(() => rename(bob));
+    const { id } = issue;
+    const documents = new Set<string>();
+    for (const change of changes) {
+      await change();
+      const made = await issues.find({ id });
+      expect(await issues.read({ id })).toEqual(made);
+      expect(await issues.read({ id })).toEqual(made);
+      expect(await issues.read({ number: issue.number })).toEqual(made);
+      documents.add(made?.document ?? '');
+    }
+    expect(documents.size).toBe(changes.length);
+  });
+
+  it('is not there where the issue is not', async () => {
+    expect(await issues.read({ id: randomUUID() })).toBeUndefined();
   });
 });
 
