@@ -8,6 +8,7 @@ const usage = `Usage: pnpm bench [--only a,b] [--rounds 5] [--rows 1000] [--seco
                   [--footprint-requests 1000000]
 
 Measures both built services beside their peers and the limits of this machine, round by round, and prints a table.
+A whole run takes about twenty minutes on two cores, a third of it for the million requests of the footprint.
 
   --only                these rows, or all whose names begin so: ${rowNamesFor(Number.POSITIVE_INFINITY).join(', ')}
   --rounds              how often everybody is measured; the table has medians

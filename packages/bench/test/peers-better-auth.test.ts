@@ -3,7 +3,8 @@ import { startTestPostgres, type TestPostgres } from '@tessera/dev-stack/postgre
 import axios, { type AxiosInstance } from 'axios';
 import { Client } from 'pg';
 import type { BetterAuthReady } from '../src/peers/peer-messages.ts';
-import { type RunningPeer, startBetterAuth } from '../src/peers/start-peer.ts';
+import { startBetterAuth } from '../src/peers/start-peer.ts';
+import type { ServerProcess } from '../src/run/server-process.ts';
 import { emptyDatabase } from './support/empty-database.ts';
 
 let postgres: TestPostgres;
@@ -17,7 +18,7 @@ describe.each([
   ['bcrypt', /^\$2b\$10\$/],
 ] as const)('better-auth, its passwords hashed by %s', (hash, hashPattern) => {
   let database: Client;
-  let peer: RunningPeer<BetterAuthReady>;
+  let peer: ServerProcess<BetterAuthReady>;
   let http: AxiosInstance;
   beforeAll(async () => {
     const databaseUrl = await emptyDatabase(postgres.adminUrl);

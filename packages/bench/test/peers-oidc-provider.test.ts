@@ -3,7 +3,8 @@ import { startTestPostgres, type TestPostgres } from '@tessera/dev-stack/postgre
 import axios, { type AxiosInstance } from 'axios';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import type { OidcReady } from '../src/peers/peer-messages.ts';
-import { type RunningPeer, startOidcProvider } from '../src/peers/start-peer.ts';
+import { startOidcProvider } from '../src/peers/start-peer.ts';
+import type { ServerProcess } from '../src/run/server-process.ts';
 import { emptyDatabase } from './support/empty-database.ts';
 
 let postgres: TestPostgres;
@@ -13,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => postgres.stop());
 
 describe.each(['memory', 'postgres'] as const)('oidc-provider, its tokens in %s', (storage) => {
-  let peer: RunningPeer<OidcReady>;
+  let peer: ServerProcess<OidcReady>;
   let http: AxiosInstance;
   beforeAll(async () => {
     peer = await startOidcProvider(

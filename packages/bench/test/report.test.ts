@@ -15,7 +15,10 @@ const contender = {
 };
 const report: BenchReport = {
   date: '2026-11-21T10:00:00.000Z',
-  machine: { cpu: 'A CPU', cores: 2, node: '20.20.2', postgres: '18.4', loadBefore: 0.1 },
+  machine: {
+    ...{ cpu: 'A CPU', cores: 2, node: '20.20.2', postgres: '18.4' },
+    ...{ loadBefore: 0.1, otherLoadPercent: 3.14 },
+  },
   options: {
     ...{ only: undefined, rounds: 5, rows: 1000, seconds: 3, json: undefined },
     ...{ footprintRequests: 1000, cores: 2 },
@@ -56,6 +59,12 @@ describe('the report', () => {
     expect(lineOf('Left out')).toBe('Left out: Redmine (needs root).');
     expect(lineOf('list-issues')).toContain('status 500 instead of 200');
     expect(lineOf('43')).toContain('base + 43 (not measured here)');
+  });
+
+  it('says what others did on the machine meanwhile, where that can be told', () => {
+    expect(lines[0]).toContain(' · other load on the machine: 3.1 % · ');
+    const machine = { ...report.machine, otherLoadPercent: undefined };
+    expect(markdown({ ...report, machine })).not.toContain('other load');
   });
 
   it('counts the goals, that of the start included', () => {

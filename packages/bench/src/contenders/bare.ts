@@ -5,10 +5,10 @@ import type { Scope } from '../lab/scope.ts';
 import type { Tessera } from '../lab/tessera.ts';
 import type { LoadRequest } from '../load/load.ts';
 import type { Contender } from '../run/sample.ts';
+import { startServerProcess } from '../run/server-process.ts';
 import type { BareOptions } from '../servers/bare-express.server.ts';
 import { httpContender } from './http-contender.ts';
 import { fetchDocument, probed } from './probe.ts';
-import { startServerProcess } from './server-process.ts';
 import * as ask from './tessera-requests.ts';
 
 /** Express and pg with the services' own statements, and nothing else. */
@@ -33,13 +33,12 @@ export async function startBare(lab: Lab, scope: Scope): Promise<BareServer> {
     actorId: people[0]?.id ?? '',
   };
   const entry = new URL('../servers/bare-express.server.ts', import.meta.url);
-  const { pid, ready, stop } = await startServerProcess(entry, options);
+  const { pid, ready, stop } = await startServerProcess(entry, options, z.object({ url: z.string() }));
   scope.defer(stop);
-  return { pid, url: z.object({ url: z.string() }).parse(ready).url };
+  return { pid, url: ready.url };
 }
 
 interface BareReadOptions {
-  name?: string;
   /** What the service answers. */
   service: string;
   requests: LoadRequest[];
@@ -49,18 +48,18 @@ interface BareReadOptions {
 
 /** A path of the bare server, once it has been seen to answer what the service answers. */
 export async function bareReads(lab: Lab, server: BareServer, options: BareReadOptions): Promise<Contender> {
-  const { name = bare, service, requests, path } = options;
+  const { service, requests, path } = options;
   const [first] = requests;
   if (first === undefined) throw new Error('nothing to ask for');
   const wanted = await fetchDocument(service, first);
   const own = requests.map((request, index) => ({ ...request, path: path(request, index) }));
   const checked = await probed(server.url, own, (document, request) => {
     if (request === own[0] && !isDeepStrictEqual(document, wanted)) {
-      throw new Error(`${name} answers something else than the service`);
+      throw new Error(`${bare} answers something else than the service`);
     }
   });
   return httpContender(lab, {
-    name,
+    name: bare,
     origins: [server.url],
     requests: checked,
     pids: () => [server.pid],

@@ -2,8 +2,9 @@ import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { LoadRequest } from '../load/load.ts';
 import type { BetterAuthReady } from '../peers/peer-messages.ts';
-import { type RunningPeer, startBetterAuth } from '../peers/start-peer.ts';
+import { startBetterAuth } from '../peers/start-peer.ts';
 import type { Contender } from '../run/sample.ts';
+import type { ServerProcess } from '../run/server-process.ts';
 import { httpContender } from './http-contender.ts';
 import { probed } from './probe.ts';
 import { loginConnections } from './tessera.ts';
@@ -14,7 +15,7 @@ export const betterAuthNames = {
   session: 'better-auth get-session',
 } as const;
 
-type Peer = RunningPeer<BetterAuthReady>;
+type Peer = ServerProcess<BetterAuthReady>;
 
 export async function startBetterAuthFor(lab: Lab, scope: Scope, hash: 'bcrypt' | 'scrypt'): Promise<Peer> {
   const databaseUrl = await lab.emptyDatabase('better_auth');

@@ -27,17 +27,15 @@ export function httpContender(lab: Lab, options: HttpContenderOptions): Contende
     name,
     measure: async (seconds) => {
       const prepared = await prepare?.();
-      const load = { origins, requests, connections, ...windowOf(seconds), ...prepared };
+      const load = { origins, requests, connections, warmUpSeconds, seconds, ...prepared };
       const database = usesDatabase ? await lab.postmaster() : undefined;
       return measureLoad(lab.generator(), load, { server: pids(), database });
     },
   };
 }
 
-/** The warm-up that goes before a window. */
-export function windowOf(seconds: number): Pick<Load, 'warmUpSeconds' | 'seconds'> {
-  return { warmUpSeconds: Math.min(1, seconds / 3), seconds };
-}
+// The server has been warmed up before the first round; these are the connections, which are new in each window.
+const warmUpSeconds = 0.25;
 
 interface Measured {
   server: number[];

@@ -2,8 +2,9 @@ import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { LoadRequest } from '../load/load.ts';
 import type { OidcReady } from '../peers/peer-messages.ts';
-import { type RunningPeer, startOidcProvider } from '../peers/start-peer.ts';
+import { startOidcProvider } from '../peers/start-peer.ts';
 import type { Contender } from '../run/sample.ts';
+import type { ServerProcess } from '../run/server-process.ts';
 import { httpContender } from './http-contender.ts';
 import { probed } from './probe.ts';
 import { refreshConnections } from './tessera.ts';
@@ -14,7 +15,7 @@ export const oidcNames = {
 } as const;
 
 type Storage = keyof typeof oidcNames;
-type Peer = RunningPeer<OidcReady>;
+type Peer = ServerProcess<OidcReady>;
 
 /** @param grants how many sessions it shall have; each may be refreshed by one connection at a time */
 export async function startOidc(lab: Lab, scope: Scope, storage: Storage, grants = 32): Promise<Peer> {

@@ -46,8 +46,9 @@ export async function redmine(lab: Lab, what: keyof typeof requestsOf): Promise<
     name: redmineName,
     origins: [peer.url],
     requests: requestsOf[what](peer),
-    // Puma has two to four threads: more connections would only wait for each other.
-    connections: 4,
+    // Puma has two to four threads: more connections would only wait for each other. SQLite has one writer, and whoever
+    // has read before it finds the database locked is refused at once, with status 500.
+    connections: what === 'create' ? 1 : 4,
     pids: peer.pids,
   });
 }

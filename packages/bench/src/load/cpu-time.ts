@@ -8,8 +8,8 @@ interface ProcessTime {
   micros: number;
 }
 
-// USER_HZ, which Linux tells user space whatever the kernel's own clock.
-const microsPerTick = 1_000_000 / 100;
+/** USER_HZ, which Linux tells user space whatever the kernel's own clock. */
+export const microsPerTick = 1_000_000 / 100;
 
 /** User and system time of these processes and of all that they have started, in microseconds. */
 export function cpuMicrosOf(roots: readonly number[]): number {

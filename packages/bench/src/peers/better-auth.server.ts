@@ -1,4 +1,3 @@
-import './production.ts';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import bcrypt from 'bcrypt';
@@ -6,9 +5,9 @@ import { type BetterAuthOptions, betterAuth } from 'better-auth';
 import { getMigrations } from 'better-auth/db/migration';
 import { toNodeHandler } from 'better-auth/node';
 import { Pool } from 'pg';
+import { announce, listen, readOptions } from '../servers/served-process.ts';
 import { createUsers } from './better-auth-users.ts';
 import { type BetterAuthReady, betterAuthOptionsSchema } from './peer-messages.ts';
-import { announce, listen, readOptions } from './peer-process.ts';
 
 const bcryptCost = 10;
 const bcryptPassword = {

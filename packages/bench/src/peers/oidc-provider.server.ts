@@ -1,13 +1,12 @@
-import './production.ts';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { type Configuration, Provider } from 'oidc-provider';
+import { announce, listen, readOptions } from '../servers/served-process.ts';
 import { createGrants } from './oidc-grants.ts';
 import { openMemoryStorage } from './oidc-memory.storage.ts';
 import { openPostgresStorage } from './oidc-postgres.storage.ts';
 import type { OidcAccount, OidcStorage } from './oidc-storage.ts';
 import { type OidcReady, oidcOptionsSchema } from './peer-messages.ts';
-import { announce, listen, readOptions } from './peer-process.ts';
 
 // oidc-provider as a deployment has it: RS256 over 2048 bits, refresh tokens that rotate. Its access tokens are opaque:
 // that is its default, and the only kind that its /me accepts. A refresh therefore signs once, the id_token.

@@ -8,6 +8,8 @@ export interface MachineFacts {
   postgres: string | undefined;
   /** The load average of the minute before. */
   loadBefore: number;
+  /** What anybody else took of all cores during the run; undefined where that cannot be told. */
+  otherLoadPercent: number | undefined;
 }
 
 export function machineFacts(): MachineFacts {
@@ -17,5 +19,6 @@ export function machineFacts(): MachineFacts {
     node: process.versions.node,
     postgres: undefined,
     loadBefore: loadavg()[0] ?? 0,
+    otherLoadPercent: undefined,
   };
 }

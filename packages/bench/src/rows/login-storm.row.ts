@@ -10,7 +10,7 @@ import { documentRequest, loginRequests, userInfoRequests } from '../contenders/
 import type { Lab } from '../lab/lab.ts';
 import type { Load, LoadRequest } from '../load/load.ts';
 import type { LoadGenerator } from '../load/load-generator.ts';
-import type { Contender } from '../run/sample.ts';
+import type { Contender, Sample } from '../run/sample.ts';
 import { bcryptLimit, bcryptLimitName } from './bcrypt-limit.ts';
 import { RowBuilder, type RowPlan } from './row-plan.ts';
 
@@ -73,23 +73,21 @@ interface StormOptions {
 
 function storm(lab: Lab, readers: LoadGenerator, options: StormOptions): Contender {
   const { name, origin, pid, logins, beside } = options;
-  return {
-    name,
-    measure: async (seconds) => {
-      const common = { origins: [origin], warmUpSeconds, seconds: Math.max(seconds, leastSeconds) };
-      const read = async ([extra, requests]: [string, LoadRequest[]]) => {
-        const load: Load = { ...common, requests, connections: 16, perSecond: besidePerSecond };
-        return [extra, (await readers.run(load)).p99Ms] as const;
-      };
-      const [sample, ...extras] = await Promise.all([
-        measureLoad(
-          lab.generator(),
-          { ...common, requests: logins, connections },
-          { server: [pid], database: await lab.postmaster() },
-        ),
-        ...Object.entries(beside).map(read),
-      ]);
-      return { ...sample, extras: Object.fromEntries(extras) };
-    },
+  const run = async (seconds: number): Promise<Sample> => {
+    const common = { origins: [origin], warmUpSeconds, seconds };
+    const read = async ([extra, requests]: [string, LoadRequest[]]) => {
+      const load: Load = { ...common, requests, connections: 16, perSecond: besidePerSecond };
+      return [extra, (await readers.run(load)).p99Ms] as const;
+    };
+    const [sample, ...extras] = await Promise.all([
+      measureLoad(
+        lab.generator(),
+        { ...common, requests: logins, connections },
+        { server: [pid], database: await lab.postmaster() },
+      ),
+      ...Object.entries(beside).map(read),
+    ]);
+    return { ...sample, extras: Object.fromEntries(extras) };
   };
+  return { name, measure: (seconds) => run(Math.max(seconds, leastSeconds)), warmUp: run };
 }

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Lab } from '../lab/lab.ts';
+import { watchOtherLoad } from '../load/other-load.ts';
 import { type BenchOptions, isSelected } from '../options.ts';
 import type { BenchReport } from '../report/bench-report.ts';
 import { machineFacts } from '../report/machine.ts';
@@ -44,9 +45,11 @@ export async function runBench(options: BenchOptions, signal: AbortSignal): Prom
       if (!signal.aborted) report.failures.push({ name, problem: messageOf(error) });
     }
   };
+  let otherLoad = (): number | undefined => undefined;
   try {
     await attempt('PostgreSQL', async () => {
       machine.postgres = await lab.postgresVersion();
+      otherLoad = watchOtherLoad([process.pid, (await lab.postmaster()) ?? process.pid]);
     });
     for (const plan of plans) {
       await attempt(plan.name, async () => {
@@ -58,6 +61,8 @@ export async function runBench(options: BenchOptions, signal: AbortSignal): Prom
         report.footprint = await measureFootprint(lab, signal);
       });
     }
+    // Before anybody ends, and what it did with it.
+    machine.otherLoadPercent = otherLoad();
   } finally {
     progress.note('stopping everything');
     await lab.close();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '@tessera/stack';
 import { readConnections } from '../contenders/http-contender.ts';
-import { getRequests, listRequests, userInfoRequests } from '../contenders/tessera-requests.ts';
+import { getRequests, userInfoRequests } from '../contenders/tessera-requests.ts';
 import type { Lab } from '../lab/lab.ts';
 import { Connection } from '../load/connection.ts';
 import type { LoadRequest } from '../load/load.ts';
@@ -29,28 +29,51 @@ export interface Footprint {
 /** The goal for `readyMs`. */
 export const readyWithinMs = 1_500;
 
-const chunk = 5_000;
+// Few enough at a time that logs stay small, progress is seen and Ctrl-C is heard.
+const chunk = 20_000;
 
-/** Starts each service anew, and looks at what it holds at once and after so many requests. */
+/**
+ * Starts each service anew, and looks at what it holds at once and after so many requests. Both do their requests at the
+ * same time: one process of Node leaves a core to wait.
+ */
 export async function measureFootprint(lab: Lab, signal: AbortSignal): Promise<Footprint> {
   const tessera = await lab.tessera();
-  const services: ServiceFootprint[] = [];
-  for (const [service, running, requests] of [
-    ['identity', tessera.identity, userInfoRequests(tessera)],
-    ['issues', tessera.issues, [...getRequests(tessera), ...listRequests(tessera, 10)]],
-  ] as const) {
-    const starts: number[] = [];
-    for (let round = 0; round < lab.options.rounds; round += 1) {
-      signal.throwIfAborted();
-      lab.note(`footprint · ${service} · start ${round + 1} of ${lab.options.rounds}`);
-      starts.push(await restart(running));
-    }
-    const rssAtStart = residentMebibytes(running.pid);
-    const answered = await work(lab, running, { service, requests, signal });
-    const rssAfter = residentMebibytes(running.pid);
-    services.push({ service, readyMs: median(starts), rssAtStart, rssAfter, requests: answered });
-  }
+  const works: Work[] = [
+    { service: 'identity', running: tessera.identity, requests: userInfoRequests(tessera) },
+    { service: 'issues', running: tessera.issues, requests: getRequests(tessera) },
+  ];
+  const starts: Start[] = [];
+  for (const work of works) starts.push(await measureStart(lab, work, signal));
+  const tell = tellTogether(lab);
+  const services = await Promise.all(
+    starts.map(async ({ work, ...start }): Promise<ServiceFootprint> => {
+      const requests = await answerAll(lab, work, { signal, tell });
+      const rssAfter = residentMebibytes(work.running.pid);
+      return { service: work.service, ...start, rssAfter, requests };
+    }),
+  );
   return { services, images: imageSizes() };
+}
+
+interface Work {
+  service: ServiceFootprint['service'];
+  running: Service;
+  requests: LoadRequest[];
+}
+
+interface Start extends Pick<ServiceFootprint, 'readyMs' | 'rssAtStart'> {
+  work: Work;
+}
+
+async function measureStart(lab: Lab, work: Work, signal: AbortSignal): Promise<Start> {
+  const { rounds } = lab.options;
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    signal.throwIfAborted();
+    lab.note(`footprint · ${work.service} · start ${round + 1} of ${rounds}`);
+    times.push(await restart(work.running));
+  }
+  return { work, readyMs: median(times), rssAtStart: residentMebibytes(work.running.pid) };
 }
 
 async function restart(service: Service): Promise<number> {
@@ -81,32 +104,37 @@ async function isReady(connection: Connection): Promise<boolean> {
   }
 }
 
-interface Work {
-  service: string;
-  requests: readonly LoadRequest[];
-  signal: AbortSignal;
+type Tell = (service: Work['service'], answered: number) => void;
+
+// One line for both, so that neither hides the other.
+function tellTogether(lab: Lab): Tell {
+  const counts = new Map<string, number>();
+  const wanted = lab.options.footprintRequests.toLocaleString('en');
+  return (service, answered) => {
+    counts.set(service, answered);
+    const parts = [...counts].map(([name, count]) => `${name} ${count.toLocaleString('en')}`);
+    lab.note(`footprint · ${parts.join(', ')} of ${wanted} requests each`);
+  };
 }
 
-// In parts, so that logs stay small and Ctrl-C is heard.
-async function work(lab: Lab, { url }: Service, { service, requests, signal }: Work): Promise<number> {
+async function answerAll(
+  lab: Lab,
+  { service, running, requests }: Work,
+  { signal, tell }: { signal: AbortSignal; tell: Tell },
+): Promise<number> {
   const wanted = lab.options.footprintRequests;
   let answered = 0;
   while (answered < wanted) {
     signal.throwIfAborted();
-    lab.note(
-      `footprint · ${service} · ${answered.toLocaleString('en')} of ${wanted.toLocaleString('en')} requests`,
-    );
+    tell(service, answered);
     const { operations } = await lab.generator().run({
-      origins: [url],
-      connections: readConnections,
-      requests: [...requests],
-      warmUpSeconds: 0,
-      seconds: 0,
-      total: Math.min(chunk, wanted - answered),
+      ...{ origins: [running.url], requests, connections: readConnections },
+      ...{ warmUpSeconds: 0, seconds: 0, total: Math.min(chunk, wanted - answered) },
     });
     if (operations === 0) throw new Error('nothing was answered');
     answered += operations;
     lab.emptyLogs();
   }
+  tell(service, answered);
   return answered;
 }

@@ -26,7 +26,8 @@ export async function measureRow(
     const measured: Measured[] = contenders.map(({ name }) => ({ name, samples: [] }));
     for (const contender of contenders) {
       progress.note(`${plan.name} · warming up · ${contender.name}`);
-      await Promise.race([contender.measure(Math.min(seconds, jitSeconds)), interrupted]);
+      const warmUp = contender.warmUp ?? contender.measure;
+      await Promise.race([warmUp(Math.min(seconds, jitSeconds)), interrupted]);
     }
     for (let round = 0; round < rounds; round += 1) {
       for (const contender of rotated(contenders, round)) {

@@ -15,8 +15,10 @@ export interface Sample {
 /** What a row compares: ourselves, a peer, or a limit. */
 export interface Contender {
   name: string;
-  /** Measures for so many seconds, after a warm-up of its own. */
-  measure(seconds: number): Promise<Sample>;
+  /** Measures for so many seconds, once its connections are there. */
+  measure: (seconds: number) => Promise<Sample>;
+  /** Works for so many seconds before the first round, where that is not the same. */
+  warmUp?: (seconds: number) => Promise<unknown>;
 }
 
 /** At least this many times the throughput of another contender of the row. */

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
 import express, { type Response } from 'express';
 import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { type Recipe, type RecipeStatement, valuesFor } from '../recording/recipe.ts';
 import type { Recipes } from '../recording/record-services.ts';
 import { listPlainly } from './plain-list.ts';
+import { announce, listen } from './served-process.ts';
 
 /** What this server is told on its command line. */
 export interface BareOptions {
@@ -21,7 +23,8 @@ const { recipes } = options;
 const identity = new pg.Pool({ connectionString: options.identityUrl, max: options.poolMax });
 const issues = new pg.Pool({ connectionString: options.issuesUrl, max: options.poolMax });
 
-interface IssueRow {
+/** What any of the recorded statements answers. */
+interface Answered extends pg.QueryResultRow {
   document: string;
 }
 
@@ -41,37 +44,37 @@ app.get('/userinfo/:id', async ({ params: { id } }, response) => {
 });
 
 app.get('/issues/:id', async ({ params: { id } }, response) => {
-  const row: IssueRow = await replay(issues, recipes.getIssue, { id });
+  const row = await replay(issues, recipes.getIssue, { id });
   sendJson(response, row.document);
 });
 
 app.get('/issues', async (_request, response) => {
-  const row: { items: string } = await replay(issues, recipes.listIssues, {});
-  sendJson(response, row.items);
-});
-
-app.get('/plain-issues', async (_request, response) => {
   response.json(await listPlainly(issues, 50));
 });
 
 app.post('/issues', express.json(), async ({ body: { title, description } }, response) => {
   const given = { id: uuidv7(), actorId: options.actorId, requestId: uuidv7(), title, description };
-  const row: IssueRow = await replay(issues, recipes.createIssue, given);
+  const row = await replay(issues, recipes.createIssue, given);
   sendJson(response.status(201), row.document);
 });
 
-async function replay(pool: pg.Pool, { statements }: Recipe, given: Record<string, string>) {
-  let row: pg.QueryResultRow | undefined;
+// The first rows of all statements together: a path may find a row with one and its document with the next.
+async function replay(
+  pool: pg.Pool,
+  { statements }: Recipe,
+  given: Record<string, string>,
+): Promise<Answered> {
+  let answered: Answered | undefined;
   for (const statement of statements) {
-    const { rows } = await pool.query({
+    const { rows } = await pool.query<Answered>({
       name: nameOf(statement),
       text: statement.text,
       values: valuesFor(statement, given),
     });
-    row = rows[0] ?? row;
+    if (rows[0] !== undefined) answered = { ...answered, ...rows[0] };
   }
-  if (row === undefined) throw new Error('no row');
-  return row as pg.QueryResultRow & IssueRow & { items: string };
+  if (answered === undefined) throw new Error('no row');
+  return answered;
 }
 
 const names = new Map<RecipeStatement, string>();
@@ -89,11 +92,7 @@ function sendJson(response: Response, json: string): void {
   response.end(json);
 }
 
-const server = app.listen(0, '127.0.0.1', () => {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${address.port}` })}\n`);
+const server = createServer(app);
+announce(server, { url: await listen(server) }, async () => {
+  await Promise.all([identity.end(), issues.end()]);
 });
-process.on('SIGINT', () => undefined);
-process.on('SIGTERM', () => process.exit());
-process.stdin.resume().on('end', () => process.exit());
