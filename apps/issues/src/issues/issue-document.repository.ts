@@ -87,6 +87,8 @@ export class IssueDocument {
       json_build_object('id', i.reporter_id, 'username', reporter.username) AS reporter,
       CASE WHEN i.assignee_id IS NOT NULL
            THEN json_build_object('id', i.assignee_id, 'username', assignee.username) END AS assignee`;
+    this.summary = this.#document({}, Prisma.empty);
+    this.full = this.fullOf({});
   }
 
   /**
@@ -102,12 +104,13 @@ export class IssueDocument {
       FROM ${newestOf(comments)} c LEFT JOIN identity_mirror author ON author.id = c.author_id), '')`;
 
   /** As it stands in a list. */
-  summary(sources: DocumentSources = {}): Prisma.Sql {
-    return this.#document(sources, Prisma.empty);
-  }
+  readonly summary: Prisma.Sql;
 
-  /** By itself: with the newest comments, oldest first. */
-  full(sources: DocumentSources = {}): Prisma.Sql {
+  /** By itself: with the newest comments, oldest first. Composed once, for most statements. */
+  readonly full: Prisma.Sql;
+
+  /** The same, over relations that the statement has just written. */
+  fullOf(sources: DocumentSources): Prisma.Sql {
     return this.#document(sources, Prisma.sql`${commentsOf(sources.comments ?? comments)} AS comments,`);
   }
 

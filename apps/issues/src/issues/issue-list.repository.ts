@@ -60,7 +60,7 @@ export class IssueListRepository {
 
   /** The statement of a page of documents; public, as the other one, so that a test can look at its plan. */
   statement(request: IssueListRequest): Prisma.Sql {
-    const items = Prisma.sql`string_agg(${this.#document.summary()}, ',' ORDER BY i.place)`;
+    const items = Prisma.sql`string_agg(${this.#document.summary}, ',' ORDER BY i.place)`;
     return pageStatement(request, items, this.#document.relations);
   }
 
@@ -90,7 +90,7 @@ export class IssueListRepository {
   #make(keys: readonly string[]): Promise<SummaryRow[]> {
     const ids = keys.map((key) => key.slice(0, uuidLength));
     return this.#database.$queryRaw<SummaryRow[]>`${prepared}
-      SELECT ${this.#document.summaryKey} AS key, ${this.#document.summary()} AS summary
+      SELECT ${this.#document.summaryKey} AS key, ${this.#document.summary} AS summary
         FROM issues i ${this.#document.relations} WHERE i.id = ANY(${ids}::uuid[])`;
   }
 }

@@ -49,7 +49,7 @@ export class IssueStatusRepository {
         ${withComment ? tellOfComment(by) : Prisma.empty}
       )
       SELECT i.id, i.version, i.rev,
-        ${this.#document.full(withComment ? { comments: allComments } : {})} AS document
+        ${withComment ? this.#document.fullOf({ comments: allComments }) : this.#document.full} AS document
         FROM i ${this.#document.relations}`;
     return rows[0];
   }

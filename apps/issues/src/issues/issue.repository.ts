@@ -39,7 +39,7 @@ export class IssueRepository {
     within: Transaction = this.#database,
   ): Promise<IssueView | undefined> {
     const rows = await within.$queryRaw<IssueView[]>`
-      SELECT i.id, i.version, i.rev, ${this.#document.full()} AS document
+      SELECT i.id, i.version, i.rev, ${this.#document.full} AS document
         FROM issues i ${this.#document.relations} WHERE ${isReferredTo(reference)}`;
     return rows[0];
   }
@@ -53,7 +53,7 @@ export class IssueRepository {
     const known = this.#views.get(name);
     const [row] = await this.#database.$queryRaw<ReadRow[]>`
       SELECT i.id, i.version, i.rev, k.key,
-        CASE WHEN k.key IS DISTINCT FROM ${known?.key}::text THEN ${this.#document.full()} END AS document
+        CASE WHEN k.key IS DISTINCT FROM ${known?.key}::text THEN ${this.#document.full} END AS document
         FROM issues i ${this.#document.relations}
        CROSS JOIN LATERAL (SELECT ${this.#document.fullKey} AS key OFFSET 0) k
        WHERE ${isReferredTo(reference)}`;
@@ -104,7 +104,7 @@ export class IssueRepository {
         VALUES (${id}::uuid, ${by.actorId}::uuid, 'created', ${by.requestId})
       )${links === undefined ? Prisma.empty : Prisma.sql`, new_links AS (${links})`}
       SELECT i.id, i.version, i.rev,
-        ${this.#document.full(links === undefined ? {} : { links: Prisma.raw('new_links') })} AS document
+        ${links === undefined ? this.#document.full : this.#document.fullOf({ links: Prisma.raw('new_links') })} AS document
         FROM i ${this.#document.relations}`;
     const [created] = rows;
     if (created === undefined) throw new Error('INSERT … RETURNING has a row');
