@@ -109,4 +109,24 @@ describe('GET /userinfo', () => {
     ]);
     await expectInvalidToken(tokens.access_token);
   });
+
+  it('answers each of many at once with their own identity, as the data model has it', async () => {
+    const people = await Promise.all(Array.from({ length: 12 }, () => signedIn(app, { is_verified: true })));
+    const gone = people.filter((_person, index) => index % 3 === 0);
+    for (const { identity } of gone) await updateIdentity(app, identity.id, { is_active: false });
+    const asked = [...people, ...people];
+    const answers = await Promise.all(asked.map(({ tokens }) => userInfo(tokens.access_token)));
+    for (const [index, { identity }] of asked.entries()) {
+      const row = await app.dependencies.database.identity.findUniqueOrThrow({ where: { id: identity.id } });
+      const expected = {
+        sub: row.id,
+        email: row.email,
+        email_verified: row.isVerified,
+        preferred_username: row.username,
+      };
+      expect(answers[index]?.status).toBe(row.isActive ? 200 : 401);
+      if (row.isActive) expect(answers[index]?.body).toEqual(expected);
+    }
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(2 * gone.length);
+  });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { readMessages } from '../src/recording/frontend-messages.ts';
+import { messageReader } from '@tessera/test-kit/postgres-proxy';
 import { recipeOf, valuesFor } from '../src/recording/recipe.ts';
+import { statementReader } from '../src/recording/statement-reader.ts';
 import type { RecordedStatement } from '../src/recording/statement-recorder.ts';
 
 describe('what a client tells PostgreSQL', () => {
@@ -30,7 +31,7 @@ describe('what a client tells PostgreSQL', () => {
 
   it.each([1, 7, conversation.length])('is read from pieces of %d bytes', (size) => {
     const statements: RecordedStatement[] = [];
-    const read = readMessages((statement) => statements.push(statement));
+    const read = messageReader(statementReader((statement) => statements.push(statement)));
     for (let at = 0; at < conversation.length; at += size) read(conversation.subarray(at, at + size));
     expect(statements).toEqual(wanted);
   });

@@ -1,5 +1,6 @@
 export type { BreakablePostgres } from './postgres/breakable-postgres.ts';
 export { startBreakablePostgres } from './postgres/breakable-postgres.ts';
+export { findFreePort } from './postgres/free-port.ts';
 export type { PostgresOptions, RunningPostgres } from './postgres/server.ts';
 export { startPostgres } from './postgres/server.ts';
 export type { DatabaseRole, ServiceDatabase } from './postgres/service-database.ts';

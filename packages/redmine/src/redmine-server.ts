@@ -6,8 +6,8 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { findFreePort } from '@tessera/dev-stack/postgres';
 import axios from 'axios';
-import { freePort } from './free-port.ts';
 import { pidsOfGroup } from './process-group.ts';
 
 const application = '/usr/share/redmine';
@@ -62,7 +62,7 @@ export async function startRedmine(): Promise<RunningRedmine> {
   const work = mkdtempSync(path.join(tmpdir(), 'redmine-'));
   const run = await prepare(work);
   const accounts: RedmineAccounts = await runSeed(work, run, 'seed.rb');
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   let puma: ChildProcess | undefined;
   const down = async () => {

@@ -1,6 +1,5 @@
 export { Balancer } from './balancer.ts';
 export { searchPath } from './environment.ts';
-export { freePort } from './free-port.ts';
 export { httpClient } from './http-client.ts';
 export { migrate, Service, type ServiceName } from './service.ts';
 export { SigningKeys } from './signing-keys.ts';

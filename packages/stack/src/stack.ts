@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import {
   createServiceDatabase,
+  findFreePort,
   startTestPostgres,
   type TestPostgres,
   withRole,
 } from '@tessera/dev-stack/postgres';
 import pg from 'pg';
 import { Balancer } from './balancer.ts';
-import { freePort } from './free-port.ts';
 import { httpClient } from './http-client.ts';
 import { migrate, Service, type ServiceName } from './service.ts';
 import { SigningKeys } from './signing-keys.ts';
@@ -174,7 +174,7 @@ function createPool(connectionString: string): pg.Pool {
 
 async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
-  while (ports.length < count) ports.push(await freePort());
+  while (ports.length < count) ports.push(await findFreePort());
   return ports;
 }
 

@@ -53,8 +53,11 @@ export async function startPostgresProxy(target: string, open: OpenConnection): 
   };
 }
 
-// PostgreSQL, "Message Formats": a type of one byte and a length that counts itself; the first message has no type.
-function messageReader(take: (message: ClientMessage) => void): (chunk: Buffer) => void {
+/**
+ * Reads messages from bytes as they come. PostgreSQL, "Message Formats": a type of one byte and a length that counts
+ * itself; the first message has no type.
+ */
+export function messageReader(take: (message: ClientMessage) => void): (chunk: Buffer) => void {
   let unread: Buffer = Buffer.alloc(0);
   let isStarted = false;
   return (chunk) => {

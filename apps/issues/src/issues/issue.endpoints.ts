@@ -85,39 +85,32 @@ export class IssueEndpoints {
    * the one that looks at the request.
    */
   directRoutes(prepare: ConnectHandler[], admit: NodeHandler): DirectRoute[] {
-    const common = { headers: headersSetBy(...prepare), variesByOrigin: true };
+    const headers = headersSetBy(...prepare);
+    const route = (
+      method: DirectRoute['method'],
+      path: string,
+      target: RegExp,
+      answer: NodeHandler,
+    ): DirectRoute => ({
+      method,
+      path,
+      target,
+      headers,
+      variesByOrigin: true,
+      answer: async (request, response) => {
+        await admit(request, response);
+        await answer(request, response);
+      },
+    });
     return [
-      {
-        ...common,
-        method: 'GET',
-        path: issuesPath,
-        target: listTarget,
-        answer: async (request, response) => {
-          await admit(request, response);
-          await this.list(request, response);
-        },
-      },
-      {
-        ...common,
-        method: 'GET',
-        path: issuePath,
-        target: issueTarget,
-        answer: async (request, response) => {
-          await admit(request, response);
-          await this.get(request, response, issueTarget.exec(request.url ?? '')?.[1] ?? '');
-        },
-      },
-      {
-        ...common,
-        method: 'POST',
-        path: issuesPath,
-        target: createTarget,
-        answer: async (request, response) => {
-          await admit(request, response);
-          await bodyRead(issueBody, request, response);
-          await this.create(request, response);
-        },
-      },
+      route('GET', issuesPath, listTarget, (request, response) => this.list(request, response)),
+      route('GET', issuePath, issueTarget, (request, response) =>
+        this.get(request, response, issueTarget.exec(request.url ?? '')?.[1] ?? ''),
+      ),
+      route('POST', issuesPath, createTarget, async (request, response) => {
+        await bodyRead(issueBody, request, response);
+        await this.create(request, response);
+      }),
     ];
   }
 }

@@ -4,11 +4,10 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
-import { createServiceDatabase } from '@tessera/dev-stack/postgres';
+import { createServiceDatabase, findFreePort } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
 import { recordEmission, rememberSecret } from '@tessera/test-kit/leaks';
 import axios from 'axios';
-import { freePort } from './free-port.ts';
 
 export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');
 
@@ -41,7 +40,7 @@ export class IdentityService {
 
   /** On a free port, which it keeps over `down` and `up`: its address is its tokens' issuer. */
   static async start(): Promise<IdentityService> {
-    const port = await freePort();
+    const port = await findFreePort();
     const databaseUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `identity_${randomBytes(6).toString('hex')}`,
       role: 'identity',

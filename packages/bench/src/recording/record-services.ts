@@ -31,7 +31,7 @@ export async function recordServices(adminUrl: string): Promise<Recipes> {
       await stack.stop();
     }
   } finally {
-    recorder.close();
+    await recorder.close();
   }
 }
 

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { readMessages } from './frontend-messages.ts';
+import { startPostgresProxy } from '@tessera/test-kit/postgres-proxy';
+import { statementReader } from './statement-reader.ts';
 
 /** What a service told PostgreSQL to do. */
 export interface RecordedStatement {
@@ -14,36 +13,21 @@ export interface StatementRecorder {
   url: string;
   /** Answers what was executed while the action ran. */
   record(action: () => Promise<void>): Promise<RecordedStatement[]>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** @param target a URL of the server; nothing is changed on the way */
 export async function startStatementRecorder(target: string): Promise<StatementRecorder> {
-  const { hostname, port } = new URL(target);
-  const sockets = new Set<Socket>();
   let recorded: RecordedStatement[] | undefined;
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    const read = readMessages((statement) => recorded?.push(statement));
-    client.on('data', read);
-    client.pipe(upstream);
-    upstream.pipe(client);
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on('error', () => other.destroy());
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-    }
+  const { port, close } = await startPostgresProxy(target, (forward) => {
+    const read = statementReader((statement) => recorded?.push(statement));
+    return (message) => {
+      read(message);
+      forward(message.bytes);
+    };
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: withPort(target, server.address() as AddressInfo),
+    url: withPort(target, port),
     record: async (action) => {
       const statements: RecordedStatement[] = [];
       recorded = statements;
@@ -54,14 +38,11 @@ export async function startStatementRecorder(target: string): Promise<StatementR
       }
       return statements;
     },
-    close: () => {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
+    close,
   };
 }
 
-function withPort(url: string, { port }: AddressInfo): string {
+function withPort(url: string, port: number): string {
   const changed = new URL(url);
   changed.hostname = '127.0.0.1';
   changed.port = String(port);
