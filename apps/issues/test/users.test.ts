@@ -41,6 +41,14 @@ describe('/api/v1/users', () => {
     expect((await identity.signIn(email, password)).token_type).toBe('Bearer');
   });
 
+  it('takes read-only members of any shape, and passes none of them on', async () => {
+    const staff = await aPerson({ is_staff: true });
+    const depth = 20_000;
+    const body = `{"email":"${anEmail()}","password":"${password}","id":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    const response = await staff.as('post', '/users/').type('json').send(body).expect(201);
+    expect(response.body).toEqual(await mirrorRow(app, response.body.id));
+  });
+
   it('passes on what identity refuses, with its fields', async () => {
     const staff = await aPerson({ is_staff: true });
     expectProblem(

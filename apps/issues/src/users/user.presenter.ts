@@ -21,3 +21,22 @@ export function presentFullUser(person: KnownIdentity): FullUser {
     is_superuser: person.isSuperuser,
   };
 }
+
+/** What of a body is passed on to identity: read-only members may be anything, and are taken and ignored. */
+export function readUserBody<Body extends ReadOnlyMembers>(body: Body): Omit<Body, keyof ReadOnlyMembers> {
+  const {
+    id: _id,
+    deleted_at: _deletedAt,
+    created_at: _createdAt,
+    updated_at: _updatedAt,
+    ...written
+  } = body;
+  return written;
+}
+
+interface ReadOnlyMembers {
+  id?: unknown;
+  deleted_at?: unknown;
+  created_at?: unknown;
+  updated_at?: unknown;
+}

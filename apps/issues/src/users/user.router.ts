@@ -8,7 +8,7 @@ import { parse, readBody, sendAnswer } from '@tessera/service-kit';
 import { type RequestHandler, Router } from 'express';
 import { actorOf } from '../authentication/actor.ts';
 import { readKeysetPage } from '../paging/keyset-page.ts';
-import { presentFullUser, presentUser } from './user.presenter.ts';
+import { presentFullUser, presentUser, readUserBody } from './user.presenter.ts';
 import type { UserService } from './user.service.ts';
 
 interface UserRouterOptions {
@@ -58,14 +58,14 @@ export function userRouter({ users, publicBaseUrl }: UserRouterOptions): Router 
   });
 
   router.post(path, body, async (request, response) => {
-    const user = parse(createUserSchema, request.body);
+    const user = readUserBody(parse(createUserSchema, request.body));
     const created = await users.create(actorOf(response), user, request.requestId ?? '');
     response.status(201).location(`${publicBaseUrl}${path}${created.id}/`).json(presentFullUser(created));
   });
 
   const update: RequestHandler = async (request, response) => {
     const { id } = parse(userParamsSchema, request.params);
-    const changes = parse(updateUserSchema, request.body);
+    const changes = readUserBody(parse(updateUserSchema, request.body));
     const updated = await users.update(actorOf(response), id, changes, request.requestId ?? '');
     response.json(presentFullUser(updated));
   };
