@@ -74,6 +74,14 @@ describe('a page of remembered summaries', () => {
     expect(pages.size).toBe(changes.length);
   });
 
+  it('is whole whatever characters a name has', async () => {
+    const eve = await aPerson(app, { username: `eve\u001e\u001f",null ${randomUUID()}` });
+    await app.sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', [eve.username, eve.id]);
+    const issue = await createIssue(eve, { assignee_id: eve.id });
+    expect(await lists.findPage(request())).toEqual(await lists.findWholePage(request()));
+    expect(await issues.read({ id: issue.id })).toEqual(await issues.find({ id: issue.id }));
+  });
+
   it('is empty where one statement finds nothing', async () => {
     const nothing = request({ assigneeId: '00000000-0000-4000-8000-000000000000' });
     expect(await lists.findPage(nothing)).toEqual({ items: '[]', end: undefined, total: 0 });

@@ -93,15 +93,16 @@ export class IssueDocument {
 
   /**
    * Names everything that a summary shows, beginning with the issue's id: `rev` grows with all that belongs to the
-   * issue, and people are shown by name.
+   * issue, and people are shown by name. As JSON: a name may hold any character, and a separator none of JSON's text.
    */
   readonly summaryKey = Prisma.sql`
-    i.id || E'\\x1f' || i.rev || E'\\x1f' || coalesce(reporter.username, '') || E'\\x1f' || coalesce(assignee.username, '')`;
+    i.id || ' ' || i.rev || ' ' || coalesce(to_json(reporter.username)::text, 'null')
+      || ' ' || coalesce(to_json(assignee.username)::text, 'null')`;
 
   /** The same of the whole document: who wrote the comments, too, is shown by name. */
-  readonly fullKey = Prisma.sql`${this.summaryKey} || E'\\x1f' || coalesce((
-    SELECT string_agg(coalesce(author.username, ''), ',' ORDER BY c.created_at, c.id)
-      FROM ${newestOf(comments)} c LEFT JOIN identity_mirror author ON author.id = c.author_id), '')`;
+  readonly fullKey = Prisma.sql`${this.summaryKey} || ' ' || coalesce((
+    SELECT json_agg(author.username ORDER BY c.created_at, c.id)::text
+      FROM ${newestOf(comments)} c LEFT JOIN identity_mirror author ON author.id = c.author_id), '[]')`;
 
   /** As it stands in a list. */
   readonly summary: Prisma.Sql;

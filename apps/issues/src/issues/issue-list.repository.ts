@@ -17,7 +17,7 @@ interface SummaryRow {
   summary: string;
 }
 
-// Neither stands in a key: an id, a number and usernames.
+// JSON writes it as an escape, so it stands in no key.
 const separator = '\x1e';
 
 /**
