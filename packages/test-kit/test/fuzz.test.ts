@@ -108,8 +108,9 @@ describe('Fuzzer', () => {
 });
 
 describe('fuzzSettings', () => {
-  it('reads how much to try and the seed of a failure', () => {
-    expect(fuzzSettings({})).toEqual({ runs: 300, seed: undefined });
+  it('reads how much to try, and the seed: the same unless told otherwise', () => {
+    expect(fuzzSettings({})).toEqual({ runs: 300, seed: 1 });
+    expect(fuzzSettings({ FUZZ_SEED: 'random' })).toEqual({ runs: 300, seed: undefined });
     expect(fuzzSettings({ FUZZ_RUNS: '9', FUZZ_SEED: '-4' })).toEqual({ runs: 9, seed: -4 });
   });
 });

@@ -33,14 +33,17 @@ export interface FuzzTarget {
 export interface FuzzSettings {
   /** Requests for each operation. */
   runs: number;
-  /** Of an earlier failure, to see it again. */
+  /** Decides which requests are made; undefined: others each time. */
   seed: number | undefined;
 }
 
-/** `FUZZ_RUNS` and `FUZZ_SEED`. */
+/**
+ * `FUZZ_RUNS` and `FUZZ_SEED`. Without a seed the requests are the same each time: what is red is so because of the
+ * change at hand. `FUZZ_SEED=random` (`pnpm fuzz`) looks for what nobody has found yet.
+ */
 export function fuzzSettings(variables: Record<string, string | undefined>): FuzzSettings {
-  const { FUZZ_RUNS: runs, FUZZ_SEED: seed } = variables;
-  return { runs: Number(runs ?? 300), seed: seed === undefined ? undefined : Number(seed) };
+  const { FUZZ_RUNS: runs = 300, FUZZ_SEED: seed = 1 } = variables;
+  return { runs: Number(runs), seed: seed === 'random' ? undefined : Number(seed) };
 }
 
 /** Sends requests that nobody sensible sends, and looks at each answer and at what is left behind. */
