@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issuePriorities } from '@tessera/contracts';
+import { fuzzSettings } from '@tessera/test-kit/fuzz';
 import fc from 'fast-check';
 import { canonicalText, canonicalTitle, markedComment } from '../src/trackers/tracker-text.ts';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';
@@ -12,7 +13,9 @@ import { createTestDatabase, type TestApp } from './support/test-app.ts';
 
 const policies = ['local', 'remote', 'newest', 'manual'] as const;
 const providers = ['gitea', 'github', 'gitlab'] as const;
-const runs = Number(process.env.SYNC_CONVERGENCE_RUNS ?? 100);
+// A run is a whole story of syncs, a hundred times the work of one of the fuzzer's requests.
+const numRuns = Number(process.env.SYNC_CONVERGENCE_RUNS ?? 100);
+const { seed } = fuzzSettings(process.env);
 const reasons = ['completed', 'not_planned', 'duplicate'];
 
 interface World {
@@ -205,6 +208,6 @@ describe('two sides that are edited at random', () => {
         await story.expectEqualSides();
       },
     );
-    await fc.assert(property, { numRuns: runs });
+    await fc.assert(property, { numRuns, ...(seed === undefined ? {} : { seed }) });
   }, 600_000);
 });

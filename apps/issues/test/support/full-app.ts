@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { cloneDatabase } from '@tessera/dev-stack/postgres';
 import { createLogger } from '@tessera/service-kit';
 import { recordingLog } from '@tessera/test-kit/leaks';
 import { recordingAnswers } from '@tessera/test-kit/recorded-answers';
@@ -11,21 +9,14 @@ import { createDatabase } from '../../src/database.ts';
 import { createDependencies } from '../../src/dependencies.ts';
 import { IdentityMirrorRepository } from '../../src/identity-mirror/identity-mirror.repository.ts';
 import { serviceToken } from './identity-service.ts';
+import { createTestDatabase } from './test-app.ts';
 
 export type FullApp = Awaited<ReturnType<typeof startFullApp>>;
 
-async function createTestDatabase(): Promise<string> {
-  const adminUrl = process.env.TEST_ADMIN_URL ?? '';
-  const name = `issues_${randomBytes(6).toString('hex')}`;
-  await cloneDatabase(adminUrl, 'issues_template', name, 'issues');
-  const url = new URL(adminUrl);
-  url.username = 'issues';
-  url.password = 'issues';
-  url.pathname = `/${name}`;
-  return url.href;
-}
-
-/** The service as production wires it: real tokens, real mirror, real client. */
+/**
+ * The service as production wires it: real tokens, real mirror, real client. Without limits and without janitor, whose
+ * first run comes when it will.
+ */
 export async function startFullApp(overrides: Record<string, string>, databaseUrl?: string) {
   const url = databaseUrl ?? (await createTestDatabase());
   const config = loadConfig({
@@ -37,6 +28,7 @@ export async function startFullApp(overrides: Record<string, string>, databaseUr
     RATE_LIMIT_READS_PER_MINUTE: '0',
     RATE_LIMIT_WRITES_PER_MINUTE: '0',
     RATE_LIMIT_SYNCS_PER_MINUTE: '0',
+    JANITOR_INTERVAL_SECONDS: '0',
     ...overrides,
   });
   const log: string[] = [];

@@ -35,6 +35,7 @@ export class IdentityService {
       BCRYPT_COST: '4',
       UV_THREADPOOL_SIZE: '6',
       SHUTDOWN_DELAY_MS: '0',
+      JANITOR_INTERVAL_SECONDS: '0',
     };
   }
 

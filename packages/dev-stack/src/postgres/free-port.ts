@@ -1,14 +1,26 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** A port of 127.0.0.1 that nobody listened on a moment ago, chosen by the operating system. */
+// Below what systems give away by themselves, to whoever asks for no port in particular and to each outgoing connection
+// (Linux from 32768, RFC 6335 from 49152): there, a port that is free now may be taken before its server listens.
+const range = { from: 20_000, to: 32_000 };
+const attemptsMax = 100;
+
+/** A port of 127.0.0.1 on which nobody listens, for a server that begins later. */
 export async function findFreePort(): Promise<number> {
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const port = randomInt(range.from, range.to);
+    if (await canListen(port)) return port;
+  }
+  throw new Error(`No free port among ${attemptsMax} between ${range.from} and ${range.to}.`);
+}
+
+async function canListen(port: number): Promise<boolean> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: '127.0.0.1', port: 0 }, resolve);
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen({ host: '127.0.0.1', port }, () => resolve(true));
   });
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('No port was given.');
-  return address.port;
+  if (isListening) await new Promise((resolve) => server.close(resolve));
+  return isListening;
 }
