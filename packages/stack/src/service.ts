@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { searchPath } from './environment.ts';
+import { searchPath, threadPoolSize } from './environment.ts';
 import { httpClient } from './http-client.ts';
 
 const execute = promisify(execFile);
@@ -68,7 +68,7 @@ export class Service {
         NODE_ENV: 'production',
         HOST: '127.0.0.1',
         SHUTDOWN_DELAY_MS: '0',
-        UV_THREADPOOL_SIZE: '6',
+        UV_THREADPOOL_SIZE: threadPoolSize,
         ...this.#environment,
         ...more,
       },

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { jtiOf } from '../lab/jti.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { Tessera } from '../lab/tessera.ts';
@@ -9,6 +10,7 @@ import { startServerProcess } from '../run/server-process.ts';
 import type { BareOptions } from '../servers/bare-express.server.ts';
 import { httpContender } from './http-contender.ts';
 import { fetchDocument, probed } from './probe.ts';
+import { refreshConnections } from './tessera.ts';
 import * as ask from './tessera-requests.ts';
 
 /** Express and pg with the services' own statements, and nothing else. */
@@ -62,6 +64,25 @@ export async function bareReads(lab: Lab, server: BareServer, options: BareReadO
     name: bare,
     origins: [server.url],
     requests: checked,
+    pids: () => [server.pid],
+    usesDatabase: true,
+  });
+}
+
+/** What the bare server is called where it signs, too. */
+export const bareSigning = 'bare Express + pg + two signatures';
+
+/** The bare server that rotates refresh tokens of the service. */
+export function bareRefreshes(lab: Lab, server: BareServer, tessera: Tessera): Contender {
+  return httpContender(lab, {
+    name: bareSigning,
+    origins: [server.url],
+    requests: [ask.refreshRequest],
+    connections: refreshConnections,
+    prepare: async () => {
+      const { chain } = await ask.refreshChain(tessera, refreshConnections);
+      return { chain: { ...chain, tokens: chain.tokens.map(jtiOf) } };
+    },
     pids: () => [server.pid],
     usesDatabase: true,
   });

@@ -1,6 +1,6 @@
 import { password } from '../lab/fill.ts';
 import { logIn, type Person, type Tessera } from '../lab/tessera.ts';
-import type { Load, LoadRequest } from '../load/load.ts';
+import type { Chain, LoadRequest } from '../load/load.ts';
 
 const issuesPath = '/api/v1/issues/';
 
@@ -85,7 +85,7 @@ export const refreshRequest: LoadRequest = {
 export async function refreshChain(
   { identity, people }: Tessera,
   connections: number,
-): Promise<Pick<Load, 'chain'>> {
+): Promise<{ chain: Chain }> {
   const tokens: string[] = [];
   for (let index = 0; index < connections; index += 1) {
     const { email } = people[index % people.length] ?? { email: '' };

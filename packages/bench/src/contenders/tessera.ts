@@ -8,8 +8,8 @@ import * as ask from './tessera-requests.ts';
 
 /** What we are called in a row. */
 export const ours = 'Tessera';
-/** Connections that log in: with fewer a core would idle between two hashes. */
-export const loginConnections = availableParallelism() * 2;
+/** Connections that log in: with fewer a core idles while too many of them are between two hashes. */
+export const loginConnections = availableParallelism() * 4;
 /** Connections that refresh. */
 export const refreshConnections = 16;
 

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosInstance } from 'axios';
+import { jtiOf } from '../lab/jti.ts';
 import { type Recipe, recipeOf } from './recipe.ts';
 import { type StatementRecorder, startStatementRecorder } from './statement-recorder.ts';
 
 /** What the services tell their databases for each of the paths that a bare server is compared on. */
 export interface Recipes {
+  refresh: Recipe;
   userInfo: Recipe;
   getIssue: Recipe;
   createIssue: Recipe;
@@ -38,9 +40,8 @@ export async function recordServices(adminUrl: string): Promise<Recipes> {
 async function recordAll(stack: Stack, recorder: StatementRecorder): Promise<Recipes> {
   const email = 'recorded@example.com';
   const identity = await stack.internal.post('/internal/identities', { email, password });
-  const login = await httpClient(stack.urls.identity).post('/token', {
-    ...{ grant_type: 'password', email, password },
-  });
+  const anonymous = httpClient(stack.urls.identity);
+  const login = await anonymous.post('/token', { grant_type: 'password', email, password });
   const headers = { Authorization: `Bearer ${login.data.access_token}` };
   const userInfo = httpClient(stack.urls.identity, { headers });
   const issues = httpClient(`${stack.urls.issues}/api/v1/issues`, { headers });
@@ -54,9 +55,15 @@ async function recordAll(stack: Stack, recorder: StatementRecorder): Promise<Rec
   const createStatements = await recorder.record(async () => {
     id = await create(issues, requestId);
   });
+  const presented: string = login.data.refresh_token;
+  let successor = '';
+  const refreshStatements = await recorder.record(async () => {
+    successor = await refresh(anonymous, presented, requestId);
+  });
   const { title, description } = issue;
   const unseen = await copyUnseen(stack, first);
   return {
+    refresh: recipeOf(refreshStatements, { jti: jtiOf(presented), nextJti: jtiOf(successor), requestId }),
     userInfo: recipeOf(await record(recorder, userInfo, '/userinfo'), { id: actorId }),
     getIssue: recipeOf(await record(recorder, issues, `/${unseen}/`), { id: unseen }),
     createIssue: recipeOf(createStatements, { id, actorId, requestId, title, description }),
@@ -67,6 +74,13 @@ async function create(issues: AxiosInstance, requestId: string): Promise<string>
   const { status, data } = await issues.post('/', issue, { headers: { 'X-Request-Id': requestId } });
   if (status !== 201) throw new Error(`an issue was not created: ${status}`);
   return data.id;
+}
+
+async function refresh(identity: AxiosInstance, presented: string, requestId: string): Promise<string> {
+  const headers = { 'X-Request-Id': requestId };
+  const { status, data } = await identity.post('/token/refresh', { refresh_token: presented }, { headers });
+  if (status !== 200) throw new Error(`a refresh token was not traded: ${status}`);
+  return data.refresh_token;
 }
 
 // The service remembers documents: a recipe is for one that it has to make, and so of an issue that did not pass through

@@ -1,3 +1,4 @@
+import { bareDocument, bareHttp } from '../contenders/bare-http.ts';
 import { httpContender } from '../contenders/http-contender.ts';
 import { oidcDocument, oidcNames, startOidc } from '../contenders/oidc-provider.ts';
 import { probed } from '../contenders/probe.ts';
@@ -16,13 +17,17 @@ function documentRow(name: 'jwks' | 'discovery', path: string, title: string): R
   return {
     name,
     title,
-    goals: [{ kind: 'ratio', of: oidcNames.memory, atLeast: 1.8 }],
+    goals: [
+      { kind: 'ratio', of: oidcNames.memory, atLeast: 1.8 },
+      { kind: 'ratio', of: bareHttp },
+    ],
     open: async (lab, scope) => {
       const { identity } = await lab.tessera();
+      const request = documentRequest(path);
       const contender = httpContender(lab, {
         name: ours,
         origins: [identity.url],
-        requests: await probed(identity.url, [documentRequest(path)], () => undefined),
+        requests: await probed(identity.url, [request], () => undefined),
         pids: () => [identity.pid],
       });
       const row = new RowBuilder().add(contender);
@@ -30,7 +35,7 @@ function documentRow(name: 'jwks' | 'discovery', path: string, title: string): R
       await row.addPeer(oidcNames.memory, async () =>
         oidcDocument(lab, 'memory', await startOidc(lab, scope, 'memory', 1), name),
       );
-      return row.build();
+      return row.add(await bareDocument(lab, scope, identity.url, request)).build();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { bareRefreshes, bareSigning, startBare } from '../contenders/bare.ts';
 import { startLimit } from '../contenders/limit.ts';
 import { oidcNames, oidcRefresh, startOidc } from '../contenders/oidc-provider.ts';
 import { refreshConnections, refreshContender } from '../contenders/tessera.ts';
@@ -12,9 +13,11 @@ export const refreshRow: RowPlan = {
     { kind: 'ratio', of: oidcNames.postgres, atLeast: 1.5 },
     { kind: 'ratio', of: oidcNames.memory, atLeast: 1.15 },
     { kind: 'ratio', of: limitName, atLeast: 0.5 },
+    { kind: 'ratio', of: bareSigning },
   ],
   open: async (lab, scope) => {
-    const row = new RowBuilder().add(await refreshContender(lab, await lab.tessera()));
+    const tessera = await lab.tessera();
+    const row = new RowBuilder().add(await refreshContender(lab, tessera));
     for (const storage of ['postgres', 'memory'] as const) {
       await row.addPeer(oidcNames[storage], async () => {
         // One round more: the one that warms everybody up.
@@ -24,6 +27,9 @@ export const refreshRow: RowPlan = {
     }
     const limit = startLimit(limitName, new URL('../servers/rs256-limit.process.ts', import.meta.url));
     scope.defer(() => limit.stop());
-    return row.add(limit).build();
+    return row
+      .add(limit)
+      .add(bareRefreshes(lab, await startBare(lab, scope), tessera))
+      .build();
   },
 };

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { searchPath } from '@tessera/stack';
+import { searchPath, threadPoolSize } from '@tessera/stack';
 import type { z } from 'zod';
 import { nodeArguments } from './fork-entry.ts';
 
@@ -32,7 +32,7 @@ export async function startServerProcess<Schema extends z.ZodType>(
   const script = fileURLToPath(entry);
   const child = spawn(process.execPath, [...nodeArguments(), script, JSON.stringify(options)], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { PATH: searchPath, NODE_ENV: 'production', UV_THREADPOOL_SIZE: '6' },
+    env: { PATH: searchPath, NODE_ENV: 'production', UV_THREADPOOL_SIZE: threadPoolSize },
     // Its standard input ends when the bench does, however that comes about.
     stdio: ['pipe', 'pipe', 'pipe'],
   });

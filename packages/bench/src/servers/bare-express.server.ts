@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import express, { type Response } from 'express';
 import pg from 'pg';
@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Recipe, type RecipeStatement, valuesFor } from '../recording/recipe.ts';
 import type { Recipes } from '../recording/record-services.ts';
 import { listPlainly } from './plain-list.ts';
+import { signLikeToken } from './rs256.ts';
 import { announce, listen } from './served-process.ts';
 
 /** What this server is told on its command line. */
@@ -40,6 +41,21 @@ app.get('/userinfo/:id', async ({ params: { id } }, response) => {
     email: row.email,
     email_verified: row.isVerified,
     preferred_username: row.username,
+  });
+});
+
+// The statement and the two signatures; a token is what the statement knows it by.
+app.post('/token/refresh', express.json(), async ({ body: { refresh_token: jti } }, response) => {
+  const nextJti = randomUUID();
+  const [signature] = await Promise.all([
+    signLikeToken(),
+    replay(identity, recipes.refresh, { jti, nextJti, requestId: nextJti }),
+  ]);
+  const accessToken = (await signLikeToken()).toString('base64url');
+  response.json({
+    access_token: accessToken,
+    refresh_token: nextJti,
+    signature: signature.toString('base64url'),
   });
 });
 
