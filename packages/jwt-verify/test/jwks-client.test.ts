@@ -150,9 +150,8 @@ describe('a fetch', () => {
       trickle = setInterval(() => response.write(' '), 10);
     });
     try {
-      const startedAt = performance.now();
+      // Without an end of its own it would last as long as the trickle.
       await expect(sourceWith({ timeoutMs: 100 }).find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
-      expect(performance.now() - startedAt).toBeLessThan(1_500);
       expect(events).toMatchObject([{ reason: 'no answer within 100 ms' }]);
     } finally {
       clearInterval(trickle);

@@ -65,9 +65,8 @@ describe('serve', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     service.process.kill('SIGTERM');
     expect(await all).toContain('slow but whole');
-    const answeredAt = Date.now();
+    // Kept open, it would last until the hard stop, which exits with 1.
     expect(await service.ended).toBe(0);
-    expect(Date.now() - answeredAt).toBeLessThan(1500);
   });
 
   it('goes on serving while it says that it is not ready, and asks clients to leave', async () => {
