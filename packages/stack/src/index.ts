@@ -1,5 +1,5 @@
 export { Balancer } from './balancer.ts';
-export { searchPath, threadPoolSize } from './environment.ts';
+export { searchPath } from './environment.ts';
 export { httpClient } from './http-client.ts';
 export { migrate, Service, type ServiceName } from './service.ts';
 export { SigningKeys } from './signing-keys.ts';

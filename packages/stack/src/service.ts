@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { searchPath, threadPoolSize } from './environment.ts';
+import { threadPoolSize } from '@tessera/dev-stack/thread-pool';
+import { searchPath } from './environment.ts';
 import { httpClient } from './http-client.ts';
 
 const execute = promisify(execFile);

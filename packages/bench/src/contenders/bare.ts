@@ -60,13 +60,7 @@ export async function bareReads(lab: Lab, server: BareServer, options: BareReadO
       throw new Error(`${bare} answers something else than the service`);
     }
   });
-  return httpContender(lab, {
-    name: bare,
-    origins: [server.url],
-    requests: checked,
-    pids: () => [server.pid],
-    usesDatabase: true,
-  });
+  return httpContender(lab, { ...asking(server), requests: checked });
 }
 
 /** What the bare server is called where it signs, too. */
@@ -75,27 +69,23 @@ export const bareSigning = 'bare Express + pg + two signatures';
 /** The bare server that rotates refresh tokens of the service. */
 export function bareRefreshes(lab: Lab, server: BareServer, tessera: Tessera): Contender {
   return httpContender(lab, {
+    ...asking(server),
     name: bareSigning,
-    origins: [server.url],
     requests: [ask.refreshRequest],
     connections: refreshConnections,
     prepare: async () => {
       const { chain } = await ask.refreshChain(tessera, refreshConnections);
       return { chain: { ...chain, tokens: chain.tokens.map(jtiOf) } };
     },
-    pids: () => [server.pid],
-    usesDatabase: true,
   });
 }
 
 /** The bare server that creates issues. */
 export async function bareCreates(lab: Lab, server: BareServer, tessera: Tessera): Promise<Contender> {
   const requests = ask.createRequests(tessera).map((request) => ({ ...request, path: '/issues' }));
-  return httpContender(lab, {
-    name: bare,
-    origins: [server.url],
-    requests,
-    pids: () => [server.pid],
-    usesDatabase: true,
-  });
+  return httpContender(lab, { ...asking(server), requests });
+}
+
+function asking({ url, pid }: BareServer) {
+  return { name: bare, origins: [url], pids: () => [pid], usesDatabase: true };
 }

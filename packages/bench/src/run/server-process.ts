@@ -4,7 +4,8 @@ import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { searchPath, threadPoolSize } from '@tessera/stack';
+import { threadPoolSize } from '@tessera/dev-stack/thread-pool';
+import { searchPath } from '@tessera/stack';
 import type { z } from 'zod';
 import { nodeArguments } from './fork-entry.ts';
 

@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
 import type { StackEnvironment, Variables } from '../environment.ts';
+import { threadPoolSize } from '../thread-pool.ts';
 import type { Service } from './services.ts';
 
 export interface ServiceSettings {
@@ -23,7 +23,7 @@ export function serviceEnvironment(settings: ServiceSettings): Record<string, st
     JWT_ISSUER: `http://localhost:${ports.identity}`,
     ALLOW_LOOPBACK_ISSUER: 'true',
     SHUTDOWN_DELAY_MS: '0',
-    UV_THREADPOOL_SIZE: String(availableParallelism() + 2),
+    UV_THREADPOOL_SIZE: threadPoolSize,
     ...(service.name === 'issues' && {
       IDENTITY_URL: `http://127.0.0.1:${ports.identity}`,
       PUBLIC_BASE_URL: `http://localhost:${ports.issues}`,
