@@ -11,6 +11,7 @@ export * from './error-handler.ts';
 export * from './health.ts';
 export * from './health-operations.ts';
 export * from './janitor.ts';
+export * from './json-text.ts';
 export * from './logger.ts';
 export * from './metrics.ts';
 export * from './parse.ts';
