@@ -33,6 +33,6 @@ for (const { drop, keep, optional = false } of [
   for (const path of found) rmSync(join(folder, path), { recursive: true, force: true });
 }
 
-const forbidden = ['prisma@*', '@prisma+engines@*', 'typescript@*', 'jest@*', '@tessera+dev-stack*'];
+const forbidden = ['prisma@*', '@prisma+engines@*', 'typescript@*', 'jest@*', '@tessera+stack*'];
 const present = forbidden.flatMap((name) => globSync(`node_modules/.pnpm/${name}`, { cwd: folder }));
 if (present.length > 0) throw new Error(`This belongs to no service: ${present.join(', ')}`);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { expectOAuthProblem } from '@tessera/test-kit/problems';
+import { expectOAuthProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
 import { signedIn, updateIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createServiceDatabase, withDatabase } from '@tessera/dev-stack/postgres';
+import { createServiceDatabase, withDatabase } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { signedIn } from './support/identities.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { discoveryDocumentSchema } from '@tessera/contracts';
-import { expectProblem } from '@tessera/test-kit/problems';
+import { expectProblem } from '@tessera/testing/problems';
 import { issuer, startTestApp, type TestApp } from './support/test-app.ts';
 
 const path = '/.well-known/openid-configuration';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Identity, TokenResponse } from '@tessera/contracts';
-import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/test-kit/fuzz';
+import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/testing/fuzz';
 import { describeIdentityApi } from '../src/api-description.ts';
 import { createIdentity, signIn } from './support/identities.ts';
 import { unknownId } from './support/internal-client.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createServiceDatabase } from '@tessera/dev-stack/postgres';
-import { expectOAuthProblem, expectProblem } from '@tessera/test-kit/problems';
+import { createServiceDatabase } from '@tessera/stack/postgres';
+import { expectOAuthProblem, expectProblem } from '@tessera/testing/problems';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('with a database', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AuditEvent, auditEventSchema, auditTypes } from '@tessera/contracts';
-import { expectInvalidFields } from '@tessera/test-kit/problems';
+import { expectInvalidFields } from '@tessera/testing/problems';
 import { signedIn, updateIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
 import { nextPath, walk } from './support/pages.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { anEmail, createIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';

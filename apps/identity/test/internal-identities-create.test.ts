@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { identitySchema } from '@tessera/contracts';
-import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { anEmail, anIdentity, aPassword, createIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';

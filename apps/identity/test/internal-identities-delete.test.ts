@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem } from '@tessera/test-kit/problems';
+import { expectProblem } from '@tessera/testing/problems';
 import { anEmail, createIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { findLeaks, forgetEmissions, recordEmission, rememberSecret } from '@tessera/test-kit/leaks';
+import { findLeaks, forgetEmissions, recordEmission, rememberSecret } from '@tessera/testing/leaks';
 import { anEmail, signedIn } from './support/identities.ts';
 import { serviceToken, startTestApp } from './support/test-app.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { expectOAuthProblem } from '@tessera/test-kit/problems';
+import { expectOAuthProblem } from '@tessera/testing/problems';
 import { SignInLimits } from '../src/sign-in/sign-in-limits.ts';
 import { anEmail, aPassword, createIdentity } from './support/identities.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';

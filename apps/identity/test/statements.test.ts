@@ -5,7 +5,7 @@ import {
   type RoundTrip,
   type RoundTripRecorder,
   startRoundTripRecorder,
-} from '@tessera/test-kit/round-trips';
+} from '@tessera/testing/round-trips';
 import type { Test } from 'supertest';
 import { createIdentity, signIn } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';

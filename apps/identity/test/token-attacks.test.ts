@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Attack, type AttackContext, attacks, validToken } from '@tessera/jwt-verify/attack-table';
-import { expectOAuthProblem } from '@tessera/test-kit/problems';
+import { expectOAuthProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
 import { signedIn } from './support/identities.ts';
 import { issuer, signingPem, startTestApp, type TestApp } from './support/test-app.ts';

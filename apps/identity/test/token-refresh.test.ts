@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectInvalidFields, expectOAuthProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectOAuthProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
 import { createIdentity, signedIn, signIn, updateIdentity } from './support/identities.ts';
 import { serviceToken, signingPem, startTestApp, type TestApp } from './support/test-app.ts';

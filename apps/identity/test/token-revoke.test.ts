@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectInvalidFields, expectOAuthProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectOAuthProblem } from '@tessera/testing/problems';
 import { signedIn } from './support/identities.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { accessTokenClaimsSchema, refreshTokenClaimsSchema, tokenResponseSchema } from '@tessera/contracts';
-import { expectInvalidFields, expectOAuthProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectOAuthProblem } from '@tessera/testing/problems';
 import bcrypt from 'bcrypt';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { anEmail, aPassword, createIdentity, signIn, updateIdentity } from './support/identities.ts';

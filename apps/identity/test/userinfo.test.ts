@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { userInfoSchema } from '@tessera/contracts';
-import { expectOAuthProblem } from '@tessera/test-kit/problems';
+import { expectOAuthProblem } from '@tessera/testing/problems';
 import { signedIn, updateIdentity } from './support/identities.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 

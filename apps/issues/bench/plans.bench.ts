@@ -1,8 +1,8 @@
 // Every list that must stay fast, among a million issues, on a throw-away PostgreSQL: `pnpm bench:plans [count]`.
 import { fileURLToPath } from 'node:url';
-import { createServiceDatabase, startTestPostgres } from '@tessera/dev-stack/postgres';
 import { createLogger } from '@tessera/service-kit';
 import { migrate } from '@tessera/service-kit/migrate';
+import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { createListDatabase } from '../src/database.ts';
 import { IssueDocument } from '../src/issues/issue-document.repository.ts';

@@ -3,7 +3,7 @@ import type { CreateIdentity } from '@tessera/contracts';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
 import './support/leak-guard.ts';
-import { expectProblem } from '@tessera/test-kit/problems';
+import { expectProblem } from '@tessera/testing/problems';
 import { anEmail, mirrorRow, password, signedIn } from './support/signed-in.ts';
 
 let identity: IdentityService;

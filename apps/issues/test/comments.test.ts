@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Comment, commentSchema } from '@tessera/contracts';
-import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { createIssue, createIssueThatIs, getIssue, historyOf, issuePath } from './support/issues.ts';
 import { followLinks, pathOf } from './support/pages.ts';
 import { aPerson, type TestPerson } from './support/people.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createServiceDatabase, withRole } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
+import { createServiceDatabase, withRole } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { prismaDir, tableRights } from '../src/database.ts';
 import { createIssue, getIssue, issuePath, issuesPath } from './support/issues.ts';

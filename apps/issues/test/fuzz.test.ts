@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/test-kit/fuzz';
-import { rememberSecret } from '@tessera/test-kit/leaks';
+import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/testing/fuzz';
+import { rememberSecret } from '@tessera/testing/leaks';
 import pg from 'pg';
 import { describeIssuesApi } from '../src/api-description.ts';
 import { type FullApp, startFullApp } from './support/full-app.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import type { Response } from 'supertest';
 import { createIssue, getIssue, historyOf, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';

@@ -6,7 +6,7 @@ import { createLogger, ProblemError } from '@tessera/service-kit';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
 import { type IdentityStub, inTurn, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
 import './support/leak-guard.ts';
-import { recordEmission, recordingLog, rememberSecret } from '@tessera/test-kit/leaks';
+import { recordEmission, recordingLog, rememberSecret } from '@tessera/testing/leaks';
 
 const serviceToken = rememberSecret('a-service-token-of-the-client-tests-0123');
 const password = rememberSecret('a password of the client tests');

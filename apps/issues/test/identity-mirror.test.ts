@@ -9,7 +9,7 @@ import { IdentityMirrorService } from '../src/identity-mirror/identity-mirror.se
 import type { KnownIdentity } from '../src/identity-mirror/mirrored-identity.ts';
 import { type IdentityStub, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
 import './support/leak-guard.ts';
-import { recordingLog, rememberSecret } from '@tessera/test-kit/leaks';
+import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 /** Counts what reaches the database. */

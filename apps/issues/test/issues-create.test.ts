@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { createIssue, getIssue, historyOf, issueIn, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { publicBaseUrl, startTestApp, type TestApp } from './support/test-app.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IssueSummary, issueSummarySchema } from '@tessera/contracts';
-import { expectInvalidFields } from '@tessera/test-kit/problems';
+import { expectInvalidFields } from '@tessera/testing/problems';
 import { createIssue, createIssueThatIs, getIssue, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IssuePage, type IssueSummary, issuePageSchema } from '@tessera/contracts';
-import { expectInvalidFields, expectProblem } from '@tessera/test-kit/problems';
+import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { createIssue, issuesPath } from './support/issues.ts';
 import { followLinks, nextOf, pathOf } from './support/pages.ts';
 import { aPerson, personWithRequests, type TestPerson } from './support/people.ts';

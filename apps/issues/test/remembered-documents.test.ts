@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startPostgresProxy } from '@tessera/test-kit/postgres-proxy';
+import { startPostgresProxy } from '@tessera/testing/postgres-proxy';
 import { IssueRepository } from '../src/issues/issue.repository.ts';
 import { IssueDocument } from '../src/issues/issue-document.repository.ts';
 import { IssueListRepository } from '../src/issues/issue-list.repository.ts';

@@ -6,7 +6,7 @@ import { loadConfig } from '../src/config.ts';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
 import { type IdentityStub, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
 import './support/leak-guard.ts';
-import { recordingLog, rememberSecret } from '@tessera/test-kit/leaks';
+import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 
 const current = rememberSecret('the-current-service-token-0123456789abc');
 const previous = rememberSecret('the-previous-service-token-0123456789ab');

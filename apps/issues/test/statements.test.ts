@@ -5,7 +5,7 @@ import {
   databaseUse,
   type RoundTripRecorder,
   startRoundTripRecorder,
-} from '@tessera/test-kit/round-trips';
+} from '@tessera/testing/round-trips';
 import type { Test } from 'supertest';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';

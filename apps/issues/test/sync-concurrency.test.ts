@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem } from '@tessera/test-kit/problems';
+import { expectProblem } from '@tessera/testing/problems';
 import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';

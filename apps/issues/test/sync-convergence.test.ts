@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issuePriorities } from '@tessera/contracts';
-import { fuzzSettings } from '@tessera/test-kit/fuzz';
+import { fuzzSettings } from '@tessera/testing/fuzz';
 import fc from 'fast-check';
 import { canonicalText, canonicalTitle, markedComment } from '../src/trackers/tracker-text.ts';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
-import { rememberSecret } from '@tessera/test-kit/leaks';
-import { expectProblem } from '@tessera/test-kit/problems';
+import { rememberSecret } from '@tessera/testing/leaks';
+import { expectProblem } from '@tessera/testing/problems';
 import type { FullApp } from './support/full-app.ts';
 import { startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';

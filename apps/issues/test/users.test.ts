@@ -8,8 +8,8 @@ import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService, serviceToken } from './support/identity-service.ts';
 import { type IdentityStub, json, startIdentityStub } from './support/identity-stub.ts';
 import './support/leak-guard.ts';
-import { rememberSecret } from '@tessera/test-kit/leaks';
-import { expectProblem } from '@tessera/test-kit/problems';
+import { rememberSecret } from '@tessera/testing/leaks';
+import { expectProblem } from '@tessera/testing/problems';
 import { anEmail, mirrorRow, password, signedIn } from './support/signed-in.ts';
 
 const anotherPassword = rememberSecret('another password of the tests');

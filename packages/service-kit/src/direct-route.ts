@@ -13,7 +13,7 @@ declare module 'node:http' {
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
 /**
- * A request that is answered without Express, which costs as much as everything else of such a request (packages/bench).
+ * A request that is answered without Express, which costs as much as everything else of such a request (packages/dev/bench).
  * The same answer stands in a router too: what is unusual about a request, such as another spelling of its path, goes
  * there.
  */

@@ -13,7 +13,7 @@ export interface UserInfoSubject {
 /** Reads of identities behind tokens: who ask in one turn of the event loop share a statement. */
 export class UserInfoRepository {
   readonly #database: Database;
-  // The hottest read: a statement for each request would be two thirds of its cost (packages/bench). Nothing is kept.
+  // The hottest read: a statement for each request would be two thirds of its cost (packages/dev/bench). Nothing is kept.
   readonly #loader = new DataLoader<string, UserInfoSubject | undefined>((ids) => this.#findSubjects(ids), {
     cache: false,
     maxBatchSize: 100,

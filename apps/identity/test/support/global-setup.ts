@@ -1,5 +1,5 @@
-import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
+import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/stack/postgres';
 import { prismaDir, tableRights } from '../../src/database.ts';
 import { ownerRole, serviceRole } from './database-roles.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
-import { rememberSecret } from '@tessera/test-kit/leaks';
+import { rememberSecret } from '@tessera/testing/leaks';
 import { serviceToken, type TestApp } from './test-app.ts';
 
 /** A password that the leak scan knows. */

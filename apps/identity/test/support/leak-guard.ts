@@ -1,5 +1,5 @@
 import { afterAll, expect } from '@jest/globals';
-import { findLeaks } from '@tessera/test-kit/leaks';
+import { findLeaks } from '@tessera/testing/leaks';
 
 // In every test file: nothing that was logged or answered in it may hold a secret.
 afterAll(() => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { recordEmission } from '@tessera/test-kit/leaks';
+import { recordEmission } from '@tessera/testing/leaks';
 import supertest from 'supertest';
 import { signingPem, testEnvironment } from './test-app.ts';
 

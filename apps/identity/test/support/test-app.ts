@@ -1,9 +1,9 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { cloneDatabase, withDatabase, withRole } from '@tessera/dev-stack/postgres';
 import { createLogger } from '@tessera/service-kit';
-import { recordingLog, rememberSecret } from '@tessera/test-kit/leaks';
-import { recordingAnswers } from '@tessera/test-kit/recorded-answers';
+import { cloneDatabase, withDatabase, withRole } from '@tessera/stack/postgres';
+import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
+import { recordingAnswers } from '@tessera/testing/recorded-answers';
 import pg from 'pg';
 import supertest from 'supertest';
 import { createListener } from '../../src/app.ts';

@@ -21,7 +21,7 @@ interface SummaryRow {
 const separator = '\x1e';
 
 /**
- * Lists of issues. To make fifty documents costs PostgreSQL five times what it costs to find them (packages/bench), so
+ * Lists of issues. To make fifty documents costs PostgreSQL five times what it costs to find them (packages/dev/bench), so
  * a page is found as keys, and only what this process has not seen yet is made. The database that it is given plans
  * each statement anew, with its values, unless it is `prepared`: a prepared plan cannot know which of many filters
  * leaves few issues.

@@ -46,7 +46,7 @@ export class IssueRepository {
 
   /**
    * The same for who only reads: a document that this process has made before is not made again as long as its key is
-   * the same, which the statement looks at. It is most of what a read costs PostgreSQL (packages/bench).
+   * the same, which the statement looks at. It is most of what a read costs PostgreSQL (packages/dev/bench).
    */
   async read(reference: IssueReference): Promise<IssueView | undefined> {
     const name = 'id' in reference ? reference.id : String(reference.number);

@@ -1,6 +1,6 @@
 import { createLogger } from '@tessera/service-kit';
-import { recordingLog } from '@tessera/test-kit/leaks';
-import { recordingAnswers } from '@tessera/test-kit/recorded-answers';
+import { recordingLog } from '@tessera/testing/leaks';
+import { recordingAnswers } from '@tessera/testing/recorded-answers';
 import pg from 'pg';
 import supertest from 'supertest';
 import { createListener } from '../../src/app.ts';

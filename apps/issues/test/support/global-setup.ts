@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { createServiceDatabase, startTestPostgres } from '@tessera/dev-stack/postgres';
 import { canRunRedmine, startRedmine } from '@tessera/redmine';
 import { migrate } from '@tessera/service-kit/migrate';
+import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 
 const prismaDir = fileURLToPath(new URL('../../prisma', import.meta.url));
 

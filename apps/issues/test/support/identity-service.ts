@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
-import { createServiceDatabase, findFreePort } from '@tessera/dev-stack/postgres';
 import { migrate } from '@tessera/service-kit/migrate';
-import { recordEmission, rememberSecret } from '@tessera/test-kit/leaks';
+import { createServiceDatabase, findFreePort } from '@tessera/stack/postgres';
+import { recordEmission, rememberSecret } from '@tessera/testing/leaks';
 import axios from 'axios';
 
 export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');

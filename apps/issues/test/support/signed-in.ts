@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CreateIdentity } from '@tessera/contracts';
-import { rememberSecret } from '@tessera/test-kit/leaks';
+import { rememberSecret } from '@tessera/testing/leaks';
 import type { FullApp } from './full-app.ts';
 import type { IdentityService } from './identity-service.ts';
 

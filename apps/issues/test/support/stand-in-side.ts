@@ -1,12 +1,6 @@
 import type { TrackerProvider } from '@tessera/contracts';
-import { rememberSecret } from '@tessera/test-kit/leaks';
-import {
-  type CheckedStandIn,
-  type StandIn,
-  startGitea,
-  startGitHub,
-  startGitLab,
-} from '@tessera/tracker-stand-ins';
+import { rememberSecret } from '@tessera/testing/leaks';
+import { type CheckedStandIn, type StandIn, startGitea, startGitHub, startGitLab } from '@tessera/trackers';
 import type { FarSide } from './far-side.ts';
 
 export type StandInSide = FarSide & { standIn: StandIn };

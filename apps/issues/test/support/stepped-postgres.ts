@@ -1,4 +1,4 @@
-import { type ClientMessage, startPostgresProxy } from '@tessera/test-kit/postgres-proxy';
+import { type ClientMessage, startPostgresProxy } from '@tessera/testing/postgres-proxy';
 import type { StepProxy, Steps } from './steps.ts';
 
 /** In front of a PostgreSQL server; a query is a step, and nothing of one that may not be done arrives. */

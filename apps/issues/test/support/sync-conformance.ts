@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issueSchema, syncStateSchema } from '@tessera/contracts';
-import { expectProblem } from '@tessera/test-kit/problems';
+import { expectProblem } from '@tessera/testing/problems';
 import type { FarSide } from './far-side.ts';
 import { createIssue, getIssue, historyOf, issuePath } from './issues.ts';
 import { aPerson, personWithRequests, type TestPerson } from './people.ts';

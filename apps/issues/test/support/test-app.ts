@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { cloneDatabase } from '@tessera/dev-stack/postgres';
 import {
   createLogger,
   errorHandler,
@@ -9,6 +8,7 @@ import {
   requestContext,
   securityHeaders,
 } from '@tessera/service-kit';
+import { cloneDatabase } from '@tessera/stack/postgres';
 import express, { type RequestHandler } from 'express';
 import pg from 'pg';
 import supertest from 'supertest';

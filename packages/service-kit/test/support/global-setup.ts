@@ -1,4 +1,4 @@
-import { startTestPostgres } from '@tessera/dev-stack/postgres';
+import { startTestPostgres } from '@tessera/stack/postgres';
 
 /** One real PostgreSQL for the run. */
 export default async function globalSetup(): Promise<void> {

@@ -1,4 +1,4 @@
-import { withDatabase } from '@tessera/dev-stack/postgres';
+import { withDatabase } from '@tessera/stack/postgres';
 import pg from 'pg';
 
 /** Runs one script on a connection of its own, and answers the rows of its last statement. */

@@ -1,0 +1,58 @@
+import { fillThroughDatabase } from '@tessera/demo-data/through-database';
+import type { Stack } from '@tessera/services';
+import bcrypt from 'bcrypt';
+
+/** Everybody's. */
+export const password = 'a password of the bench';
+// The default of the service (BCRYPT_COST).
+const cost = 10;
+const batch = 50_000;
+
+/** Writes identities, whose ids follow from their numbers, into identity's database and into the mirror of issues. */
+export async function fillIdentities(stack: Stack, count: number): Promise<void> {
+  const hash = await bcrypt.hash(password, cost);
+  for (let written = 0; written < count; written += batch) {
+    const range = [written + 1, Math.min(written + batch, count)];
+    await stack.sql('identity', insertIdentities, [...range, hash]);
+    await stack.sql('issues', insertMirror, range);
+  }
+  await stack.sql('identity', 'VACUUM ANALYZE identities');
+  await stack.sql('issues', 'VACUUM ANALYZE identity_mirror');
+}
+
+/** Writes issues; every tenth with three comments and two links, and each with the first line of its history. */
+export async function fillIssues(stack: Stack, count: number): Promise<void> {
+  await fillThroughDatabase(stack.databases.issues.owner, count);
+  for (const statement of [insertActivity, insertComments, insertLinks, countComments]) {
+    await stack.sql('issues', statement);
+  }
+  for (const table of ['issues', 'activity', 'comments', 'issue_links']) {
+    await stack.sql('issues', `VACUUM ANALYZE ${table}`);
+  }
+}
+
+// A UUID of version 4 that is the same in both databases.
+const idOf = `overlay(overlay(md5('person ' || n) placing '4' from 13) placing '8' from 17)::uuid`;
+
+const insertIdentities = `
+  INSERT INTO identities (id, email, email_canonical, username, password_hash, is_verified)
+  SELECT ${idOf}, 'person-' || n || '@example.com', 'person-' || n || '@example.com', 'person-' || n, $3, true
+    FROM generate_series($1::int, $2::int) AS n`;
+const insertMirror = `
+  INSERT INTO identity_mirror (id, username, email, is_verified, as_of, source, checked_at)
+  SELECT ${idOf}, 'person-' || n, 'person-' || n || '@example.com', true, now(), 'lookup', now()
+    FROM generate_series($1::int, $2::int) AS n`;
+
+const isRich = 'number % 10 = 0';
+const insertActivity = `
+  INSERT INTO activity (issue_id, actor_id, kind, at) SELECT id, reporter_id, 'created', created_at FROM issues`;
+const insertComments = `
+  INSERT INTO comments (id, issue_id, body, author_id, created_at, updated_at)
+  SELECT gen_random_uuid(), id, 'A comment of three that were written for measurements.', reporter_id,
+         created_at + n * interval '1 minute', created_at + n * interval '1 minute'
+    FROM issues, generate_series(1, 3) AS n WHERE ${isRich}`;
+const insertLinks = `
+  INSERT INTO issue_links (id, issue_id, type, ref, title, created_by)
+  SELECT gen_random_uuid(), id, 'invoice', number || '-' || n, 'An invoice of two', reporter_id
+    FROM issues, generate_series(1, 2) AS n WHERE ${isRich}`;
+const countComments = `UPDATE issues SET comments_count = 3 WHERE ${isRich}`;

@@ -1,0 +1,133 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, copyFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { findFreePort } from '@tessera/stack/postgres';
+import axios from 'axios';
+import { pidsOfGroup } from './process-group.ts';
+
+const application = '/usr/share/redmine';
+// Debian's dbconfig-common keeps the installed one here.
+const installedDatabase = '/var/lib/dbconfig-common/sqlite3/redmine/instances/default/redmine_default';
+
+/** The accounts that every started Redmine has. */
+export interface RedmineAccounts {
+  admin: { id: number; key: string };
+  /** May change everything in a project. */
+  manager: { id: number; key: string };
+  /** May create and comment; what it does to a status is dropped without a word. */
+  reporter: { id: number; key: string };
+  roles: { manager: number; reporter: number };
+}
+
+export interface RedmineServer extends RedmineAccounts {
+  url: string;
+}
+
+/** Whether a Redmine can be started here: Debian's package is installed, and we are root. */
+export function canRunRedmine(): boolean {
+  return process.getuid?.() === 0 && spawnSync('dpkg', ['-s', 'redmine', 'puma']).status === 0;
+}
+
+/** A project that `seedIssues` has filled; its issues are numbered from `firstIssueId` without a gap. */
+export interface SeededIssues {
+  projectId: number;
+  firstIssueId: number;
+  issues: number;
+  statusIds: number[];
+  trackerIds: number[];
+  priorityIds: number[];
+}
+
+export interface RunningRedmine {
+  server: RedmineServer;
+  /** Kills it as a crash does; its issues stay. */
+  down: () => Promise<void>;
+  /** Starts it again where it was, and waits until it answers. */
+  up: () => Promise<void>;
+  /** Its processes, to measure what they use; none while it is down. */
+  pids: () => number[];
+  /** A new project with so many issues of every status, each with a few comments. */
+  seedIssues: (issues: number, comments?: number) => Promise<SeededIssues>;
+  /** Ends it for good. */
+  stop: () => Promise<void>;
+}
+
+/** Starts Debian's Redmine on a free port, over a copy of its installed database. */
+export async function startRedmine(): Promise<RunningRedmine> {
+  const work = mkdtempSync(path.join(tmpdir(), 'redmine-'));
+  const run = await prepare(work);
+  const accounts: RedmineAccounts = await runSeed(work, run, 'seed.rb');
+  const port = await findFreePort();
+  const url = `http://127.0.0.1:${port}`;
+  let puma: ChildProcess | undefined;
+  const down = async () => {
+    if (puma?.pid === undefined || puma.exitCode !== null || puma.signalCode !== null) return;
+    const ended = once(puma, 'exit');
+    process.kill(-puma.pid, 'SIGKILL');
+    await ended;
+    // That was runuser's end; Puma, its child, may still be about to end.
+    while (pidsOfGroup(puma.pid).length > 0) await pause(20);
+  };
+  const stop = async () => {
+    await down();
+    rmSync(work, { recursive: true, force: true });
+  };
+  const up = async () => {
+    const log = openSync(path.join(work, 'puma.log'), 'a');
+    const command = [...run, 'puma', '-e', 'production', '-b', `tcp://127.0.0.1:${port}`, '-t', '2:4'];
+    puma = spawn('runuser', command, { cwd: application, stdio: ['ignore', log, log], detached: true });
+    closeSync(log);
+    await untilItAnswers(url);
+  };
+  try {
+    await up();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const pids = () => (puma?.pid === undefined ? [] : pidsOfGroup(puma.pid));
+  const seedIssues = (issues: number, comments = 3): Promise<SeededIssues> =>
+    runSeed(work, [...run, `SEED_ISSUES=${issues}`, `SEED_COMMENTS=${comments}`], 'seed-issues.rb');
+  return { server: { url, ...accounts }, down, up, pids, seedIssues, stop };
+}
+
+// Runs share nothing; a writer waits for another one, which SQLite refuses to do unless told.
+async function prepare(work: string): Promise<string[]> {
+  const database = path.join(work, 'redmine.sqlite3');
+  copyFileSync(installedDatabase, database);
+  await promisify(execFile)('chown', ['-R', 'www-data:', work]);
+  // Puma looks at the folder that PWD names, and www-data may not enter ours.
+  const environment = [
+    `PWD=${application}`,
+    'RAILS_ENV=production',
+    `DATABASE_URL=sqlite3:${database}?timeout=10000`,
+  ];
+  return ['-u', 'www-data', '--', 'env', ...environment];
+}
+
+// Runs one of the scripts beside this file within Redmine, and reads what it prints.
+async function runSeed<Result>(work: string, run: string[], name: string): Promise<Result> {
+  const script = path.join(work, name);
+  copyFileSync(fileURLToPath(new URL(name, import.meta.url)), script);
+  await promisify(execFile)('chmod', ['a+r', script]);
+  const { stdout } = await promisify(execFile)('runuser', [...run, 'bin/rails', 'runner', script], {
+    cwd: application,
+  });
+  const seeded = /^SEEDED (.*)$/m.exec(stdout)?.[1];
+  if (seeded === undefined) throw new Error(`Redmine could not be seeded: ${stdout}`);
+  return JSON.parse(seeded);
+}
+
+async function untilItAnswers(url: string): Promise<void> {
+  for (let attempt = 0; attempt < 240; attempt += 1) {
+    const answer = await axios.get(url, { proxy: false, validateStatus: () => true }).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await pause(250);
+  }
+  throw new Error('Redmine does not answer');
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { threadPoolSize } from '@tessera/stack/thread-pool';
+import { searchPath } from './environment.ts';
+import { httpClient } from './http-client.ts';
+
+const execute = promisify(execFile);
+const repository = fileURLToPath(new URL('../../../..', import.meta.url));
+
+export type ServiceName = 'identity' | 'issues';
+
+/** Applies a built service's migrations as the owner of its database, as a deployment does. */
+export async function migrate(app: ServiceName, ownerUrl: string): Promise<void> {
+  const env = { PATH: searchPath, MIGRATION_DATABASE_URL: ownerUrl, SERVICE_DATABASE_ROLE: app };
+  await execute(process.execPath, [`apps/${app}/dist/migrate.js`], { cwd: repository, env });
+}
+
+export interface ServiceOptions {
+  /** What Node itself is told, such as `['--import', file]`. */
+  nodeArguments?: readonly string[] | undefined;
+  /** The file that the log is appended to, for loads that would fill this process's memory with it. */
+  logFile?: string | undefined;
+}
+
+/** A built service as a process of its own. */
+export class Service {
+  readonly #app: ServiceName;
+  readonly #environment: Record<string, string>;
+  readonly #nodeArguments: readonly string[];
+  readonly #logFile: string | undefined;
+  #process: ChildProcess | undefined;
+  #log = '';
+
+  constructor(app: ServiceName, environment: Record<string, string>, options: ServiceOptions = {}) {
+    this.#app = app;
+    this.#environment = environment;
+    this.#nodeArguments = options.nodeArguments ?? [];
+    this.#logFile = options.logFile;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#environment.PORT}`;
+  }
+
+  get port(): number {
+    return Number(this.#environment.PORT);
+  }
+
+  get pid(): number {
+    if (this.#process?.pid === undefined) throw new Error(`${this.#app} was not started`);
+    return this.#process.pid;
+  }
+
+  /** Everything that the service has logged. */
+  get log(): string {
+    return this.#logFile === undefined ? this.#log : readFileSync(this.#logFile, 'utf8');
+  }
+
+  /** Starts, with further variables, and waits until it listens. */
+  async start(more: Record<string, string> = {}): Promise<void> {
+    const log = this.#logFile === undefined ? 'pipe' : openSync(this.#logFile, 'a');
+    const child = spawn(process.execPath, [...this.#nodeArguments, `apps/${this.#app}/dist/server.js`], {
+      cwd: repository,
+      env: {
+        PATH: searchPath,
+        NODE_ENV: 'production',
+        HOST: '127.0.0.1',
+        SHUTDOWN_DELAY_MS: '0',
+        UV_THREADPOOL_SIZE: threadPoolSize,
+        ...this.#environment,
+        ...more,
+      },
+      stdio: ['ignore', log, log, ...(this.#nodeArguments.length > 0 ? (['ipc'] as const) : [])],
+    });
+    if (log !== 'pipe') closeSync(log);
+    this.#process = child;
+    const read = (chunk: unknown) => {
+      this.#log += String(chunk);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    while (!(await this.#isAlive())) {
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw new Error(`${this.#app} exited with ${child.exitCode}: ${this.log.slice(-2000)}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  // Asked rather than read from the log, which may be as quiet as a test wants it.
+  async #isAlive(): Promise<boolean> {
+    try {
+      return (await httpClient(this.url).get('/healthz')).status === 200;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Sends a message to what `nodeArguments` have loaded, and answers its answer. */
+  async ask(message: string): Promise<unknown> {
+    const child = this.#process;
+    if (child === undefined) throw new Error(`${this.#app} was not started`);
+    const answer = once(child, 'message');
+    child.send(message);
+    return (await answer)[0];
+  }
+
+  /** Drains it (SIGTERM) or lets it die at once (SIGKILL); answers the exit code. */
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null)
+      return child?.exitCode ?? null;
+    child.kill(signal);
+    const [code] = await once(child, 'exit');
+    return code;
+  }
+}

@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import {
+  createServiceDatabase,
+  findFreePort,
+  startTestPostgres,
+  type TestPostgres,
+  withRole,
+} from '@tessera/stack/postgres';
+import pg from 'pg';
+import { Balancer } from './balancer.ts';
+import { httpClient } from './http-client.ts';
+import { migrate, Service, type ServiceName } from './service.ts';
+import { SigningKeys } from './signing-keys.ts';
+
+export interface StackOptions {
+  /** How many processes of each service; one each where it is not said. */
+  replicas?: Partial<Record<ServiceName, number>>;
+  /** Whether the replicas of a service are known by one address alone. */
+  behindOneAddress?: boolean;
+  /** Variables of every process of a service. */
+  environment?: Partial<Record<ServiceName, Record<string, string>>>;
+  /** What the Node of every process is told. */
+  nodeArguments?: readonly string[];
+  /** The folder where every process logs to a file of its own, `<service>-<number>.log`; default: in memory. */
+  logDirectory?: string;
+  /** A server to use instead of one of the stack's own; the stack stops it. */
+  postgres?: TestPostgres;
+}
+
+export type Stack = Awaited<ReturnType<typeof startStack>>;
+
+/** The built services as processes, any number of each, over real databases on one PostgreSQL. */
+export async function startStack(options: StackOptions = {}) {
+  const postgres = options.postgres ?? (await startTestPostgres());
+  const databases = {
+    identity: await createDatabase(postgres, 'identity'),
+    issues: await createDatabase(postgres, 'issues'),
+  };
+  const keys = new SigningKeys();
+  keys.add(1);
+  const serviceToken = randomBytes(32).toString('base64url');
+  const services = await createServices(options, { databases, serviceToken, keysDir: keys.directory });
+  await services.listen();
+  for (const service of [...services.identities, ...services.issues]) await service.start();
+  const pools = {
+    identity: createPool(databases.identity.owner),
+    issues: createPool(databases.issues.owner),
+  };
+  const admin = createPool(postgres.adminUrl);
+  // As the server's own role: what the others' sessions do is shown to no lesser one.
+  const waitingForLocks = async (name: ServiceName): Promise<number> => {
+    const { rows } = await admin.query(
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = $1",
+      [new URL(databases[name].owner).pathname.slice(1)],
+    );
+    return rows[0].n;
+  };
+  const stop = async () => {
+    await Promise.all([admin, ...Object.values(pools)].map((pool) => pool.end()));
+    const codes: (number | null)[] = [];
+    for (const service of [...services.issues, ...services.identities]) codes.push(await service.stop());
+    await services.unlisten();
+    await postgres.stop();
+    keys.remove();
+    return codes;
+  };
+  return {
+    ...services,
+    databases,
+    adminUrl: postgres.adminUrl,
+    serviceToken,
+    keys,
+    /** The internal API, as a trusted backend calls it. */
+    internal: httpClient(services.urls.identity, { headers: { 'X-Service-Token': serviceToken } }),
+    sql: (name: ServiceName, text: string, values: unknown[] = []) => pools[name].query(text, values),
+    /** How many statements of a service wait for a lock. */
+    waitingForLocks,
+    /** Drains every process; their exit codes, issues' before identity's. */
+    stop,
+  };
+}
+
+interface Surroundings {
+  databases: Record<ServiceName, StackDatabase>;
+  serviceToken: string;
+  keysDir: string;
+}
+
+async function createServices(
+  { replicas, behindOneAddress = false, environment, nodeArguments, logDirectory }: StackOptions,
+  surroundings: Surroundings,
+) {
+  const identityPorts = await freePorts(replicas?.identity ?? 1);
+  const issuesPorts = await freePorts(replicas?.issues ?? 1);
+  const balancedPorts = behindOneAddress ? await freePorts(2) : [];
+  const [identityPort = first(identityPorts), issuesPort = issuesPorts[0] ?? 80] = balancedPorts;
+  const balancers = behindOneAddress ? [new Balancer(identityPorts), new Balancer(issuesPorts)] : [];
+  const identityUrl = `http://127.0.0.1:${identityPort}`;
+  const issuesUrl = `http://127.0.0.1:${issuesPort}`;
+  const common = {
+    SERVICE_TOKEN: surroundings.serviceToken,
+    JWT_ISSUER: identityUrl,
+    ALLOW_LOOPBACK_ISSUER: 'on',
+  };
+  const identity = {
+    ...common,
+    DATABASE_URL: surroundings.databases.identity.service,
+    JWT_KEYS_DIR: surroundings.keysDir,
+    ...environment?.identity,
+  };
+  const issues = {
+    ...common,
+    DATABASE_URL: surroundings.databases.issues.service,
+    IDENTITY_URL: identityUrl,
+    PUBLIC_BASE_URL: issuesUrl,
+    JWKS_COOLDOWN_SECONDS: '1',
+    // A handful of people make all the load.
+    RATE_LIMIT_READS_PER_MINUTE: '0',
+    RATE_LIMIT_WRITES_PER_MINUTE: '0',
+    RATE_LIMIT_SYNCS_PER_MINUTE: '0',
+    ...environment?.issues,
+  };
+  const processOptions = (name: ServiceName, index: number) => ({
+    nodeArguments,
+    logFile: logDirectory === undefined ? undefined : join(logDirectory, `${name}-${index + 1}.log`),
+  });
+  return {
+    /** Where clients reach each service. */
+    urls: { identity: identityUrl, issues: issuesUrl },
+    listen: async () => {
+      await Promise.all(balancers.map((balancer, index) => balancer.listen(balancedPorts[index] ?? 0)));
+    },
+    unlisten: async () => {
+      await Promise.all(balancers.map((balancer) => balancer.close()));
+    },
+    identities: identityPorts.map(
+      (port, index) =>
+        new Service('identity', { ...identity, PORT: String(port) }, processOptions('identity', index)),
+    ),
+    issues: issuesPorts.map(
+      (port, index) =>
+        new Service('issues', { ...issues, PORT: String(port) }, processOptions('issues', index)),
+    ),
+  };
+}
+
+/** A database, as its service reaches it and as its owner does. */
+interface StackDatabase {
+  service: string;
+  owner: string;
+}
+
+async function createDatabase({ adminUrl }: TestPostgres, name: ServiceName): Promise<StackDatabase> {
+  // A PostgreSQL that was given is shared by test files that run side by side.
+  const unique = `${name}_${randomBytes(6).toString('hex')}`;
+  const owner = { role: `${name}_owner`, password: 'owner' };
+  const service = await createServiceDatabase(adminUrl, {
+    database: unique,
+    role: name,
+    password: name,
+    owner,
+  });
+  const ownerUrl = withRole(service, owner);
+  await migrate(name, ownerUrl);
+  return { service, owner: ownerUrl };
+}
+
+function createPool(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: 1 });
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) ports.push(await findFreePort());
+  return ports;
+}
+
+/** The first of a list that is never empty. */
+export function first<Item>(items: readonly Item[]): Item {
+  const [item] = items;
+  if (item === undefined) throw new Error('empty');
+  return item;
+}

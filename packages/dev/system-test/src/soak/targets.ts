@@ -1,0 +1,59 @@
+import { Agent } from 'node:http';
+import { httpClient, type Service, type Stack } from '@tessera/services';
+import type { AxiosInstance, AxiosResponse } from 'axios';
+import type { Tally } from './tally.ts';
+
+/** The replicas of a service, one after the other, as a load balancer gives them. */
+class RoundRobin {
+  readonly #clients: AxiosInstance[];
+  #turn = 0;
+
+  constructor(services: readonly Service[], agent: Agent) {
+    // Longer than every bound of the services: what takes so long has hung.
+    this.#clients = services.map(({ url }) => httpClient(url, { httpAgent: agent, timeout: 30_000 }));
+  }
+
+  next(): AxiosInstance {
+    this.#turn += 1;
+    const client = this.#clients[this.#turn % this.#clients.length];
+    if (client === undefined) throw new Error('no replica');
+    return client;
+  }
+}
+
+/** Both services behind a round-robin; everything that is sent is counted. */
+export class Targets {
+  readonly #agent: Agent = new Agent({ keepAlive: true });
+  readonly #identity: RoundRobin;
+  readonly #issues: RoundRobin;
+  readonly #tally: Tally;
+
+  constructor(stack: Stack, tally: Tally) {
+    this.#identity = new RoundRobin(stack.identities, this.#agent);
+    this.#issues = new RoundRobin(stack.issues, this.#agent);
+    this.#tally = tally;
+  }
+
+  /** Sends to the service's next replica; undefined where no answer came. */
+  async send(
+    service: 'identity' | 'issues',
+    action: string,
+    expected: readonly number[],
+    request: (client: AxiosInstance) => Promise<AxiosResponse>,
+  ): Promise<AxiosResponse | undefined> {
+    const replicas = service === 'identity' ? this.#identity : this.#issues;
+    try {
+      const answer = await request(replicas.next());
+      this.#tally.add(action, answer.status, expected);
+      return answer;
+    } catch (error) {
+      const code = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
+      this.#tally.add(action, String(code ?? error), expected);
+      return undefined;
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}

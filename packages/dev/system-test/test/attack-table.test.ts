@@ -1,0 +1,176 @@
+import { createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Attack, type AttackContext, attacks, validToken } from '@tessera/jwt-verify/attack-table';
+import { first, type Stack, startStack } from '@tessera/services';
+import axios, { type AxiosResponse } from 'axios';
+
+const credentials = { grant_type: 'password', email: 'ann@example.com', password: 'a password of the test' };
+const issuesTolerance = 5;
+
+interface Target {
+  method: string;
+  path: string;
+  body?: string;
+  /** What the untampered token is answered. */
+  valid: number;
+  contentType?: string;
+}
+
+// Every way in, and every way out that is not the good one. All below /api/v1 asks for the token first.
+const issuesTargets: Target[] = [
+  { method: 'GET', path: '/api/v1/issues/', valid: 200 },
+  { method: 'POST', path: '/api/v1/issues/', body: '{"title":"Broken"}', valid: 201 },
+  { method: 'GET', path: '/api/v1/issues/1/', valid: 200 },
+  { method: 'PATCH', path: '/api/v1/issues/1/', body: '{"title":"Forged"}', valid: 200 },
+  { method: 'POST', path: '/api/v1/issues/1/status/', body: '{"status":"OPEN"}', valid: 200 },
+  { method: 'POST', path: '/api/v1/issues/1/comments/', body: '{"body":"Forged"}', valid: 201 },
+  { method: 'GET', path: '/api/v1/users/me/', valid: 200 },
+  { method: 'GET', path: '/api/v1/nothing/', valid: 404 },
+  { method: 'DELETE', path: '/api/v1/issues/1/', valid: 405 },
+  { method: 'POST', path: '/api/v1/issues/', body: '{"title":', valid: 400 },
+  { method: 'POST', path: '/api/v1/issues/', body: 'title', contentType: 'text/plain', valid: 415 },
+  { method: 'GET', path: '/api/v1/issues/?no_such_filter=1', valid: 422 },
+];
+
+// Only /userinfo takes an access token; elsewhere it is neither asked for nor looked at.
+const identityTargets: Target[] = [
+  { method: 'GET', path: '/userinfo', valid: 200 },
+  { method: 'POST', path: '/userinfo', valid: 200 },
+  { method: 'GET', path: '/nothing', valid: 404 },
+  { method: 'DELETE', path: '/userinfo', valid: 405 },
+  { method: 'GET', path: '/token', valid: 405 },
+  { method: 'POST', path: '/token', body: '{"grant_type":', valid: 400 },
+  { method: 'POST', path: '/token/refresh', body: '[]', valid: 422 },
+  { method: 'GET', path: '/internal/identities/1', valid: 403 },
+];
+
+describe('a forged or tampered access token', () => {
+  let stack: Stack;
+  let listener: Server;
+  let heard = 0;
+  let accessToken: string;
+
+  beforeAll(async () => {
+    stack = await startStack();
+    const { email, password } = credentials;
+    await stack.internal.post('/internal/identities', { email, password });
+    const { data } = await axios.post(`${first(stack.identities).url}/token`, credentials, { proxy: false });
+    accessToken = data.access_token;
+    listener = createServer((_request, response) => {
+      heard += 1;
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    const created = await send(first(stack.issues).url, issuesTargets[1], accessToken);
+    expect(created.status).toBe(201);
+  }, 60_000);
+  afterAll(async () => {
+    listener.close();
+    expect(await stack.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  function contextWith(clockToleranceSeconds: number): AttackContext {
+    const claims = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString());
+    return {
+      kind: 'access',
+      privateKey: createPrivateKey(readFileSync(join(stack.keys.directory, 'identity-key-1.pem'))),
+      kid: 'identity-key-1',
+      typ: 'at+jwt',
+      claims,
+      clockToleranceSeconds,
+      listenerUrl: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/keys`,
+    };
+  }
+
+  it.each(issuesTargets)(
+    'is refused with 401 at issues, $method $path ($valid when valid)',
+    async (target) => {
+      const context = contextWith(issuesTolerance);
+      const { url } = first(stack.issues);
+      for (const { name, token } of headerAttacks(context)) {
+        const refused = await send(url, target, token);
+        expect([name, refused.status, refused.data.code]).toEqual([name, 401, 'invalid_token']);
+        expect(refused.headers['www-authenticate']).toContain('error="invalid_token"');
+      }
+      expect((await send(url, target, validToken(context))).status).toBe(target.valid);
+    },
+  );
+
+  it('changes nothing', async () => {
+    const comments = await stack.sql('issues', 'SELECT count(*)::int AS n FROM comments');
+    // The valid token's own comment.
+    expect(comments.rows).toEqual([{ n: 1 }]);
+    // The one that the suite began with, and the valid token's own.
+    const issues = await stack.sql('issues', 'SELECT count(*)::int AS n FROM issues');
+    expect(issues.rows).toEqual([{ n: 2 }]);
+  });
+
+  it.each(identityTargets)(
+    'gets no further at identity, $method $path ($valid when valid)',
+    async (target) => {
+      const context = contextWith(0);
+      const { url } = first(stack.identities);
+      const expected = target.valid === 200 ? 401 : target.valid;
+      for (const { name, token } of headerAttacks(context)) {
+        const refused = await send(url, target, token);
+        expect([name, refused.status]).toEqual([name, expected]);
+        expect(refused.data).toMatchObject({ status: expected, code: expect.any(String) });
+      }
+      expect((await send(url, target, validToken(context))).status).toBe(target.valid);
+    },
+  );
+
+  it('is never a server error where it cannot even be a bearer token', async () => {
+    for (const [url, path] of [
+      [first(stack.issues).url, '/api/v1/issues/'],
+      [first(stack.identities).url, '/userinfo'],
+    ] as const) {
+      for (const header of ['Bearer', 'Bearer ', 'Bearer a b', 'Basic YTpi', 'bearer\tx', 'Bearer ü', '=']) {
+        const { status } = await ask(url, { method: 'GET', path, valid: 200 }, { Authorization: header });
+        expect([header, [400, 401].includes(status)]).toEqual([header, true]);
+      }
+      const huge = await ask(
+        url,
+        { method: 'GET', path, valid: 200 },
+        { Authorization: `Bearer ${'a'.repeat(15_000)}` },
+      );
+      expect(huge.status).toBe(401);
+    }
+  });
+
+  it('makes neither service ask anybody for a key', () => {
+    expect(heard).toBe(0);
+  });
+});
+
+// A header can carry no line break and no blank in a bearer token: those are refused as malformed, with 400.
+function headerAttacks(context: AttackContext): Attack[] {
+  const table = attacks(context).filter(
+    ({ token }) => /^[A-Za-z0-9\-._~+/]+=*$/.test(token) && token.length < 15_000,
+  );
+  expect(table.length).toBeGreaterThan(80);
+  return table;
+}
+
+function send(url: string, target: Target | undefined, token: string): Promise<AxiosResponse> {
+  if (target === undefined) throw new Error('no target');
+  return ask(url, target, { Authorization: `Bearer ${token}` });
+}
+
+function ask(url: string, target: Target, headers: Record<string, string>): Promise<AxiosResponse> {
+  const { method, path, body, contentType = 'application/json' } = target;
+  return axios.request({
+    url: `${url}${path}`,
+    method,
+    ...(body === undefined ? {} : { data: body }),
+    headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': contentType }) },
+    // A body goes out as it is written here.
+    transformRequest: [(data: unknown) => data],
+    validateStatus: () => true,
+    proxy: false,
+  });
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TokenResponse } from '@tessera/contracts';
+import { first, httpClient, type Stack, startStack } from '@tessera/services';
+import { password, signUp, writer } from './support/clients.ts';
+import { Load, pause } from './support/load.ts';
+import { expectWholeIssues, expectWholeSessions } from './support/wholeness.ts';
+
+const rounds = [1, 2, 3];
+const sessions = Array.from({ length: 12 }, (_, index) => `person-${index}`);
+
+describe('a service that is killed at work', () => {
+  let stack: Stack;
+  let writerTokens: TokenResponse;
+
+  beforeAll(async () => {
+    stack = await startStack({
+      environment: { identity: { LOG_LEVEL: 'warn' }, issues: { LOG_LEVEL: 'warn' } },
+    });
+    writerTokens = await signUp(stack, 'writer');
+    for (const name of sessions) await signUp(stack, name);
+  }, 60_000);
+  afterAll(async () => {
+    expect(await stack.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  const identity = () => httpClient(first(stack.identities).url, { timeout: 30_000 });
+  const refresh = (refresh_token: string) => identity().post('/token/refresh', { refresh_token });
+
+  async function signIn(name: string): Promise<string> {
+    const answer = await identity().post('/token', {
+      grant_type: 'password',
+      email: `${name}@example.com`,
+      password,
+    });
+    expect([name, answer.status]).toEqual([name, 200]);
+    return answer.data.refresh_token;
+  }
+
+  it.each(rounds)(
+    '(identity, mid-rotation, %d) leaves each session its old token or its successor',
+    async () => {
+      const held: string[] = [];
+      for (const name of sessions) held.push(await signIn(name));
+      const load = new Load();
+      let killed = false;
+      sessions.forEach((_, index) => {
+        load.add(async (client) => {
+          if (killed) return pause();
+          const next = await client.send('refresh', () => refresh(held[index] ?? ''));
+          if (next?.status === 200) held[index] = next.data.refresh_token;
+          else killed = true;
+        });
+      });
+      await load.everyClient(3);
+      await first(stack.identities).stop('SIGKILL');
+      await load.stop();
+      // Every answer that came was a good one.
+      expect(new Set(load.outcomes.map(({ status }) => status).filter(Number.isInteger))).toEqual(
+        new Set([200]),
+      );
+      await first(stack.identities).start();
+      await expectWholeSessions(stack);
+      let spent = 0;
+      for (const token of held) {
+        const { status } = await refresh(token);
+        if (status !== 200) {
+          expect([status, await liveSuccessorsOf(token)]).toEqual([401, 1]);
+          spent += 1;
+        }
+      }
+      expect(spent).toBeLessThan(sessions.length);
+      await expectWholeSessions(stack);
+    },
+  );
+
+  async function liveSuccessorsOf(token: string): Promise<number> {
+    const { jti } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    const { rows } = await stack.sql(
+      'identity',
+      `SELECT n.jti FROM refresh_tokens t JOIN refresh_tokens n ON n.jti = t.replaced_by
+        WHERE t.jti = $1 AND n.revoked_at IS NULL`,
+      [jti],
+    );
+    return rows.length;
+  }
+
+  it.each(rounds)(
+    '(issues, mid-write, %d) leaves whole issues, each once however often it was sent',
+    async () => {
+      const created = new Set<string>();
+      const load = new Load();
+      for (let index = 0; index < 8; index += 1) load.add(writer(stack, writerTokens, created));
+      await load.everyClient(4);
+      await first(stack.issues).stop('SIGKILL');
+      await expectWholeIssues(stack, created);
+      await first(stack.issues).start();
+      await load.everyClient(4, ({ status }) => status === 201);
+      await load.stop();
+      await expectWholeIssues(stack, created);
+      const answered = load.outcomes.map(({ status }) => status).filter(Number.isInteger);
+      expect(new Set(answered)).toEqual(new Set([200, 201]));
+    },
+  );
+});

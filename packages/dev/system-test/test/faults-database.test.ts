@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { first, httpClient, type Stack, startStack } from '@tessera/services';
+import { type BreakablePostgres, startBreakablePostgres } from '@tessera/stack/postgres';
+import { careless, reader, session, signUp, writer } from './support/clients.ts';
+import { eventually, Load, type Outcome, tally } from './support/load.ts';
+import { expectWholeIssues, expectWholeSessions } from './support/wholeness.ts';
+
+const short = { DATABASE_STATEMENT_TIMEOUT_MS: '1000', LOG_LEVEL: 'warn' };
+
+// One load for the whole file: the services are never restarted, and nobody tells them of the database.
+describe('under load, a database that', () => {
+  let postgres: BreakablePostgres;
+  let stack: Stack;
+  const load = new Load();
+  const [created, tried] = [new Set<string>(), new Set<string>()];
+
+  beforeAll(async () => {
+    postgres = await startBreakablePostgres();
+    stack = await startStack({ postgres, environment: { identity: short, issues: short } });
+    const tokens = await signUp(stack, 'ann');
+    for (let index = 0; index < 4; index += 1) load.add(writer(stack, tokens, created));
+    for (let index = 0; index < 2; index += 1) load.add(careless(stack, tokens, tried, created));
+    for (let index = 0; index < 2; index += 1) load.add(reader(stack, tokens));
+    for (let index = 0; index < 3; index += 1) load.add(session(stack, 'ann'));
+    await load.everyClient(5, isSuccess);
+  }, 60_000);
+  afterAll(async () => {
+    await load.stop().catch(() => undefined);
+    expect(await stack.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  it.each([
+    { fault: 'shuts down', begin: () => postgres.shutDown(), end: () => postgres.start() },
+    { fault: 'crashes', begin: () => postgres.crash(), end: () => postgres.start() },
+    { fault: 'answers nothing', begin: () => postgres.pause(), end: () => postgres.resume() },
+  ])(
+    '$fault is told in documented answers, readiness included, and nobody restarts a service',
+    async (phase) => {
+      const before = load.outcomes.length;
+      await readiness(200);
+      await phase.begin();
+      // Whatever was under way when it began is answered while it lasts: nothing waits for its end.
+      await load.everyClient(3);
+      await readiness(503);
+      for (const url of urls()) expect((await httpClient(url).get('/healthz')).status).toBe(200);
+      expect((await httpClient(first(stack.identities).url).get('/jwks')).status).toBe(200);
+      await load.everyClient(1, ({ status }) => status === 503);
+      await readiness(503);
+      await phase.end();
+      await readiness(200);
+      await load.everyClient(5, isSuccess);
+      const outcomes = load.outcomes.slice(before);
+      expect(tally(outcomes.filter((outcome) => !isDocumented(outcome)))).toEqual({});
+      expect(outcomes.filter(({ status }) => status === 503).length).toBeGreaterThan(11);
+    },
+    90_000,
+  );
+
+  it('leaves nothing half-done, nothing lost and nothing doubled', async () => {
+    await load.stop();
+    await expectWholeIssues(stack, created);
+    await expectWholeSessions(stack);
+    expect(created.size).toBeGreaterThan(20);
+    const { rows } = await stack.sql('issues', "SELECT title FROM issues WHERE title LIKE 'Careless%'");
+    expect(rows.filter(({ title }) => !tried.has(title))).toEqual([]);
+  }, 60_000);
+
+  const urls = () => [first(stack.identities).url, first(stack.issues).url];
+
+  async function readiness(status: number): Promise<void> {
+    for (const url of urls()) {
+      const ask = async () => (await httpClient(url).get('/readyz')).status;
+      await eventually(ask, (answer) => answer === status);
+    }
+  }
+});
+
+function isSuccess({ status }: Outcome): boolean {
+  return status === 200 || status === 201;
+}
+
+function isDocumented(outcome: Outcome): boolean {
+  const { status, retryAfter, code } = outcome;
+  if (status === 503) return Number(retryAfter) > 0;
+  // A repeated request that finds its own first attempt still at work.
+  if (status === 409) return code === 'request_in_progress' && Number(retryAfter) > 0;
+  return isSuccess(outcome);
+}

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TokenResponse } from '@tessera/contracts';
+import { first, httpClient, type Stack, startStack } from '@tessera/services';
+import type { AxiosResponse } from 'axios';
+import { issuesClient, password, reader, signUp, writer } from './support/clients.ts';
+import { eventually, Load, tally } from './support/load.ts';
+import { expectWholeIssues } from './support/wholeness.ts';
+
+describe('identity is killed while issues is under load', () => {
+  let stack: Stack;
+  let staff: TokenResponse;
+  const load = new Load();
+  const created = new Set<string>();
+
+  beforeAll(async () => {
+    stack = await startStack();
+    const tokens = await signUp(stack, 'ann');
+    staff = await signUp(stack, 'staff', { is_staff: true });
+    for (let index = 0; index < 4; index += 1) load.add(writer(stack, tokens, created));
+    for (let index = 0; index < 2; index += 1) load.add(reader(stack, tokens));
+    await load.everyClient(5);
+    await first(stack.identities).stop('SIGKILL');
+  }, 60_000);
+  afterAll(async () => {
+    await load.stop().catch(() => undefined);
+    expect(await stack.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  const createUser = (name: string) =>
+    issuesClient(stack, staff).post('/users/', { email: `${name}@example.com`, password });
+
+  it('and issues goes on: lists, reads, creates, comments and status changes all succeed', async () => {
+    await load.everyClient(30);
+    expect((await httpClient(first(stack.issues).url).get('/readyz')).status).toBe(200);
+    const failed = load.outcomes.filter(({ status }) => status !== 200 && status !== 201);
+    expect(tally(failed)).toEqual({});
+    expect(Object.keys(tally(load.outcomes)).sort()).toEqual([
+      'comment 201',
+      'create 201',
+      'read 200',
+      'status 200',
+    ]);
+  }, 60_000);
+
+  it('and what needs identity is refused with 503, and told when to come again', async () => {
+    for (let index = 0; index < 10; index += 1) {
+      const { status, data, headers } = await createUser(`bob-${index}`);
+      expect([status, data.code]).toEqual([503, 'identity_unavailable']);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    }
+  });
+
+  it('and when identity is back, so is what needs it; nothing was lost meanwhile', async () => {
+    await first(stack.identities).start();
+    const isCreated = (answer: AxiosResponse) => answer.status === 201;
+    await eventually(() => createUser('bob'), isCreated);
+    await load.stop();
+    await expectWholeIssues(stack, created);
+  }, 60_000);
+});

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { type Pair, Person, startPair } from './support/pair.ts';
+import { readExpression, readScrape } from './support/promql.ts';
+
+const fileOf = (name: string) =>
+  readFileSync(new URL(`../../../../k8s/observability/${name}`, import.meta.url), 'utf8');
+
+const alertsSchema = z.strictObject({
+  groups: z.array(
+    z.strictObject({
+      name: z.string(),
+      rules: z.array(
+        z.strictObject({
+          alert: z.string().startsWith('Tessera'),
+          expr: z.string(),
+          for: z
+            .string()
+            .regex(/^\d+[smhd]$/)
+            .optional(),
+          labels: z.strictObject({ severity: z.enum(['page', 'ticket']) }),
+          annotations: z.strictObject({ summary: z.string().min(10), action: z.string().min(10) }),
+        }),
+      ),
+    }),
+  ),
+});
+const dashboardSchema = z.looseObject({
+  panels: z.array(
+    z.looseObject({ title: z.string(), targets: z.array(z.looseObject({ expr: z.string() })).min(1) }),
+  ),
+});
+
+const alerts = alertsSchema.parse(parse(fileOf('alerts.yaml'))).groups.flatMap(({ rules }) => rules);
+const { panels } = dashboardSchema.parse(JSON.parse(fileOf('dashboard.json')));
+const expressions: [string, string][] = [
+  ...alerts.map(({ alert, expr }): [string, string] => [alert, expr]),
+  ...panels.flatMap(({ title, targets }) => targets.map(({ expr }): [string, string] => [title, expr])),
+];
+
+describe('what is watched', () => {
+  let pair: Pair;
+  let scraped: Map<string, Set<string>>;
+
+  beforeAll(async () => {
+    const environment = { METRICS_PORT: '0' };
+    pair = await startPair({ environment: { identity: environment, issues: environment } });
+    const password = 'a password of the system test';
+    await pair.internal.post('/internal/identities', { email: 'ann@example.com', password });
+    const ann = await new Person(pair, 'ann@example.com', password).signIn();
+    await pair.public.post('/token/refresh', { refresh_token: ann.tokens?.refresh_token });
+    await ann.issues.get('/issues/');
+    scraped = readScrape((await scrape(pair.identity)) + (await scrape(pair.issues)));
+  }, 60_000);
+  afterAll(async () => {
+    expect(await pair.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  const scrape = async ({ log }: Pair['identity']) => {
+    const port = /"metrics_port":(\d+)/.exec(log)?.[1];
+    return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  };
+
+  it.each(expressions)(
+    '%s asks for metrics and labels that both services really have',
+    (_name, expression) => {
+      const { metrics, labels } = readExpression(expression);
+      expect(metrics.length).toBeGreaterThan(0);
+      expect(metrics.filter((metric) => !scraped.has(metric))).toEqual([]);
+      // The janitor's first run comes later than this test.
+      const untouched = metrics.every((metric) => scraped.get(metric)?.size === 0);
+      const known = new Set(metrics.flatMap((metric) => [...(scraped.get(metric) ?? [])]));
+      if (!untouched) expect(labels.filter((label) => !known.has(label))).toEqual([]);
+    },
+  );
+
+  it('is every metric of our own', () => {
+    const asked = new Set(expressions.flatMap(([, expression]) => readExpression(expression).metrics));
+    const own = [...scraped.keys()].filter((name) => /^(http|db|identity|issues)_/.test(name));
+    const forgotten = own.filter((name) => !/_(sum|count|bucket)$/.test(name) && !asked.has(name));
+    expect(forgotten).toEqual([]);
+  });
+
+  it('names labels that a metric lacks, metrics that nobody has, and what is no PromQL', () => {
+    expect(readExpression('sum by (pool) (rate(nothing_total{state="x"}[5m]))')).toEqual({
+      metrics: ['nothing_total'],
+      labels: ['pool', 'state'],
+    });
+    expect(() => readExpression('sum(rate(x[5m])')).toThrow(SyntaxError);
+  });
+});

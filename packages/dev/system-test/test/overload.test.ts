@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { first, httpClient, type Stack, startStack } from '@tessera/services';
+import type { AxiosInstance, AxiosResponse } from 'axios';
+import pg from 'pg';
+import { eventually } from './support/load.ts';
+
+const credentials = { grant_type: 'password', email: 'ann@example.com', password: 'a password of the test' };
+const queueMax = 8;
+const poolMax = 2;
+
+// What is asked is order and number, never time: a loaded machine is slower, and no different.
+describe('more than the services can do', () => {
+  let stack: Stack;
+  let identity: AxiosInstance;
+  let issues: AxiosInstance;
+  let accessToken: string;
+  let refreshToken: string;
+
+  beforeAll(async () => {
+    stack = await startStack({
+      environment: {
+        identity: {
+          BCRYPT_COST: '12',
+          HASH_CONCURRENCY: '1',
+          HASH_QUEUE_MAX: String(queueMax),
+          HASH_QUEUE_TIMEOUT_MS: '60000',
+          DATABASE_POOL_MAX: String(poolMax),
+          DATABASE_STATEMENT_TIMEOUT_MS: '30000',
+        },
+        issues: { DATABASE_POOL_MAX: String(poolMax), DATABASE_STATEMENT_TIMEOUT_MS: '30000' },
+      },
+    });
+    identity = httpClient(first(stack.identities).url);
+    issues = httpClient(`${first(stack.issues).url}/api/v1`);
+    const { email, password } = credentials;
+    const created = await stack.internal.post('/internal/identities', { email, password });
+    expect(created.status).toBe(201);
+  }, 60_000);
+  beforeEach(async () => {
+    const { status, data } = await identity.post('/token', credentials);
+    expect(status).toBe(200);
+    accessToken = data.access_token;
+    refreshToken = data.refresh_token;
+  });
+  afterAll(async () => {
+    expect(await stack.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  async function refresh(): Promise<AxiosResponse> {
+    const answer = await identity.post('/token/refresh', { refresh_token: refreshToken });
+    refreshToken = answer.data.refresh_token ?? refreshToken;
+    return answer;
+  }
+
+  it('sign-ins beyond the queue are refused at once, while everything else is answered', async () => {
+    const settled: AxiosResponse[] = [];
+    let storming = true;
+    const storm = Promise.all(
+      Array.from({ length: 100 }, async () => settled.push(await identity.post('/token', credentials))),
+    ).finally(() => {
+      storming = false;
+    });
+    const meanwhile = async (send: () => Promise<AxiosResponse>) => {
+      const statuses: number[] = [];
+      while (storming) statuses.push((await send()).status);
+      return statuses;
+    };
+    const [health, keys, refreshed] = await Promise.all([
+      meanwhile(() => identity.get('/healthz')),
+      meanwhile(() => identity.get('/jwks')),
+      meanwhile(refresh),
+      storm,
+    ]);
+    const statuses = settled.map(({ status }) => status);
+    const refused = settled.filter(({ status }) => status === 503);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(queueMax);
+    expect(refused.length).toBeGreaterThan(50);
+    for (const answer of refused) expectUnavailable(answer, { error: 'temporarily_unavailable' });
+    // A refusal waits for nobody's hash: the last of those that were let in come after all of them.
+    expect(statuses.slice(-3)).toEqual(Array(3).fill(200));
+    for (const answers of [health, keys, refreshed]) {
+      expect(new Set(answers)).toEqual(new Set([200]));
+      expect(answers.length).toBeGreaterThan(queueMax);
+    }
+    expect((await identity.post('/token', credentials)).status).toBe(200);
+  }, 60_000);
+
+  it('requests that find every connection of the pool taken get 503 rather than wait, and then go on', async () => {
+    const cases = [
+      { database: 'identity', table: 'refresh_tokens', client: identity, send: refresh },
+      {
+        database: 'issues',
+        table: 'issues',
+        client: issues,
+        send: () =>
+          issues.post('/issues/', { title: 'In the queue' }, { headers: { Authorization: bearer() } }),
+      },
+    ] as const;
+    for (const { database, table, client, send } of cases) {
+      const release = await lockTable(database, table);
+      const held = Array.from({ length: poolMax }, send);
+      await eventually(
+        () => stack.waitingForLocks(database),
+        (count) => count >= poolMax,
+      );
+      // The lock is held until all of them are answered.
+      const refused = await Promise.all(Array.from({ length: 20 }, send));
+      for (const answer of refused) expectUnavailable(answer);
+      const origin = new URL(client.defaults.baseURL ?? '').origin;
+      expect((await client.get(`${origin}/healthz`)).status).toBe(200);
+      expect((await client.get(`${origin}/readyz`)).status).toBe(503);
+      expect((await identity.get('/jwks')).status).toBe(200);
+      await release();
+      for (const answer of await Promise.all(held)) expect([200, 201, 401]).toContain(answer.status);
+    }
+    const { rows } = await stack.sql(
+      'issues',
+      "SELECT count(*)::int AS n FROM issues WHERE title = 'In the queue'",
+    );
+    expect(rows).toEqual([{ n: poolMax }]);
+  }, 60_000);
+
+  const bearer = () => `Bearer ${accessToken}`;
+
+  it.each([
+    { where: 'identity', path: '/token', limit: 16 * 1024 },
+    { where: 'identity', path: '/token/refresh', limit: 16 * 1024 },
+    { where: 'identity', path: '/internal/identities', limit: 64 * 1024 },
+    { where: 'issues', path: '/issues/', limit: 256 * 1024 },
+    { where: 'issues', path: '/users/', limit: 64 * 1024 },
+  ])('a body over $limit bytes is refused at $where $path with 413', async ({ where, path, limit }) => {
+    const client = where === 'identity' ? identity : issues;
+    const headers = {
+      'Content-Type': 'application/json',
+      Authorization: bearer(),
+      'X-Service-Token': stack.serviceToken,
+    };
+    const tooLarge = `"${'a'.repeat(limit)}"`;
+    const whole = await client.post(path, tooLarge, { headers });
+    expect([whole.status, whole.data.status]).toEqual([413, 413]);
+    const fits = await client.post(path, `"${'a'.repeat(limit - 2)}"`, { headers });
+    expect(fits.status).toBe(422);
+    async function* pieces() {
+      for (let sent = 0; sent <= limit; sent += 4096) yield Buffer.alloc(4096, ' ');
+    }
+    const url = `${client.defaults.baseURL}${path}`;
+    const streamed = await fetch(url, { method: 'POST', headers, body: pieces(), duplex: 'half' });
+    expect([streamed.status, await streamed.json()]).toMatchObject([413, { status: 413 }]);
+  });
+
+  async function lockTable(database: 'identity' | 'issues', table: string) {
+    const client = new pg.Client({ connectionString: stack.databases[database].owner });
+    await client.connect();
+    await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+    return async () => {
+      await client.query('COMMIT');
+      await client.end();
+    };
+  }
+});
+
+function expectUnavailable({ status, headers, data }: AxiosResponse, members: object = {}): void {
+  expect([status, data]).toMatchObject([503, { status: 503, ...members }]);
+  expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import type { TokenResponse } from '@tessera/contracts';
+import { first, httpClient, type Stack } from '@tessera/services';
+import { type Client, pause } from './load.ts';
+
+export const password = 'a password of the load';
+// Far beyond every bound of the services: a request that takes so long hangs.
+const hangs = { timeout: 30_000 };
+
+/** Creates somebody, and signs in. */
+export async function signUp(stack: Stack, name: string, flags: object = {}): Promise<TokenResponse> {
+  const email = `${name}@example.com`;
+  const created = await stack.internal.post('/internal/identities', { email, password, ...flags });
+  if (created.status !== 201) throw new Error(`${name} was not created: ${created.status}`);
+  const identity = httpClient(first(stack.identities).url);
+  const { status, data } = await identity.post('/token', { grant_type: 'password', email, password });
+  if (status !== 200) throw new Error(`${name} could not sign in: ${status}`);
+  return data;
+}
+
+/** Issues' API with somebody's token. */
+export function issuesClient(stack: Stack, { access_token: token }: TokenResponse) {
+  const headers = { Authorization: `Bearer ${token}` };
+  return httpClient(`${first(stack.issues).url}/api/v1`, { headers, ...hangs });
+}
+
+/**
+ * Creates an issue, comments on it and moves it, each until it has succeeded, and each under one Idempotency-Key
+ * however often it is sent. Every title that was answered 201 is added to `created`.
+ */
+export function writer(stack: Stack, tokens: TokenResponse, created: Set<string>) {
+  const issues = issuesClient(stack, tokens);
+  const once = () => ({ headers: { 'Idempotency-Key': randomUUID() } });
+  return async (client: Client) => {
+    const title = `Issue ${randomUUID()}`;
+    const [creation, comment, move] = [once(), once(), once()];
+    const issue = await client.insist('create', () => issues.post('/issues/', { title }, creation));
+    created.add(title);
+    const path = `/issues/${issue.data.id}`;
+    await client.insist('comment', () => issues.post(`${path}/comments/`, { body: 'Seen.' }, comment));
+    await client.insist('status', () => issues.post(`${path}/status/`, { status: 'IN_PROGRESS' }, move));
+  };
+}
+
+/** Creates issues without a key, and never a second time: what a lost answer leaves is whole, or is not there. */
+export function careless(stack: Stack, tokens: TokenResponse, tried: Set<string>, created: Set<string>) {
+  const issues = issuesClient(stack, tokens);
+  return async (client: Client) => {
+    const title = `Careless ${randomUUID()}`;
+    tried.add(title);
+    const answer = await client.send('create', () => issues.post('/issues/', { title }));
+    if (answer?.status === 201) created.add(title);
+    else await pause();
+  };
+}
+
+export function reader(stack: Stack, tokens: TokenResponse) {
+  const issues = issuesClient(stack, tokens);
+  return async (client: Client) => {
+    for (const path of ['/issues/', '/users/me/', '/issues/?search=issue']) {
+      const answer = await client.send('read', () => issues.get(path));
+      if (answer?.status !== 200) await pause();
+    }
+  };
+}
+
+/** Signs in, asks who it is, refreshes ten times; begins anew where a refresh was lost. */
+export function session(stack: Stack, name: string) {
+  const identity = httpClient(first(stack.identities).url, hangs);
+  const credentials = { grant_type: 'password', email: `${name}@example.com`, password };
+  return async (client: Client) => {
+    const { data } = await client.insist('login', () => identity.post('/token', credentials));
+    let tokens: TokenResponse = data;
+    for (let rotation = 0; rotation < 10; rotation += 1) {
+      const headers = { Authorization: `Bearer ${tokens.access_token}` };
+      await client.insist('userinfo', () => identity.get('/userinfo', { headers }));
+      const { refresh_token } = tokens;
+      const next = await client.send('refresh', () => identity.post('/token/refresh', { refresh_token }));
+      if (next?.status !== 200) return;
+      tokens = next.data;
+    }
+  };
+}
