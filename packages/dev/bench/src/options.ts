@@ -9,6 +9,8 @@ export interface BenchOptions {
   /** Where a copy of the results is written. */
   json: string | undefined;
   footprintRequests: number;
+  /** The version of Node that the bench and every server that it starts run on; undefined for the one at hand. */
+  node: string | undefined;
 }
 
 /** Options that make no sense; the message is for whoever typed them. */
@@ -31,7 +33,7 @@ export function readOptions(
   args: readonly string[],
   rowNamesFor: (rows: number) => readonly string[],
 ): BenchOptions | 'help' {
-  const { help, only: listed, json, ...values } = parse(args);
+  const { help, only: listed, json, node, ...values } = parse(args);
   if (help) return 'help';
   const rows = whole('rows', values.rows, { min: small.rows, max: largest, default: small.rows });
   const only =
@@ -39,6 +41,9 @@ export function readOptions(
       ? undefined
       : readOnly(listed, { all: rowNamesFor(largest), here: rowNamesFor(rows) });
   if (json === '') throw new OptionsError('--json wants the name of a file.');
+  if (node !== undefined && !/^\d+(\.\d+){0,2}$/.test(node)) {
+    throw new OptionsError(`--node must be a version such as 24 or 24.1.0, not "${node}".`);
+  }
   return {
     only,
     rounds: whole('rounds', values.rounds, { min: 1, max: 100, default: 5 }),
@@ -50,6 +55,7 @@ export function readOptions(
       max: 100_000_000,
       default: only === undefined ? 1_000_000 : small.footprintRequests,
     }),
+    node,
   };
 }
 
@@ -70,6 +76,7 @@ function parse(args: readonly string[]) {
         rows: text,
         seconds: text,
         json: text,
+        node: text,
         'footprint-requests': text,
         help: { type: 'boolean', default: false },
       },

@@ -14,7 +14,13 @@ describe('options of the bench', () => {
       seconds: 3,
       json: undefined,
       footprintRequests: 1_000_000,
+      node: undefined,
     });
+  });
+
+  it('accepts a major or an exact version of Node', () => {
+    expect(read('--node', '24')).toMatchObject({ node: '24' });
+    expect(read('--node', '24.1.0')).toMatchObject({ node: '24.1.0' });
   });
 
   it('takes rows by their names or by how their names begin', () => {
@@ -53,6 +59,9 @@ describe('options of the bench', () => {
     [['--seconds', 'NaN'], '--seconds'],
     [['--seconds', '-1'], '--seconds'],
     [['--json', ''], '--json'],
+    [['--node', ''], '--node'],
+    [['--node', 'latest'], '--node'],
+    [['--node', '24 --eval'], '--node'],
     [['--footprint-requests', '1'], '--footprint-requests'],
     [['--fast'], '--fast'],
     [['jwks'], 'jwks'],
