@@ -5,8 +5,8 @@ import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { createListDatabase } from '../src/database.ts';
+import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
 import { IssueDocument } from '../src/issues/issue-document.repository.ts';
-import { IssueListRepository } from '../src/issues/issue-list.repository.ts';
 import { fillWithIssues } from '../test/support/many-issues.ts';
 import { explain, type PlanCase, planCases } from '../test/support/plans.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
+import { completeOrder, type IssueListPage } from '../src/issue-list/issue-list.ts';
 import { IssueDocument } from '../src/issues/issue-document.repository.ts';
-import { IssueListRepository } from '../src/issues/issue-list.repository.ts';
-import { completeOrder, type IssueListPage } from '../src/issues/issue-list.ts';
 import { fillWithIssues } from './support/many-issues.ts';
 import { explain, planCases } from './support/plans.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';

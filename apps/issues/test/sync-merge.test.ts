@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
-import { mayFollow } from '../src/issues/issue-status.ts';
+import { mayFollow } from '../src/issue-status/issue-status.ts';
 import {
   type Agreement,
   type ConflictPolicy,

@@ -1,6 +1,6 @@
 import { embeddedCommentsMax } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { listTransitions } from './issue-status.ts';
+import { listTransitions } from '../issue-status/issue-status.ts';
 
 /** The columns of an issue that its document is made of: for RETURNING and for pages, `search` being large. */
 export const issueColumns = Prisma.raw(

@@ -14,12 +14,12 @@ import {
 import { actorOf } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { claimOf } from '../idempotency/idempotency-key.ts';
+import { presentIssueList } from '../issue-list/issue-list.presenter.ts';
+import { readIssueListQuery } from '../issue-list/issue-list.query.ts';
+import type { IssueListService } from '../issue-list/issue-list.service.ts';
 import { presentCreatedIssue, presentIssue, readNewIssue } from './issue.presenter.ts';
 import type { IssueService } from './issue.service.ts';
 import { type IssueAddresses, issuePath, issuesPath } from './issue-address.ts';
-import { presentIssueList } from './issue-list.presenter.ts';
-import { readIssueListQuery } from './issue-list.query.ts';
-import type { IssueListService } from './issue-list.service.ts';
 import { matches } from './precondition.ts';
 
 interface IssueEndpointsOptions {

@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
-import { insertActivity } from '../activity/activity-sql.repository.ts';
+import { insertActivity } from '../activity/activity.sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { deleteLinks, upsertLinks } from '../links/link-sql.repository.ts';
+import { deleteLinks, upsertLinks } from '../links/link.sql.ts';
 import { createDocumentCache } from './document-cache.ts';
 import type { ChangedBy, IssueChange, IssueState, IssueView, IssueWithLinks, NewIssue } from './issue.ts';
 import { type IssueDocument, issueColumns } from './issue-document.repository.ts';

@@ -4,12 +4,12 @@ import { type Request, type RequestHandler, Router } from 'express';
 import { actorOf } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { claimOf } from '../idempotency/idempotency-key.ts';
+import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
 import { type IssueEndpoints, issueBody } from './issue.endpoints.ts';
 import { presentIssue, readIssueEdit } from './issue.presenter.ts';
 import type { IssueService } from './issue.service.ts';
 import { type IssueAddresses, issuePath, issuesPath } from './issue-address.ts';
 import { issueMetadata } from './issue-metadata.ts';
-import type { IssueStatusService } from './issue-status.service.ts';
 import type { Precondition } from './precondition.ts';
 
 interface IssueRouterOptions {

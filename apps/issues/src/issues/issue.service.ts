@@ -2,6 +2,7 @@ import { ProblemError } from '@tessera/service-kit';
 import { assertMay, may } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
 import type { Transaction } from '../database.ts';
+import { initialStatus } from '../issue-status/issue-status.ts';
 import { resolveLinks } from '../links/link-resolver.ts';
 import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
 import type { IssueRepository } from './issue.repository.ts';
@@ -17,7 +18,6 @@ import type {
 } from './issue.ts';
 import { planChange, type WantedIssue } from './issue-change.ts';
 import type { IssueReference } from './issue-reference.ts';
-import { initialStatus } from './issue-status.ts';
 import {
   assertConditional,
   assertMatches,

@@ -1,8 +1,8 @@
 import type { Logger, Metrics } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
+import type { IssueStatusRepository } from '../issue-status/issue-status.repository.ts';
+import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
-import type { IssueStatusRepository } from '../issues/issue-status.repository.ts';
-import type { IssueStatusService } from '../issues/issue-status.service.ts';
 import { createTracker } from '../trackers/create-tracker.ts';
 import { SyncRepository } from './sync.repository.ts';
 import { SyncService } from './sync.service.ts';

@@ -1,11 +1,11 @@
 import { type SyncConflict, type SyncedField, syncedFields } from '@tessera/contracts';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
 import type { Transaction } from '../database.ts';
+import type { IssueStatusRepository } from '../issue-status/issue-status.repository.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
 import { found } from '../issues/issue.service.ts';
 import type { ChangedBy, IssueChange, IssueFields, IssueWithLinks } from '../issues/issue.ts';
 import { planChange } from '../issues/issue-change.ts';
-import type { IssueStatusRepository } from '../issues/issue-status.repository.ts';
 import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { issueMarker } from '../trackers/tracker-text.ts';

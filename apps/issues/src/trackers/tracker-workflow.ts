@@ -1,5 +1,5 @@
 import type { IssueStatus } from '@tessera/contracts';
-import { mayFollow } from '../issues/issue-status.ts';
+import { mayFollow } from '../issue-status/issue-status.ts';
 
 const done: readonly IssueStatus[] = ['RESOLVED', 'CLOSED'];
 

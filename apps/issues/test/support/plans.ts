@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { IssueListRequest } from '../../src/issues/issue-list.ts';
-import { completeOrder } from '../../src/issues/issue-list.ts';
+import type { IssueListRequest } from '../../src/issue-list/issue-list.ts';
+import { completeOrder } from '../../src/issue-list/issue-list.ts';
 import { busyPerson } from './many-issues.ts';
 
 /** What of a plan is looked at. */

@@ -3,19 +3,19 @@ import { ProblemError, unavailableProblem } from '@tessera/service-kit';
 import { assertMay } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
 import type { Transaction } from '../database.ts';
-import type { IssueRepository } from './issue.repository.ts';
-import { found } from './issue.service.ts';
-import type { IssueState, IssueView } from './issue.ts';
-import type { IssueReference } from './issue-reference.ts';
-import type { IssueStatusRepository } from './issue-status.repository.ts';
-import { allowedTransitions, mayFollow } from './issue-status.ts';
+import type { IssueRepository } from '../issues/issue.repository.ts';
+import { found } from '../issues/issue.service.ts';
+import type { IssueState, IssueView } from '../issues/issue.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
 import {
   assertConditional,
   assertMatches,
   isStale,
   type Precondition,
   versionConflict,
-} from './precondition.ts';
+} from '../issues/precondition.ts';
+import type { IssueStatusRepository } from './issue-status.repository.ts';
+import { allowedTransitions, mayFollow } from './issue-status.ts';
 
 interface StatusServiceDependencies {
   issues: IssueRepository;

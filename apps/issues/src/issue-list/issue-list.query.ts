@@ -7,11 +7,11 @@ import {
 } from '@tessera/contracts';
 import { parse, validationProblem } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
+import { openStatuses } from '../issue-status/issue-status.ts';
+import { parseIssueNumber } from '../issues/issue-reference.ts';
 import { decodeCursor } from '../paging/cursor.ts';
 import { type Parameters, parametersOf } from '../paging/page-address.ts';
 import { completeOrder, type IssueFilters, type IssueListRequest } from './issue-list.ts';
-import { parseIssueNumber } from './issue-reference.ts';
-import { openStatuses } from './issue-status.ts';
 
 /** A list as asked for over HTTP. */
 export interface IssueListQuery {

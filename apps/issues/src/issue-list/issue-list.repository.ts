@@ -1,10 +1,10 @@
 import { type Database, prepared } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { createDocumentCache } from '../issues/document-cache.ts';
+import type { IssueDocument } from '../issues/issue-document.repository.ts';
 import type { SortValue } from '../paging/cursor.ts';
-import { createDocumentCache } from './document-cache.ts';
-import type { IssueDocument } from './issue-document.repository.ts';
 import { type IssueListPage, type IssueListRequest, totalMax } from './issue-list.ts';
-import { pageStatement } from './issue-page-sql.repository.ts';
+import { pageStatement } from './issue-page.sql.ts';
 
 interface PageRow {
   items: string;

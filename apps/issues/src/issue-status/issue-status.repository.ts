@@ -2,8 +2,8 @@ import type { IssueStatus } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { ChangedBy, IssueState, IssueView } from './issue.ts';
-import { type IssueDocument, issueColumns } from './issue-document.repository.ts';
+import type { ChangedBy, IssueState, IssueView } from '../issues/issue.ts';
+import { type IssueDocument, issueColumns } from '../issues/issue-document.repository.ts';
 
 export interface StatusChange {
   /** The issue as the rules have seen it. */

@@ -1,5 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import { issueColumns } from './issue-document.repository.ts';
+import { issueColumns } from '../issues/issue-document.repository.ts';
 import { totalMax } from './issue-list.ts';
 
 /** Issues that are looked through for the words before anything else is tried: about a millisecond. */

@@ -1,8 +1,8 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import { issueColumns } from './issue-document.repository.ts';
+import { issueColumns } from '../issues/issue-document.repository.ts';
+import { after, filterConditions, orderBy, sortValues } from './issue-list.sql.ts';
 import { type IssueListRequest, totalMax } from './issue-list.ts';
-import { after, filterConditions, orderBy, sortValues } from './issue-list-sql.repository.ts';
-import { cheapTotal, exactTotal, foundIssues, searchSteps } from './issue-search-sql.repository.ts';
+import { cheapTotal, exactTotal, foundIssues, searchSteps } from './issue-search.sql.ts';
 
 /**
  * A page of a list: `items`, an aggregate over its rows `i` and their `relations`, where it ended, and the total. One row.

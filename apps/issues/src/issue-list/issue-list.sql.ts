@@ -1,7 +1,7 @@
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { sqlTime } from '../issues/issue-document.repository.ts';
 import type { SortField, SortKey, SortValue } from '../paging/cursor.ts';
-import { sqlTime } from './issue-document.repository.ts';
 import type { IssueFilters } from './issue-list.ts';
 
 type Sql = PrismaTypes.Sql;
