@@ -8,14 +8,14 @@ import { searchPath } from './environment.ts';
 import { httpClient } from './http-client.ts';
 
 const execute = promisify(execFile);
-const repository = fileURLToPath(new URL('../../../..', import.meta.url));
+const thisCheckout = fileURLToPath(new URL('../../../..', import.meta.url));
 
 export type ServiceName = 'identity' | 'issues';
 
 /** Applies a built service's migrations as the owner of its database, as a deployment does. */
-export async function migrate(app: ServiceName, ownerUrl: string): Promise<void> {
+export async function migrate(app: ServiceName, ownerUrl: string, checkout = thisCheckout): Promise<void> {
   const env = { PATH: searchPath, MIGRATION_DATABASE_URL: ownerUrl, SERVICE_DATABASE_ROLE: app };
-  await execute(process.execPath, [`apps/${app}/dist/migrate.js`], { cwd: repository, env });
+  await execute(process.execPath, [`apps/${app}/dist/migrate.js`], { cwd: checkout, env });
 }
 
 export interface ServiceOptions {
@@ -23,6 +23,8 @@ export interface ServiceOptions {
   nodeArguments?: readonly string[] | undefined;
   /** The file that the log is appended to, for loads that would fill this process's memory with it. */
   logFile?: string | undefined;
+  /** The folder of the repository whose built service runs; default: this one. */
+  checkout?: string | undefined;
 }
 
 /** A built service as a process of its own. */
@@ -31,6 +33,7 @@ export class Service {
   readonly #environment: Record<string, string>;
   readonly #nodeArguments: readonly string[];
   readonly #logFile: string | undefined;
+  readonly #checkout: string;
   #process: ChildProcess | undefined;
   #log = '';
 
@@ -39,6 +42,7 @@ export class Service {
     this.#environment = environment;
     this.#nodeArguments = options.nodeArguments ?? [];
     this.#logFile = options.logFile;
+    this.#checkout = options.checkout ?? thisCheckout;
   }
 
   get url(): string {
@@ -63,7 +67,7 @@ export class Service {
   async start(more: Record<string, string> = {}): Promise<void> {
     const log = this.#logFile === undefined ? 'pipe' : openSync(this.#logFile, 'a');
     const child = spawn(process.execPath, [...this.#nodeArguments, `apps/${this.#app}/dist/server.js`], {
-      cwd: repository,
+      cwd: this.#checkout,
       env: {
         PATH: searchPath,
         NODE_ENV: 'production',

@@ -24,6 +24,8 @@ export interface StackOptions {
   nodeArguments?: readonly string[];
   /** The folder where every process logs to a file of its own, `<service>-<number>.log`; default: in memory. */
   logDirectory?: string;
+  /** The folder of the repository whose built services run; default: this one. */
+  checkout?: string | undefined;
   /** A server to use instead of one of the stack's own; the stack stops it. */
   postgres?: TestPostgres;
 }
@@ -34,8 +36,8 @@ export type Stack = Awaited<ReturnType<typeof startStack>>;
 export async function startStack(options: StackOptions = {}) {
   const postgres = options.postgres ?? (await startTestPostgres());
   const databases = {
-    identity: await createDatabase(postgres, 'identity'),
-    issues: await createDatabase(postgres, 'issues'),
+    identity: await createDatabase(postgres, 'identity', options.checkout),
+    issues: await createDatabase(postgres, 'issues', options.checkout),
   };
   const keys = new SigningKeys();
   keys.add(1);
@@ -88,7 +90,7 @@ interface Surroundings {
 }
 
 async function createServices(
-  { replicas, behindOneAddress = false, environment, nodeArguments, logDirectory }: StackOptions,
+  { replicas, behindOneAddress = false, environment, nodeArguments, logDirectory, checkout }: StackOptions,
   surroundings: Surroundings,
 ) {
   const identityPorts = await freePorts(replicas?.identity ?? 1);
@@ -123,6 +125,7 @@ async function createServices(
   };
   const processOptions = (name: ServiceName, index: number) => ({
     nodeArguments,
+    checkout,
     logFile: logDirectory === undefined ? undefined : join(logDirectory, `${name}-${index + 1}.log`),
   });
   return {
@@ -151,7 +154,11 @@ interface StackDatabase {
   owner: string;
 }
 
-async function createDatabase({ adminUrl }: TestPostgres, name: ServiceName): Promise<StackDatabase> {
+async function createDatabase(
+  { adminUrl }: TestPostgres,
+  name: ServiceName,
+  checkout: string | undefined,
+): Promise<StackDatabase> {
   // A PostgreSQL that was given is shared by test files that run side by side.
   const unique = `${name}_${randomBytes(6).toString('hex')}`;
   const owner = { role: `${name}_owner`, password: 'owner' };
@@ -162,7 +169,7 @@ async function createDatabase({ adminUrl }: TestPostgres, name: ServiceName): Pr
     owner,
   });
   const ownerUrl = withRole(service, owner);
-  await migrate(name, ownerUrl);
+  await migrate(name, ownerUrl, checkout);
   return { service, owner: ownerUrl };
 }
 
