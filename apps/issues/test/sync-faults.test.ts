@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { expectProblem } from '@tessera/testing/problems';
-import type { Fault } from '@tessera/trackers';
+import type { Fault } from '@tessera/trackers/fakes';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type RunningRedmine, startRedmine } from '@tessera/redmine';
+import { type RunningRedmine, startRedmine } from '@tessera/trackers/redmine';
 import { issueMarker, markedComment } from '../src/trackers/tracker-text.ts';
 import type { FarSide } from './support/far-side.ts';
 import { startFullApp } from './support/full-app.ts';

@@ -1,7 +1,7 @@
-import { canRunRedmine } from '@tessera/redmine';
+import { canRunRedmine } from '@tessera/trackers/redmine';
 import preset from '../../../jest.preset.js';
 
-// packages/dev/redmine/install.sh installs it; CI does so, and refuses to go on without.
+// packages/dev/trackers/install-redmine.sh installs it; CI does so, and refuses to go on without.
 const hasRedmine = canRunRedmine();
 if (!hasRedmine && process.env.REQUIRE_REDMINE === '1') {
   throw new Error('REQUIRE_REDMINE is set, and there is no Redmine');

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { canRunRedmine, startRedmine } from '@tessera/redmine';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
+import { canRunRedmine, startRedmine } from '@tessera/trackers/redmine';
 
 const prismaDir = fileURLToPath(new URL('../../prisma', import.meta.url));
 

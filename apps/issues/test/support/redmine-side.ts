@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { RedmineServer } from '@tessera/redmine';
 import { rememberSecret } from '@tessera/testing/leaks';
+import type { RedmineServer } from '@tessera/trackers/redmine';
 import axios from 'axios';
 import type { FarEdit, FarIssue, FarSide } from './far-side.ts';
 

@@ -1,9 +1,15 @@
 import type { TrackerProvider } from '@tessera/contracts';
 import { rememberSecret } from '@tessera/testing/leaks';
-import { type CheckedStandIn, type StandIn, startGitea, startGitHub, startGitLab } from '@tessera/trackers';
+import {
+  type CheckedFakeTracker,
+  type FakeTracker,
+  startGitea,
+  startGitHub,
+  startGitLab,
+} from '@tessera/trackers/fakes';
 import type { FarSide } from './far-side.ts';
 
-export type StandInSide = FarSide & { standIn: StandIn };
+export type StandInSide = FarSide & { standIn: FakeTracker };
 
 const project = 'acme/website';
 const starts = { github: startGitHub, gitlab: startGitLab, gitea: startGitea } as const;
@@ -42,7 +48,7 @@ export async function startStandInSide(provider: Exclude<TrackerProvider, 'redmi
     slowDown: () => standIn.fail({ kind: 'latency', ms: 1_500, on: { method: 'POST' } }),
     close: async () => {
       await standIn.close();
-      const violations = 'violations' in standIn ? (standIn as CheckedStandIn).violations() : [];
+      const violations = 'violations' in standIn ? (standIn as CheckedFakeTracker).violations() : [];
       if (violations.length > 0) throw new Error(`against the tracker's own description: ${violations}`);
     },
   };

@@ -67,3 +67,6 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): StackE
 export function testDatabaseUrl(): string | undefined {
   return process.env.TEST_DATABASE_URL || undefined;
 }
+
+/** The only variable of this process's environment that a test stack passes to its services. */
+export const searchPath = process.env.PATH;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Attack, type AttackContext, attacks, validToken } from '@tessera/jwt-verify/attack-table';
-import { first, type Stack, startStack } from '@tessera/services';
+import { first, type Stack, startStack } from '@tessera/stack';
 import axios, { type AxiosResponse } from 'axios';
 
 const credentials = { grant_type: 'password', email: 'ann@example.com', password: 'a password of the test' };

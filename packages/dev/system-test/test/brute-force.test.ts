@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { httpClient, type Stack, startStack } from '@tessera/services';
+import { httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosResponse } from 'axios';
 
 const limit = 10;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
-import { first, httpClient, type Stack, startStack } from '@tessera/services';
+import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import { password, signUp, writer } from './support/clients.ts';
 import { Load, pause } from './support/load.ts';
 import { expectWholeIssues, expectWholeSessions } from './support/wholeness.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { first, httpClient, type Stack, startStack } from '@tessera/services';
+import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import { type BreakablePostgres, startBreakablePostgres } from '@tessera/stack/postgres';
 import { careless, reader, session, signUp, writer } from './support/clients.ts';
 import { eventually, Load, type Outcome, tally } from './support/load.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
-import { first, httpClient, type Stack, startStack } from '@tessera/services';
+import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosResponse } from 'axios';
 import { issuesClient, password, reader, signUp, writer } from './support/clients.ts';
 import { eventually, Load, tally } from './support/load.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { first, httpClient, type Stack, type StackOptions, startStack } from '@tessera/services';
+import { first, httpClient, type Stack, type StackOptions, startStack } from '@tessera/stack';
 import pg from 'pg';
 import { issuesClient, password, reader, session, signUp, writer } from './support/clients.ts';
 import { eventually, Load, tally } from './support/load.ts';

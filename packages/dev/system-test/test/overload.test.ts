@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { first, httpClient, type Stack, startStack } from '@tessera/services';
+import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosInstance, AxiosResponse } from 'axios';
 import pg from 'pg';
 import { eventually } from './support/load.ts';

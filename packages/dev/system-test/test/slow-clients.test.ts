@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { first, httpClient, type Service, type Stack, startStack } from '@tessera/services';
+import { first, httpClient, type Service, type Stack, startStack } from '@tessera/stack';
 import { RawSocket } from './support/raw-socket.ts';
 
 const headersTimeoutMs = 1500;

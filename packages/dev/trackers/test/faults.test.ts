@@ -1,26 +1,26 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type GitHubStandIn, startGitHub } from '../src/index.ts';
+import { type FakeGitHub, startGitHub } from '../src/fakes.ts';
 import { send } from './support/client.ts';
 
 const ISSUES = '/repos/tessera/tracker/issues';
 
-let standIn: GitHubStandIn;
+let tracker: FakeGitHub;
 
 beforeEach(async () => {
-  standIn = await startGitHub();
+  tracker = await startGitHub();
 });
 
 afterEach(async () => {
-  await standIn.close();
+  await tracker.close();
 });
 
 const create = (title: string, signal?: AbortSignal) =>
-  send(standIn, 'POST', ISSUES, { body: { title }, ...(signal === undefined ? {} : { signal }) });
-const titles = () => standIn.issues().map(({ title }) => title);
+  send(tracker, 'POST', ISSUES, { body: { title }, ...(signal === undefined ? {} : { signal }) });
+const titles = () => tracker.issues().map(({ title }) => title);
 
 describe('fail()', () => {
   it('status: answers what it is told and carries nothing out', async () => {
-    standIn.fail({
+    tracker.fail({
       kind: 'status',
       status: 429,
       headers: { 'retry-after': '7' },
@@ -32,17 +32,17 @@ describe('fail()', () => {
     expect(reply.headers.get('retry-after')).toBe('7');
     expect(reply.body).toEqual({ message: 'slow down' });
     expect(titles()).toEqual([]);
-    expect(standIn.requests).toMatchObject([{ method: 'POST', body: { title: 'One' }, status: 429 }]);
+    expect(tracker.requests).toMatchObject([{ method: 'POST', body: { title: 'One' }, status: 429 }]);
   });
 
   it('status: sends a text as it is, as a proxy in front of a tracker does', async () => {
-    standIn.fail({
+    tracker.fail({
       kind: 'status',
       status: 502,
       headers: { 'content-type': 'text/html' },
       body: '<h1>Bad</h1>',
     });
-    const response = await fetch(standIn.url);
+    const response = await fetch(tracker.url);
 
     expect(response.status).toBe(502);
     expect(response.headers.get('content-type')).toBe('text/html');
@@ -50,31 +50,31 @@ describe('fail()', () => {
   });
 
   it('reset_before: no answer, nothing carried out', async () => {
-    standIn.fail({ kind: 'reset_before' });
+    tracker.fail({ kind: 'reset_before' });
 
     await expect(create('One')).rejects.toThrow('fetch failed');
     expect(titles()).toEqual([]);
-    expect(standIn.requests).toMatchObject([{ status: null }]);
+    expect(tracker.requests).toMatchObject([{ status: null }]);
   });
 
   it('reset_after: no answer, but carried out', async () => {
-    standIn.fail({ kind: 'reset_after' });
+    tracker.fail({ kind: 'reset_after' });
 
     await expect(create('One')).rejects.toThrow('fetch failed');
     expect(titles()).toEqual(['One']);
-    expect(standIn.requests).toMatchObject([{ status: null }]);
+    expect(tracker.requests).toMatchObject([{ status: null }]);
   });
 
   it('truncated_json: carried out, answered in whole HTTP with half of the JSON', async () => {
-    standIn.fail({ kind: 'truncated_json' });
+    tracker.fail({ kind: 'truncated_json' });
 
     await expect(create('One')).rejects.toThrow(SyntaxError);
     expect(titles()).toEqual(['One']);
-    expect(standIn.requests).toMatchObject([{ status: 201 }]);
+    expect(tracker.requests).toMatchObject([{ status: 201 }]);
   });
 
   it('silent_drop: answered as if done, not done, and the number is not given again', async () => {
-    standIn.fail({ kind: 'silent_drop' });
+    tracker.fail({ kind: 'silent_drop' });
     const dropped = await create('One');
     const kept = await create('Two');
 
@@ -82,24 +82,24 @@ describe('fail()', () => {
     expect(dropped.body).toMatchObject({ number: 1, title: 'One' });
     expect(kept.body).toMatchObject({ number: 2 });
     expect(titles()).toEqual(['Two']);
-    expect(standIn.violations()).toEqual([]);
+    expect(tracker.violations()).toEqual([]);
   });
 
   it('silent_drop: takes back an edit', async () => {
     await create('One');
-    standIn.fail({ kind: 'silent_drop', on: { method: 'patch' } });
-    const reply = await send(standIn, 'PATCH', `${ISSUES}/1`, { body: { title: 'Uno', state: 'closed' } });
+    tracker.fail({ kind: 'silent_drop', on: { method: 'patch' } });
+    const reply = await send(tracker, 'PATCH', `${ISSUES}/1`, { body: { title: 'Uno', state: 'closed' } });
 
     expect(reply.body).toMatchObject({ title: 'Uno', state: 'closed' });
-    expect(standIn.issues()).toMatchObject([{ title: 'One', state: 'open', comments: [] }]);
+    expect(tracker.issues()).toMatchObject([{ title: 'One', state: 'open', comments: [] }]);
   });
 
   it('latency: carried out after the wait, also when the client has gone', async () => {
-    standIn.fail({ kind: 'latency', ms: 200 });
+    tracker.fail({ kind: 'latency', ms: 200 });
     const gone = new AbortController();
     const request = create('Late', gone.signal);
     const ended = expect(request).rejects.toThrow();
-    await until(() => standIn.requests.length === 1);
+    await until(() => tracker.requests.length === 1);
     expect(titles()).toEqual([]);
     gone.abort();
     await ended;
@@ -108,10 +108,10 @@ describe('fail()', () => {
   });
 
   it('slow_body: carried out at once, the headers at once, the body whole in the end', async () => {
-    standIn.fail({ kind: 'slow_body', ms: 300 });
-    const response = await fetch(standIn.url + ISSUES, {
+    tracker.fail({ kind: 'slow_body', ms: 300 });
+    const response = await fetch(tracker.url + ISSUES, {
       method: 'POST',
-      headers: { authorization: `Bearer ${standIn.token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${tracker.token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ title: 'Ünï' }),
     });
 
@@ -121,19 +121,19 @@ describe('fail()', () => {
   });
 
   it('meets only what matches, so many times, one fault a request, the oldest first', async () => {
-    standIn.fail({ kind: 'status', status: 500, on: { method: 'POST', path: /\/issues$/g }, times: 2 });
-    standIn.fail({ kind: 'status', status: 503 });
+    tracker.fail({ kind: 'status', status: 500, on: { method: 'POST', path: /\/issues$/g }, times: 2 });
+    tracker.fail({ kind: 'status', status: 503 });
     const statuses: number[] = [];
     for (let n = 0; n < 4; n += 1) statuses.push((await create(`${n}`)).status);
 
     expect(statuses).toEqual([500, 500, 503, 201]);
-    expect((await send(standIn, 'GET', ISSUES)).status).toBe(200);
+    expect((await send(tracker, 'GET', ISSUES)).status).toBe(200);
   });
 
   it('goes on until cleared when it is told to', async () => {
-    standIn.fail({ kind: 'status', status: 503, times: Number.POSITIVE_INFINITY });
+    tracker.fail({ kind: 'status', status: 503, times: Number.POSITIVE_INFINITY });
     const during = [(await create('a')).status, (await create('b')).status, (await create('c')).status];
-    standIn.clearFaults();
+    tracker.clearFaults();
 
     expect(during).toEqual([503, 503, 503]);
     expect((await create('d')).status).toBe(201);
@@ -143,23 +143,23 @@ describe('fail()', () => {
 describe('an outage', () => {
   it('refuses connections, drops what was under way, and keeps port and issues', async () => {
     await create('Before');
-    standIn.fail({ kind: 'latency', ms: 60_000 });
+    tracker.fail({ kind: 'latency', ms: 60_000 });
     const waiting = expect(create('During')).rejects.toThrow('fetch failed');
-    await until(() => standIn.requests.length === 2);
-    await standIn.stop();
+    await until(() => tracker.requests.length === 2);
+    await tracker.stop();
     await waiting;
 
     await expect(create('Refused')).rejects.toThrow('fetch failed');
-    await standIn.restart();
+    await tracker.restart();
     expect((await create('After')).status).toBe(201);
     expect(titles()).toEqual(['Before', 'After']);
-    expect(standIn.requests.map(({ status }) => status)).toEqual([201, null, 201]);
+    expect(tracker.requests.map(({ status }) => status)).toEqual([201, null, 201]);
   });
 
   it('can be closed twice, and while it is stopped', async () => {
-    await standIn.stop();
-    await standIn.close();
-    await standIn.close();
+    await tracker.stop();
+    await tracker.close();
+    await tracker.close();
 
     await expect(create('x')).rejects.toThrow('fetch failed');
   });

@@ -1,10 +1,10 @@
 import { Gitlab } from '@gitbeaker/rest';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type StandIn, startGitLab } from '../src/index.ts';
+import { type FakeTracker, startGitLab } from '../src/fakes.ts';
 
 const PROJECT = 'tessera/tracker';
 
-let gitlab: StandIn;
+let gitlab: FakeTracker;
 let api: InstanceType<typeof Gitlab>;
 
 beforeEach(async () => {
@@ -16,7 +16,7 @@ afterEach(async () => {
   await gitlab.close();
 });
 
-describe('@gitbeaker/rest against the GitLab stand-in', () => {
+describe('@gitbeaker/rest against the fake GitLab', () => {
   it('creates, reads, closes, reopens and relabels', async () => {
     const created = await api.Issues.create(PROJECT, 'Printer', {
       description: 'on\nfire',

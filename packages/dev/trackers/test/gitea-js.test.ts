@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Comment, giteaApi, type Issue, type Label, type User } from 'gitea-js';
-import { type StandIn, startGitea } from '../src/index.ts';
+import { type FakeTracker, startGitea } from '../src/fakes.ts';
 
 const PROJECT = ['tessera', 'tracker'] as const;
 
-let gitea: StandIn;
+let gitea: FakeTracker;
 let repos: ReturnType<typeof giteaApi>['repos'];
 
 beforeEach(async () => {
@@ -93,7 +93,7 @@ const ISSUE: Members<Issue> = {
   user: true,
 };
 
-describe('gitea-js against the Gitea stand-in', () => {
+describe('gitea-js against the fake Gitea', () => {
   it('creates, reads, closes, reopens and relabels', async () => {
     const high = await repos.issueCreateLabel(...PROJECT, { name: 'priority/high', color: '#ff0000' });
     const created = await repos.issueCreateIssue(...PROJECT, {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type StandIn, startGitea } from '../src/index.ts';
+import { type FakeTracker, startGitea } from '../src/fakes.ts';
 import { linked, send } from './support/client.ts';
 
 const REPOSITORY = '/api/v1/repos/tessera/tracker';
 const ISSUES = `${REPOSITORY}/issues`;
 
-let gitea: StandIn;
+let gitea: FakeTracker;
 
 beforeEach(async () => {
   gitea = await startGitea();

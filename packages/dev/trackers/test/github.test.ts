@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type GitHubStandIn, startGitHub } from '../src/index.ts';
+import { type FakeGitHub, startGitHub } from '../src/fakes.ts';
 import { linked, send } from './support/client.ts';
 
 const ISSUES = '/repos/tessera/tracker/issues';
 
-let github: GitHubStandIn;
+let github: FakeGitHub;
 
 beforeEach(async () => {
   github = await startGitHub();
@@ -153,7 +153,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
     expect(later.body).toEqual([]);
   });
 
-  it('refuses aloud what the description does not know, and what only the stand-in does not', async () => {
+  it('refuses aloud what the description does not know, and what only the fake does not', async () => {
     const misspelt = await send(github, 'GET', `${ISSUES}?perpage=2`);
     const notHere = await send(github, 'GET', `${ISSUES}?milestone=none`);
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type StandIn, startGitLab } from '../src/index.ts';
+import { type FakeTracker, startGitLab } from '../src/fakes.ts';
 import { linked, send } from './support/client.ts';
 
 const ISSUES = '/api/v4/projects/tessera%2Ftracker/issues';
 
-let gitlab: StandIn;
+let gitlab: FakeTracker;
 
 beforeEach(async () => {
   gitlab = await startGitLab();
@@ -139,7 +139,7 @@ describe('GET /projects/:id/issues', () => {
     expect(await list('created_after=2001-01-01T00:00:00Z')).toHaveLength(2);
   });
 
-  it('400s on a value that GitLab does not list, 501s on what the stand-in does not know', async () => {
+  it('400s on a value that GitLab does not list, 501s on what the fake does not know', async () => {
     const bad = await send(gitlab, 'GET', `${ISSUES}?state=open`);
     const unknown = await send(gitlab, 'GET', `${ISSUES}?milestone=1`);
 

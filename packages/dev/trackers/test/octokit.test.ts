@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Octokit } from '@octokit/rest';
-import { type GitHubStandIn, startGitHub } from '../src/index.ts';
+import { type FakeGitHub, startGitHub } from '../src/fakes.ts';
 
 const repository = { owner: 'tessera', repo: 'tracker' };
 const silent = {
@@ -10,7 +10,7 @@ const silent = {
   error: () => undefined,
 };
 
-let github: GitHubStandIn;
+let github: FakeGitHub;
 let octokit: Octokit;
 
 function client(auth: string): Octokit {
@@ -29,7 +29,7 @@ afterEach(async () => {
 
 const create = async (title: string) => (await octokit.rest.issues.create({ ...repository, title })).data;
 
-describe('@octokit/rest against the GitHub stand-in', () => {
+describe('@octokit/rest against the fake GitHub', () => {
   it('creates, reads, closes with a reason, reopens and relabels', async () => {
     const { status, data } = await octokit.rest.issues.create({
       ...repository,

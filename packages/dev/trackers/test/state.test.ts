@@ -1,39 +1,39 @@
 import { describe, expect, it } from '@jest/globals';
-import { startGitea, startGitHub, startGitLab } from '../src/index.ts';
+import { startGitea, startGitHub, startGitLab } from '../src/fakes.ts';
 import { send } from './support/client.ts';
 
 const ISSUES = '/repos/tessera/tracker/issues';
 
 describe('a tracker that keeps CRLF', () => {
   it('turns each line end of a text into CRLF once', async () => {
-    const standIn = await startGitHub({ crlf: true });
+    const tracker = await startGitHub({ crlf: true });
     try {
-      await send(standIn, 'POST', ISSUES, { body: { title: 'One', body: 'a\nb\r\nc' } });
-      await send(standIn, 'POST', `${ISSUES}/1/comments`, { body: { body: 'd\ne' } });
+      await send(tracker, 'POST', ISSUES, { body: { title: 'One', body: 'a\nb\r\nc' } });
+      await send(tracker, 'POST', `${ISSUES}/1/comments`, { body: { body: 'd\ne' } });
 
-      expect(standIn.issues()).toMatchObject([{ body: 'a\r\nb\r\nc', comments: [{ body: 'd\r\ne' }] }]);
+      expect(tracker.issues()).toMatchObject([{ body: 'a\r\nb\r\nc', comments: [{ body: 'd\r\ne' }] }]);
     } finally {
-      await standIn.close();
+      await tracker.close();
     }
   });
 });
 
 describe('someone else', () => {
   it('edits, comments and closes on the tracker, as the next read shows', async () => {
-    const standIn = await startGitHub({ project: 'acme/shop' });
+    const tracker = await startGitHub({ project: 'acme/shop' });
     const path = '/repos/acme/shop/issues';
     try {
-      await send(standIn, 'POST', path, { body: { title: 'One', body: 'mine' } });
-      standIn.editIssue(1, {
+      await send(tracker, 'POST', path, { body: { title: 'One', body: 'mine' } });
+      tracker.editIssue(1, {
         title: 'Uno',
         body: 'theirs',
         labels: ['x'],
         state: 'closed',
         stateReason: 'duplicate',
       });
-      const id = standIn.addComment(1, 'why not');
+      const id = tracker.addComment(1, 'why not');
 
-      expect((await send(standIn, 'GET', `${path}/1`)).body).toMatchObject({
+      expect((await send(tracker, 'GET', `${path}/1`)).body).toMatchObject({
         title: 'Uno',
         body: 'theirs',
         state: 'closed',
@@ -42,22 +42,22 @@ describe('someone else', () => {
         comments: 1,
         closed_by: { login: 'maintainer' },
       });
-      expect(standIn.issues()).toMatchObject([{ comments: [{ id, body: 'why not', author: 'maintainer' }] }]);
-      expect(standIn.violations()).toEqual([]);
+      expect(tracker.issues()).toMatchObject([{ comments: [{ id, body: 'why not', author: 'maintainer' }] }]);
+      expect(tracker.violations()).toEqual([]);
     } finally {
-      await standIn.close();
+      await tracker.close();
     }
   });
 
   it('cannot edit, comment or delete what is not there', async () => {
-    const standIn = await startGitHub();
+    const tracker = await startGitHub();
     try {
-      expect(() => standIn.editIssue(1, { title: 'x' })).toThrow(RangeError);
-      expect(() => standIn.addComment(1, 'x')).toThrow(RangeError);
-      expect(() => standIn.deleteIssue(1)).toThrow(RangeError);
-      expect(() => standIn.moveIssue(1, null)).toThrow(RangeError);
+      expect(() => tracker.editIssue(1, { title: 'x' })).toThrow(RangeError);
+      expect(() => tracker.addComment(1, 'x')).toThrow(RangeError);
+      expect(() => tracker.deleteIssue(1)).toThrow(RangeError);
+      expect(() => tracker.moveIssue(1, null)).toThrow(RangeError);
     } finally {
-      await standIn.close();
+      await tracker.close();
     }
   });
 
@@ -71,30 +71,30 @@ describe('what can be chosen', () => {
     ['GitHub', startGitHub, '/repos/acme/shop/issues'],
     ['GitLab', startGitLab, '/api/v4/projects/acme%2Fshop/issues'],
     ['Gitea', startGitea, '/api/v1/repos/acme/shop/issues'],
-  ])('%s: project, page size, and a port that a stand-in before it has left', async (_, start, path) => {
+  ])('%s: project, page size, and a port that a fake before it has left', async (_, start, path) => {
     const first = await start();
     const { port, host } = new URL(first.url);
     await first.close();
-    const standIn = await start({ port: Number(port), project: 'acme/shop', defaultPageSize: 2 });
+    const tracker = await start({ port: Number(port), project: 'acme/shop', defaultPageSize: 2 });
     try {
-      for (const title of ['1', '2', '3']) await send(standIn, 'POST', path, { body: { title } });
+      for (const title of ['1', '2', '3']) await send(tracker, 'POST', path, { body: { title } });
 
-      expect(new URL(standIn.url).host).toBe(host);
-      expect((await send(standIn, 'GET', path)).body).toHaveLength(2);
-      expect((await send(standIn, 'GET', `${path}?page=2`)).body).toMatchObject([{ title: '1' }]);
+      expect(new URL(tracker.url).host).toBe(host);
+      expect((await send(tracker, 'GET', path)).body).toHaveLength(2);
+      expect((await send(tracker, 'GET', `${path}?page=2`)).body).toMatchObject([{ title: '1' }]);
     } finally {
-      await standIn.close();
+      await tracker.close();
     }
   });
 
   it('a group within a group, on GitLab', async () => {
-    const standIn = await startGitLab({ project: 'acme/web/shop' });
+    const tracker = await startGitLab({ project: 'acme/web/shop' });
     try {
-      const reply = await send(standIn, 'GET', '/api/v4/projects/acme%2Fweb%2Fshop/issues');
+      const reply = await send(tracker, 'GET', '/api/v4/projects/acme%2Fweb%2Fshop/issues');
 
       expect([reply.status, reply.body]).toEqual([200, []]);
     } finally {
-      await standIn.close();
+      await tracker.close();
     }
   });
 });

@@ -1,5 +1,5 @@
-import { fillThroughDatabase } from '@tessera/demo-data/through-database';
-import type { Stack } from '@tessera/services';
+import type { Stack } from '@tessera/stack';
+import { fillThroughDatabase } from '@tessera/stack/demo';
 import bcrypt from 'bcrypt';
 
 /** Everybody's. */

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { canRunRedmine } from '@tessera/redmine';
 import { createServiceDatabase, startTestPostgres, type TestPostgres } from '@tessera/stack/postgres';
+import { canRunRedmine } from '@tessera/trackers/redmine';
 import pg from 'pg';
 import { LoadGenerator } from '../load/load-generator.ts';
 import { type BenchOptions, defaultRows } from '../options.ts';
@@ -126,7 +126,7 @@ export class Lab {
   }
 
   async #startRedmine(): Promise<RedminePeer> {
-    if (!canRunRedmine()) throw new Error('needs root and packages/dev/redmine/install.sh');
+    if (!canRunRedmine()) throw new Error('needs root and packages/dev/trackers/install-redmine.sh');
     this.note('starting Redmine');
     const peer = await startRedminePeer({ issues: defaultRows });
     this.#scope.defer(peer.stop);

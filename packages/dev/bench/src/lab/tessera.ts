@@ -1,4 +1,4 @@
-import { httpClient, type Service, type Stack, startStack } from '@tessera/services';
+import { httpClient, type Service, type Stack, startStack } from '@tessera/stack';
 import { fillIdentities, fillIssues, password } from './fill.ts';
 import type { Scope } from './scope.ts';
 

@@ -1,4 +1,4 @@
-import { startRedmine } from '@tessera/redmine';
+import { startRedmine } from '@tessera/trackers/redmine';
 
 /** A Redmine with issues in it, and what it takes to read, list and create some. */
 export interface RedminePeer {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { httpClient, type Stack, startStack } from '@tessera/services';
+import { httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosInstance } from 'axios';
 import { jtiOf } from '../lab/jti.ts';
 import { type Recipe, recipeOf } from './recipe.ts';

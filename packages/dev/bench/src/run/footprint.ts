@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Service } from '@tessera/services';
+import type { Service } from '@tessera/stack';
 import { readConnections } from '../contenders/http-contender.ts';
 import { getRequests, userInfoRequests } from '../contenders/tessera-requests.ts';
 import type { Lab } from '../lab/lab.ts';

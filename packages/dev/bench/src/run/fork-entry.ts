@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { searchPath } from '@tessera/services';
+import { searchPath } from '@tessera/stack';
 
 /** What Node is told so that it runs our TypeScript as it stands. */
 export function nodeArguments(): string[] {

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { searchPath } from '@tessera/services';
+import { searchPath } from '@tessera/stack';
 import { threadPoolSize } from '@tessera/stack/thread-pool';
 import type { z } from 'zod';
 import { nodeArguments } from './fork-entry.ts';

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import type { Service, ServiceName, Stack } from '@tessera/services';
+import type { Service, ServiceName, Stack } from '@tessera/stack';
 
 const mebibyte = 1024 * 1024;
 

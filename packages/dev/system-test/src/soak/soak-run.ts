@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Stack, startStack } from '@tessera/services';
+import { type Stack, startStack } from '@tessera/stack';
 import { growthProblems } from './flatness.ts';
 import { type Measurement, measure } from './measurement.ts';
 import { Person } from './person.ts';

@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { httpClient, type Service, type Stack } from '@tessera/services';
+import { httpClient, type Service, type Stack } from '@tessera/stack';
 import type { AxiosInstance, AxiosResponse } from 'axios';
 import type { Tally } from './tally.ts';
 

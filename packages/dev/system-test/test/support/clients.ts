@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TokenResponse } from '@tessera/contracts';
-import { first, httpClient, type Stack } from '@tessera/services';
+import { first, httpClient, type Stack } from '@tessera/stack';
 import { type Client, pause } from './load.ts';
 
 export const password = 'a password of the load';

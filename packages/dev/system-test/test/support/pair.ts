@@ -1,5 +1,5 @@
 import type { TokenResponse } from '@tessera/contracts';
-import { httpClient, type Service, type StackOptions, startStack } from '@tessera/services';
+import { httpClient, type Service, type StackOptions, startStack } from '@tessera/stack';
 import type { AxiosInstance } from 'axios';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Stack } from '@tessera/services';
+import type { Stack } from '@tessera/stack';
 
 /** Every issue that was answered is there, none is there twice, and each has all that belongs to it. */
 export async function expectWholeIssues(stack: Stack, created: ReadonlySet<string>): Promise<void> {

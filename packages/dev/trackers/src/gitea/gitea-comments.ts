@@ -1,5 +1,5 @@
 import { type Answer, type Call, membersOf, single } from '../server/exchange.ts';
-import { BOT } from '../server/run-stand-in.ts';
+import { BOT } from '../server/run-fake.ts';
 import { seconds } from './gitea-presenter.ts';
 import { assertRepository, findIssue, type GiteaRepository } from './gitea-repository.ts';
 

@@ -44,7 +44,7 @@ export class GiteaErrors {
 
   /** Gitea has it or would not look at it: said aloud, so that no test passes on a wrong answer. */
   notImplemented(what: string): Refused {
-    return this.#refused(501, `the stand-in does not know ${what}`);
+    return this.#refused(501, `the fake does not know ${what}`);
   }
 
   #refused(status: number, message: string, more: object = {}): Refused {

@@ -1,6 +1,6 @@
+import type { IssueChanges, IssueState } from '../fake-tracker.ts';
 import { type Answer, type Call, membersOf } from '../server/exchange.ts';
-import { BOT } from '../server/run-stand-in.ts';
-import type { IssueChanges, IssueState } from '../stand-in.ts';
+import { BOT } from '../server/run-fake.ts';
 import { assertRepository, findIssue, type GiteaRepository } from './gitea-repository.ts';
 
 /** What Gitea does with a single issue. */

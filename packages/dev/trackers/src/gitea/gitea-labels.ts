@@ -1,5 +1,5 @@
 import { type Answer, type Call, membersOf } from '../server/exchange.ts';
-import { BOT } from '../server/run-stand-in.ts';
+import { BOT } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { assertRepository, findIssue, type GiteaRepository } from './gitea-repository.ts';
 

@@ -1,5 +1,5 @@
 import { type Answer, type Call, wholeNumber } from '../server/exchange.ts';
-import type { Ground } from '../server/run-stand-in.ts';
+import type { Ground } from '../server/run-fake.ts';
 import { pageOf, relations } from '../tracker/page.ts';
 
 /** Gitea's pagination: `Link` without spaces between the links, and `X-Total-Count`. */

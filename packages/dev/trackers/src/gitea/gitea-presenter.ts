@@ -1,4 +1,4 @@
-import type { Ground } from '../server/run-stand-in.ts';
+import type { Ground } from '../server/run-fake.ts';
 import type { TrackerLabel } from '../tracker/tracker.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 

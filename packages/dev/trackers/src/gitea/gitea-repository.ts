@@ -1,5 +1,5 @@
 import type { Call } from '../server/exchange.ts';
-import type { Ground } from '../server/run-stand-in.ts';
+import type { Ground } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import type { GiteaErrors } from './gitea-errors.ts';
 import type { GiteaPages } from './gitea-pages.ts';

@@ -1,7 +1,7 @@
+import type { FakeTracker, GiteaOptions } from '../fake-tracker.ts';
 import type { Call, Operation } from '../server/exchange.ts';
 import type { Protocol, Route } from '../server/protocol-app.ts';
-import { BOT, type Ground, runStandIn } from '../server/run-stand-in.ts';
-import type { GiteaOptions, StandIn } from '../stand-in.ts';
+import { BOT, type Ground, runFake } from '../server/run-fake.ts';
 import { Tracker } from '../tracker/tracker.ts';
 import { GiteaComments } from './gitea-comments.ts';
 import { GiteaErrors } from './gitea-errors.ts';
@@ -13,12 +13,12 @@ import { GiteaPresenter } from './gitea-presenter.ts';
 import type { GiteaRepository } from './gitea-repository.ts';
 
 /** Starts a Gitea (or a Forgejo, by `contentVersion: false`) of one repository; clients add `/api/v1` to its URL. */
-export async function startGitea(options: GiteaOptions = {}): Promise<StandIn> {
+export async function startGitea(options: GiteaOptions = {}): Promise<FakeTracker> {
   const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: false });
   tracker.userId(BOT);
   if (options.withPullRequest === true)
     tracker.create({ title: 'A pull request', body: '', labels: [], author: BOT, pullRequest: true });
-  return runStandIn({
+  return runFake({
     options,
     tracker,
     urlPath: '',

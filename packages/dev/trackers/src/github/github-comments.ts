@@ -1,5 +1,5 @@
 import { type Answer, type Call, membersOf, single } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-stand-in.ts';
+import { BOT, type Ground } from '../server/run-fake.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 import { invalid, notFound } from './github-errors.ts';
 import type { GitHubIssues } from './github-issues.ts';

@@ -16,8 +16,8 @@ export const notFound = (): Refused => basic(404, 'Not Found');
 export const gone = (): Refused => basic(410, 'This issue was deleted');
 export const unreadable = (): Refused => basic(400, 'Problems parsing JSON', DOCUMENTATION);
 
-/** GitHub has it, the stand-in has not: said aloud, so that no test passes on a wrong answer. */
-export const notImplemented = (what: string): Refused => basic(501, `the stand-in does not know ${what}`);
+/** GitHub has it, the fake has not: said aloud, so that no test passes on a wrong answer. */
+export const notImplemented = (what: string): Refused => basic(501, `the fake does not know ${what}`);
 
 export function agentMissing(): Refused {
   return basic(

@@ -1,5 +1,5 @@
 import { type Answer, type Call, single } from '../server/exchange.ts';
-import type { Ground } from '../server/run-stand-in.ts';
+import type { Ground } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { notImplemented } from './github-errors.ts';
 import type { GitHubIssues } from './github-issues.ts';

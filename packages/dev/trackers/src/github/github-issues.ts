@@ -1,6 +1,6 @@
+import type { IssueChanges } from '../fake-tracker.ts';
 import { type Answer, type Call, membersOf } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-stand-in.ts';
-import type { IssueChanges } from '../stand-in.ts';
+import { BOT, type Ground } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { type FieldError, gone, invalid, movedTo, notFound } from './github-errors.ts';
 import type { GitHubPresenter } from './github-presenter.ts';

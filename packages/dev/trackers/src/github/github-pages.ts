@@ -1,5 +1,5 @@
 import { type Answer, type Call, wholeNumber } from '../server/exchange.ts';
-import type { Ground } from '../server/run-stand-in.ts';
+import type { Ground } from '../server/run-fake.ts';
 import { pageOf, relations } from '../tracker/page.ts';
 
 /** How GitHub names a repository in the links between pages: by a number, not by the path that was asked for. */

@@ -1,4 +1,4 @@
-import { BOT, type Ground } from '../server/run-stand-in.ts';
+import { BOT, type Ground } from '../server/run-fake.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 
 /** GitHub's clock has whole seconds. */

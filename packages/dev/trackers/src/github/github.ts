@@ -1,7 +1,7 @@
+import type { FakeGitHub, FakeTrackerOptions } from '../fake-tracker.ts';
 import type { Call } from '../server/exchange.ts';
 import type { Protocol } from '../server/protocol-app.ts';
-import { BOT, type Ground, runStandIn } from '../server/run-stand-in.ts';
-import type { GitHubStandIn, StandInOptions } from '../stand-in.ts';
+import { BOT, type Ground, runFake } from '../server/run-fake.ts';
 import { Tracker } from '../tracker/tracker.ts';
 import { GitHubComments } from './github-comments.ts';
 import { GitHubContract } from './github-contract.ts';
@@ -15,12 +15,12 @@ import { githubHeaders } from './github-rate-limit.ts';
 const BASE_PATH = '/api/v3';
 
 /** Starts a GitHub Enterprise Server of one repository, checked against GitHub's own API description. */
-export async function startGitHub(options: StandInOptions = {}): Promise<GitHubStandIn> {
+export async function startGitHub(options: FakeTrackerOptions = {}): Promise<FakeGitHub> {
   const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: true });
   const contract = new GitHubContract();
   if (options.withPullRequest === true)
     tracker.create({ title: 'A pull request', body: '', labels: [], author: BOT, pullRequest: true });
-  const standIn = await runStandIn({
+  const fake = await runFake({
     options,
     tracker,
     urlPath: BASE_PATH,
@@ -28,7 +28,7 @@ export async function startGitHub(options: StandInOptions = {}): Promise<GitHubS
     edit: (issue, changes, by) => tracker.edit(issue, pageEdit(issue, changes), by),
   });
   return {
-    ...standIn,
+    ...fake,
     violations: () => [...contract.violations],
     moveIssue: (number, location) => {
       const issue = tracker.find(number);

@@ -20,5 +20,5 @@ export const invalid = (problems: Readonly<Record<string, readonly string[]>>): 
 export const nothingToChange = (names: readonly string[]): Refused =>
   parameter(400, `${names.join(', ')} are missing, at least one parameter must be provided`);
 
-/** GitLab has it, the stand-in has not: said aloud, so that no test passes on a wrong answer. */
-export const notImplemented = (what: string): Refused => message(501, `the stand-in does not know ${what}`);
+/** GitLab has it, the fake has not: said aloud, so that no test passes on a wrong answer. */
+export const notImplemented = (what: string): Refused => message(501, `the fake does not know ${what}`);

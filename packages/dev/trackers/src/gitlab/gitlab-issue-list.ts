@@ -1,5 +1,5 @@
 import { type Answer, type Call, single } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-stand-in.ts';
+import { BOT, type Ground } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { notAllowed, notImplemented } from './gitlab-errors.ts';
 import type { GitLabIssues } from './gitlab-issues.ts';

@@ -1,5 +1,5 @@
 import { type Answer, type Call, membersOf, single } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-stand-in.ts';
+import { BOT, type Ground } from '../server/run-fake.ts';
 import type { TrackerComment } from '../tracker/tracker-issue.ts';
 import { blankNote, issueNotFound, missing, notAllowed } from './gitlab-errors.ts';
 import type { GitLabIssues } from './gitlab-issues.ts';

@@ -1,4 +1,4 @@
-import type { Ground } from '../server/run-stand-in.ts';
+import type { Ground } from '../server/run-fake.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 
 /** GitLab's numeric name for the one project. */

@@ -1,7 +1,7 @@
+import type { FakeTracker, FakeTrackerOptions } from '../fake-tracker.ts';
 import type { Call, Operation } from '../server/exchange.ts';
 import type { Protocol, Route } from '../server/protocol-app.ts';
-import { BOT, type Ground, runStandIn } from '../server/run-stand-in.ts';
-import type { StandIn, StandInOptions } from '../stand-in.ts';
+import { BOT, type Ground, runFake } from '../server/run-fake.ts';
 import { Tracker } from '../tracker/tracker.ts';
 import * as errors from './gitlab-errors.ts';
 import { gitlabIssueList } from './gitlab-issue-list.ts';
@@ -11,9 +11,9 @@ import { GitLabPages } from './gitlab-pages.ts';
 import { GitLabPresenter } from './gitlab-presenter.ts';
 
 /** Starts a GitLab of one project; clients add `/api/v4` to its URL. */
-export async function startGitLab(options: StandInOptions = {}): Promise<StandIn> {
+export async function startGitLab(options: FakeTrackerOptions = {}): Promise<FakeTracker> {
   const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: false });
-  return runStandIn({
+  return runFake({
     options,
     tracker,
     urlPath: '',

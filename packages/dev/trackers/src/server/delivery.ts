@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Response } from 'express';
-import type { Fault } from '../stand-in.ts';
+import type { Fault } from '../fake-tracker.ts';
 import type { Answer } from './exchange.ts';
 import type { Recording } from './recording.ts';
 

@@ -1,4 +1,4 @@
-import type { Fault, RecordedRequest } from '../stand-in.ts';
+import type { Fault, RecordedRequest } from '../fake-tracker.ts';
 
 /** The faults that are waiting for requests. */
 export class Faults {

@@ -1,7 +1,7 @@
 import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
-import type { Fault } from '../stand-in.ts';
+import type { Fault } from '../fake-tracker.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import { type Delivery, deliver } from './delivery.ts';
 import { type Answer, attempt, type Call, type Operation } from './exchange.ts';
@@ -99,7 +99,7 @@ function failed(malformed: RequestHandler): ErrorRequestHandler {
     if (delivery.outage.aborted) return undefined;
     // What express refuses of its own accord (an unreadable body or path) carries a 4xx.
     if (error.status >= 400 && error.status < 500) return malformed(request, response, next);
-    // A mistake in the stand-in itself: as loud as it can be.
+    // A mistake in the fake itself: as loud as it can be.
     return void deliver({ status: 500, body: { stand_in_error: String(error?.stack ?? error) } }, delivery);
   };
 }

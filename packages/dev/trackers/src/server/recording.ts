@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
-import type { RecordedRequest } from '../stand-in.ts';
+import type { RecordedRequest } from '../fake-tracker.ts';
 
 /** A recorded request that is still being completed. */
 export interface Recording extends RecordedRequest {

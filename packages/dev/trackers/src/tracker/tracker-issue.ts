@@ -1,4 +1,4 @@
-import type { IssueChanges, IssueState } from '../stand-in.ts';
+import type { IssueChanges, IssueState } from '../fake-tracker.ts';
 
 /** A comment as a tracker keeps it. */
 export interface TrackerComment {

@@ -1,4 +1,4 @@
-import type { IssueChanges, StandInIssue } from '../stand-in.ts';
+import type { FakeIssue, IssueChanges } from '../fake-tracker.ts';
 import { applyChanges, type NewIssue, type TrackerComment, type TrackerIssue } from './tracker-issue.ts';
 
 export interface TrackerOptions {
@@ -136,7 +136,7 @@ export class Tracker {
   }
 
   /** The issues as tests see them. */
-  shown(): StandInIssue[] {
+  shown(): FakeIssue[] {
     const issues = this.list()
       .reverse()
       .filter(({ pullRequest }) => !pullRequest);

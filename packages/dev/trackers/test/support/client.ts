@@ -1,4 +1,4 @@
-import type { StandIn } from '../../src/index.ts';
+import type { FakeTracker } from '../../src/fakes.ts';
 
 export interface Reply {
   readonly status: number;
@@ -15,13 +15,18 @@ export interface Send {
   readonly signal?: AbortSignal;
 }
 
-/** Sends one request with the stand-in's own token. @param path behind the base URL, or a whole URL */
-export async function send(standIn: StandIn, method: string, path: string, given: Send = {}): Promise<Reply> {
-  const response = await fetch(path.startsWith('http') ? path : standIn.url + path, {
+/** Sends one request with the fake's own token. @param path behind the base URL, or a whole URL */
+export async function send(
+  tracker: FakeTracker,
+  method: string,
+  path: string,
+  given: Send = {},
+): Promise<Reply> {
+  const response = await fetch(path.startsWith('http') ? path : tracker.url + path, {
     method,
     redirect: 'manual',
     headers: {
-      authorization: `Bearer ${standIn.token}`,
+      authorization: `Bearer ${tracker.token}`,
       ...(given.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...given.headers,
     },

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import pg from 'pg';
 import {
   createServiceDatabase,
   findFreePort,
   startTestPostgres,
   type TestPostgres,
   withRole,
-} from '@tessera/stack/postgres';
-import pg from 'pg';
+} from '../postgres.ts';
 import { Balancer } from './balancer.ts';
 import { httpClient } from './http-client.ts';
 import { migrate, Service, type ServiceName } from './service.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 
 /** An HTTP server on 127.0.0.1 that can go away and come back on the same port. */
-export class StandInServer {
+export class FakeServer {
   readonly #http: Server;
   #port: number;
   #outage = new AbortController();

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { threadPoolSize } from '@tessera/stack/thread-pool';
-import { searchPath } from './environment.ts';
+import { searchPath } from '../environment.ts';
+import { threadPoolSize } from '../thread-pool.ts';
 import { httpClient } from './http-client.ts';
 
 const execute = promisify(execFile);

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
 import { isAxiosError } from 'axios';
-import { findRunningPair } from './running-pair.ts';
-import { people } from './story.ts';
-import { demoPassword, fillThroughApi } from './through-api.ts';
-import { fillThroughDatabase } from './through-database.ts';
+import { findRunningPair } from './demo/running-pair.ts';
+import { people } from './demo/story.ts';
+import { demoPassword, fillThroughApi } from './demo/through-api.ts';
+import { fillThroughDatabase } from './demo/through-database.ts';
+import { readEnvironment } from './environment.ts';
 
 const usage = `Fills a running pair of services with demo data: people, issues, comments, links and history.
 
@@ -16,12 +17,13 @@ const usage = `Fills a running pair of services with demo data: people, issues, 
   --help`;
 
 async function main(): Promise<void> {
+  const environment = readEnvironment();
   const { values } = parseArgs({
     options: {
       issues: { type: 'string', default: '200' },
       direct: { type: 'boolean', default: false },
       'database-url': { type: 'string' },
-      'data-dir': { type: 'string', default: process.env.TESSERA_DATA_DIR ?? '.data' },
+      'data-dir': { type: 'string', default: environment.dataDir ?? '.data' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -37,7 +39,7 @@ async function main(): Promise<void> {
     await fillThroughDatabase(values['database-url'], count);
     return;
   }
-  const pair = findRunningPair(values['data-dir']);
+  const pair = findRunningPair(values['data-dir'], environment.passedOn.SERVICE_TOKEN);
   if (values.direct) {
     if (pair.issuesDatabaseUrl === undefined)
       throw new Error('there is no embedded database: give --database-url');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { inventIssue, randomNumbers } from '../src/story.ts';
+import { inventIssue, randomNumbers } from '../src/demo/story.ts';
 
 describe('inventIssue', () => {
   it('makes up the same issues for the same seed, and others for another', () => {

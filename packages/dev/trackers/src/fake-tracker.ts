@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** A tracker that lives in this process: a server on 127.0.0.1 and the issues behind it. */
-export interface StandIn {
+export interface FakeTracker {
   /** What a client is given as its base URL. GitHub: `<origin>/api/v3`, as on GitHub Enterprise Server; others: the origin. */
   readonly url: string;
   /** The only credential accepted. */
@@ -11,7 +11,7 @@ export interface StandIn {
   /** Every request since the start, in order of arrival; an entry is completed when it is answered. */
   readonly requests: readonly RecordedRequest[];
   /** The issues as they stand, oldest first, without deleted and moved ones and without pull requests. */
-  issues(): StandInIssue[];
+  issues(): FakeIssue[];
   /** Someone else edits the issue on the tracker's own pages. @throws RangeError when there is none */
   editIssue(number: number, changes: IssueChanges): void;
   /** Someone else comments. @returns the comment's id */
@@ -32,20 +32,20 @@ export interface StandIn {
 }
 
 /** Trackers that can be told to hold every request and answer against a published API description. */
-export interface CheckedStandIn extends StandIn {
+export interface CheckedFakeTracker extends FakeTracker {
   /** One line for each request or answer that the description does not allow. */
   violations(): string[];
 }
 
-/** GitHub's stand-in. */
-export interface GitHubStandIn extends CheckedStandIn {
+/** The fake GitHub. */
+export interface FakeGitHub extends CheckedFakeTracker {
   moveIssue(number: number, location: string | null): void;
 }
 
 /** `open` and `closed` for every tracker, though GitLab's own word is `opened`. */
 export type IssueState = 'open' | 'closed';
 
-export interface StandInIssue {
+export interface FakeIssue {
   /** Unique in the project (GitLab: iid). */
   readonly number: number;
   readonly title: string;
@@ -55,12 +55,12 @@ export interface StandInIssue {
   readonly stateReason?: string | null;
   readonly labels: readonly string[];
   /** What people wrote, oldest first; notes that the tracker writes itself are left out. */
-  readonly comments: readonly StandInComment[];
+  readonly comments: readonly FakeComment[];
   /** RFC 3339, UTC, milliseconds; on the wire in the tracker's own resolution. */
   readonly updatedAt: string;
 }
 
-export interface StandInComment {
+export interface FakeComment {
   readonly id: number;
   readonly body: string;
   readonly author: string;
@@ -121,7 +121,7 @@ export interface Fault {
   readonly body?: unknown;
 }
 
-export interface StandInOptions {
+export interface FakeTrackerOptions {
   /** A free one unless told. */
   readonly port?: number;
   /** `owner/repository`, for GitLab `group/project`; `tessera/tracker` unless told. */
@@ -134,7 +134,7 @@ export interface StandInOptions {
   readonly withPullRequest?: boolean;
 }
 
-export interface GiteaOptions extends StandInOptions {
+export interface GiteaOptions extends FakeTrackerOptions {
   /** Whether issues carry `content_version` and edits may; true unless told. Forgejo and older Gitea have none. */
   readonly contentVersion?: boolean;
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { IssueChanges, StandIn, StandInOptions } from '../stand-in.ts';
+import type { FakeTracker, FakeTrackerOptions, IssueChanges } from '../fake-tracker.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
+import { FakeServer } from './fake-server.ts';
 import { Faults } from './faults.ts';
 import { createProtocolApp, type Protocol } from './protocol-app.ts';
 import type { Recording } from './recording.ts';
-import { StandInServer } from './stand-in-server.ts';
 
 /** Who edits and comments when a test does not say. */
 export const MAINTAINER = 'maintainer';
@@ -26,7 +26,7 @@ export interface Ground {
 }
 
 export interface Blueprint {
-  readonly options: StandInOptions;
+  readonly options: FakeTrackerOptions;
   readonly tracker: Tracker;
   readonly protocol: (ground: Ground) => Protocol;
   /** What is behind the origin in the URL that clients are given. */
@@ -35,9 +35,9 @@ export interface Blueprint {
   readonly edit: (issue: TrackerIssue, changes: IssueChanges, by: string) => void;
 }
 
-export async function runStandIn(blueprint: Blueprint): Promise<StandIn> {
+export async function runFake(blueprint: Blueprint): Promise<FakeTracker> {
   const { options, tracker } = blueprint;
-  const token = `stand-in-${randomBytes(12).toString('hex')}`;
+  const token = `fake-${randomBytes(12).toString('hex')}`;
   const requests: Recording[] = [];
   const faults = new Faults();
   const protocol = blueprint.protocol({
@@ -47,7 +47,7 @@ export async function runStandIn(blueprint: Blueprint): Promise<StandIn> {
     origin: () => server.origin,
   });
   const app = createProtocolApp({ protocol, tracker, faults, requests, outage: () => server.outage });
-  const server = new StandInServer(app, options.port ?? 0);
+  const server = new FakeServer(app, options.port ?? 0);
   await server.start();
 
   const present = (number: number): TrackerIssue => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import axios from 'axios';
-import { patient } from '../src/patient.ts';
+import { patient } from '../src/demo/patient.ts';
 
 describe('patient', () => {
   it('waits out a limit and sends the same again, and gives up on anything else', async () => {

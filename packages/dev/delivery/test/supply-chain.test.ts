@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { InstalledPackage } from '../src/installed-packages.ts';
-import { writeLicenceReport } from '../src/licence-report.ts';
-import { readLockFile } from '../src/lock-file.ts';
-import type { Policy } from '../src/policy.ts';
-import { readSupplyChain } from '../src/supply-chain.ts';
-import { findViolations, type SupplyChain } from '../src/violations.ts';
+import type { InstalledPackage } from '../src/supply-chain/installed-packages.ts';
+import { writeLicenceReport } from '../src/supply-chain/licence-report.ts';
+import { readLockFile } from '../src/supply-chain/lock-file.ts';
+import type { Policy } from '../src/supply-chain/policy.ts';
+import { readSupplyChain } from '../src/supply-chain/supply-chain.ts';
+import { findViolations, type SupplyChain } from '../src/supply-chain/violations.ts';
 
 describe('what this repository depends on', () => {
   const chain = readSupplyChain();
