@@ -8,8 +8,13 @@ import {
   type MergeInput,
   mergeIssue,
 } from '../src/tracker-sync/sync-merge.ts';
-import type { ExternalTracker, RemoteIssue } from '../src/trackers/external-tracker.ts';
-import { isDone, stepForTwoStates, stepTowards } from '../src/trackers/tracker-workflow.ts';
+import {
+  type ExternalTracker,
+  isDone,
+  type RemoteIssue,
+  stepForTwoStates,
+  stepTowards,
+} from '../src/trackers/external-tracker.ts';
 
 const agreed: Required<Agreement> = {
   title: 'base',

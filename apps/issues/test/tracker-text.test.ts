@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isRateLimit, retryAfterOf } from '../src/trackers/tracker-refusal.ts';
+import { isRateLimit, retryAfterOf } from '../src/trackers/tracker-error.ts';
 import {
   canonicalText,
   canonicalTitle,

@@ -3,7 +3,11 @@ import type { Database } from '../database.ts';
 import type { IssueStatusRepository } from '../issue-status/issue-status.repository.ts';
 import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
-import { createTracker } from '../trackers/create-tracker.ts';
+import type { ExternalTracker } from '../trackers/external-tracker.ts';
+import { GiteaTracker } from '../trackers/gitea.tracker.ts';
+import { GitHubTracker } from '../trackers/github.tracker.ts';
+import { GitLabTracker } from '../trackers/gitlab.tracker.ts';
+import { RedmineTracker } from '../trackers/redmine.tracker.ts';
 import { SyncRepository } from './sync.repository.ts';
 import { SyncService } from './sync.service.ts';
 import { SyncBindingRepository } from './sync-binding.repository.ts';
@@ -28,6 +32,13 @@ interface TrackingDependencies {
   logger: Logger;
 }
 
+const trackers = {
+  redmine: RedmineTracker,
+  github: GitHubTracker,
+  gitlab: GitLabTracker,
+  gitea: GiteaTracker,
+};
+
 /** Everything that syncs with the external tracker; without one, what says so. */
 export function createTracking(dependencies: TrackingDependencies) {
   const { config, issues, statuses, metrics } = dependencies;
@@ -45,7 +56,7 @@ export function createTracking(dependencies: TrackingDependencies) {
   const { deadlineMs, schedule, webhookSecret: secret } = config;
   const { provider, project } = config.tracker;
   const identity = { provider, project };
-  const tracker = createTracker(config.tracker, logger);
+  const tracker = new trackers[provider](config.tracker, logger);
   const repository = new SyncRepository(database, identity);
   const due = new SyncDueRepository(database, identity);
   const syncer = new Syncer({
@@ -75,7 +86,7 @@ export function createTracking(dependencies: TrackingDependencies) {
 function createRun(
   { database, issues, statusRepository }: TrackingDependencies,
   { policies, tracker: identity }: TrackingConfig,
-  { tracker, repository }: { tracker: ReturnType<typeof createTracker>; repository: SyncRepository },
+  { tracker, repository }: { tracker: ExternalTracker; repository: SyncRepository },
 ): SyncRun {
   const fields = new SyncFields({ tracker, issues, statuses: statusRepository, repository, policies });
   const comments = new SyncComments({ tracker, repository: new SyncCommentRepository(database, identity) });

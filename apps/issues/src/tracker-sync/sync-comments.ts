@@ -87,7 +87,9 @@ export class SyncComments {
   ): Promise<void> {
     if (attemptAge !== null && attemptAge < this.#tracker.settleSeconds) {
       const retryAfterSeconds = Math.ceil(this.#tracker.settleSeconds - attemptAge);
-      throw new TrackerError('unsettled', 'a comment may still arrive', { retryAfterSeconds });
+      throw new TrackerError('create_outcome_unknown', 'an earlier comment may still arrive', {
+        retryAfterSeconds,
+      });
     }
     await this.#repository.beginSend(issueId, id);
     const text = `${username ?? 'Somebody'} wrote:\n\n${body}`;
@@ -97,7 +99,7 @@ export class SyncComments {
         await this.#tracker.addComment(remoteId, text, commentMarker(id), signal),
       );
     } catch (error) {
-      if (error instanceof TrackerError && error.isUndone) await this.#repository.recordSent(id, null);
+      if (error instanceof TrackerError && error.hadNoEffect) await this.#repository.recordSent(id, null);
       throw error;
     }
   }

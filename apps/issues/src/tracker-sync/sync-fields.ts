@@ -69,7 +69,7 @@ export class SyncFields {
       try {
         await tracker.update(remote, merged.push, issueMarker(link.issueId), signal);
       } catch (error) {
-        if (error instanceof TrackerError && error.failure === 'stale' && turn < turnsMax) continue;
+        if (error instanceof TrackerError && error.code === 'tracker_busy' && turn < turnsMax) continue;
         throw error;
       }
       const after = await tracker.get(remoteId, signal);

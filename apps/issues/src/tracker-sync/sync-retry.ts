@@ -1,4 +1,4 @@
-import { isRetried, type TrackerError } from '../trackers/tracker-error.ts';
+import type { TrackerError } from '../trackers/tracker-error.ts';
 
 const delayMaxSeconds = 3_600;
 
@@ -16,5 +16,5 @@ export function backoff({ failures, firstDelaySeconds }: RetryOptions, random = 
 
 /** The same, not before the tracker wants it; null where time alone does not heal what failed. */
 export function retryDelay(error: TrackerError, options: RetryOptions): number | null {
-  return isRetried(error) ? Math.max(backoff(options), error.retryAfterSeconds ?? 0) : null;
+  return error.isTransient ? Math.max(backoff(options), error.retryAfterSeconds ?? 0) : null;
 }

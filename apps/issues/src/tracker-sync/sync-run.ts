@@ -76,7 +76,7 @@ export class SyncRun {
     const since = new Date(attemptedAt.getTime() - clockMarginMs);
     const [found] = await tracker.findByMarker(issueMarker(issueId), since, signal);
     if (found === undefined && age < tracker.settleSeconds) {
-      throw new TrackerError('unsettled', 'an attempt to create may still come to light', {
+      throw new TrackerError('create_outcome_unknown', 'an earlier request to create may still take effect', {
         retryAfterSeconds: Math.ceil(tracker.settleSeconds - age),
       });
     }
@@ -94,7 +94,7 @@ export class SyncRun {
     try {
       return await this.#dependencies.tracker.create(draft, issueMarker(link.issueId), signal);
     } catch (error) {
-      if (error instanceof TrackerError && error.isUndone)
+      if (error instanceof TrackerError && error.hadNoEffect)
         await this.#dependencies.repository.forgetCreate(link);
       throw error;
     }

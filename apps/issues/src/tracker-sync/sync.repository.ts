@@ -99,7 +99,7 @@ export class SyncRepository {
         ON CONFLICT (issue_id, type, ref) DO NOTHING
       )
       UPDATE issues SET rev = rev + 1 FROM t WHERE id = t.issue_id RETURNING id`;
-    if (rows.length === 0) throw claimLost();
+    if (rows.length === 0) throw new ClaimLostError();
   }
 
   /** What a merge has come to, within the transaction that writes it into the issue. */
@@ -167,7 +167,7 @@ export class SyncRepository {
       UPDATE tracker_links SET ${set}
        WHERE issue_id = ${issueId}::uuid AND provider = ${this.#tracker.provider}
          AND project = ${this.#tracker.project} AND claim_id = ${claimId}::uuid`;
-    if (held === 0) throw claimLost();
+    if (held === 0) throw new ClaimLostError();
   }
 
   // The issue's representation shows how its sync stands, so that its ETag moves. Its row comes first, as everywhere.
@@ -178,7 +178,7 @@ export class SyncRepository {
        WHERE issue_id = ${issueId}::uuid AND provider = ${this.#tracker.provider}
          AND project = ${this.#tracker.project} AND claim_id = ${claimId}::uuid
       RETURNING next_attempt_at AS "nextAttemptAt"`;
-    if (ended === undefined) throw claimLost();
+    if (ended === undefined) throw new ClaimLostError();
     return ended.nextAttemptAt;
   }
 }
@@ -187,6 +187,11 @@ function inSeconds(seconds: number): Prisma.Sql {
   return Prisma.sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
 }
 
-function claimLost(): TrackerError {
-  return new TrackerError('claim_lost', 'the claim has passed to another process');
+/** The sync took longer than its claim: another process may have begun to sync the issue. */
+export class ClaimLostError extends TrackerError {
+  override readonly name = 'ClaimLostError';
+
+  constructor() {
+    super('tracker_timeout', 'the claim has expired');
+  }
 }

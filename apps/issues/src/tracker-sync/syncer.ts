@@ -1,6 +1,6 @@
 import type { Logger } from '@tessera/service-kit';
-import { codeOf, TrackerError } from '../trackers/tracker-error.ts';
-import type { SyncRepository } from './sync.repository.ts';
+import { TrackerError } from '../trackers/tracker-error.ts';
+import { ClaimLostError, type SyncRepository } from './sync.repository.ts';
 import { backoff, retryDelay } from './sync-retry.ts';
 import type { SyncRun } from './sync-run.ts';
 import type { TrackerLink } from './tracker-link.ts';
@@ -44,7 +44,7 @@ export class Syncer {
     const { onEnded } = this.#dependencies;
     try {
       const failure = await outcome;
-      onEnded?.(failure === undefined ? 'synced' : codeOf(failure.error));
+      onEnded?.(failure === undefined ? 'synced' : failure.error.code);
       return failure;
     } catch (error) {
       onEnded?.('sync_failed');
@@ -72,16 +72,16 @@ export class Syncer {
         await this.#giveUp(link, error);
         throw error;
       }
-      const { failure, message } = error;
-      logger.warn({ issueId: link.issueId, requestId, failure, reason: message }, 'sync failed');
-      if (failure === 'claim_lost') return { error, nextAttemptAt: null };
+      const { code, message } = error;
+      logger.warn({ issueId: link.issueId, requestId, code, reason: message }, 'sync failed');
+      if (error instanceof ClaimLostError) return { error, nextAttemptAt: null };
       if (this.#stopping.signal.aborted) {
         await repository.release(link, { isDue: true });
         return { error, nextAttemptAt: new Date() };
       }
-      this.#credentialsRefused = failure === 'credentials';
+      this.#credentialsRefused = code === 'tracker_auth_failed';
       const retryInSeconds = retryDelay(error, { failures: link.failures, firstDelaySeconds });
-      const ended = { code: codeOf(error), movedTo: error.location, retryInSeconds };
+      const ended = { code, movedTo: error.location, retryInSeconds };
       const nextAttemptAt = await repository.fail(link, ended);
       return { error, nextAttemptAt };
     }

@@ -7,8 +7,8 @@ import {
 } from '@tessera/contracts';
 import { flag, integer } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { TrackerConfig } from '../trackers/create-tracker.ts';
-import { redmineWords } from '../trackers/redmine-vocabulary.ts';
+import type { TrackerConfig } from '../trackers/external-tracker.ts';
+import { redmineWords } from '../trackers/redmine.tracker.ts';
 import type { ConflictPolicies, ConflictPolicy } from './sync-merge.ts';
 import type { SyncSchedule } from './sync-scheduler.ts';
 import { sendsWebhooks } from './webhook.ts';

@@ -1,33 +1,60 @@
 import type { IssuePriority, IssueStatus, TrackerProvider } from '@tessera/contracts';
+import { mayFollow } from '../issue-status/issue-status.ts';
 
-/** An issue as a tracker has it, its texts canonical (see `tracker-text.ts`) and without our marker. */
+/** The external tracker that the service is configured with. */
+export interface TrackerConfig {
+  provider: TrackerProvider;
+  /** Base URL without a trailing slash; for GitHub, of its API. */
+  url: string;
+  project: string;
+  token: string;
+  /** The account that the token belongs to; undefined: ask the tracker. */
+  login: string | undefined;
+  /** Redmine only: its administrators choose the names of statuses and priorities. */
+  words: TrackerWords;
+  /** Timeout of one request. */
+  timeoutMs: number;
+  /** How long the circuit breaker stays open. */
+  breakMs: number;
+  /** Overrides the tracker's default. */
+  settleSeconds: number | undefined;
+  /** Overrides the tracker's default. */
+  writeIntervalMs: number | undefined;
+}
+
+export interface TrackerWords {
+  statuses: Readonly<Record<IssueStatus, string>>;
+  priorities: Readonly<Record<IssuePriority, string>>;
+}
+
+/** An issue in the tracker, its texts in canonical form (see `tracker-text.ts`). */
 export interface RemoteIssue {
-  /** What the tracker's API knows it by, within the project. */
+  /** The id that the tracker's API uses within the project. */
   id: string;
-  /** What people know it by, such as `#17`. */
+  /** The id that the tracker shows to people, such as `#17`. */
   key: string;
   url: string;
   title: string;
   description: string;
-  /** The tracker's own word for where the issue stands. */
+  /** The name of the tracker's own status. */
   state: string;
-  /** Null where the tracker has no such field, or a value that we have no word for. */
+  /** Null if the tracker has no priorities, or its value maps to none of ours. */
   priority: IssuePriority | null;
   createdAt: Date;
   updatedAt: Date;
-  /** A mark of this very content, where the tracker takes one with a change. */
+  /** Version of the content, if the tracker accepts one as a precondition of an update. */
   revision: string | null;
 }
 
 export interface RemoteComment {
   id: string;
-  /** As it is written there, our marker included. */
+  /** As stored in the tracker, including our marker. */
   body: string;
   author: string | null;
   createdAt: Date;
 }
 
-/** A change of an issue in a tracker; absent means as it is. */
+/** An update of a remote issue; absent members stay unchanged. */
 export interface RemoteChange {
   title?: string;
   description?: string;
@@ -35,53 +62,73 @@ export interface RemoteChange {
   priority?: IssuePriority;
 }
 
-/** What a new issue is created with; its state is the tracker's first one. */
+/** A new remote issue; it starts in the tracker's initial state. */
 export interface RemoteDraft {
   title: string;
   description: string;
   priority: IssuePriority;
 }
 
-/** An issue here, as far as its state in a tracker depends on it. */
+/** The local values that determine the remote state. */
 export interface LocalState {
   status: IssueStatus;
-  /** Whether it was resolved before it was closed. */
+  /** Whether the issue was resolved before it was closed. */
   wasResolved: boolean;
 }
 
 /**
- * An external tracker, as the synchronisation sees it. Every method throws `TrackerError` alone. A method that writes
- * sends its request once: only the caller knows whether a second try is safe.
+ * An external tracker. Every method throws `TrackerError` only. Writes are sent once: only the caller knows whether a
+ * second attempt is safe.
  */
 export interface ExternalTracker {
   readonly provider: TrackerProvider;
-  /** The project that issues are synced with, as configured. */
   readonly project: string;
-  /** Whether issues have a priority there. */
+  /** Whether remote issues have a priority. */
   readonly hasPriority: boolean;
-  /** How long after an attempt to create something may still be missing from a list, in seconds. */
+  /** How long an issue or comment can be missing from the tracker's lists after the request that created it. */
   readonly settleSeconds: number;
 
-  /** `marker` is put into the issue's text, and found again by `findByMarker`. */
+  /** The marker becomes part of the description; `findByMarker` finds it. */
   create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue>;
-  /** Throws a `gone` or a `moved` error where the issue is not there any more. */
+  /** Throws `remote_gone` or `remote_moved` if the issue no longer exists there. */
   get(id: string, signal: AbortSignal): Promise<RemoteIssue>;
   /**
-   * Changes an issue that looked like `seen` a moment ago. An answer proves nothing: the caller reads it back. Throws a
-   * `stale` error where the tracker says that it has changed since.
+   * Updates an issue that was just read as `seen`. Success does not prove that the tracker applied the change: read the
+   * issue again. Throws `tracker_busy` if the tracker reports a newer version.
    */
   update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void>;
-  /** Issues that carry the marker, oldest first; `since` is a bound on their creation. */
+  /** Issues with the marker that our account created since a time, oldest first. */
   findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]>;
-  /** All comments, oldest first. */
+  /** All public comments, oldest first. */
   listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]>;
-  /** The new comment's id. */
+  /** Returns the id of the new comment. */
   addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string>;
 
-  /** The state that an issue here should have there. */
+  /** The remote state for a local issue. */
   stateOf(local: LocalState): string;
-  /** Whether an issue in a state there cannot be brought any nearer to the one that it should have. */
+  /** Whether the tracker cannot move an issue from `state` closer to `wanted`. */
   isReached(state: string, wanted: string): boolean;
-  /** What a state there means for an issue here: its status as it is, or one that may follow it. */
+  /** The local status for a remote state: the current one, or one that the workflow allows next. */
   statusOf(state: string, local: IssueStatus): IssueStatus;
+}
+
+const doneStatuses: readonly IssueStatus[] = ['RESOLVED', 'CLOSED'];
+
+export function isDone(status: IssueStatus): boolean {
+  return doneStatuses.includes(status);
+}
+
+/**
+ * The status after one workflow step from `local` towards `wanted`. A done issue is reopened before work continues; without
+ * a step that leads closer, the status stays.
+ */
+export function stepTowards(wanted: IssueStatus, local: IssueStatus): IssueStatus {
+  if (wanted === local || mayFollow(local, wanted)) return wanted;
+  return isDone(local) && !isDone(wanted) ? 'REOPENED' : local;
+}
+
+/** `stepTowards` for a tracker that only knows open and closed issues. */
+export function stepForTwoStates(isOpen: boolean, whenClosed: IssueStatus, local: IssueStatus): IssueStatus {
+  if (isOpen) return isDone(local) ? 'REOPENED' : local;
+  return isDone(local) && whenClosed === 'RESOLVED' ? local : stepTowards(whenClosed, local);
 }

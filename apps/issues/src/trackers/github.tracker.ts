@@ -1,101 +1,150 @@
-import type { IssueStatus } from '@tessera/contracts';
+import type { IssueStatus, TrackerProvider } from '@tessera/contracts';
+import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
-import type {
-  ExternalTracker,
-  LocalState,
-  RemoteChange,
-  RemoteComment,
-  RemoteDraft,
-  RemoteIssue,
-} from './external-tracker.ts';
 import {
-  assertIssue,
-  ForgeAccount,
-  type ForgeIssue,
-  forgeCommentSchema,
-  forgeIssueSchema,
-  forgeIssuesPath,
-  toRemoteComment,
-  toRemoteIssue,
-  withMarker,
-} from './forge.ts';
-import { readPages } from './tracker-pages.ts';
-import { outboundText } from './tracker-text.ts';
-import type { TrackerTransport } from './tracker-transport.ts';
-import { isDone, stepForTwoStates } from './tracker-workflow.ts';
+  type ExternalTracker,
+  isDone,
+  type LocalState,
+  type RemoteChange,
+  type RemoteComment,
+  type RemoteDraft,
+  type RemoteIssue,
+  stepForTwoStates,
+  type TrackerConfig,
+} from './external-tracker.ts';
+import { TrackerError } from './tracker-error.ts';
+import { canonicalText, canonicalTitle, outboundText } from './tracker-text.ts';
+import { type TrackerRequest, TrackerTransport } from './tracker-transport.ts';
 
-interface GitHubOptions {
-  transport: TrackerTransport;
-  /** `owner/repository` */
-  project: string;
-  /** Whom the credential is of; asked for where it is not configured. */
-  login: string | undefined;
+const time = z.iso.datetime({ offset: true });
+const userSchema = z.object({ login: z.string() });
+const issueSchema = z.object({
+  number: z.int().positive(),
+  html_url: z.string(),
+  title: z.string(),
+  body: z.string().nullish(),
+  state: z.string(),
+  /** GitHub only. */
+  state_reason: z.string().nullish(),
+  created_at: time,
+  updated_at: time,
+  /** Both platforms list pull requests as issues. */
+  pull_request: z.unknown().nullish(),
+  /** Newer versions of Gitea only. */
+  content_version: z.int().nullish(),
+});
+const commentSchema = z.object({
+  id: z.int().positive(),
+  body: z.string().nullish(),
+  user: userSchema.nullish(),
+  created_at: time,
+});
+type Issue = z.output<typeof issueSchema>;
+type Query = NonNullable<TrackerRequest['query']>;
+
+/** What Gitea's API does differently in requests. */
+export interface ForgeApi {
+  /** Prefix of all paths. */
+  root: string;
+  headers: Record<string, string>;
+  /** See `ExternalTracker.settleSeconds`. */
   settleSeconds: number;
+  writeIntervalMs: number;
+  /** Filters the list of issues by their creator. */
+  creatorQuery: (login: string) => Query;
+  commentsQuery: Query;
 }
 
-/** GitHub's REST API, version 2022-11-28 (docs.github.com/rest/issues), also of a GitHub Enterprise Server. */
+function githubApi(token: string): ForgeApi {
+  return {
+    root: '',
+    headers: {
+      Authorization: `Bearer ${token}`,
+      Accept: 'application/vnd.github+json',
+      'X-GitHub-Api-Version': '2022-11-28',
+    },
+    settleSeconds: 600,
+    // docs.github.com/rest/using-the-rest-api/best-practices: at least a second between writes.
+    writeIntervalMs: 1_000,
+    creatorQuery: (login) => ({ creator: login, sort: 'created', direction: 'asc', per_page: 100 }),
+    commentsQuery: { per_page: 100 },
+  };
+}
+
+/** GitHub's REST API, version 2022-11-28 (docs.github.com/rest/issues), including GitHub Enterprise Server. */
 export class GitHubTracker implements ExternalTracker {
-  readonly provider = 'github';
+  readonly provider: TrackerProvider = 'github';
   readonly hasPriority = false;
   readonly project: string;
   readonly settleSeconds: number;
   readonly #transport: TrackerTransport;
+  readonly #api: ForgeApi;
   readonly #issues: string;
-  readonly #account: ForgeAccount;
+  #login: string | undefined;
 
-  constructor({ transport, project, login, settleSeconds }: GitHubOptions) {
-    this.#transport = transport;
-    this.project = project;
-    this.settleSeconds = settleSeconds;
-    this.#issues = forgeIssuesPath(project);
-    this.#account = new ForgeAccount(transport, '/user', login);
+  constructor(config: TrackerConfig, logger: Logger, api = githubApi(config.token)) {
+    this.project = config.project;
+    this.settleSeconds = config.settleSeconds ?? api.settleSeconds;
+    this.#transport = new TrackerTransport(config, api, logger);
+    this.#api = api;
+    this.#issues = `${api.root}/repos/${config.project.split('/').map(encodeURIComponent).join('/')}/issues`;
+    this.#login = config.login;
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {
-    const body = toBody(draft, marker);
-    return toRemote(
-      await this.#transport.read({ method: 'POST', path: this.#issues, body, signal }, forgeIssueSchema),
+    const body = this.toBody(draft, marker);
+    return this.#toRemoteIssue(
+      await this.#transport.read({ method: 'POST', path: this.#issues, body, signal }, issueSchema),
     );
   }
 
   async get(id: string, signal: AbortSignal): Promise<RemoteIssue> {
-    const request = { method: 'GET', path: `${this.#issues}/${id}`, names: 'issue', signal } as const;
-    return toRemote(assertIssue(await this.#transport.read(request, forgeIssueSchema)));
+    const issue = await this.#transport.read({ method: 'GET', ...this.#onIssue(id), signal }, issueSchema);
+    if (isPullRequest(issue)) throw new TrackerError('remote_gone', 'a pull request, not an issue');
+    return this.#toRemoteIssue(issue);
   }
 
   async update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void> {
-    const path = `${this.#issues}/${seen.id}`;
-    const body = toBody(change, marker);
-    await this.#transport.send({ method: 'PATCH', path, names: 'issue', body, signal });
+    const body = this.toBody(change, marker, seen);
+    await this.#transport.send({ method: 'PATCH', ...this.#onIssue(seen.id), body, signal });
   }
 
-  // The list and not the search, whose index is minutes behind.
+  // Lists issues because the search index lags by minutes.
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
-    const query = {
-      state: 'all',
-      creator: await this.#account.login(signal),
-      sort: 'created',
-      direction: 'asc',
-      since: since.toISOString(),
-      per_page: 100,
-    };
-    const request = { method: 'GET', path: this.#issues, query, signal } as const;
-    const pages = await readPages(this.#transport, request, z.array(forgeIssueSchema));
-    return withMarker(pages, marker).map(toRemote);
+    const creator = this.#api.creatorQuery(await this.#loginOf(signal));
+    const query = { state: 'all', since: since.toISOString(), ...creator };
+    const issues = await this.#transport.readPages(
+      { path: this.#issues, query, signal },
+      z.array(issueSchema),
+    );
+    return issues
+      .filter((issue) => !isPullRequest(issue) && issue.body?.includes(marker))
+      .sort((left, right) => left.number - right.number)
+      .map((issue) => this.#toRemoteIssue(issue));
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
-    const path = `${this.#issues}/${id}/comments`;
-    const request = { method: 'GET', path, names: 'issue', query: { per_page: 100 }, signal } as const;
-    const pages = await readPages(this.#transport, request, z.array(forgeCommentSchema));
-    return pages.flat().map(toRemoteComment);
+    const request = { ...this.#onIssue(id, '/comments'), query: this.#api.commentsQuery, signal };
+    const comments = await this.#transport.readPages(request, z.array(commentSchema));
+    return comments.map((comment) => ({
+      id: String(comment.id),
+      body: comment.body ?? '',
+      author: comment.user?.login ?? null,
+      createdAt: new Date(comment.created_at),
+    }));
   }
 
   async addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string> {
-    const path = `${this.#issues}/${id}/comments`;
-    const content = { body: outboundText(body, marker, 'markdown') };
-    const request = { method: 'POST', path, names: 'issue', body: content, signal } as const;
-    return String((await this.#transport.read(request, forgeCommentSchema)).id);
+    const { id: commentId } = await this.#transport.read(
+      {
+        method: 'POST',
+        ...this.#onIssue(id, '/comments'),
+        body: { body: outboundText(body, marker, 'markdown') },
+        signal,
+      },
+      commentSchema,
+    );
+    return String(commentId);
   }
 
   stateOf({ status, wasResolved }: LocalState): string {
@@ -112,18 +161,48 @@ export class GitHubTracker implements ExternalTracker {
     const isDropped = state === 'closed:not_planned' || state === 'closed:duplicate';
     return stepForTwoStates(state === 'open', isDropped ? 'CLOSED' : 'RESOLVED', local);
   }
+
+  /** `seen`: the issue before an update. */
+  protected toBody({ title, description, state }: RemoteChange, marker: string, _seen?: RemoteIssue): object {
+    const [word, reason] = state?.split(':') ?? [];
+    return {
+      ...(title === undefined ? {} : { title }),
+      ...(description === undefined ? {} : { body: outboundText(description, marker, 'markdown') }),
+      ...(word === undefined ? {} : { state: word, state_reason: reason ?? 'reopened' }),
+    };
+  }
+
+  protected toState({ state, state_reason: reason }: Pick<Issue, 'state' | 'state_reason'>): string {
+    return state === 'open' ? 'open' : `closed:${reason ?? 'completed'}`;
+  }
+
+  #onIssue(id: string, suffix = '') {
+    return { path: `${this.#issues}/${id}${suffix}`, target: 'issue' } as const;
+  }
+
+  async #loginOf(signal: AbortSignal): Promise<string> {
+    const path = `${this.#api.root}/user`;
+    this.#login ??= (await this.#transport.read({ method: 'GET', path, signal }, userSchema)).login;
+    return this.#login;
+  }
+
+  #toRemoteIssue(issue: Issue): RemoteIssue {
+    const { content_version: version } = issue;
+    return {
+      id: String(issue.number),
+      key: `#${issue.number}`,
+      url: issue.html_url,
+      title: canonicalTitle(issue.title),
+      description: canonicalText(issue.body ?? ''),
+      state: this.toState(issue),
+      priority: null,
+      createdAt: new Date(issue.created_at),
+      updatedAt: new Date(issue.updated_at),
+      revision: version === undefined || version === null ? null : String(version),
+    };
+  }
 }
 
-function toBody({ title, description, state }: RemoteChange, marker: string) {
-  const [word, reason] = state?.split(':') ?? [];
-  return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { body: outboundText(description, marker, 'markdown') }),
-    ...(word === undefined ? {} : { state: word, state_reason: reason ?? 'reopened' }),
-  };
-}
-
-function toRemote(issue: ForgeIssue): RemoteIssue {
-  const { state, state_reason: reason } = issue;
-  return toRemoteIssue(issue, state === 'open' ? 'open' : `closed:${reason ?? 'completed'}`);
+function isPullRequest({ pull_request: pullRequest }: Issue): boolean {
+  return pullRequest !== undefined && pullRequest !== null;
 }

@@ -1,25 +1,20 @@
 import type { IssueStatus } from '@tessera/contracts';
+import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
-import type {
-  ExternalTracker,
-  LocalState,
-  RemoteChange,
-  RemoteComment,
-  RemoteDraft,
-  RemoteIssue,
+import {
+  type ExternalTracker,
+  isDone,
+  type LocalState,
+  type RemoteChange,
+  type RemoteComment,
+  type RemoteDraft,
+  type RemoteIssue,
+  stepForTwoStates,
+  type TrackerConfig,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
-import { readPages } from './tracker-pages.ts';
 import { canonicalText, canonicalTitle, outboundText } from './tracker-text.ts';
-import type { TrackerTransport } from './tracker-transport.ts';
-import { isDone, stepForTwoStates } from './tracker-workflow.ts';
-
-interface GitLabOptions {
-  transport: TrackerTransport;
-  /** `group/project`, or the project's number. */
-  project: string;
-  settleSeconds: number;
-}
+import { TrackerTransport } from './tracker-transport.ts';
 
 const time = z.iso.datetime({ offset: true });
 const issueSchema = z.object({
@@ -41,6 +36,8 @@ const noteSchema = z.object({
   created_at: time,
 });
 
+const settleSeconds = 60;
+
 /** GitLab's REST API, version 4 (docs.gitlab.com/api/issues, docs.gitlab.com/api/notes). */
 export class GitLabTracker implements ExternalTracker {
   readonly provider = 'gitlab';
@@ -50,33 +47,35 @@ export class GitLabTracker implements ExternalTracker {
   readonly #transport: TrackerTransport;
   readonly #issues: string;
 
-  constructor({ transport, project, settleSeconds }: GitLabOptions) {
-    this.#transport = transport;
-    this.project = project;
-    this.settleSeconds = settleSeconds;
-    this.#issues = `/api/v4/projects/${encodeURIComponent(project)}/issues`;
+  constructor(config: TrackerConfig, logger: Logger) {
+    this.project = config.project;
+    this.settleSeconds = config.settleSeconds ?? settleSeconds;
+    const headers = { 'PRIVATE-TOKEN': config.token };
+    this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, logger);
+    this.#issues = `/api/v4/projects/${encodeURIComponent(config.project)}/issues`;
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {
-    const request = { method: 'POST', path: this.#issues, body: toBody(draft, marker), signal } as const;
-    return toRemote(await this.#transport.read(request, issueSchema));
+    const body = toBody(draft, marker);
+    return toRemoteIssue(
+      await this.#transport.read({ method: 'POST', path: this.#issues, body, signal }, issueSchema),
+    );
   }
 
   async get(id: string, signal: AbortSignal): Promise<RemoteIssue> {
-    const request = { method: 'GET', path: `${this.#issues}/${id}`, names: 'issue', signal } as const;
-    const issue = await this.#transport.read(request, issueSchema);
-    // What was moved to another project stays behind as a closed issue that names its successor's id.
-    if (typeof issue.moved_to_id === 'number') throw new TrackerError('moved', 'moved to another project');
-    return toRemote(issue);
+    const issue = await this.#transport.read({ method: 'GET', ...this.#onIssue(id), signal }, issueSchema);
+    // After a move to another project a closed issue stays behind that names the id of the new one.
+    if (typeof issue.moved_to_id === 'number')
+      throw new TrackerError('remote_moved', 'moved to another project');
+    return toRemoteIssue(issue);
   }
 
   async update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void> {
-    const path = `${this.#issues}/${seen.id}`;
     const body = toBody(change, marker);
-    await this.#transport.send({ method: 'PUT', path, names: 'issue', body, signal });
+    await this.#transport.send({ method: 'PUT', ...this.#onIssue(seen.id), body, signal });
   }
 
-  // The list and not the search, which may run on an index of its own.
+  // Lists issues because search may use an index that lags.
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
     const query = {
       scope: 'created_by_me',
@@ -85,21 +84,18 @@ export class GitLabTracker implements ExternalTracker {
       sort: 'asc',
       per_page: 100,
     };
-    const request = { method: 'GET', path: this.#issues, query, signal } as const;
-    const pages = await readPages(this.#transport, request, z.array(issueSchema));
-    return pages
-      .flat()
-      .filter(({ description }) => description?.includes(marker))
-      .map(toRemote);
+    const issues = await this.#transport.readPages(
+      { path: this.#issues, query, signal },
+      z.array(issueSchema),
+    );
+    return issues.filter(({ description }) => description?.includes(marker)).map(toRemoteIssue);
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
-    const path = `${this.#issues}/${id}/notes`;
     const query = { order_by: 'created_at', sort: 'asc', per_page: 100 };
-    const request = { method: 'GET', path, names: 'issue', query, signal } as const;
-    const pages = await readPages(this.#transport, request, z.array(noteSchema));
-    return pages
-      .flat()
+    const request = { ...this.#onIssue(id, '/notes'), query, signal };
+    const notes = await this.#transport.readPages(request, z.array(noteSchema));
+    return notes
       .filter((note) => !note.system && note.internal !== true)
       .map((note) => ({
         id: String(note.id),
@@ -110,10 +106,12 @@ export class GitLabTracker implements ExternalTracker {
   }
 
   async addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string> {
-    const path = `${this.#issues}/${id}/notes`;
-    const content = { body: outboundText(body, marker, 'gitlab') };
-    const request = { method: 'POST', path, names: 'issue', body: content, signal } as const;
-    return String((await this.#transport.read(request, noteSchema)).id);
+    const note = { body: outboundText(body, marker, 'gitlab') };
+    const { id: noteId } = await this.#transport.read(
+      { method: 'POST', ...this.#onIssue(id, '/notes'), body: note, signal },
+      noteSchema,
+    );
+    return String(noteId);
   }
 
   stateOf({ status }: LocalState): string {
@@ -127,6 +125,10 @@ export class GitLabTracker implements ExternalTracker {
   statusOf(state: string, local: IssueStatus): IssueStatus {
     return stepForTwoStates(state !== 'closed', 'RESOLVED', local);
   }
+
+  #onIssue(id: string, suffix = '') {
+    return { path: `${this.#issues}/${id}${suffix}`, target: 'issue' } as const;
+  }
 }
 
 function toBody({ title, description, state }: RemoteChange, marker: string) {
@@ -137,7 +139,7 @@ function toBody({ title, description, state }: RemoteChange, marker: string) {
   };
 }
 
-function toRemote(issue: z.output<typeof issueSchema>): RemoteIssue {
+function toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
   return {
     id: String(issue.iid),
     key: `#${issue.iid}`,

@@ -1,27 +1,33 @@
-import type { IssuePriority, IssueStatus } from '@tessera/contracts';
+import { type IssuePriority, type IssueStatus, issuePriorities, issueStatuses } from '@tessera/contracts';
+import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
-import type {
-  ExternalTracker,
-  LocalState,
-  RemoteChange,
-  RemoteComment,
-  RemoteDraft,
-  RemoteIssue,
+import {
+  type ExternalTracker,
+  type LocalState,
+  type RemoteChange,
+  type RemoteComment,
+  type RemoteDraft,
+  type RemoteIssue,
+  stepForTwoStates,
+  stepTowards,
+  type TrackerConfig,
+  type TrackerWords,
 } from './external-tracker.ts';
-import { RedmineVocabulary, type RedmineWords } from './redmine-vocabulary.ts';
 import { TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, outboundText } from './tracker-text.ts';
-import type { TrackerTransport } from './tracker-transport.ts';
+import { TrackerTransport } from './tracker-transport.ts';
 
-interface RedmineOptions {
-  transport: TrackerTransport;
-  /** Its address for people. */
-  url: string;
-  /** The project's identifier. */
-  project: string;
-  words: RedmineWords;
-  settleSeconds: number;
-}
+/** The names in a Redmine with its default data. */
+export const redmineWords: TrackerWords = {
+  statuses: {
+    OPEN: 'New',
+    IN_PROGRESS: 'In Progress',
+    RESOLVED: 'Resolved',
+    CLOSED: 'Closed',
+    REOPENED: 'Feedback',
+  },
+  priorities: { LOW: 'Low', MEDIUM: 'Normal', HIGH: 'High', URGENT: 'Urgent', CRITICAL: 'Immediate' },
+};
 
 const named = z.object({ id: z.int(), name: z.string() });
 const issueSchema = z.object({
@@ -41,13 +47,21 @@ const journalSchema = z.object({
   created_on: z.iso.datetime(),
   private_notes: z.boolean().nullish(),
 });
-const oneSchema = z.object({ issue: issueSchema });
-const listSchema = z.object({ issues: z.array(issueSchema) });
-const journalsSchema = z.object({ issue: z.object({ journals: z.array(journalSchema).default([]) }) });
+const issueBody = z.object({ issue: issueSchema });
+const listBody = z.object({ issues: z.array(issueSchema) });
+const journalsBody = z.object({ issue: z.object({ journals: z.array(journalSchema).default([]) }) });
+const statusesBody = z.object({
+  issue_statuses: z.array(named.extend({ is_closed: z.boolean().nullish().transform(Boolean) })),
+});
+const prioritiesBody = z.object({ issue_priorities: z.array(named) });
+
+// The request is over after this time even if it was still running when we stopped waiting.
+const settleSeconds = 10;
+const vocabularyLifetimeMs = 10 * 60_000;
 
 /**
- * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_Issues). A PUT is answered with 204 whatever came of it; a
- * comment is a journal's note, and has no address of its own.
+ * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_Issues). A PUT is answered with 204 even if Redmine applied
+ * nothing of it. A comment is the note of a journal entry and has no URL of its own.
  */
 export class RedmineTracker implements ExternalTracker {
   readonly provider = 'redmine';
@@ -55,40 +69,47 @@ export class RedmineTracker implements ExternalTracker {
   readonly project: string;
   readonly settleSeconds: number;
   readonly #url: string;
+  readonly #words: TrackerWords;
   readonly #transport: TrackerTransport;
-  readonly #vocabulary: RedmineVocabulary;
+  #statuses: z.output<typeof statusesBody>['issue_statuses'] = [];
+  #priorities: z.output<typeof prioritiesBody>['issue_priorities'] = [];
+  #vocabularyLoadedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ transport, url, project, words, settleSeconds }: RedmineOptions) {
-    this.#transport = transport;
-    this.#url = url;
-    this.project = project;
-    this.settleSeconds = settleSeconds;
-    this.#vocabulary = new RedmineVocabulary(transport, words);
+  constructor(config: TrackerConfig, logger: Logger) {
+    this.project = config.project;
+    this.settleSeconds = config.settleSeconds ?? settleSeconds;
+    this.#url = config.url;
+    this.#words = config.words;
+    const headers = { 'X-Redmine-API-Key': config.token };
+    this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, logger);
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {
-    await this.#vocabulary.load(signal);
-    const body = { issue: { project_id: this.project, ...this.#toIssue(draft, marker) } };
-    const request = { method: 'POST', path: '/issues.json', body, signal } as const;
-    return this.#toRemote((await this.#transport.read(request, oneSchema)).issue);
+    await this.#loadVocabulary(signal);
+    const body = { issue: { project_id: this.project, ...this.#toBody(draft, marker) } };
+    const { issue } = await this.#transport.read(
+      { method: 'POST', path: '/issues.json', body, signal },
+      issueBody,
+    );
+    return this.#toRemoteIssue(issue);
   }
 
   async get(id: string, signal: AbortSignal): Promise<RemoteIssue> {
-    await this.#vocabulary.load(signal);
-    return this.#toRemote((await this.#transport.read(this.#reading(id, signal), oneSchema)).issue);
+    await this.#loadVocabulary(signal);
+    const { issue } = await this.#transport.read({ method: 'GET', ...onIssue(id), signal }, issueBody);
+    return this.#toRemoteIssue(issue);
   }
 
   async update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void> {
-    const issue = this.#toIssue(change, marker);
-    const path = `/issues/${seen.id}.json`;
-    await this.#transport.send({ method: 'PUT', path, names: 'issue', body: { issue }, signal });
+    const body = { issue: this.#toBody(change, marker) };
+    await this.#transport.send({ method: 'PUT', ...onIssue(seen.id), body, signal });
   }
 
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
-    await this.#vocabulary.load(signal);
-    // Without status_id only open issues are listed.
+    await this.#loadVocabulary(signal);
     const query = {
       project_id: this.project,
+      // Without it Redmine lists open issues only.
       status_id: '*',
       author_id: 'me',
       description: `~${marker}`,
@@ -96,16 +117,20 @@ export class RedmineTracker implements ExternalTracker {
       sort: 'created_on',
       limit: 100,
     };
-    const request = { method: 'GET', path: '/issues.json', query, signal } as const;
-    const { issues } = await this.#transport.read(request, listSchema);
+    const { issues } = await this.#transport.read(
+      { method: 'GET', path: '/issues.json', query, signal },
+      listBody,
+    );
     return issues
       .filter(({ description }) => description?.includes(marker))
-      .map((issue) => this.#toRemote(issue));
+      .map((issue) => this.#toRemoteIssue(issue));
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
-    const request = { ...this.#reading(id, signal), query: { include: 'journals' } };
-    const { issue } = await this.#transport.read(request, journalsSchema);
+    const { issue } = await this.#transport.read(
+      { method: 'GET', ...onIssue(id), query: { include: 'journals' }, signal },
+      journalsBody,
+    );
     return issue.journals
       .filter((journal) => (journal.notes ?? '') !== '' && journal.private_notes !== true)
       .map((journal) => ({
@@ -118,18 +143,20 @@ export class RedmineTracker implements ExternalTracker {
 
   async addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string> {
     const issue = { notes: outboundText(body, marker, 'textile') };
-    const path = `/issues/${id}.json`;
-    await this.#transport.send({ method: 'PUT', path, names: 'issue', body: { issue }, signal });
+    await this.#transport.send({ method: 'PUT', ...onIssue(id), body: { issue }, signal });
     const added = (await this.listComments(id, signal)).find((comment) => comment.body.includes(marker));
     if (added !== undefined) return added.id;
-    throw new TrackerError('rejected', 'took a note and dropped it', {
-      isUndone: true,
-      messages: ['A comment was accepted and not kept: may this account add notes?'],
+    throw new TrackerError('tracker_rejected', 'accepted a note without storing it', {
+      hadNoEffect: true,
+      messages: ['Redmine did not store a comment: check that this account may add notes.'],
     });
   }
 
-  stateOf({ status }: LocalState): string {
-    return this.#vocabulary.stateOf(status);
+  // Redmine may have no status for reopened issues: they are in progress there.
+  stateOf({ status }: Pick<LocalState, 'status'>): string {
+    const { statuses } = this.#words;
+    const isMissing = status === 'REOPENED' && this.#statusId(statuses.REOPENED) === undefined;
+    return isMissing ? statuses.IN_PROGRESS : statuses[status];
   }
 
   isReached(state: string, wanted: string): boolean {
@@ -137,24 +164,49 @@ export class RedmineTracker implements ExternalTracker {
   }
 
   statusOf(state: string, local: IssueStatus): IssueStatus {
-    return this.#vocabulary.statusOf(state, local);
+    // Two local statuses can map to the same name: the current one takes precedence.
+    const matches = (status: IssueStatus) => isSameName(this.stateOf({ status }), state);
+    if (matches(local)) return local;
+    const status = issueStatuses.find(matches);
+    if (status !== undefined) return stepTowards(status, local);
+    const isClosed = this.#statuses.some(({ name, is_closed }) => is_closed && isSameName(name, state));
+    return stepForTwoStates(!isClosed, 'CLOSED', local);
   }
 
-  #reading(id: string, signal: AbortSignal) {
-    return { method: 'GET', path: `/issues/${id}.json`, names: 'issue', signal } as const;
+  // Maps names to the ids that requests need.
+  async #loadVocabulary(signal: AbortSignal): Promise<void> {
+    if (performance.now() - this.#vocabularyLoadedAt < vocabularyLifetimeMs) return;
+    const [{ issue_statuses: statuses }, { issue_priorities: priorities }] = await Promise.all([
+      this.#transport.read({ method: 'GET', path: '/issue_statuses.json', signal }, statusesBody),
+      this.#transport.read(
+        { method: 'GET', path: '/enumerations/issue_priorities.json', signal },
+        prioritiesBody,
+      ),
+    ]);
+    this.#statuses = statuses;
+    this.#priorities = priorities;
+    this.#vocabularyLoadedAt = performance.now();
   }
 
-  #toIssue({ title, description, state, priority }: RemoteChange, marker: string) {
+  #statusId(state: string): number | undefined {
+    return this.#statuses.find(({ name }) => isSameName(name, state))?.id;
+  }
+
+  #priorityId(priority: IssuePriority): number | undefined {
+    return this.#priorities.find(({ name }) => isSameName(name, this.#words.priorities[priority]))?.id;
+  }
+
+  #toBody({ title, description, state, priority }: RemoteChange, marker: string) {
     return {
       ...(title === undefined ? {} : { subject: title }),
       ...(description === undefined ? {} : { description: outboundText(description, marker, 'textile') }),
-      ...(state === undefined ? {} : { status_id: this.#vocabulary.statusId(state) }),
-      ...(priority === undefined ? {} : { priority_id: this.#vocabulary.priorityId(priority) }),
+      ...(state === undefined ? {} : { status_id: this.#statusId(state) }),
+      ...(priority === undefined ? {} : { priority_id: this.#priorityId(priority) }),
     };
   }
 
-  #toRemote(issue: z.output<typeof issueSchema>): RemoteIssue {
-    const priority: IssuePriority | null = this.#vocabulary.priorityOf(issue.priority.name);
+  #toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
+    const { priorities } = this.#words;
     return {
       id: String(issue.id),
       key: `#${issue.id}`,
@@ -162,10 +214,19 @@ export class RedmineTracker implements ExternalTracker {
       title: canonicalTitle(issue.subject),
       description: canonicalText(issue.description ?? ''),
       state: issue.status.name,
-      priority,
+      priority:
+        issuePriorities.find((priority) => isSameName(priorities[priority], issue.priority.name)) ?? null,
       createdAt: new Date(issue.created_on),
       updatedAt: new Date(issue.updated_on),
       revision: null,
     };
   }
+}
+
+function onIssue(id: string) {
+  return { path: `/issues/${id}.json`, target: 'issue' } as const;
+}
+
+function isSameName(left: string, right: string): boolean {
+  return left.trim().toLowerCase() === right.trim().toLowerCase();
 }

@@ -1,154 +1,238 @@
 import { ProblemError } from '@tessera/service-kit';
+import { z } from 'zod';
 
-/**
- * What went wrong with a tracker. `unavailable`: no answer, or none that can be used; `timeout`: none in time;
- * `rate_limited`: it wants to be left alone; `credentials`: it refuses ours, or shows us no such project; `rejected`: it
- * refuses what was sent; `gone`, `moved`: the issue; `stale`: somebody was faster; `unsettled`: an earlier attempt to
- * create may still come to light; `claim_lost`: the sync took longer than it may, and another one may have begun.
- */
-export type TrackerFailure =
-  | 'unavailable'
-  | 'timeout'
-  | 'rate_limited'
-  | 'credentials'
-  | 'rejected'
-  | 'gone'
-  | 'moved'
-  | 'stale'
-  | 'unsettled'
-  | 'claim_lost';
+interface FailureKind {
+  /** Status of the response to the person who asked for the sync. */
+  status: number;
+  detail: string;
+  /** Whether the same request may succeed later without a change by anyone: such syncs are retried in the background. */
+  isTransient: boolean;
+}
+
+/** Every way in which a tracker can fail, by the `code` of the problem response. */
+const failureKinds = {
+  /** No response, a 5xx, or a response that is not in the documented form. */
+  tracker_unavailable: {
+    status: 502,
+    detail: 'The external tracker is not available.',
+    isTransient: true,
+  },
+  tracker_timeout: {
+    status: 504,
+    detail: 'The external tracker did not respond in time.',
+    isTransient: true,
+  },
+  /** The tracker limits our requests, or our circuit breaker is open. */
+  tracker_rate_limited: {
+    status: 503,
+    detail: 'The external tracker accepts no requests for a while.',
+    isTransient: true,
+  },
+  /** The tracker rejects our credentials, or does not show us the project. */
+  tracker_auth_failed: {
+    status: 502,
+    detail: "The external tracker rejects this service's credentials; an operator must correct them.",
+    isTransient: false,
+  },
+  tracker_rejected: {
+    status: 422,
+    detail: 'The external tracker rejects the content of this issue.',
+    isTransient: false,
+  },
+  remote_gone: {
+    status: 409,
+    detail: 'The issue no longer exists in the external tracker.',
+    isTransient: false,
+  },
+  remote_moved: {
+    status: 409,
+    detail: 'The issue has moved within the external tracker.',
+    isTransient: false,
+  },
+  /** The tracker reports a newer version of the issue. */
+  tracker_busy: {
+    status: 503,
+    detail: 'The issue keeps changing in the external tracker.',
+    isTransient: true,
+  },
+  /** An earlier request to create an issue or a comment may still take effect. */
+  create_outcome_unknown: {
+    status: 503,
+    detail: 'Whether the external tracker carried out an earlier request is not known yet.',
+    isTransient: true,
+  },
+} as const satisfies Record<string, FailureKind>;
+
+export type TrackerErrorCode = keyof typeof failureKinds;
 
 interface TrackerErrorOptions {
-  /** The request never reached the tracker, or was refused as a whole: nothing was done there. */
-  isUndone?: boolean;
+  /** The request did not reach the tracker, or the tracker refused it: it had no effect. */
+  hadNoEffect?: boolean;
   retryAfterSeconds?: number;
-  /** The tracker's own words, for the person who asked. */
+  /** Error messages of the tracker, for the person who asked for the sync. */
   messages?: readonly string[];
-  /** Where a moved issue is now, where the tracker says so. */
+  /** The new URL of a moved issue, if the tracker names it. */
   location?: string | null;
 }
 
-/** Its message never holds what was sent, nor a credential. */
+/** Its message contains neither content nor credentials. */
 export class TrackerError extends Error {
-  override readonly name = 'TrackerError';
-  readonly failure: TrackerFailure;
-  readonly isUndone: boolean;
+  override readonly name: string = 'TrackerError';
+  readonly code: TrackerErrorCode;
+  readonly hadNoEffect: boolean;
   readonly retryAfterSeconds: number | undefined;
   readonly messages: readonly string[];
   readonly location: string | null;
 
-  constructor(failure: TrackerFailure, reason: string, options: TrackerErrorOptions = {}) {
+  constructor(code: TrackerErrorCode, reason: string, options: TrackerErrorOptions = {}) {
     super(reason);
-    this.failure = failure;
-    this.isUndone = options.isUndone ?? false;
+    this.code = code;
+    this.hadNoEffect = options.hadNoEffect ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.messages = options.messages ?? [];
     this.location = options.location ?? null;
   }
+
+  /** Whether the background retries the sync. */
+  get isTransient(): boolean {
+    return failureKinds[this.code].isTransient;
+  }
 }
 
-interface FailureAnswer {
-  status: number;
-  code: string;
-  detail: string;
-  /** Whether time alone may heal it, so that another attempt is made by itself. */
-  isRetried: boolean;
-}
-
-const answers: Readonly<Record<TrackerFailure, FailureAnswer>> = {
-  unavailable: {
-    status: 502,
-    code: 'tracker_unavailable',
-    detail: 'The external tracker does not answer as it should.',
-    isRetried: true,
-  },
-  timeout: {
-    status: 504,
-    code: 'tracker_timeout',
-    detail: 'The external tracker did not answer in time.',
-    isRetried: true,
-  },
-  rate_limited: {
-    status: 503,
-    code: 'tracker_rate_limited',
-    detail: 'The external tracker wants no requests for a while.',
-    isRetried: true,
-  },
-  credentials: {
-    status: 502,
-    code: 'tracker_auth_failed',
-    detail: "The external tracker does not accept this service's credentials; an operator has to look.",
-    isRetried: false,
-  },
-  rejected: {
-    status: 422,
-    code: 'tracker_rejected',
-    detail: 'The external tracker does not accept the content of this issue.',
-    isRetried: false,
-  },
-  gone: {
-    status: 409,
-    code: 'remote_gone',
-    detail: 'The issue is not in the external tracker any more.',
-    isRetried: false,
-  },
-  moved: {
-    status: 409,
-    code: 'remote_moved',
-    detail: 'The issue has moved within the external tracker.',
-    isRetried: false,
-  },
-  stale: {
-    status: 503,
-    code: 'tracker_busy',
-    detail: 'The issue keeps changing in the external tracker.',
-    isRetried: true,
-  },
-  unsettled: {
-    status: 503,
-    code: 'create_outcome_unknown',
-    detail: 'Whether the external tracker has taken what was last sent is not known yet.',
-    isRetried: true,
-  },
-  claim_lost: {
-    status: 504,
-    code: 'tracker_timeout',
-    detail: 'The sync took longer than it may.',
-    isRetried: true,
-  },
-};
-
-/** The stable name of a failure, as an issue shows it and as a problem's `code`. */
-export function codeOf({ failure }: TrackerError): string {
-  return answers[failure].code;
-}
-
-/** Whether another attempt is made without anybody asking. */
-export function isRetried({ failure }: TrackerError): boolean {
-  return answers[failure].isRetried;
-}
-
-/** The refusal for the person who asked for the sync; `nextAttemptAt` where it will be tried again by itself. */
+/** The problem response to a sync that failed; `nextAttemptAt`: when the background retries it. */
 export function trackerProblem(error: TrackerError, nextAttemptAt: Date | null): ProblemError {
-  const { status, code, detail } = answers[error.failure];
-  const { messages, location, failure } = error;
+  const { code, messages, location } = error;
+  const { status, detail } = failureKinds[code];
   return new ProblemError({
     status,
     code,
     detail,
     cause: error,
     ...(messages.length === 0 ? {} : { errors: messages.map((message) => ({ field: 'external', message })) }),
-    ...(status === 503 ? { headers: { 'Retry-After': String(retryAfterOf(error, nextAttemptAt)) } } : {}),
+    ...(status === 503
+      ? { headers: { 'Retry-After': String(secondsUntilRetry(error, nextAttemptAt)) } }
+      : {}),
     members: {
       retry_scheduled: nextAttemptAt !== null,
       next_attempt_at: nextAttemptAt?.toISOString() ?? null,
-      ...(failure === 'moved' ? { location } : {}),
+      ...(code === 'remote_moved' ? { location } : {}),
     },
   });
 }
 
-function retryAfterOf({ retryAfterSeconds }: TrackerError, nextAttemptAt: Date | null): number {
+function secondsUntilRetry({ retryAfterSeconds }: TrackerError, nextAttemptAt: Date | null): number {
   if (retryAfterSeconds !== undefined) return retryAfterSeconds;
   const inMs = (nextAttemptAt?.getTime() ?? Date.now() + 60_000) - Date.now();
   return Math.max(1, Math.ceil(inMs / 1000));
+}
+
+type Headers = Record<string, unknown>;
+
+/** A tracker's response; `json` is undefined for an empty body, and for one that is not JSON. */
+interface TrackerResponse {
+  status: number;
+  headers: Headers;
+  data: string;
+  json: unknown;
+}
+
+/** The error for a response that is not a success. `target`: what a 404 means, the issue or the project. */
+export function responseError(response: TrackerResponse, target: 'issue' | 'project'): TrackerError {
+  const { status, headers } = response;
+  const reason = `responded ${status}`;
+  // A 5xx can be sent after the change was made.
+  const hadNoEffect = status < 500;
+  if (isRateLimit(response) || (status >= 500 && headers['retry-after'] !== undefined)) {
+    const retryAfterSeconds = retryAfterOf(headers);
+    return new TrackerError('tracker_rate_limited', reason, { hadNoEffect, retryAfterSeconds });
+  }
+  if (status >= 500) return new TrackerError('tracker_unavailable', reason);
+  if (status < 400) {
+    const { location: given } = headers;
+    const location = typeof given === 'string' && given !== '' ? given.slice(0, 2_000) : null;
+    return new TrackerError('remote_moved', reason, { hadNoEffect, location });
+  }
+  switch (status) {
+    case 401:
+    case 403:
+    case 407:
+      return new TrackerError('tracker_auth_failed', reason, { hadNoEffect });
+    case 404:
+    case 410: {
+      // Trackers answer 404 for a project that our account may not see.
+      const code = target === 'issue' ? 'remote_gone' : 'tracker_auth_failed';
+      return new TrackerError(code, reason, { hadNoEffect });
+    }
+    case 408:
+      return new TrackerError('tracker_unavailable', reason, { hadNoEffect });
+    case 409:
+      return new TrackerError('tracker_busy', reason, { hadNoEffect });
+    default:
+      return new TrackerError('tracker_rejected', reason, {
+        hadNoEffect,
+        messages: errorMessages(response.json),
+      });
+  }
+}
+
+/** GitHub answers 403, not only 429, when a primary or secondary limit is exceeded. */
+export function isRateLimit({ status, headers, data }: Omit<TrackerResponse, 'json'>): boolean {
+  if (status === 429) return true;
+  if (status !== 403) return false;
+  return (
+    headers['x-ratelimit-remaining'] === '0' ||
+    headers['retry-after'] !== undefined ||
+    /secondary rate limit|abuse detection/i.test(data)
+  );
+}
+
+const waitDefaultSeconds = 60;
+const waitMaxSeconds = 3_600;
+
+/** `Retry-After` (seconds or a date, RFC 9110 10.2.3), else the end of the exhausted rate limit window, else a minute. */
+export function retryAfterOf(headers: Headers, now = Date.now()): number {
+  const given = String(headers['retry-after'] ?? '');
+  if (/^\d{1,9}$/.test(given)) return bounded(Number(given));
+  const date = Date.parse(given);
+  if (given !== '' && !Number.isNaN(date)) return bounded((date - now) / 1000);
+  const reset = String(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset'] ?? '');
+  const remaining = String(headers['x-ratelimit-remaining'] ?? headers['ratelimit-remaining'] ?? '');
+  if (remaining === '0' && /^\d{9,11}$/.test(reset)) return bounded(Number(reset) - now / 1000);
+  return waitDefaultSeconds;
+}
+
+function bounded(seconds: number): number {
+  return Math.min(waitMaxSeconds, Math.max(1, Math.ceil(seconds)));
+}
+
+const messageMaxLength = 300;
+const messagesMax = 10;
+
+const messageSchema = z.union([
+  z.string(),
+  z.object({ message: z.string() }).transform(({ message }) => message),
+  z.object({ field: z.string(), code: z.string() }).transform(({ field, code }) => `${field}: ${code}`),
+]);
+const errorBodySchema = z.object({
+  message: z.unknown().optional(),
+  error: z.unknown().optional(),
+  errors: z.unknown().optional(),
+});
+
+// Redmine: `errors: [string]`; GitHub and Gitea: `message` and `errors: [object]`; GitLab: `message` by field, or `error`.
+function errorMessages(json: unknown): string[] {
+  const body = errorBodySchema.safeParse(json);
+  if (!body.success) return [];
+  const { message, error, errors } = body.data;
+  return [message, error, ...(Array.isArray(errors) ? errors : [])]
+    .flatMap(toMessages)
+    .slice(0, messagesMax)
+    .map((text) => text.slice(0, messageMaxLength));
+}
+
+function toMessages(value: unknown): string[] {
+  const known = messageSchema.safeParse(value);
+  if (known.success) return known.data === '' ? [] : [known.data];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).map(([field, reasons]) => `${field} ${[reasons].flat().join(', ')}`);
 }

@@ -1,5 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '@tessera/service-kit';
 import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
 import {
@@ -13,29 +14,22 @@ import {
   wrap,
 } from 'cockatiel';
 import type { z } from 'zod';
-import { TrackerError } from './tracker-error.ts';
-import { isRateLimit, refusalOf, retryAfterOf } from './tracker-refusal.ts';
+import type { TrackerConfig } from './external-tracker.ts';
+import { responseError, TrackerError } from './tracker-error.ts';
 
-export interface TrackerTransportOptions {
-  /** The API's address, from configuration: the credential goes nowhere else. */
-  url: string;
-  /** The header that carries the credential. */
-  credential: Record<string, string>;
-  headers?: Record<string, string>;
-  /** Bound on one request, in milliseconds. */
-  timeoutMs: number;
-  /** Least time between the beginnings of two requests that write, in milliseconds. */
+/** What differs between trackers in every request. */
+interface TrackerApi {
+  /** Credentials, media type, API version. */
+  headers: Record<string, string>;
+  /** Default of the minimum time between two writes. */
   writeIntervalMs: number;
-  /** How long the tracker is left alone after it failed several times in a row, in milliseconds. */
-  breakMs: number;
-  logger: Logger;
 }
 
 export interface TrackerRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   path: string;
-  /** What is missing where the tracker knows nothing under the path: the project, unless it names an issue. */
-  names?: 'issue';
+  /** What is missing if the tracker answers 404; by default the project. */
+  target?: 'issue';
   query?: Record<string, string | number>;
   body?: object;
   signal: AbortSignal;
@@ -47,78 +41,96 @@ export interface TrackerReply {
 }
 
 const socketsMax = 8;
-const answerMaxBytes = 5 * 1024 * 1024;
-const getRetries = 2;
-const failuresInARow = 5;
+const responseMaxBytes = 5 * 1024 * 1024;
+const retriesMax = 2;
+const breakerThreshold = 5;
+const pagesMax = 100;
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /**
- * Requests to a tracker, bounded in time, size and number. GETs are tried again; what writes is sent once. A tracker that
- * failed several times in a row is left alone for a while. Throws `TrackerError` alone.
+ * HTTP requests to a tracker, limited in time, size and number of connections. GET requests are retried; writes are sent
+ * once. A circuit breaker opens after five failures in a row. Throws `TrackerError` only.
  */
 export class TrackerTransport {
   readonly #http: AxiosInstance;
-  readonly #options: TrackerTransportOptions;
+  readonly #config: TrackerConfig;
+  readonly #writeIntervalMs: number;
   readonly #breaker;
-  readonly #reading;
+  readonly #retryAndBreaker;
   #nextWriteAt = 0;
 
-  constructor(options: TrackerTransportOptions) {
-    const { url, credential, headers, breakMs, logger } = options;
-    this.#options = options;
+  constructor(config: TrackerConfig, api: TrackerApi, logger: Logger) {
+    this.#config = config;
+    this.#writeIntervalMs = config.writeIntervalMs ?? api.writeIntervalMs;
     this.#http = axios.create({
-      baseURL: url,
+      baseURL: config.url,
       allowAbsoluteUrls: false,
-      // A redirect, or a proxy of the environment, would carry the credential to wherever it points.
+      // A redirect or a proxy from the environment would send the credentials to another host.
       maxRedirects: 0,
       proxy: false,
-      maxContentLength: answerMaxBytes,
+      maxContentLength: responseMaxBytes,
       httpAgent: new HttpAgent({ keepAlive: true, maxSockets: socketsMax }),
       httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: socketsMax }),
-      headers: { Accept: 'application/json', 'User-Agent': 'tessera-issues', ...headers, ...credential },
+      headers: { Accept: 'application/json', 'User-Agent': 'tessera-issues', ...api.headers },
       responseType: 'text',
       transformResponse: [],
       validateStatus: () => true,
     });
     const outages = handleType(
       TrackerError,
-      ({ failure }) => failure === 'unavailable' || failure === 'timeout',
+      ({ code }) => code === 'tracker_unavailable' || code === 'tracker_timeout',
     );
     this.#breaker = circuitBreaker(outages, {
-      halfOpenAfter: breakMs,
-      breaker: new ConsecutiveBreaker(failuresInARow),
+      halfOpenAfter: config.breakMs,
+      breaker: new ConsecutiveBreaker(breakerThreshold),
     });
-    this.#breaker.onStateChange((state) => logger.warn({ state: CircuitState[state] }, 'tracker breaker'));
-    const again = retry(
-      handleType(TrackerError, ({ failure }) => failure === 'unavailable'),
-      { maxAttempts: getRetries, backoff: new ExponentialBackoff({ initialDelay: 250, maxDelay: 2_000 }) },
+    this.#breaker.onStateChange((state) =>
+      logger.warn({ state: CircuitState[state] }, 'tracker circuit breaker'),
     );
-    this.#reading = wrap(again, this.#breaker);
+    const retryUnavailable = retry(
+      handleType(TrackerError, ({ code }) => code === 'tracker_unavailable'),
+      { maxAttempts: retriesMax, backoff: new ExponentialBackoff({ initialDelay: 250, maxDelay: 2_000 }) },
+    );
+    this.#retryAndBreaker = wrap(retryUnavailable, this.#breaker);
   }
 
   async send(request: TrackerRequest): Promise<TrackerReply> {
     const isRead = request.method === 'GET';
-    if (!isRead) await this.#waitForTurn(request.signal);
-    const policy = isRead ? this.#reading : this.#breaker;
+    if (!isRead) await this.#waitToWrite(request.signal);
+    const policy = isRead ? this.#retryAndBreaker : this.#breaker;
     try {
       return await policy.execute(() => this.#sendOnce(request), request.signal);
     } catch (error) {
       if (!isBrokenCircuitError(error)) throw error;
-      const retryAfterSeconds = Math.ceil(this.#options.breakMs / 1000);
-      throw new TrackerError('rate_limited', 'left alone after failures', {
-        isUndone: true,
-        retryAfterSeconds,
+      throw new TrackerError('tracker_rate_limited', 'the circuit breaker is open', {
+        hadNoEffect: true,
+        retryAfterSeconds: Math.ceil(this.#config.breakMs / 1000),
       });
     }
   }
 
-  /** The same, its answer's body read by a schema: what does not fit is no answer of a tracker. */
+  /** Sends a request and validates the body of the response. */
   async read<Schema extends z.ZodType>(request: TrackerRequest, schema: Schema): Promise<z.output<Schema>> {
     const { data } = await this.send(request);
-    return parseAnswer(data, schema);
+    return parseData(data, schema);
   }
 
-  async #sendOnce({ method, path, names, query, body, signal }: TrackerRequest): Promise<TrackerReply> {
+  /** Reads all pages of a list by `page`, as long as the `Link` header names a next one (RFC 8288). */
+  async readPages<Item extends z.ZodType>(
+    request: Omit<TrackerRequest, 'method'>,
+    schema: z.ZodArray<Item>,
+  ): Promise<z.output<Item>[]> {
+    const items: z.output<Item>[] = [];
+    for (let page = 1; page <= pagesMax; page += 1) {
+      const query = { ...request.query, page };
+      const { data, headers } = await this.send({ ...request, method: 'GET', query });
+      items.push(...parseData(data, schema));
+      if (!/rel="?next"?/.test(String(headers.link ?? ''))) return items;
+    }
+    throw new TrackerError('tracker_unavailable', `a list of more than ${pagesMax} pages`);
+  }
+
+  async #sendOnce({ method, path, target, query, body, signal }: TrackerRequest): Promise<TrackerReply> {
     let response: AxiosResponse<string>;
     try {
       response = await this.#http.request<string>({
@@ -126,75 +138,58 @@ export class TrackerTransport {
         url: path,
         ...(query === undefined ? {} : { params: query }),
         ...(body === undefined ? {} : { data: body }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(this.#config.timeoutMs)]),
       });
     } catch (error) {
-      throw describeFailure(error);
+      throw connectionError(error);
     }
-    const { status, headers } = response;
-    if (status >= 500 || isRateLimit(response)) {
-      const isAsked = status < 500 || headers['retry-after'] !== undefined;
-      throw new TrackerError(isAsked ? 'rate_limited' : 'unavailable', `answered ${status}`, {
-        isUndone: status < 500,
-        ...(isAsked ? { retryAfterSeconds: retryAfterOf(headers) } : {}),
-      });
+    const { status, headers, data } = response;
+    const json = parseJson(data);
+    if (status >= 300) throw responseError({ status, headers, data, json }, target ?? 'project');
+    if (json === undefined && data !== '') {
+      throw new TrackerError('tracker_unavailable', `responded ${status} with a body that is not JSON`);
     }
-    const data = readJson(response.data);
-    if (status >= 300) throw refusalOf(status, headers, data, names);
-    if (data === notJson)
-      throw new TrackerError('unavailable', `answered ${status} with something else than JSON`);
-    return { data, headers };
+    return { data: json, headers };
   }
 
-  // Trackers that bound how fast content may be created block who does not keep to it.
-  async #waitForTurn(signal: AbortSignal): Promise<void> {
+  // GitHub blocks accounts that create content too fast.
+  async #waitToWrite(signal: AbortSignal): Promise<void> {
     const now = performance.now();
     const turn = Math.max(now, this.#nextWriteAt);
-    this.#nextWriteAt = turn + this.#options.writeIntervalMs;
-    if (turn > now) await pause(turn - now, signal);
+    this.#nextWriteAt = turn + this.#writeIntervalMs;
+    if (turn <= now) return;
+    await pause(turn - now, undefined, { signal }).catch(() => {
+      throw new TrackerError('tracker_timeout', 'timed out before the request was sent', {
+        hadNoEffect: true,
+      });
+    });
   }
 }
 
-const notJson = Symbol('not JSON');
-
-function readJson(text: string): unknown {
-  if (text === '') return undefined;
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return notJson;
+    return undefined;
   }
 }
 
-/** An answer's body in the shape that it must have. */
-export function parseAnswer<Schema extends z.ZodType>(data: unknown, schema: Schema): z.output<Schema> {
+function parseData<Schema extends z.ZodType>(data: unknown, schema: Schema): z.output<Schema> {
   const result = schema.safeParse(data);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  throw new TrackerError('unavailable', `an answer without ${issue?.path.join('.') || 'its shape'}`);
+  throw new TrackerError(
+    'tracker_unavailable',
+    `unexpected response body at /${issue?.path.join('/') ?? ''}`,
+  );
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(new TrackerError('timeout', 'waited for its turn', { isUndone: true }));
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
-}
-
-// axios' error holds the request, with its credential and its body: only its code goes on.
-function describeFailure(error: unknown): TrackerError {
-  if (!axios.isAxiosError(error)) return new TrackerError('unavailable', 'no answer');
-  const { code = 'no answer' } = error;
+// An axios error contains the request with its credentials and body: only its code may be logged.
+function connectionError(error: unknown): TrackerError {
+  if (!axios.isAxiosError(error)) return new TrackerError('tracker_unavailable', 'no response');
+  const { code = 'no response' } = error;
   if (code === 'ERR_CANCELED' || code === 'ETIMEDOUT' || code === 'ECONNABORTED') {
-    return new TrackerError('timeout', code);
+    return new TrackerError('tracker_timeout', code);
   }
-  return new TrackerError('unavailable', code, { isUndone: unsentCodes.has(code) });
+  return new TrackerError('tracker_unavailable', code, { hadNoEffect: unsentCodes.has(code) });
 }
