@@ -240,6 +240,20 @@ describe('what the tracker says of time', () => {
   });
 });
 
+it('an edit during a sync counts as a change after it', async () => {
+  const issue = await linkedIssue();
+  far.standIn.fail({ kind: 'latency', ms: 500, on: { method: 'GET', path: /\/comments$/ } });
+  const before = far.standIn.requests.length;
+  const running = sync(issue).then((answer) => answer);
+  while (far.standIn.requests.length < before + 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  await ann.put(issuePath(issue), { title: 'Edited meanwhile' }).expect(200);
+  expect((await running).body.sync.state).toBe('changed');
+  expect((await syncIssue(ann, issue)).sync).toMatchObject({
+    state: 'synced',
+    last_result: { pushed: ['title'] },
+  });
+});
+
 describe('a counterpart', () => {
   it.each([
     ['https://github.example/elsewhere/issues/1', 'https://github.example/elsewhere/issues/1'],

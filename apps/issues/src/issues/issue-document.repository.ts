@@ -39,6 +39,7 @@ const withoutTracker = Prisma.raw(
     next_attempt_at: null,
   })}'::json AS sync`,
 );
+// A statement does not see the history that it writes, but it sees its own `updated_at`.
 const withTracker = Prisma.sql`
   CASE WHEN tracker.remote_id IS NOT NULL
        THEN json_build_object('provider', tracker.provider, 'id', tracker.remote_id, 'key', tracker.remote_key,
@@ -47,7 +48,10 @@ const withTracker = Prisma.sql`
     'state', CASE WHEN tracker.last_error IS NOT NULL AND tracker.next_attempt_at IS NOT NULL THEN 'retrying'
                   WHEN tracker.last_error IS NOT NULL THEN 'failed'
                   WHEN tracker.last_synced_at IS NULL THEN 'not_synced'
-                  WHEN tracker.synced_rev = i.rev THEN 'synced' ELSE 'changed' END,
+                  WHEN i.updated_at > tracker.last_synced_at THEN 'changed'
+                  WHEN EXISTS (SELECT FROM activity a
+                                WHERE a.issue_id = i.id AND a.id > coalesce(tracker.synced_activity_id, 0)
+                                  AND a.origin = 'local') THEN 'changed' ELSE 'synced' END,
     'last_synced_at', ${sqlTime('tracker.last_synced_at')}, 'last_result', tracker.last_result,
     'last_error', tracker.last_error, 'moved_to', tracker.moved_to, 'conflicts', coalesce(tracker.conflicts, '[]'),
     'next_attempt_at', ${sqlTime('tracker.next_attempt_at')}) AS sync`;

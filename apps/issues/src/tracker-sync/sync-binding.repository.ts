@@ -23,7 +23,7 @@ export class SyncBindingRepository {
     await this.#database.$executeRaw`
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
-          base = NULL, create_attempted_at = NULL, synced_rev = NULL, last_synced_at = NULL, last_result = NULL,
+          base = NULL, create_attempted_at = NULL, synced_activity_id = NULL, last_synced_at = NULL, last_result = NULL,
           last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL, conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND provider = ${provider} AND project = ${project}
            AND claim_id = ${claimId}::uuid
@@ -53,7 +53,8 @@ export class SyncBindingRepository {
     base: Agreement,
   ): Promise<void> {
     await this.#database.$executeRaw`
-      UPDATE tracker_links SET base = ${JSON.stringify(base)}::jsonb, conflicts = ${JSON.stringify(conflicts)}::jsonb
+      UPDATE tracker_links SET base = ${JSON.stringify(base)}::jsonb, conflicts = ${JSON.stringify(conflicts)}::jsonb,
+             synced_activity_id = NULL
        WHERE issue_id = ${issueId}::uuid AND provider = ${this.#tracker.provider}
          AND project = ${this.#tracker.project} AND claim_id = ${claimId}::uuid`;
   }

@@ -71,14 +71,14 @@ export class SyncCommentRepository {
   }
 
   /**
-   * Adds comments of the tracker to an issue, in their order, each one once, with the history, in one statement. Answers
-   * how often the issue's `rev` has grown.
+   * Adds comments of the tracker to an issue, in their order, each one once, with the history, in one statement. Returns
+   * how many were new.
    */
   async addRemote(
     issueId: string,
     comments: readonly NewRemoteComment[],
     requestId: string,
-  ): Promise<{ added: number; revs: number }> {
+  ): Promise<number> {
     const rows = JSON.stringify(comments.map((comment) => ({ id: uuidv7(), ...comment })));
     const { provider, project } = this.#tracker;
     const added = await this.#database.$queryRaw<{ id: string }[]>`
@@ -106,6 +106,6 @@ export class SyncCommentRepository {
           FROM c ORDER BY id
       )
       SELECT id FROM c`;
-    return { added: added.length, revs: added.length === 0 ? 0 : 1 };
+    return added.length;
   }
 }

@@ -13,8 +13,6 @@ interface SyncCommentsDependencies {
 export interface CommentResult {
   pushed: number;
   pulled: number;
-  /** How often the issue's `rev` has grown by it. */
-  revs: number;
 }
 
 /** The comments of an issue: what one side has and the other lacks is added, and nothing is ever changed or taken away. */
@@ -38,10 +36,10 @@ export class SyncComments {
     const unsent = await this.#repository.listUnsent(issueId);
     const arrived = await this.#recogniseOwn(remote, known, unsent);
     const foreign = remote.filter(({ id }) => !known.has(id) && !arrived.remoteIds.has(id));
-    const { added, revs } = await this.#pull(issueId, foreign, requestId);
+    const pulled = await this.#pull(issueId, foreign, requestId);
     const missing = unsent.filter(({ id }) => !arrived.commentIds.has(id));
     for (const comment of missing) await this.#push(issueId, remoteId, comment, signal);
-    return { pushed: missing.length + arrived.commentIds.size, pulled: added, revs };
+    return { pushed: missing.length + arrived.commentIds.size, pulled };
   }
 
   // Comments of ours that arrived although nobody saw the answer. A marker that somebody has quoted or copied, of a
@@ -74,9 +72,7 @@ export class SyncComments {
         createdAt,
       }))
       .filter(({ body }) => body !== '');
-    return readable.length === 0
-      ? { added: 0, revs: 0 }
-      : this.#repository.addRemote(issueId, readable, requestId);
+    return readable.length === 0 ? 0 : this.#repository.addRemote(issueId, readable, requestId);
   }
 
   async #push(

@@ -23,14 +23,16 @@ export class SyncDueRepository {
     const { provider, project } = this.#tracker;
     const [row] = await this.#database.$queryRaw<{ next: Date }[]>`
       WITH changed AS (
-        SELECT id, rev, reporter_id FROM issues
+        SELECT id, reporter_id,
+               (SELECT max(a.id) FROM activity a WHERE a.issue_id = issues.id AND a.origin = 'local') AS activity_id
+          FROM issues
          WHERE updated_at > coalesce(${since ?? null}::timestamptz, clock_timestamp() - interval '1 day')
       ), renewed AS (
         UPDATE tracker_links t SET next_attempt_at = clock_timestamp() FROM changed
          WHERE t.issue_id = changed.id AND t.provider = ${provider} AND t.project = ${project}
            AND t.remote_id IS NOT NULL AND t.claim_id IS NULL AND t.next_attempt_at IS NULL
-           AND t.synced_rev IS DISTINCT FROM changed.rev
-           AND (t.last_error IS NULL OR (t.last_error = 'tracker_rejected' AND t.failed_rev <> changed.rev))
+           AND changed.activity_id > coalesce(t.synced_activity_id, 0)
+           AND (t.last_error IS NULL OR (t.last_error = 'tracker_rejected' AND changed.activity_id > t.failed_activity_id))
       ), begun AS (
         INSERT INTO tracker_links (issue_id, provider, project, requested_by, next_attempt_at)
         SELECT id, ${provider}, ${project}, reporter_id, clock_timestamp() FROM changed WHERE ${which === 'all'}

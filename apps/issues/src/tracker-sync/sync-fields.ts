@@ -3,7 +3,6 @@ import type { ActivityEntry } from '../activity/activity-entry.ts';
 import type { Transaction } from '../database.ts';
 import type { IssueStatusRepository } from '../issue-status/issue-status.repository.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
-import { found } from '../issues/issue.service.ts';
 import type { ChangedBy, IssueChange, IssueFields, IssueWithLinks } from '../issues/issue.ts';
 import { planChange } from '../issues/issue-change.ts';
 import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
@@ -33,14 +32,14 @@ interface SyncFieldsDependencies {
 export interface FieldResult {
   pushed: SyncedField[];
   pulled: SyncedField[];
-  /** The issue's `rev` with what this has done to it. */
-  rev: number;
+  /** The last local line of history that the merge took into account. */
+  activityId: number;
 }
 
 interface Merged extends Merge {
   local: LocalIssue;
   conflicts: SyncConflict[];
-  rev: number;
+  activityId: number;
 }
 
 // Somebody who is faster twice in a row is dealt with by the next sync.
@@ -65,7 +64,8 @@ export class SyncFields {
       for (const field of fieldsOf(merged.pull)) pulled.add(field);
       base = merged.agreement;
       conflicts = merged.conflicts;
-      if (Object.keys(merged.push).length === 0) return { pushed: [], pulled: [...pulled], rev: merged.rev };
+      if (Object.keys(merged.push).length === 0)
+        return { pushed: [], pulled: [...pulled], activityId: merged.activityId };
       try {
         await tracker.update(remote, merged.push, issueMarker(link.issueId), signal);
       } catch (error) {
@@ -76,22 +76,23 @@ export class SyncFields {
       const outcome = readBack(merged, remote, after);
       conflicts = addRefused(conflicts, outcome.refused, link.conflicts);
       await repository.recordMerge(link, { base: outcome.base, conflicts, remote: after });
-      return { pushed: outcome.applied, pulled: [...pulled], rev: merged.rev };
+      return { pushed: outcome.applied, pulled: [...pulled], activityId: merged.activityId };
     }
   }
 
   // Under the lock of the issue's row: what is compared is what is written upon.
   async #merge(link: TrackerLink, remote: RemoteIssue, by: ChangedBy): Promise<Merged> {
     const { issues, statuses, repository, tracker, policies } = this.#dependencies;
-    let merged: Omit<Merged, 'rev'> | undefined;
-    const view = await issues.change({ id: link.issueId }, by, async (issue, transaction) => {
+    let merged: Merged | undefined;
+    await issues.change({ id: link.issueId }, by, async (issue, transaction) => {
       const changedAt = await this.#changesOf(link, transaction);
       const isNewer = (field: SyncedField) =>
         (changedAt.get(field)?.getTime() ?? 0) >= remote.updatedAt.getTime() ? 'local' : 'remote';
       const local = toLocal(issue);
       const merge = mergeIssue({ base: link.base, local, remote, tracker, policies, newest: isNewer });
       const { conflicts, activity } = addClashes(link.conflicts, merge.clashes);
-      merged = { ...merge, local, conflicts };
+      const activityId = await repository.lastLocalActivity(link.issueId, transaction);
+      merged = { ...merge, local, conflicts, activityId };
       await repository.recordMerge(link, { base: merge.agreement, conflicts, remote }, transaction);
       const { status, ...fields } = merge.pull;
       if (status !== undefined) {
@@ -100,7 +101,7 @@ export class SyncFields {
       return toChange(issue, fields, activity);
     });
     if (merged === undefined) throw new Error('the issue of a link exists');
-    return { ...merged, rev: found(view).rev };
+    return merged;
   }
 
   async #changesOf({ issueId }: TrackerLink, within: Transaction): Promise<Map<string, Date>> {

@@ -35,7 +35,7 @@ export class SyncRun {
     const by: ChangedBy = { actorId: null, origin: tracker.provider, requestId };
     const known = link.remoteId === null ? await this.#createOrAdopt(link, signal) : undefined;
     const remoteId = known?.remoteId ?? link.remoteId ?? '';
-    const { pushed, pulled, rev } = await fields.sync(
+    const { pushed, pulled, activityId } = await fields.sync(
       known === undefined ? link : { ...link, base: known.base },
       remoteId,
       by,
@@ -49,7 +49,7 @@ export class SyncRun {
       comments_pushed: talk.pushed,
       comments_pulled: talk.pulled,
     };
-    await repository.finish(link, { result, rev: rev + talk.revs });
+    await repository.finish(link, { result, activityId });
   }
 
   // An attempt whose outcome nobody saw is looked for before there is another one.

@@ -79,7 +79,7 @@ export class SyncRepository {
     const { provider, project } = this.#tracker;
     const rows = await this.#database.$queryRaw<{ id: string }[]>`
       WITH stale AS (
-        UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_rev = NULL, last_error = 'remote_gone',
+        UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_activity_id = NULL, last_error = 'remote_gone',
           next_attempt_at = NULL
          WHERE provider = ${provider} AND project = ${project} AND remote_id = ${remote.id}
            AND issue_id <> ${issueId}::uuid
@@ -100,6 +100,12 @@ export class SyncRepository {
       )
       UPDATE issues SET rev = rev + 1 FROM t WHERE id = t.issue_id RETURNING id`;
     if (rows.length === 0) throw new ClaimLostError();
+  }
+
+  /** The last line of an issue's history that was written here and not by the tracker. */
+  async lastLocalActivity(issueId: string, within: Transaction): Promise<number> {
+    const [row] = await within.$queryRaw<{ id: number }[]>`SELECT ${localActivity(issueId)}::float8 AS id`;
+    return row?.id ?? 0;
   }
 
   /** What a merge has come to, within the transaction that writes it into the issue. */
@@ -125,13 +131,13 @@ export class SyncRepository {
     return new Map(rows.map(({ field, at }) => [field, at]));
   }
 
-  /** Ends a sync that succeeded. The issue counts as changed where somebody changed it meanwhile. */
-  async finish(claim: SyncClaim, { result, rev }: SyncOutcome): Promise<void> {
+  /** Ends a sync that succeeded. An issue that was changed after the merge counts as changed. */
+  async finish(claim: SyncClaim, { result, activityId }: SyncOutcome): Promise<void> {
     await this.#end(
       claim,
       Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${JSON.stringify(result)}::jsonb,
         last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
-        synced_rev = CASE WHEN i.rev = ${rev + 1}::int THEN i.rev ELSE ${rev}::int END`,
+        synced_activity_id = ${activityId}::bigint`,
     );
   }
 
@@ -150,7 +156,8 @@ export class SyncRepository {
         : Prisma.sql`CASE WHEN failures + 1 < ${attemptsMax}::int THEN ${inSeconds(retryInSeconds)} END`;
     return this.#end(
       claim,
-      Prisma.sql`last_error = ${code}, moved_to = ${movedTo}, failed_rev = i.rev, failures = failures + 1, next_attempt_at = ${next}`,
+      Prisma.sql`last_error = ${code}, moved_to = ${movedTo}, failures = failures + 1, next_attempt_at = ${next},
+        failed_activity_id = ${localActivity(claim.issueId)}`,
     );
   }
 
@@ -181,6 +188,10 @@ export class SyncRepository {
     if (ended === undefined) throw new ClaimLostError();
     return ended.nextAttemptAt;
   }
+}
+
+function localActivity(issueId: string): Prisma.Sql {
+  return Prisma.sql`(SELECT max(id) FROM activity WHERE issue_id = ${issueId}::uuid AND origin = 'local')`;
 }
 
 function inSeconds(seconds: number): Prisma.Sql {

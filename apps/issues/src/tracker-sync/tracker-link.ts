@@ -25,6 +25,6 @@ export interface TrackerLink extends SyncClaim {
 /** What a sync that succeeded leaves. */
 export interface SyncOutcome {
   result: SyncResult;
-  /** The issue's `rev` with all that the sync itself did to it, and nobody else. */
-  rev: number;
+  /** The last local line of history that the merge took into account. */
+  activityId: number;
 }

@@ -106,6 +106,17 @@ export function describeSync(start: () => Promise<FarSide>): void {
       expect(again).toMatchObject({ version: synced.version, updated_at: synced.updated_at });
     });
 
+    it('follow a change of status or a comment, which shows at once', async () => {
+      const issue = await createIssue(ann);
+      await syncIssue(ann, issue);
+      const { body } = await ann.post(issuePath(issue, 'status/'), { status: 'IN_PROGRESS' }).expect(200);
+      expect(body.sync.state).toBe('changed');
+      expect((await syncIssue(ann, issue)).sync.state).toBe('synced');
+      await ann.post(issuePath(issue, 'comments/'), { body: 'A comment' }).expect(201);
+      expect((await getIssue(ann, issue)).sync.state).toBe('changed');
+      expect((await syncIssue(ann, issue)).sync.state).toBe('synced');
+    });
+
     it('pull what has changed there, with history, as the tracker', async () => {
       const issue = await createIssue(ann, { title: 'Mine', description: 'one\ntwo' });
       const { external } = await syncIssue(ann, issue);
