@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findUndocumentedRoutes, listRoutes } from '@tessera/service-kit';
 import { describeIssuesApi } from '../src/api-description.ts';
 import { createApp } from '../src/app.ts';
-import { type FullApp, startFullApp } from './support/full-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 
-let app: FullApp;
+let app: TestApp;
 beforeAll(async () => {
-  app = await startFullApp({ IDENTITY_URL: 'http://127.0.0.1:1' });
+  app = await startTestApp();
 });
 afterAll(() => app.close());
 
@@ -19,6 +19,18 @@ describe('the OpenAPI document', () => {
     expect(findUndocumentedRoutes(routes, describeIssuesApi())).toEqual([]);
     const { body } = await app.http.get('/api/openapi.json').expect(200);
     expect(body.openapi).toBe('3.1.0');
+    expect(Object.keys(body.paths)).toContain('/api/v1/issues/{id}/status/');
+    expect(Object.keys(body.components.schemas)).toEqual(
+      expect.arrayContaining([
+        'CreateIssue',
+        'UpdateIssue',
+        'Issue',
+        'Comment',
+        'Link',
+        'Activity',
+        'Problem',
+      ]),
+    );
     for (const path of ['/api/docs', '/api/docs/']) {
       expect((await app.http.get(path).expect(200)).text).toContain('<title>Tessera issues</title>');
     }

@@ -1,29 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { CreateIdentity } from '@tessera/contracts';
-import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/leak-guard.ts';
 import { rememberSecret } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
-import { anEmail, mirrorRow, password, signedIn } from './support/signed-in.ts';
+import { anEmail, aPerson, mirrorRow, password } from './support/people.ts';
 
 let identity: IdentityService;
-let app: FullApp;
+let app: TestApp;
 beforeAll(async () => {
   identity = await IdentityService.start();
-  app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+  app = await startTestApp({}, { identity });
 }, 60_000);
 afterAll(async () => {
   await app.close();
-  await identity.down();
+  await identity.stop();
 });
-
-const aPerson = (overrides: Partial<CreateIdentity> = {}) => signedIn(app, identity, overrides);
 
 describe('the identity mirror', () => {
   const assign = async (person: object) => {
-    const reporter = await aPerson();
-    return reporter.as('post', '/issues').send({ title: 'x', ...person });
+    const reporter = await aPerson(app);
+    return reporter.post('/api/v1/issues', { title: 'x', ...person });
   };
 
   it('resolves an assignee by id and by e-mail through identity, and keeps the answer', async () => {
@@ -67,19 +64,16 @@ describe('the identity mirror', () => {
 
   it('answers 502 while identity refuses our service token, and tells the operator without showing it', async () => {
     const wrongToken = rememberSecret('another-service-token-0123456789abcdef');
-    const misconfigured = await startFullApp(
-      { IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, SERVICE_TOKEN: wrongToken },
-      app.databaseUrl,
-    );
+    const misconfigured = await startTestApp({ SERVICE_TOKEN: wrongToken }, app);
     const [staff, ann] = [
-      await aPerson({ is_staff: true }),
+      await aPerson(app, { is_staff: true }),
       await identity.create({ email: anEmail(), password }),
     ];
     for (const refused of [
-      await staff.as('post', '/issues', misconfigured).send({ title: 'x', assignee_id: ann.id }),
-      await staff.as('post', '/users', misconfigured).send({ email: anEmail(), password }),
-      await staff.as('put', `/users/${ann.id}`, misconfigured).send({ password }),
-      await staff.as('delete', `/users/${ann.id}`, misconfigured),
+      await staff.on(misconfigured).post('/api/v1/issues', { title: 'x', assignee_id: ann.id }),
+      await staff.on(misconfigured).post('/api/v1/users', { email: anEmail(), password }),
+      await staff.on(misconfigured).put(`/api/v1/users/${ann.id}`, { password }),
+      await staff.on(misconfigured).delete(`/api/v1/users/${ann.id}`),
     ]) {
       expectProblem(refused, 502, 'identity_credentials_rejected');
     }
@@ -90,34 +84,37 @@ describe('the identity mirror', () => {
 
 describe('while identity is down', () => {
   it('does everything but what needs identity, and recovers by itself', async () => {
-    const [ann, known, staff] = [await aPerson(), await aPerson(), await aPerson({ is_staff: true })];
+    const [ann, known, staff] = [
+      await aPerson(app),
+      await aPerson(app),
+      await aPerson(app, { is_staff: true }),
+    ];
     const { body: issue } = await ann
-      .as('post', '/issues')
-      .send({ title: 'x', assignee_id: known.id })
+      .post('/api/v1/issues', { title: 'x', assignee_id: known.id })
       .expect(201);
-    await staff.as('get', '/users/me').expect(200);
+    await staff.get('/api/v1/users/me').expect(200);
     const unseen = await identity.create({ email: anEmail(), password });
     await identity.down();
 
-    await ann.as('get', '/issues').expect(200);
-    await ann.as('get', `/issues/${issue.key}`).expect(200);
-    await ann.as('post', '/issues').send({ title: 'y' }).expect(201);
-    await ann.as('put', `/issues/${issue.id}`).send({ title: 'z' }).expect(200);
-    await ann.as('post', `/issues/${issue.id}/comments`).send({ body: 'still here' }).expect(201);
-    await ann.as('post', `/issues/${issue.id}/status`).send({ status: 'IN_PROGRESS' }).expect(200);
-    await ann.as('get', '/users').expect(200);
+    await ann.get('/api/v1/issues').expect(200);
+    await ann.get(`/api/v1/issues/${issue.key}`).expect(200);
+    await ann.post('/api/v1/issues', { title: 'y' }).expect(201);
+    await ann.put(`/api/v1/issues/${issue.id}`, { title: 'z' }).expect(200);
+    await ann.post(`/api/v1/issues/${issue.id}/comments`, { body: 'still here' }).expect(201);
+    await ann.post(`/api/v1/issues/${issue.id}/status`, { status: 'IN_PROGRESS' }).expect(200);
+    await ann.get('/api/v1/users').expect(200);
     await app.http.get('/readyz').expect(200);
     // Somebody whom the mirror has seen today stands in for the answer, although it is not fresh.
     await app.sql(`UPDATE identity_mirror SET checked_at = now() - interval '1 hour' WHERE id = $1`, [
       known.id,
     ]);
-    await ann.as('post', '/issues').send({ title: 'w', assignee_id: known.id }).expect(201);
+    await ann.post('/api/v1/issues', { title: 'w', assignee_id: known.id }).expect(201);
 
-    const refused = await ann.as('post', '/issues').send({ title: 'v', assignee_id: unseen.id });
+    const refused = await ann.post('/api/v1/issues', { title: 'v', assignee_id: unseen.id });
     expectProblem(refused, 503, 'identity_unavailable');
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expectProblem(
-      await staff.as('post', '/users').send({ email: anEmail(), password }),
+      await staff.post('/api/v1/users', { email: anEmail(), password }),
       503,
       'identity_unavailable',
     );
@@ -126,7 +123,7 @@ describe('while identity is down', () => {
     const deadline = Date.now() + 20_000;
     let recovered = refused;
     while (recovered.status !== 201 && Date.now() < deadline) {
-      recovered = await ann.as('post', '/issues').send({ title: 'v', assignee_id: unseen.id });
+      recovered = await ann.post('/api/v1/issues', { title: 'v', assignee_id: unseen.id });
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
     expect(recovered.status).toBe(201);

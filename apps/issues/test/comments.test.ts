@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Comment, commentSchema } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
+import { publicBaseUrl } from './support/environment.ts';
 import { createIssue, createIssueThatIs, getIssue, historyOf, issuePath } from './support/issues.ts';
 import { followLinks, pathOf } from './support/pages.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { publicBaseUrl, startTestApp, type TestApp } from './support/test-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;
 let ann: TestPerson;

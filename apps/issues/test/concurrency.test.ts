@@ -1,37 +1,26 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Test } from 'supertest';
-import { startFullApp } from './support/full-app.ts';
-import { IdentityService } from './support/identity-service.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
-
-const password = 'a password of the tests';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 
 // What must be once is decided by the database: two processes of the service, one database, a real token.
 describe('two processes on one database', () => {
-  let identity: IdentityService;
-  let store: Awaited<ReturnType<typeof startFullApp>>;
+  let store: TestApp;
   let services: [IssuesService, IssuesService];
-  let bearer: string;
+  let ann: TestPerson;
   beforeAll(async () => {
-    identity = await IdentityService.start();
-    const email = `ann-${randomBytes(4).toString('hex')}@example.com`;
-    await identity.create({ email, password });
-    bearer = `Bearer ${(await identity.signIn(email, password)).access_token}`;
-    store = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
-    services = await Promise.all([
-      startIssuesService(store.databaseUrl, identity.url),
-      startIssuesService(store.databaseUrl, identity.url),
-    ]);
+    store = await startTestApp();
+    ann = await aPerson(store);
+    services = await Promise.all([startIssuesService(store), startIssuesService(store)]);
   }, 60_000);
   afterAll(async () => {
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
     await store.close();
-    await identity.down();
   });
 
-  const post = (service: IssuesService, path: string): Test =>
-    service.http.post(`/api/v1/issues/${path}`).set('Authorization', bearer);
+  const post = (service: IssuesService, path: string): Test => ann.on(service).post(`/api/v1/issues/${path}`);
   const inParallel = <Result>(
     count: number,
     send: (service: IssuesService, index: number) => PromiseLike<Result>,

@@ -23,7 +23,7 @@ describe("the service's database role, where another one migrates", () => {
     });
     const serviceRole = { name: role, tableRights };
     await migrate({ connectionString: withRole(url, owner), prismaDir, serviceRole });
-    app = await startTestApp({}, url);
+    app = await startTestApp({}, { databaseUrl: url });
     ann = await aPerson(app);
     service = new pg.Client({ connectionString: url });
     await service.connect();

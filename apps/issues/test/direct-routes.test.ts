@@ -1,38 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Response, Test } from 'supertest';
-import { type FullApp, startFullApp } from './support/full-app.ts';
-import { IdentityService } from './support/identity-service.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/leak-guard.ts';
-import { signedIn } from './support/signed-in.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
 
 /** What differs from answer to answer, whoever gives it. */
 const ownHeaders = ['date', 'x-request-id', 'connection', 'keep-alive', 'ratelimit'];
 const limits = { RATE_LIMIT_READS_PER_MINUTE: '1000', RATE_LIMIT_WRITES_PER_MINUTE: '1000' };
 
-let identity: IdentityService;
-let app: FullApp;
-let withOrigins: FullApp;
-let ann: Awaited<ReturnType<typeof signedIn>>;
+let app: TestApp;
+let withOrigins: TestApp;
+let ann: TestPerson;
 let issue: string;
 beforeAll(async () => {
-  identity = await IdentityService.start();
-  const environment = { IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, ...limits };
-  app = await startFullApp(environment);
-  withOrigins = await startFullApp({ ...environment, CORS_ORIGINS: 'https://app.test' });
-  ann = await signedIn(app, identity);
-  issue = (await ann.as('post', '/issues/').send({ title: 'Printer does not print' }).expect(201)).body.id;
+  app = await startTestApp(limits);
+  withOrigins = await startTestApp({ ...limits, CORS_ORIGINS: 'https://app.test' }, app);
+  ann = await aPerson(app);
+  issue = (await ann.post('/api/v1/issues/', { title: 'Printer does not print' }).expect(201)).body.id;
 }, 60_000);
 afterAll(async () => {
-  await Promise.all([app.close(), withOrigins.close()]);
-  await identity.down();
+  await withOrigins.close();
+  await app.close();
 });
 
 /** How a request is spelt: Express reads a path in any case, a direct route has one spelling. */
 type Spelling = '/api/v1' | '/API/v1';
 
-const send = (method: 'get' | 'post', path: string, to: FullApp = app): Test =>
-  to.http[method](path).set('Authorization', `Bearer ${ann.tokens.access_token}`);
+const send = (method: 'get' | 'post', path: string, to: TestApp = app): Test => ann.on(to)[method](path);
 
 const requests: [string, (base: Spelling) => Test][] = [
   ['GET an issue', (base) => send('get', `${base}/issues/${issue}/`)],

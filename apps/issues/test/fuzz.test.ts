@@ -3,11 +3,11 @@ import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/testing
 import { rememberSecret } from '@tessera/testing/leaks';
 import pg from 'pg';
 import { describeIssuesApi } from '../src/api-description.ts';
-import { type FullApp, startFullApp } from './support/full-app.ts';
 import { IdentityService } from './support/identity-service.ts';
-import { anEmail, password, signedIn } from './support/signed-in.ts';
+import { anEmail, aPerson, password, type TestPerson } from './support/people.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
-import { trackerEnvironment } from './support/synced-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const settings = fuzzSettings(process.env);
 const document = describeIssuesApi();
@@ -16,11 +16,11 @@ const operations = new ApiSurface(document).operations.map(({ operationId }) => 
 describe('whatever is sent, the answer is a described one and a refusal writes nothing', () => {
   let identity: IdentityService;
   let identityDatabase: pg.Pool;
-  let app: FullApp;
+  let app: TestApp;
   let tracker: StandInSide;
   let fuzzer: Fuzzer;
-  let staff: Awaited<ReturnType<typeof signedIn>>;
-  let user: Awaited<ReturnType<typeof signedIn>>;
+  let staff: TestPerson;
+  let user: TestPerson;
   let target: { id: string; email: string };
   let issueId: string;
   let commentedId: string;
@@ -32,23 +32,17 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
     identity = await IdentityService.start();
     identityDatabase = new pg.Pool({ connectionString: identity.databaseUrl, max: 1 });
     tracker = await startStandInSide('gitea');
-    app = await startFullApp({
-      IDENTITY_URL: identity.url,
-      JWT_ISSUER: identity.url,
-      ...trackerEnvironment(tracker, {
-        TRACKER_WEBHOOK_SECRET: rememberSecret('a-webhook-secret-of-the-fuzzer'),
-        SYNC_WORKERS: '0',
-      }),
-    });
-    staff = await signedIn(app, identity, { is_staff: true, is_superuser: true });
-    user = await signedIn(app, identity);
+    const secret = { TRACKER_WEBHOOK_SECRET: rememberSecret('a-webhook-secret-of-the-fuzzer') };
+    app = await startTestApp(trackerEnvironment(tracker, secret), { identity });
+    staff = await aPerson(app, { is_staff: true, is_superuser: true });
+    user = await aPerson(app);
     target = await identity.create({ email: anEmail(), password });
     for (let count = 0; count < 20; count += 1) {
       disposable.push((await identity.create({ email: anEmail(), password })).id);
     }
     ({ id: commentedId } = await anIssue());
     ({ id: commentId } = (
-      await user.as('post', `/issues/${commentedId}/comments/`).send({ body: 'a' }).expect(201)
+      await user.post(`/api/v1/issues/${commentedId}/comments/`, { body: 'a' }).expect(201)
     ).body);
     fuzzer = new Fuzzer({
       document,
@@ -61,8 +55,8 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
         ],
       },
       known: {
-        staffToken: () => staff.tokens.access_token,
-        userToken: () => user.tokens.access_token,
+        staffToken: () => staff.token,
+        userToken: () => user.token,
         id: () => issueId,
         'getComment.id': () => commentedId,
         commentId: () => commentId,
@@ -98,12 +92,12 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
     await app?.close();
     await tracker?.close();
     await identityDatabase.end();
-    await identity.down();
+    await identity.stop();
   });
 
   async function anIssue(): Promise<{ id: string }> {
     const links = Array.from({ length: 20 }, (_, index) => ({ type: 'invoice', ref: `invoice ${index}` }));
-    const { body } = await user.as('post', '/issues/').send({ title: 'An issue', links }).expect(201);
+    const { body } = await user.post('/api/v1/issues/', { title: 'An issue', links }).expect(201);
     linkIds.splice(0, linkIds.length, ...body.links.map((link: { id: string }) => link.id));
     return body;
   }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger, ProblemError } from '@tessera/service-kit';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
-import { type IdentityStub, inTurn, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
+import { FakeIdentity, inTurn, json, wireIdentity } from './support/fake-identity.ts';
 import './support/leak-guard.ts';
 import { recordEmission, recordingLog, rememberSecret } from '@tessera/testing/leaks';
 
@@ -13,14 +13,14 @@ const password = rememberSecret('a password of the client tests');
 const timeoutMs = 300;
 const breakMs = 400;
 
-let stub: IdentityStub;
+let stub: FakeIdentity;
 let client: IdentityClient;
 let log: string[];
 beforeEach(async () => {
-  stub = await startIdentityStub();
+  stub = await FakeIdentity.start();
   client = clientOf(stub.url);
 });
-afterEach(() => stub.close());
+afterEach(() => stub.stop());
 
 function clientOf(url: string): IdentityClient {
   const destination = recordingLog();

@@ -7,7 +7,7 @@ import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from '../src/identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from '../src/identity-mirror/identity-mirror.service.ts';
 import type { KnownIdentity } from '../src/identity-mirror/mirrored-identity.ts';
-import { type IdentityStub, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
+import { FakeIdentity, json, wireIdentity } from './support/fake-identity.ts';
 import './support/leak-guard.ts';
 import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -26,15 +26,15 @@ class CountedRepository extends IdentityMirrorRepository {
 }
 
 let app: TestApp;
-let stub: IdentityStub;
+let stub: FakeIdentity;
 let repository: CountedRepository;
 beforeAll(async () => {
   app = await startTestApp();
-  stub = await startIdentityStub();
+  stub = await FakeIdentity.start();
   repository = new CountedRepository(app.database);
 });
 afterAll(async () => {
-  await stub.close();
+  await stub.stop();
   await app.close();
 });
 

@@ -66,7 +66,7 @@ describe('filters', () => {
       closed: await make('closed', 'CLOSED', { priority: 'CRITICAL' }),
       again: await make('again', 'REOPENED', {}),
     };
-    const staff = await aPerson(app, { isStaff: true });
+    const staff = await aPerson(app, { is_staff: true });
     await staff
       .post(issuePath(issues.done, 'links/'), { type: 'external_issue', ref: 'redmine:17' })
       .expect(201);

@@ -4,7 +4,7 @@ import { type IssuePage, type IssueSummary, issuePageSchema } from '@tessera/con
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { createIssue, issuesPath } from './support/issues.ts';
 import { followLinks, nextOf, pathOf } from './support/pages.ts';
-import { aPerson, personWithRequests, type TestPerson } from './support/people.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;
@@ -104,8 +104,8 @@ describe('reading 250 issues while others are created', () => {
 
 describe('the array', () => {
   it('holds LIST_MAX issues where the client names no size, and says that there are more', async () => {
-    const small = await startTestApp({ listMax: 7 }, app.databaseUrl);
-    const response = await personWithRequests(small, ann).get(`${issuesPath}?search=lorem`).expect(200);
+    const small = await startTestApp({ LIST_MAX: '7' }, app);
+    const response = await ann.on(small).get(`${issuesPath}?search=lorem`).expect(200);
     expect(response.body).toHaveLength(7);
     expect(response.headers['x-total-count']).toBe('250');
     expect(nextOf(response)).toBeDefined();

@@ -130,8 +130,8 @@ describe('POST /api/v1/issues/{id}/status/', () => {
   it('is for reporter, assignee, staff and superusers', async () => {
     const [assignee, staff, root, stranger] = await Promise.all([
       aPerson(app),
-      aPerson(app, { isStaff: true }),
-      aPerson(app, { isSuperuser: true }),
+      aPerson(app, { is_staff: true }),
+      aPerson(app, { is_superuser: true }),
       aPerson(app),
     ]);
     const issue = await createIssue(ann, { assignee_id: assignee.id });

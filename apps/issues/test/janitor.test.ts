@@ -15,7 +15,7 @@ describe('the janitor of issues', () => {
   const aJanitor = (options: { batchSize?: number } = {}) =>
     new Janitor({
       sweeps: issuesSweeps(new JanitorRepository(app.database)),
-      logger: app.logger,
+      logger: app.dependencies.logger,
       intervalSeconds: 0,
       ...options,
     });

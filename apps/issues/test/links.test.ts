@@ -13,7 +13,7 @@ beforeAll(async () => {
   app = await startTestApp();
   ann = await aPerson(app);
   bob = await aPerson(app);
-  staff = await aPerson(app, { isStaff: true });
+  staff = await aPerson(app, { is_staff: true });
 });
 afterAll(() => app.close());
 

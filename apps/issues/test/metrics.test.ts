@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type FullApp, startFullApp } from './support/full-app.ts';
-import { type IdentityStub, startIdentityStub } from './support/identity-stub.ts';
+import { FakeIdentity } from './support/fake-identity.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('the metrics of issues', () => {
-  let app: FullApp;
-  let identity: IdentityStub;
+  let app: TestApp;
+  let identity: FakeIdentity;
   beforeAll(async () => {
-    identity = await startIdentityStub();
-    app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+    identity = await FakeIdentity.start();
+    app = await startTestApp({}, { identity });
   });
   afterAll(async () => {
     await app.close();
-    await identity.close();
+    await identity.stop();
   });
 
   const scrape = () => app.dependencies.metrics.registry.metrics();

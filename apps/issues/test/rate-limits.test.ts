@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@tessera/testing/problems';
 import { describeIssuesApi } from '../src/api-description.ts';
-import { type FullApp, startFullApp } from './support/full-app.ts';
-import { IdentityService } from './support/identity-service.ts';
-import { signedIn } from './support/signed-in.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 
 const limits = {
   RATE_LIMIT_READS_PER_MINUTE: '3',
@@ -11,21 +10,16 @@ const limits = {
   RATE_LIMIT_SYNCS_PER_MINUTE: '2',
 };
 
-let identity: IdentityService;
-let app: FullApp;
+let app: TestApp;
 beforeAll(async () => {
-  identity = await IdentityService.start();
-  app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, ...limits });
+  app = await startTestApp(limits);
 });
 afterAll(async () => {
   await app.close();
-  await identity.down();
 });
 
-type Person = Awaited<ReturnType<typeof signedIn>>;
-
-function create(person: Person, at = app) {
-  return person.as('post', '/issues/', at).send({ title: 'One more' });
+function create(person: TestPerson, at = app) {
+  return person.on(at).post('/api/v1/issues/', { title: 'One more' });
 }
 
 /** What the answer says is left of a limit. */
@@ -35,15 +29,15 @@ function remaining(headers: Record<string, string>): number {
 
 describe('the rate limits of an identity', () => {
   it('tell with every answer what is left, also with a refusal', async () => {
-    const ann = await signedIn(app, identity);
+    const ann = await aPerson(app);
     const first = await create(ann).expect(201);
     expect(first.headers).toMatchObject({
       'ratelimit-policy': '"writes";q=4;w=60',
       ratelimit: expect.stringMatching(/^"writes";r=3;t=([1-9]|[1-5]\d|60)$/),
     });
-    const refused = await ann.as('post', '/issues/').send({}).expect(422);
+    const refused = await ann.post('/api/v1/issues/', {}).expect(422);
     expect(remaining(refused.headers)).toBe(2);
-    const read = await ann.as('get', '/issues/').expect(200);
+    const read = await ann.get('/api/v1/issues/').expect(200);
     expect(read.headers).toMatchObject({
       'ratelimit-policy': '"reads";q=3;w=60',
       ratelimit: expect.stringMatching(/^"reads";r=2;/),
@@ -51,7 +45,7 @@ describe('the rate limits of an identity', () => {
   });
 
   it('429 a write too many with the time to wait, and nothing is written', async () => {
-    const ann = await signedIn(app, identity);
+    const ann = await aPerson(app);
     const answers = await Promise.all(Array.from({ length: 10 }, () => create(ann)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
     const refusals = answers.filter(({ status }) => status !== 201);
@@ -69,50 +63,51 @@ describe('the rate limits of an identity', () => {
   });
 
   it('count reads, writes and syncs apart, and each identity for itself', async () => {
-    const [ann, bob] = [await signedIn(app, identity), await signedIn(app, identity)];
+    const [ann, bob] = [await aPerson(app), await aPerson(app)];
     const { id } = (await create(ann).expect(201)).body;
-    const sync = () => ann.as('post', `/issues/${id}/sync/`);
+    const sync = () => ann.post(`/api/v1/issues/${id}/sync/`);
     for (let count = 0; count < 2; count += 1) expect((await sync()).status).not.toBe(429);
     const refused = await sync();
     expectProblem(refused, 429, 'too_many_requests');
     expect(refused.headers['ratelimit-policy']).toBe('"syncs";q=2;w=60');
-    for (let count = 0; count < 3; count += 1) await ann.as('get', '/users/me/').expect(200);
-    expectProblem(await ann.as('get', '/users/me/'), 429, 'too_many_requests');
+    for (let count = 0; count < 3; count += 1) await ann.get('/api/v1/users/me/').expect(200);
+    expectProblem(await ann.get('/api/v1/users/me/'), 429, 'too_many_requests');
     await create(ann).expect(201);
-    await bob.as('get', '/users/me/').expect(200);
+    await bob.get('/api/v1/users/me/').expect(200);
     await create(bob).expect(201);
   });
 
   it('do not ask the database about reads', async () => {
-    const ann = await signedIn(app, identity);
-    await ann.as('get', '/issues/').expect(200);
+    const ann = await aPerson(app);
+    await ann.get('/api/v1/issues/').expect(200);
     expect(await app.sql('SELECT key FROM rate_limits WHERE key LIKE $1', [`%${ann.id}`])).toEqual([]);
   });
 
   it('are one for all replicas: what is written through one is gone at the other', async () => {
-    const ten = { ...limits, RATE_LIMIT_WRITES_PER_MINUTE: '10', JWT_ISSUER: identity.url };
-    const one = await startFullApp({ IDENTITY_URL: identity.url, ...ten });
-    const other = await startFullApp({ IDENTITY_URL: identity.url, ...ten }, one.databaseUrl);
-    const ann = await signedIn(one, identity);
+    const ten = { ...limits, RATE_LIMIT_WRITES_PER_MINUTE: '10' };
+    const one = await startTestApp(ten);
+    const other = await startTestApp(ten, one);
+    const ann = await aPerson(one);
     for (let count = 0; count < 9; count += 1) await create(ann, one).expect(201);
     // The other is told with its first write, in its own time; by itself it would allow ten.
     const allowed = await untilRefused(() => create(ann, other));
     expect(allowed).toBeLessThan(10);
-    await Promise.all([one.close(), other.close()]);
+    await other.close();
+    await one.close();
   });
 
   it('go on in memory where the database does not keep the counts', async () => {
-    const alone = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, ...limits });
+    const alone = await startTestApp(limits);
     await alone.sql('DROP TABLE rate_limits');
-    const ann = await signedIn(alone, identity);
+    const ann = await aPerson(alone);
     for (let count = 0; count < 4; count += 1) await create(ann, alone).expect(201);
     expectProblem(await create(ann, alone), 429, 'too_many_requests');
     await alone.close();
   });
 
   it('are off where they are 0', async () => {
-    const unlimited = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
-    const ann = await signedIn(unlimited, identity);
+    const unlimited = await startTestApp();
+    const ann = await aPerson(unlimited);
     for (let count = 0; count < 6; count += 1) {
       const { headers } = await create(ann, unlimited).expect(201);
       expect(Object.keys(headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);

@@ -8,7 +8,8 @@ import { IssueRepository } from '../src/issues/issue.repository.ts';
 import { IssueDocument } from '../src/issues/issue-document.repository.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { createTestDatabase, startTestApp, type TestApp } from './support/test-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { openTestDatabase } from './support/test-database.ts';
 
 const request = (filters: IssueListRequest['filters'] = {}): IssueListRequest => ({
   filters,
@@ -126,21 +127,20 @@ describe('a remembered document', () => {
 
 // An app, and lists over a connection that stops where a statement with a text is to be parsed, until it is released.
 async function startHeldApp(text: string) {
-  const databaseUrl = await createTestDatabase();
-  const app = await startTestApp({}, databaseUrl);
+  const app = await startTestApp();
   const gate = new EventEmitter();
   const reached = once(gate, 'reached');
   let isOpen: Promise<unknown> = Promise.resolve();
-  const proxy = await startPostgresProxy(databaseUrl, (forward) => ({ type, texts, bytes }) => {
+  const proxy = await startPostgresProxy(app.databaseUrl, (forward) => ({ type, texts, bytes }) => {
     if (type === 'P' && texts[1]?.includes(text)) {
       isOpen = once(gate, 'released');
       gate.emit('reached');
     }
     void isOpen.then(() => forward(bytes));
   });
-  const url = new URL(databaseUrl);
+  const url = new URL(app.databaseUrl);
   url.port = String(proxy.port);
-  const through = await startTestApp({}, url.href);
+  const through = openTestDatabase(url.href);
   return {
     app,
     lists: new IssueListRepository(through.database, new IssueDocument('ISS')),

@@ -5,7 +5,7 @@ import { findSchemaDrift } from '@tessera/service-kit/schema-drift';
 import { createServiceDatabase } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { prismaDir } from '../src/database.ts';
-import { createTestDatabase } from './support/test-app.ts';
+import { createTestDatabase } from './support/test-database.ts';
 
 const only = (index: string) =>
   expect.stringMatching(new RegExp(`^only the migrations make: CREATE INDEX ${index} ON`));

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '@tessera/service-kit';
 import { loadConfig } from '../src/config.ts';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
-import { type IdentityStub, json, startIdentityStub, wireIdentity } from './support/identity-stub.ts';
+import { FakeIdentity, json, wireIdentity } from './support/fake-identity.ts';
 import './support/leak-guard.ts';
 import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 
@@ -12,16 +12,16 @@ const current = rememberSecret('the-current-service-token-0123456789abc');
 const previous = rememberSecret('the-previous-service-token-0123456789ab');
 
 describe('a rotation of the service token, as the consumer goes through it', () => {
-  let stub: IdentityStub;
+  let stub: FakeIdentity;
   let log: string[];
   /** What identity takes at the moment. */
   let accepted: string[];
   beforeEach(async () => {
-    stub = await startIdentityStub();
+    stub = await FakeIdentity.start();
     accepted = [current];
     stub.answer = answer;
   });
-  afterEach(() => stub.close());
+  afterEach(() => stub.stop());
 
   const answer: RequestListener = (request, response) => {
     const [token = ''] = request.headersDistinct['x-service-token'] ?? [];

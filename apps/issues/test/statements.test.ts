@@ -7,11 +7,10 @@ import {
   startRoundTripRecorder,
 } from '@tessera/testing/round-trips';
 import type { Test } from 'supertest';
-import { type FullApp, startFullApp } from './support/full-app.ts';
-import { IdentityService } from './support/identity-service.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/leak-guard.ts';
-import { signedIn } from './support/signed-in.ts';
-import { createTestDatabase } from './support/test-app.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { createTestDatabase } from './support/test-database.ts';
 
 /** What a request may cost, and why no less. */
 interface Expected extends DatabaseUse {
@@ -20,26 +19,24 @@ interface Expected extends DatabaseUse {
   because: string;
 }
 
-let identity: IdentityService;
 let recorder: RoundTripRecorder;
-let app: FullApp;
-let ann: Awaited<ReturnType<typeof signedIn>>;
-let bob: Awaited<ReturnType<typeof signedIn>>;
+let app: TestApp;
+let ann: TestPerson;
+let bob: TestPerson;
 let now = 1_000;
 let issue: string;
 let statusChanges = 0;
 
-const as = (...[method, path]: Parameters<typeof ann.as>) => ann.as(method, path, app);
 const create = (body: object = {}) =>
-  as('post', '/issues/').send({ title: 'Printer does not print', ...body });
-const list = (size: number) => as('get', `/issues/?limit=${size}`);
-const comment = () => as('post', `/issues/${issue}/comments/`).send({ body: 'Still broken' });
+  ann.post('/api/v1/issues/', { title: 'Printer does not print', ...body });
+const list = (size: number) => ann.get(`/api/v1/issues/?limit=${size}`);
+const comment = () => ann.post(`/api/v1/issues/${issue}/comments/`, { body: 'Still broken' });
 const links = [{ type: 'invoice', ref: '1' }];
 
 const table: Expected[] = [
   {
     request: 'GET an issue with comments, links, reporter and assignee',
-    send: () => as('get', `/issues/${issue}/`),
+    send: () => ann.get(`/api/v1/issues/${issue}/`),
     statements: 1,
     roundTrips: 1,
     parsed: 0,
@@ -55,7 +52,7 @@ const table: Expected[] = [
   })),
   {
     request: 'GET a list with a filter',
-    send: () => as('get', '/issues/?limit=50&status=OPEN'),
+    send: () => ann.get('/api/v1/issues/?limit=50&status=OPEN'),
     statements: 1,
     roundTrips: 1,
     parsed: 1,
@@ -97,7 +94,7 @@ const table: Expected[] = [
     request: 'POST the status',
     send: () => {
       statusChanges += 1;
-      return as('post', `/issues/${issue}/status/`).send({
+      return ann.post(`/api/v1/issues/${issue}/status/`, {
         status: statusChanges % 2 === 1 ? 'CLOSED' : 'REOPENED',
       });
     },
@@ -117,12 +114,11 @@ const table: Expected[] = [
 ];
 
 beforeAll(async () => {
-  identity = await IdentityService.start();
   recorder = await startRoundTripRecorder(await createTestDatabase());
   // Where it stands still, nothing that is remembered for some seconds runs out between two requests.
   jest.spyOn(performance, 'now').mockImplementation(() => now);
-  app = await startApp();
-  [ann, bob] = [await signedIn(app, identity, { is_staff: true }), await signedIn(app, identity)];
+  app = await startTestApp(oneConnection, { databaseUrl: recorder.url });
+  [ann, bob] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
   for (let count = 0; count < 60; count += 1) {
     const created = await create({ assignee_id: bob.id, links }).expect(201);
     issue = created.body.id;
@@ -133,21 +129,10 @@ afterAll(async () => {
   jest.restoreAllMocks();
   await app.close();
   await recorder.close();
-  await identity.down();
 });
 
-function startApp(overrides: Record<string, string> = {}): Promise<FullApp> {
-  return startFullApp(
-    {
-      IDENTITY_URL: identity.url,
-      JWT_ISSUER: identity.url,
-      // One connection of each kind, so that it is the one that the first requests warmed.
-      DATABASE_POOL_MAX: '1',
-      ...overrides,
-    },
-    recorder.url,
-  );
-}
+// One connection of each kind, so that every request uses the connection that the first ones warmed.
+const oneConnection = { DATABASE_POOL_MAX: '1' };
 
 const succeed = async (request: Test) => expect((await request).status).toBeLessThan(300);
 
@@ -168,7 +153,7 @@ describe('a request on a warmed connection', () => {
   });
 
   it('makes in one more statement the summaries that changed', async () => {
-    const change = () => as('post', `/issues/${issue}/comments/`).send({ body: 'Still broken' }).expect(201);
+    const change = () => ann.post(`/api/v1/issues/${issue}/comments/`, { body: 'Still broken' }).expect(201);
     const afterChange = async () => {
       await change();
       return recorder.during(() => list(50).expect(200));
@@ -180,7 +165,7 @@ describe('a request on a warmed connection', () => {
   });
 
   it('reads the mirror once more when what was read is 5 seconds old', async () => {
-    const get = () => as('get', `/issues/${issue}/`).expect(200);
+    const get = () => ann.get(`/api/v1/issues/${issue}/`).expect(200);
     await recorder.warmed(get);
     now += 5_001;
     expect(databaseUse(await recorder.during(get))).toEqual({ statements: 2, roundTrips: 2, parsed: 0 });
@@ -190,15 +175,16 @@ describe('a request on a warmed connection', () => {
 
 describe('a rate limit', () => {
   it('sends nothing on the connections of requests, and nothing at all for a read', async () => {
-    const unlimited = app;
-    app = await startApp({ RATE_LIMIT_READS_PER_MINUTE: '1200', RATE_LIMIT_WRITES_PER_MINUTE: '300' });
+    const limits = { RATE_LIMIT_READS_PER_MINUTE: '1200', RATE_LIMIT_WRITES_PER_MINUTE: '300' };
+    const limited = await startTestApp({ ...oneConnection, ...limits }, app);
+    ann = ann.on(limited);
     for (const { request, send, statements, roundTrips, parsed } of table) {
       const trips = await recorder.warmed(() => succeed(send()));
       const own = trips.filter(({ application }) => application !== 'issues limits');
       expect({ request, ...databaseUse(own) }).toEqual({ request, statements, roundTrips, parsed });
       if (request.startsWith('GET')) expect(own).toHaveLength(trips.length);
     }
-    await app.close();
-    app = unlimited;
+    ann = ann.on(app);
+    await limited.close();
   });
 });

@@ -4,12 +4,12 @@ import { fuzzSettings } from '@tessera/testing/fuzz';
 import fc from 'fast-check';
 import { canonicalText, canonicalTitle, markedComment } from '../src/trackers/tracker-text.ts';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';
-import { aPerson, personWithRequests, type TestPerson } from './support/people.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { syncIssue } from './support/sync-conformance.ts';
 import { type Step, scripts, textOf } from './support/sync-script.ts';
-import { startSyncedApp } from './support/synced-app.ts';
-import { createTestDatabase, type TestApp } from './support/test-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const policies = ['local', 'remote', 'newest', 'manual'] as const;
 const providers = ['gitea', 'github', 'gitlab'] as const;
@@ -162,15 +162,16 @@ describe('two sides that are edited at random', () => {
   const worlds = new Map<string, World>();
   const sides: StandInSide[] = [];
   beforeAll(async () => {
-    const databaseUrl = await createTestDatabase();
-    let staff: TestPerson | undefined;
+    let first: World | undefined;
     for (const provider of providers) {
       const far = await startStandInSide(provider);
       sides.push(far);
       for (const policy of policies) {
-        const app = await startSyncedApp(far, { SYNC_CONFLICT_POLICY: policy }, databaseUrl);
-        staff = staff === undefined ? await aPerson(app, { isStaff: true }) : personWithRequests(app, staff);
-        worlds.set(`${provider} ${policy}`, { app, far, staff });
+        const app = await startTestApp(trackerEnvironment(far, { SYNC_CONFLICT_POLICY: policy }), first?.app);
+        const staff = first?.staff.on(app) ?? (await aPerson(app, { is_staff: true }));
+        const world = { app, far, staff };
+        first ??= world;
+        worlds.set(`${provider} ${policy}`, world);
       }
     }
   }, 60_000);

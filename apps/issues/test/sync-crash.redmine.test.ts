@@ -3,17 +3,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issueSchema } from '@tessera/contracts';
 import type { Response } from 'supertest';
 import { canonicalText, issueMarker } from '../src/trackers/tracker-text.ts';
+import { FakeIdentity } from './support/fake-identity.ts';
 import type { FarIssue, FarSide } from './support/far-side.ts';
 import { startHttpProxy } from './support/http-proxy.ts';
-import { IdentityService } from './support/identity-service.ts';
 import { issuePath, issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
 import { startRedmineSide } from './support/redmine-side.ts';
-import { anEmail, password } from './support/signed-in.ts';
 import { startSteppedPostgres } from './support/stepped-postgres.ts';
 import { Steps } from './support/steps.ts';
-import { trackerEnvironment } from './support/synced-app.ts';
-import { createTestDatabase } from './support/test-app.ts';
+import { createTestDatabase } from './support/test-database.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 /** A sync that was cut off, and the step that was not done any more. */
 interface Death {
@@ -26,34 +26,33 @@ const attemptsMax = 200;
 // Killed from outside, before every single query to the database and every single request to the tracker.
 describe('a process that is killed while it syncs with a real Redmine', () => {
   let far: FarSide;
-  let identity: IdentityService;
+  let identity: FakeIdentity;
   let databaseUrl: string;
-  let bearer: string;
+  let ann: TestPerson;
   let survivor: IssuesService;
   beforeAll(async () => {
     [far, identity, databaseUrl] = await Promise.all([
       startRedmineSide(),
-      IdentityService.start(),
+      FakeIdentity.start(),
       createTestDatabase(),
     ]);
-    const { email } = await identity.create({ email: anEmail(), password });
-    bearer = `Bearer ${(await identity.signIn(email, password)).access_token}`;
     survivor = await startService(databaseUrl, far.url);
+    ann = await aPerson({ http: survivor.http, identity });
   }, 120_000);
   afterAll(async () => {
     expect(await survivor.stop()).toBe(0);
-    await identity.down();
+    await identity.stop();
     await far.close();
   });
 
   // Nothing is synced in the background, so that every sync is one that the test has asked for.
   const startService = (database: string, tracker: string) =>
-    startIssuesService(database, identity.url, {
-      ...trackerEnvironment({ ...far, url: tracker }, { TRACKER_DEADLINE_MS: '8000', SYNC_WORKERS: '0' }),
-      DATABASE_URL: database,
-    });
+    startIssuesService(
+      { databaseUrl: database, identity },
+      trackerEnvironment({ ...far, url: tracker }, { TRACKER_DEADLINE_MS: '8000' }),
+    );
   const send = (service: IssuesService, method: 'get' | 'post' | 'put', path: string, body?: object) =>
-    service.http[method](path).set('Authorization', bearer).send(body);
+    ann.on(service)[method](path, body);
   const create = async (body: object): Promise<Issue> =>
     issueSchema.parse((await send(survivor, 'post', issuesPath, body).expect(201)).body);
   const comment = (issue: Issue, body: string) =>

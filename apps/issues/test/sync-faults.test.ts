@@ -8,8 +8,8 @@ import { createIssue, getIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { syncIssue } from './support/sync-conformance.ts';
-import { startSyncedApp } from './support/synced-app.ts';
-import type { TestApp } from './support/test-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const deadlineMs = 1_500;
 // A breaker that opens would answer for the tracker: these tests are of single failures.
@@ -21,7 +21,7 @@ let app: TestApp;
 let ann: TestPerson;
 beforeAll(async () => {
   far = await startStandInSide('github');
-  app = await startSyncedApp(far, times);
+  app = await startTestApp(trackerEnvironment(far, times));
   ann = await aPerson(app);
 });
 afterEach(() => far.standIn.clearFaults());
@@ -287,7 +287,7 @@ describe('a counterpart', () => {
 
 it('a tracker that is down is left alone after five failures, and taken up again', async () => {
   const own = await startStandInSide('github');
-  const other = await startSyncedApp(own, { ...times, TRACKER_BREAK_MS: '2000' });
+  const other = await startTestApp(trackerEnvironment(own, { ...times, TRACKER_BREAK_MS: '2000' }));
   const person = await aPerson(other);
   await own.standIn.stop();
   const issues = await Promise.all(Array.from({ length: 6 }, () => createIssue(person)));

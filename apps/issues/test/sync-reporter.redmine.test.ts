@@ -4,8 +4,8 @@ import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startRedmineSide } from './support/redmine-side.ts';
 import { syncIssue } from './support/sync-conformance.ts';
-import { startSyncedApp } from './support/synced-app.ts';
-import type { TestApp } from './support/test-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 describe('an account that may create and comment in Redmine, and not change a status', () => {
   let far: FarSide;
@@ -13,7 +13,7 @@ describe('an account that may create and comment in Redmine, and not change a st
   let ann: TestPerson;
   beforeAll(async () => {
     far = await startRedmineSide('reporter');
-    app = await startSyncedApp(far);
+    app = await startTestApp(trackerEnvironment(far));
     ann = await aPerson(app);
   });
   afterAll(() => app.close());

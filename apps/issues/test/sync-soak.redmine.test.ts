@@ -3,13 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RunningRedmine, startRedmine } from '@tessera/trackers/redmine';
 import { issueMarker, markedComment } from '../src/trackers/tracker-text.ts';
 import type { FarSide } from './support/far-side.ts';
-import { startFullApp } from './support/full-app.ts';
-import { IdentityService } from './support/identity-service.ts';
 import { issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
 import { startRedmineSide } from './support/redmine-side.ts';
-import { anEmail, password } from './support/signed-in.ts';
-import { trackerEnvironment } from './support/synced-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const count = Number(process.env.SYNC_SOAK_ISSUES ?? 300);
 const batch = 10;
@@ -21,37 +20,35 @@ const commentEvery = 5;
 describe('hundreds of issues and a real Redmine that is killed in the middle', () => {
   let redmine: RunningRedmine;
   let far: FarSide;
-  let identity: IdentityService;
-  let store: Awaited<ReturnType<typeof startFullApp>>;
+  let store: TestApp;
   let services: [IssuesService, IssuesService];
-  let bearer: string;
+  let ann: TestPerson;
   beforeAll(async () => {
-    [redmine, identity] = await Promise.all([startRedmine(), IdentityService.start()]);
+    redmine = await startRedmine();
     far = await startRedmineSide('manager', redmine.server);
-    const { email } = await identity.create({ email: anEmail(), password });
-    bearer = `Bearer ${(await identity.signIn(email, password)).access_token}`;
-    store = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+    store = await startTestApp();
+    ann = await aPerson(store);
     const environment = trackerEnvironment(far, {
+      SYNC_WORKERS: '2',
       SYNC_AUTO: 'all',
       SYNC_POLL_MS: '300',
       SYNC_RETRY_SECONDS: '1',
       SYNC_TIMEOUT_MS: '20000',
     });
     services = await Promise.all([
-      startIssuesService(store.databaseUrl, identity.url, environment),
-      startIssuesService(store.databaseUrl, identity.url, environment),
+      startIssuesService(store, environment),
+      startIssuesService(store, environment),
     ]);
   }, 240_000);
   afterAll(async () => {
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
     await store.close();
-    await identity.down();
     await redmine.stop();
   }, 60_000);
 
   const post = async (path: string, body: object, index: number): Promise<string> => {
-    const { http } = services[index % 2 === 0 ? 0 : 1];
-    return (await http.post(path).set('Authorization', bearer).send(body).expect(201)).body.id;
+    const service = services[index % 2 === 0 ? 0 : 1];
+    return (await ann.on(service).post(path, body).expect(201)).body.id;
   };
   const createIssues = async (): Promise<string[]> => {
     const ids: string[] = [];
@@ -65,7 +62,7 @@ describe('hundreds of issues and a real Redmine that is killed in the middle', (
   };
   const countOf = async (condition: string): Promise<number> => {
     const [row] = await store.sql(`SELECT count(*)::int AS count FROM tracker_links WHERE ${condition}`);
-    return row.count;
+    return row?.count ?? 0;
   };
   const until = async (condition: string, wanted: number): Promise<void> => {
     while ((await countOf(condition)) < wanted) await pause(250);

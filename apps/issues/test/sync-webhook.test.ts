@@ -3,20 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { rememberSecret } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
-import type { FullApp } from './support/full-app.ts';
-import { startFullApp } from './support/full-app.ts';
-import { IdentityService } from './support/identity-service.ts';
-import { signedIn } from './support/signed-in.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
-import { trackerEnvironment } from './support/synced-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const secret = rememberSecret('a-webhook-secret-of-the-tests');
 const github = (body: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
-let identity: IdentityService;
-beforeAll(async () => {
-  identity = await IdentityService.start();
-});
-afterAll(() => identity.down());
 
 type Provider = 'github' | 'gitlab' | 'gitea';
 
@@ -43,20 +36,16 @@ function payload(provider: Provider, number: number, project = 'acme/website'): 
 
 describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/webhook/', (provider) => {
   let far: StandInSide;
-  let app: FullApp;
+  let app: TestApp;
   let issue: Issue;
-  let ann: Awaited<ReturnType<typeof signedIn>>;
+  let ann: TestPerson;
   beforeAll(async () => {
     far = await startStandInSide(provider);
-    app = await startFullApp({
-      IDENTITY_URL: identity.url,
-      JWT_ISSUER: identity.url,
-      SYNC_POLL_MS: '100',
-      ...trackerEnvironment(far, { TRACKER_WEBHOOK_SECRET: secret }),
-    });
-    ann = await signedIn(app, identity);
-    const { body } = await ann.as('post', '/issues/').send({ title: 'Hooked' }).expect(201);
-    issue = (await ann.as('post', `/issues/${body.id}/sync/`).expect(200)).body;
+    const workers = { SYNC_WORKERS: '2', SYNC_POLL_MS: '100' };
+    app = await startTestApp(trackerEnvironment(far, { ...workers, TRACKER_WEBHOOK_SECRET: secret }));
+    ann = await aPerson(app);
+    const { body } = await ann.post('/api/v1/issues/', { title: 'Hooked' }).expect(201);
+    issue = (await ann.post(`/api/v1/issues/${body.id}/sync/`).expect(200)).body;
   });
   afterAll(async () => {
     await app.close();
@@ -70,7 +59,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
       .send(body);
   const titleBecomes = async (title: string) => {
     for (let look = 0; look < 100; look += 1) {
-      const { body } = await ann.as('get', `/issues/${issue.id}/`).expect(200);
+      const { body } = await ann.get(`/api/v1/issues/${issue.id}/`).expect(200);
       if (body.title === title && body.sync.state === 'synced') return body;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
@@ -136,7 +125,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
 
 describe('a webhook that is not configured', () => {
   it.each(['github', 'redmine', 'nonsense'])('is not there (%s)', async (provider) => {
-    const app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+    const app = await startTestApp();
     const answer = await app.http.post(`/api/v1/integrations/${provider}/webhook/`).send({});
     expectProblem(answer, 404, 'webhook_not_configured');
     await app.close();

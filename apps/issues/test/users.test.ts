@@ -1,40 +1,35 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { CreateIdentity } from '@tessera/contracts';
 import axios from 'axios';
 import type { Response } from 'supertest';
-import { type FullApp, startFullApp } from './support/full-app.ts';
-import { IdentityService, serviceToken } from './support/identity-service.ts';
-import { type IdentityStub, json, startIdentityStub } from './support/identity-stub.ts';
+import { serviceToken } from './support/environment.ts';
+import { FakeIdentity, json } from './support/fake-identity.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/leak-guard.ts';
 import { rememberSecret } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
-import { anEmail, mirrorRow, password, signedIn } from './support/signed-in.ts';
+import { anEmail, aPerson, mirrorRow, type NewIdentity, password } from './support/people.ts';
 
 const anotherPassword = rememberSecret('another password of the tests');
 
 let identity: IdentityService;
-let app: FullApp;
+let app: TestApp;
 beforeAll(async () => {
   identity = await IdentityService.start();
-  app = await startFullApp({ IDENTITY_URL: identity.url, JWT_ISSUER: identity.url });
+  app = await startTestApp({}, { identity });
 }, 60_000);
 afterAll(async () => {
   await app.close();
-  await identity.down();
+  await identity.stop();
 });
-
-const aPerson = (overrides: Partial<CreateIdentity> = {}) => signedIn(app, identity, overrides);
 
 describe('/api/v1/users', () => {
   it('creates through identity, and mirrors its answer', async () => {
-    const staff = await aPerson({ is_staff: true });
+    const staff = await aPerson(app, { is_staff: true });
     const email = anEmail();
-    const response = await staff
-      .as('post', '/users/')
-      .send({ email, password, is_verified: true })
-      .expect(201);
+    const response = await staff.post('/api/v1/users/', { email, password, is_verified: true }).expect(201);
     expect(response.headers.location).toMatch(new RegExp(`/api/v1/users/${response.body.id}/$`));
     expect(response.body).toEqual(await mirrorRow(app, response.body.id));
     expect(JSON.stringify(response.body)).not.toContain(password);
@@ -42,32 +37,28 @@ describe('/api/v1/users', () => {
   });
 
   it('takes read-only members of any shape, and passes none of them on', async () => {
-    const staff = await aPerson({ is_staff: true });
+    const staff = await aPerson(app, { is_staff: true });
     const depth = 20_000;
     const body = `{"email":"${anEmail()}","password":"${password}","id":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-    const response = await staff.as('post', '/users/').type('json').send(body).expect(201);
+    const response = await staff.post('/api/v1/users/').type('json').send(body).expect(201);
     expect(response.body).toEqual(await mirrorRow(app, response.body.id));
   });
 
   it('passes on what identity refuses, with its fields', async () => {
-    const staff = await aPerson({ is_staff: true });
-    expectProblem(
-      await staff.as('post', '/users').send({ email: staff.email, password }),
-      409,
-      'email_conflict',
-    );
-    const weak = await staff.as('post', '/users').send({ email: anEmail(), password: 'short' });
+    const staff = await aPerson(app, { is_staff: true });
+    expectProblem(await staff.post('/api/v1/users', { email: staff.email, password }), 409, 'email_conflict');
+    const weak = await staff.post('/api/v1/users', { email: anEmail(), password: 'short' });
     expectProblem(weak, 422, 'validation_failed');
     expect(weak.body.errors[0].field).toBe('password');
-    expectProblem(await staff.as('put', '/users/not-a-uuid').send({}), 422, 'validation_failed');
+    expectProblem(await staff.put('/api/v1/users/not-a-uuid', {}), 422, 'validation_failed');
     expectProblem(
-      await staff.as('put', '/users/00000000-0000-4000-8000-000000000000').send({}),
+      await staff.put('/api/v1/users/00000000-0000-4000-8000-000000000000', {}),
       404,
       'user_not_found',
     );
   });
 
-  it.each<[actor: Partial<CreateIdentity>, person: Partial<CreateIdentity>, change: object, status: number]>([
+  it.each<[actor: Partial<NewIdentity>, person: Partial<NewIdentity>, change: object, status: number]>([
     [{}, {}, { username: 'x' }, 403],
     [{ is_staff: true }, {}, { username: 'x' }, 200],
     [{ is_staff: true }, {}, { password: anotherPassword }, 200],
@@ -79,10 +70,10 @@ describe('/api/v1/users', () => {
     [{ is_superuser: true }, { is_superuser: true }, { password: anotherPassword }, 200],
   ])('%j changing %j by %j is %d', async (actor, person, change, status) => {
     const [changer, changed] = [
-      await aPerson(actor),
+      await aPerson(app, actor),
       await identity.create({ email: anEmail(), password, ...person }),
     ];
-    const response = await changer.as('patch', `/users/${changed.id}`).send(change);
+    const response = await changer.patch(`/api/v1/users/${changed.id}`).send(change);
     expect(response.status).toBe(status);
     if (status === 403) {
       expectProblem(response, 403, 'forbidden');
@@ -95,12 +86,12 @@ describe('/api/v1/users', () => {
   it('shows everybody who somebody is, and staff everything', async () => {
     const prefix = `p${randomBytes(4).toString('hex')}`;
     const [ann, staff] = [
-      await aPerson({ username: `${prefix}_ann` }),
-      await aPerson({ username: `${prefix}%bob`, is_staff: true }),
+      await aPerson(app, { username: `${prefix}_ann` }),
+      await aPerson(app, { username: `${prefix}%bob`, is_staff: true }),
     ];
-    await ann.as('get', '/users/me').expect(200);
-    await staff.as('get', '/users/me').expect(200);
-    const seen = await ann.as('get', `/users?search=${prefix}`).expect(200);
+    await ann.get('/api/v1/users/me').expect(200);
+    await staff.get('/api/v1/users/me').expect(200);
+    const seen = await ann.get(`/api/v1/users?search=${prefix}`).expect(200);
     expect(seen.body).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ id: ann.id }),
@@ -108,66 +99,65 @@ describe('/api/v1/users', () => {
       ]),
     );
     expect(JSON.stringify(seen.body)).not.toContain(staff.email);
-    const all = await staff.as('get', `/users?search=${prefix.toUpperCase()}`).expect(200);
+    const all = await staff.get(`/api/v1/users?search=${prefix.toUpperCase()}`).expect(200);
     expect(all.body).toHaveLength(2);
     expect(all.body[0]).toHaveProperty('email');
     // What LIKE takes for a pattern is text here.
-    expect((await ann.as('get', `/users?search=${encodeURIComponent(`${prefix}%`)}`)).body).toEqual([
+    expect((await ann.get(`/api/v1/users?search=${encodeURIComponent(`${prefix}%`)}`)).body).toEqual([
       { id: staff.id, username: staff.username },
     ]);
-    expect((await ann.as('get', `/users?search=${encodeURIComponent(staff.email)}`)).body).toEqual([]);
-    expect((await staff.as('get', `/users?search=${encodeURIComponent(ann.email)}`)).body).toMatchObject([
+    expect((await ann.get(`/api/v1/users?search=${encodeURIComponent(staff.email)}`)).body).toEqual([]);
+    expect((await staff.get(`/api/v1/users?search=${encodeURIComponent(ann.email)}`)).body).toMatchObject([
       { id: ann.id },
     ]);
   });
 
   it('pages by keyset, keeps the filters in the link, and refuses what it does not know', async () => {
     const prefix = `q${randomBytes(4).toString('hex')}`;
-    const staff = await aPerson({ is_staff: true });
+    const staff = await aPerson(app, { is_staff: true });
     for (const number of [1, 2, 3])
       await staff
-        .as('post', '/users')
-        .send({ email: anEmail(), username: `${prefix}-${number}`, password })
+        .post('/api/v1/users', { email: anEmail(), username: `${prefix}-${number}`, password })
         .expect(201);
     const names: string[] = [];
     let path: string | undefined = `/users/?search=${prefix}&limit=2`;
     while (path !== undefined) {
-      const response: Response = await staff.as('get', path).expect(200);
+      const response: Response = await staff.get(`/api/v1${path}`).expect(200);
       names.push(...response.body.map((user: { username: string }) => user.username));
       path = /<[^>]*\/api\/v1([^>]*)>; rel="next"/.exec(response.headers.link ?? '')?.[1];
       if (path !== undefined) expect(path).toContain(`search=${prefix}`);
     }
     expect(names.sort()).toEqual([1, 2, 3].map((number) => `${prefix}-${number}`));
     for (const query of ['offset=3', 'limit=0', 'is_active=maybe', 'cursor=x']) {
-      expect((await staff.as('get', `/users?${query}`)).status).toBe(422);
+      expect((await staff.get(`/api/v1/users?${query}`)).status).toBe(422);
     }
   });
 
   it('lets staff see somebody whom only identity knows, and nobody else ask for them', async () => {
-    const [ann, staff] = [await aPerson(), await aPerson({ is_staff: true })];
+    const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
     const unseen = await identity.create({ email: anEmail(), password });
-    expectProblem(await ann.as('get', `/users/${unseen.id}`), 404, 'user_not_found');
-    const { body } = await staff.as('get', `/users/${unseen.id}/`).expect(200);
+    expectProblem(await ann.get(`/api/v1/users/${unseen.id}`), 404, 'user_not_found');
+    const { body } = await staff.get(`/api/v1/users/${unseen.id}/`).expect(200);
     expect(body).toMatchObject({ id: unseen.id, email: unseen.email });
-    expect((await ann.as('get', `/users/${unseen.id}`).expect(200)).body).toEqual({
+    expect((await ann.get(`/api/v1/users/${unseen.id}`).expect(200)).body).toEqual({
       id: unseen.id,
       username: unseen.username,
     });
   });
 
   it('takes back what it gave, edited', async () => {
-    const root = await aPerson({ is_superuser: true });
-    const { body: user } = await root.as('post', '/users').send({ email: anEmail(), password }).expect(201);
+    const root = await aPerson(app, { is_superuser: true });
+    const { body: user } = await root.post('/api/v1/users', { email: anEmail(), password }).expect(201);
     const edited = { ...user, username: 'edited', sso_provider: 'google', sso_id: user.id };
-    expect((await root.as('put', `/users/${user.id}/`).send(edited).expect(200)).body).toEqual(edited);
-    const { body } = await root.as('put', `/users/${user.id}`).send({ is_actve: false });
+    expect((await root.put(`/api/v1/users/${user.id}/`).send(edited).expect(200)).body).toEqual(edited);
+    const { body } = await root.put(`/api/v1/users/${user.id}`, { is_actve: false });
     expect(body.errors).toEqual([{ field: 'is_actve', message: 'is not a known field' }]);
   });
 
   it('keeps no password, in no table', async () => {
-    const staff = await aPerson({ is_staff: true });
-    const { body } = await staff.as('post', '/users').send({ email: anEmail(), password }).expect(201);
-    await staff.as('put', `/users/${body.id}`).send({ password: anotherPassword }).expect(200);
+    const staff = await aPerson(app, { is_staff: true });
+    const { body } = await staff.post('/api/v1/users', { email: anEmail(), password }).expect(201);
+    await staff.put(`/api/v1/users/${body.id}`, { password: anotherPassword }).expect(200);
     await identity.signIn(body.email, anotherPassword);
     const tables = await app.sql(
       `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`,
@@ -181,19 +171,16 @@ describe('/api/v1/users', () => {
   });
 
   it('asks about rights of more than a minute ago where it is told to', async () => {
-    const strict = await startFullApp(
-      { IDENTITY_URL: identity.url, JWT_ISSUER: identity.url, STRICT_PRIVILEGE_CHECK: 'on' },
-      app.databaseUrl,
-    );
-    const [lax, demoted] = [await aPerson({ is_staff: true }), await aPerson({ is_staff: true })];
+    const strict = await startTestApp({ STRICT_PRIVILEGE_CHECK: 'on' }, app);
+    const [lax, demoted] = [await aPerson(app, { is_staff: true }), await aPerson(app, { is_staff: true })];
     for (const person of [lax, demoted]) await identity.update(person.id, { is_staff: false });
     const create = (person: typeof lax, instance = strict) =>
-      person.as('post', '/users', instance).send({ email: anEmail(), password });
+      person.on(instance).post('/api/v1/users', { email: anEmail(), password });
     expect((await create(lax, app)).status).toBe(201);
     expectProblem(await create(demoted), 403, 'forbidden');
     // From now on every instance knows.
     expectProblem(await create(demoted, app), 403, 'forbidden');
-    const staff = await aPerson({ is_staff: true });
+    const staff = await aPerson(app, { is_staff: true });
     expect((await create(staff)).status).toBe(201);
     await strict.close();
   });
@@ -201,11 +188,11 @@ describe('/api/v1/users', () => {
 
 // The network loses the answer after identity has done what it was asked.
 describe('a change whose answer is lost', () => {
-  let lossy: FullApp;
-  let stub: IdentityStub;
+  let lossy: TestApp;
+  let stub: FakeIdentity;
   let lost: (request: IncomingMessage) => boolean;
   beforeAll(async () => {
-    stub = await startIdentityStub();
+    stub = await FakeIdentity.start();
     stub.answer = async (request, response) => {
       const { status, data } = await axios.request({
         baseURL: identity.url,
@@ -219,21 +206,18 @@ describe('a change whose answer is lost', () => {
       if (lost(request)) request.socket.resetAndDestroy();
       else json(status, data)(request, response);
     };
-    lossy = await startFullApp(
-      { IDENTITY_URL: stub.url, JWKS_URI: `${identity.url}/jwks`, JWT_ISSUER: identity.url },
-      app.databaseUrl,
-    );
+    lossy = await startTestApp({ IDENTITY_URL: stub.url, JWKS_URI: `${identity.url}/jwks` }, app);
   });
   afterAll(async () => {
     await lossy.close();
-    await stub.close();
+    await stub.stop();
   });
 
   it('of a creation is found again, and mirrored', async () => {
     lost = (request) => request.method === 'POST';
-    const staff = await aPerson({ is_staff: true });
+    const staff = await aPerson(app, { is_staff: true });
     const email = anEmail();
-    const { body } = await staff.as('post', '/users', lossy).send({ email, password }).expect(201);
+    const { body } = await staff.on(lossy).post('/api/v1/users', { email, password }).expect(201);
     expect(body).toEqual(await mirrorRow(app, body.id));
     expect((await identity.signIn(email, password)).token_type).toBe('Bearer');
     expect(stub.seen.filter(({ method }) => method === 'POST')).toHaveLength(1);
@@ -241,18 +225,18 @@ describe('a change whose answer is lost', () => {
 
   it('of a deletion is found out: the person is refused at once', async () => {
     lost = (request) => request.method === 'DELETE';
-    const [staff, ann] = [await aPerson({ is_staff: true }), await aPerson()];
-    await ann.as('get', '/issues', lossy).expect(200);
-    await staff.as('delete', `/users/${ann.id}`, lossy).expect(204);
-    expectProblem(await ann.as('get', '/issues', lossy), 401, 'identity_inactive');
+    const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
+    await ann.on(lossy).get('/api/v1/issues').expect(200);
+    await staff.on(lossy).delete(`/api/v1/users/${ann.id}`).expect(204);
+    expectProblem(await ann.on(lossy).get('/api/v1/issues'), 401, 'identity_inactive');
   });
 
   it('of an update is 503, and the mirror follows what identity made of it', async () => {
     lost = (request) => request.method === 'PUT';
-    const [staff, ann] = [await aPerson({ is_staff: true }), await aPerson()];
-    await ann.as('get', '/issues', lossy).expect(200);
-    const update = await staff.as('put', `/users/${ann.id}`, lossy).send({ is_active: false });
+    const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
+    await ann.on(lossy).get('/api/v1/issues').expect(200);
+    const update = await staff.on(lossy).put(`/api/v1/users/${ann.id}`, { is_active: false });
     expectProblem(update, 503, 'identity_unavailable');
-    expectProblem(await ann.as('get', '/issues', lossy), 401, 'identity_inactive');
+    expectProblem(await ann.on(lossy).get('/api/v1/issues'), 401, 'identity_inactive');
   });
 });

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
@@ -6,8 +7,8 @@ import { canRunRedmine, startRedmine } from '@tessera/trackers/redmine';
 const prismaDir = fileURLToPath(new URL('../../prisma', import.meta.url));
 
 /**
- * One real PostgreSQL for the run, with one migrated database that every test file copies, and where it is installed one
- * real Redmine.
+ * Starts one real PostgreSQL with a migrated database that every test file copies, starts one real Redmine where it is
+ * installed, and makes the key that signs every token of the run.
  */
 export default async function globalSetup(): Promise<void> {
   const [postgres, redmine] = await Promise.all([startTestPostgres(), startRedmineIfThere()]);
@@ -18,11 +19,16 @@ export default async function globalSetup(): Promise<void> {
   });
   await migrate({ connectionString: template, prismaDir });
   process.env.TEST_ADMIN_URL = postgres.adminUrl;
+  process.env.TEST_SIGNING_KEY = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  }).privateKey;
   process.env.TEST_REDMINE = JSON.stringify(redmine?.server ?? null);
   Object.assign(globalThis, { stopTestServers: () => Promise.all([postgres.stop(), redmine?.stop()]) });
 }
 
-// Without one jest.config.js leaves its tests out, and says so.
+// Without Redmine, jest.config.js leaves out the tests that need it and says so.
 async function startRedmineIfThere() {
   return canRunRedmine() ? startRedmine() : undefined;
 }

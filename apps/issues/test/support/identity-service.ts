@@ -3,19 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts';
+import type { Identity, TokenResponse } from '@tessera/contracts';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, findFreePort } from '@tessera/stack/postgres';
-import { recordEmission, rememberSecret } from '@tessera/testing/leaks';
+import { recordEmission } from '@tessera/testing/leaks';
 import axios from 'axios';
-
-export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');
+import { serviceToken } from './environment.ts';
+import type { IdentityProvider, NewIdentity } from './people.ts';
 
 const folder = fileURLToPath(new URL('../../../identity', import.meta.url));
 const node = ['--import', 'tsx', '--conditions=@tessera/source'];
 
-/** The real identity service, as a process of its own over a database of its own. */
-export class IdentityService {
+/** The real identity service, in its own process with its own database. */
+export class IdentityService implements IdentityProvider {
   readonly #environment: Record<string, string | undefined>;
   readonly url: string;
   readonly databaseUrl: string;
@@ -39,7 +39,7 @@ export class IdentityService {
     };
   }
 
-  /** On a free port, which it keeps over `down` and `up`: its address is its tokens' issuer. */
+  /** Listens on a free port; `down` and `up` keep it, because its address is the issuer of its tokens. */
   static async start(): Promise<IdentityService> {
     const port = await findFreePort();
     const databaseUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
@@ -53,7 +53,7 @@ export class IdentityService {
     return service;
   }
 
-  /** Starts the process, and waits until it listens. */
+  /** Starts the process and waits until it listens. */
   async up(): Promise<void> {
     const child = spawn(process.execPath, [...node, 'src/server.ts'], {
       cwd: folder,
@@ -77,7 +77,11 @@ export class IdentityService {
     await once(child, 'exit');
   }
 
-  async create(identity: CreateIdentity): Promise<Identity> {
+  async stop(): Promise<void> {
+    await this.down();
+  }
+
+  async create(identity: NewIdentity): Promise<Identity> {
     const { data } = await this.#internal.post('/internal/identities', identity);
     return data;
   }

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { recordEmission } from '@tessera/testing/leaks';
 import supertest from 'supertest';
-import { serviceToken } from './identity-service.ts';
+import { testEnvironment } from './environment.ts';
+import { assertAuthenticates, type TestApp } from './test-app.ts';
 
 const folder = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -17,11 +18,10 @@ export interface IssuesService {
   ended: Promise<unknown>;
 }
 
-/** The service as its own process, from source, on a free port; several share one database. */
+/** Starts the service in its own process, from source, on a free port. Several processes may share one database. */
 export async function startIssuesService(
-  databaseUrl: string,
-  identityUrl: string,
-  overrides: Record<string, string> = {},
+  { databaseUrl, identity }: Pick<TestApp, 'databaseUrl' | 'identity'>,
+  environment: Record<string, string> = {},
 ): Promise<IssuesService> {
   const child = spawn(
     process.execPath,
@@ -30,28 +30,21 @@ export async function startIssuesService(
       cwd: folder,
       env: {
         PATH: process.env.PATH,
-        NODE_ENV: 'test',
-        HOST: '127.0.0.1',
-        PORT: '0',
-        SHUTDOWN_DELAY_MS: '0',
-        DATABASE_URL: databaseUrl,
-        SERVICE_TOKEN: serviceToken,
-        IDENTITY_URL: identityUrl,
-        JWT_ISSUER: identityUrl,
-        PUBLIC_BASE_URL: 'https://issues.test',
-        // A few people make all the requests.
-        RATE_LIMIT_READS_PER_MINUTE: '0',
-        RATE_LIMIT_WRITES_PER_MINUTE: '0',
-        RATE_LIMIT_SYNCS_PER_MINUTE: '0',
-        ...overrides,
+        ...testEnvironment(databaseUrl, identity.url, {
+          HOST: '127.0.0.1',
+          PORT: '0',
+          SHUTDOWN_DELAY_MS: '0',
+          ...environment,
+        }),
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   );
   const ended = once(child, 'exit');
-  const port = await listeningPort(child);
+  const http = supertest(`http://127.0.0.1:${await listeningPort(child)}`);
+  await assertAuthenticates(http);
   return {
-    http: supertest(`http://127.0.0.1:${port}`),
+    http,
     stop: async () => {
       child.kill('SIGTERM');
       const [code] = await ended;

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Response } from 'supertest';
+import { publicBaseUrl } from './environment.ts';
 import type { TestPerson } from './people.ts';
-import { publicBaseUrl } from './test-app.ts';
 
 /** Path and query of a public address of ours. */
 export function pathOf(address: string | undefined): string {

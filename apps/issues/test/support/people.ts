@@ -1,62 +1,76 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import type { Identity } from '@tessera/contracts';
+import { rememberSecret } from '@tessera/testing/leaks';
 import type { Test } from 'supertest';
-import type { Actor } from '../../src/authentication/actor.ts';
 import type { TestApp } from './test-app.ts';
 
-/** Somebody with requests of their own. */
-export interface TestPerson extends Actor {
+export type NewIdentity = { email: string; password: string } & Partial<
+  Pick<
+    Identity,
+    'username' | 'sso_provider' | 'sso_id' | 'is_active' | 'is_verified' | 'is_staff' | 'is_superuser'
+  >
+>;
+
+/** An identity service that people sign in to: the real one, or the fake one. */
+export interface IdentityProvider {
+  url: string;
+  create: (identity: NewIdentity) => Promise<Identity>;
+  signIn: (email: string, password: string) => Promise<{ access_token: string }>;
+  stop: () => Promise<void>;
+}
+
+/** A signed-in person; each request carries the person's access token. */
+export interface TestPerson extends Identity {
+  token: string;
   get: (path: string) => Test;
+  head: (path: string) => Test;
+  options: (path: string) => Test;
   post: (path: string, body?: object) => Test;
   put: (path: string, body?: object) => Test;
   patch: (path: string, body?: object) => Test;
   delete: (path: string) => Test;
-  options: (path: string) => Test;
+  /** The same person with the same token, as a client of another instance. */
+  on: (app: Pick<TestApp, 'http'>) => TestPerson;
 }
 
-/** Somebody whom the mirror knows. */
+export const password = rememberSecret('a password of the tests');
+export const anEmail = () => `ann-${randomBytes(6).toString('hex')}@example.com`;
+
+/** Creates an identity and signs it in. */
 export async function aPerson(
-  app: Pick<TestApp, 'http' | 'sql'>,
-  overrides: Partial<Actor> & { ssoId?: string } = {},
+  app: Pick<TestApp, 'http' | 'identity'>,
+  overrides: Partial<NewIdentity> = {},
 ): Promise<TestPerson> {
-  const name = `ann-${randomBytes(5).toString('hex')}`;
-  const { ssoId, ...flags } = overrides;
-  const actor: Actor = {
-    id: randomUUID(),
-    username: name,
-    email: `${name}@example.com`,
-    isVerified: true,
-    isStaff: false,
-    isSuperuser: false,
-    ...flags,
-  };
-  await app.sql(
-    `INSERT INTO identity_mirror (id, username, email, sso_provider, sso_id, is_staff, is_superuser, as_of, source)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, now(), 'token')`,
-    [
-      actor.id,
-      actor.username,
-      actor.email,
-      ssoId === undefined ? null : 'google',
-      ssoId ?? null,
-      actor.isStaff,
-      actor.isSuperuser,
-    ],
-  );
-  return personWithRequests(app, actor);
+  const email = anEmail();
+  const username = email.slice(0, email.indexOf('@'));
+  const identity = await app.identity.create({ email, username, password, ...overrides });
+  const { access_token: token } = await app.identity.signIn(identity.email, password);
+  return clientOf(app, identity, token);
 }
 
-/** The same person, asking another instance. */
-export function personWithRequests(app: Pick<TestApp, 'http'>, actor: Actor): TestPerson {
-  const header = Buffer.from(JSON.stringify(actor)).toString('base64url');
-  const as = (test: Test) => test.set('X-Test-Actor', header);
+function clientOf(app: Pick<TestApp, 'http'>, identity: Identity, token: string): TestPerson {
+  const as = (test: Test) => test.auth(token, { type: 'bearer' });
   const send = (test: Test, body?: object) => (body === undefined ? as(test) : as(test).send(body));
   return {
-    ...actor,
+    ...identity,
+    token,
     get: (path) => as(app.http.get(path)),
+    head: (path) => as(app.http.head(path)),
+    options: (path) => as(app.http.options(path)),
     post: (path, body) => send(app.http.post(path), body),
     put: (path, body) => send(app.http.put(path), body),
     patch: (path, body) => send(app.http.patch(path), body),
     delete: (path) => as(app.http.delete(path)),
-    options: (path) => as(app.http.options(path)),
+    on: (other) => clientOf(other, identity, token),
   };
+}
+
+/** A row of the identity mirror, with the field names of the API. */
+export async function mirrorRow(app: Pick<TestApp, 'sql'>, id: string) {
+  const rows = await app.sql(
+    `SELECT id, username, email, sso_provider, sso_id, is_active, is_verified, is_staff, is_superuser
+       FROM identity_mirror WHERE id = $1`,
+    [id],
+  );
+  return rows[0];
 }

@@ -3,9 +3,9 @@ import { type Issue, issueSchema, syncStateSchema } from '@tessera/contracts';
 import { expectProblem } from '@tessera/testing/problems';
 import type { FarSide } from './far-side.ts';
 import { createIssue, getIssue, historyOf, issuePath } from './issues.ts';
-import { aPerson, personWithRequests, type TestPerson } from './people.ts';
-import { startSyncedApp } from './synced-app.ts';
-import type { TestApp } from './test-app.ts';
+import { aPerson, type TestPerson } from './people.ts';
+import { startTestApp, type TestApp } from './test-app.ts';
+import { trackerEnvironment } from './tracker-environment.ts';
 
 /** Syncs an issue and answers how it then is. */
 export async function syncIssue(person: TestPerson, issue: { id: string }): Promise<Issue> {
@@ -21,9 +21,9 @@ export function describeSync(start: () => Promise<FarSide>): void {
   let staff: TestPerson;
   beforeAll(async () => {
     far = await start();
-    app = await startSyncedApp(far);
+    app = await startTestApp(trackerEnvironment(far));
     ann = await aPerson(app);
-    staff = await aPerson(app, { isStaff: true });
+    staff = await aPerson(app, { is_staff: true });
   });
   afterAll(async () => {
     await app.close();
@@ -292,8 +292,8 @@ export function describeSync(start: () => Promise<FarSide>): void {
 
   it('is done by one of ten that ask at the same time', async () => {
     const issue = await createIssue(ann);
-    const second = await startSyncedApp(far, {}, app.databaseUrl);
-    const askers = [ann, personWithRequests(second, ann)];
+    const second = await startTestApp(trackerEnvironment(far), app);
+    const askers = [ann, ann.on(second)];
     // Both have their connections, and the tracker takes its time: all ten ask while the first one is at work.
     await Promise.all(askers.map((asker) => getIssue(asker, issue)));
     far.slowDown();

@@ -1,100 +1,86 @@
-import { randomBytes } from 'node:crypto';
-import { Writable } from 'node:stream';
-import {
-  createLogger,
-  errorHandler,
-  ProblemError,
-  refuseUnknownRoute,
-  requestContext,
-  securityHeaders,
-} from '@tessera/service-kit';
-import { cloneDatabase } from '@tessera/stack/postgres';
-import express, { type RequestHandler } from 'express';
-import pg from 'pg';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createHttpServer, createLogger } from '@tessera/service-kit';
+import { recordingLog } from '@tessera/testing/leaks';
+import { recordingAnswers } from '@tessera/testing/recorded-answers';
 import supertest from 'supertest';
-import { type Actor, setActor } from '../../src/authentication/actor.ts';
-import { createDatabase, createListDatabase } from '../../src/database.ts';
-import { type IssueWiring, issueRouters } from './issue-routers.ts';
-import { MirrorOnlyResolver } from './mirror-only-resolver.ts';
+import { createListener } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { createDependencies } from '../../src/dependencies.ts';
+import { testEnvironment } from './environment.ts';
+import { FakeIdentity } from './fake-identity.ts';
+import type { IdentityProvider } from './people.ts';
+import { createTestDatabase, openTestDatabase } from './test-database.ts';
 
-export const publicBaseUrl = 'https://issues.test';
-
-/** A copy of the migrated template, for one test file alone. */
-export async function createTestDatabase(): Promise<string> {
-  const adminUrl = process.env.TEST_ADMIN_URL ?? '';
-  const name = `issues_${randomBytes(6).toString('hex')}`;
-  await cloneDatabase(adminUrl, 'issues_template', name, 'issues');
-  const url = new URL(adminUrl);
-  url.username = 'issues';
-  url.password = 'issues';
-  url.pathname = `/${name}`;
-  return url.href;
+/** What an app uses of another one; `startTestApp({}, app)` starts a second instance of `app`. */
+interface Shared {
+  /** Default: a new copy of the template. */
+  databaseUrl?: string | undefined;
+  /** Default: a fake identity service, which stops with the app. */
+  identity?: IdentityProvider;
 }
 
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
-/** The issue routes over a real database, behind the middleware of the real app; a header says who asks. */
+/**
+ * Starts the service as production composes it, behind a real HTTP server. The clean-up job is off: its first run would
+ * come at a random moment.
+ */
 export async function startTestApp(
-  overrides: Partial<Pick<IssueWiring, 'listMax' | 'requirePrecondition' | 'keyPrefix' | 'tracking'>> = {},
-  databaseUrl?: string,
+  environment: Record<string, string> = {},
+  { databaseUrl: url, identity }: Shared = {},
 ) {
-  const url = databaseUrl ?? (await createTestDatabase());
-  const logger = createLogger({ service: 'issues', level: 'debug', destination: silence() });
-  const config = { url, poolMax: 10, statementTimeoutMs: 5_000 };
-  const main = createDatabase(config, logger);
-  const lists = createListDatabase(config, logger);
-  const client = new pg.Pool({ connectionString: url, max: 2 });
-  const app = express();
-  app.set('etag', false);
-  const begin = requestContext(logger);
-  app.use((request, response, next) => {
-    begin(request, response);
-    next();
+  const [databaseUrl, people] = [
+    url ?? (await createTestDatabase()),
+    identity ?? (await FakeIdentity.start()),
+  ];
+  const config = loadConfig(
+    testEnvironment(databaseUrl, people.url, {
+      LOG_LEVEL: 'debug',
+      JANITOR_INTERVAL_SECONDS: '0',
+      ...environment,
+    }),
+  );
+  const log: string[] = [];
+  const logger = createLogger({ service: 'issues', level: config.logLevel, destination: recordingLog(log) });
+  const dependencies = await createDependencies(config, logger);
+  const listener = recordingAnswers(createListener(dependencies));
+  const server = createHttpServer(listener, logger);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const http = supertest(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const { database, sql, close: closeDatabase } = openTestDatabase(databaseUrl);
+  const close = async () => {
+    await Promise.all([closeServer(server), dependencies.close(), closeDatabase()]);
+    if (identity === undefined) await people.stop();
+  };
+  await assertAuthenticates(http).catch(async (error: unknown) => {
+    await close();
+    throw error;
   });
-  app.use(securityHeaders({ hsts: false }));
-  app.use('/api/v1', actorFromHeader);
-  for (const router of issueRouters({
-    logger,
-    database: main.database,
-    listDatabase: lists.database,
-    people: new MirrorOnlyResolver(client),
-    publicBaseUrl,
-    keyPrefix: 'ISS',
-    listMax: 100,
-    requirePrecondition: false,
-    ...overrides,
-  })) {
-    app.use(router);
-  }
-  app.use(refuseUnknownRoute(app));
-  app.use(errorHandler({ logger }));
   return {
-    app,
-    databaseUrl: url,
-    logger,
-    database: main.database,
-    http: supertest(app),
-    /** State left behind, read past the service. */
-    sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
-      (await client.query<Row>(text, values)).rows,
-    close: async () => {
-      await main.close();
-      await lists.close();
-      await client.end();
-    },
+    dependencies,
+    listener,
+    databaseUrl,
+    identity: people,
+    log,
+    http,
+    /** Connections of the test's own. */
+    database,
+    sql,
+    close,
   };
 }
 
-const actorFromHeader: RequestHandler = (request, response, next) => {
-  const given = request.get('x-test-actor');
-  if (given === undefined) {
-    throw new ProblemError({ status: 401, code: 'invalid_token', detail: 'An access token is required.' });
-  }
-  const actor: Actor = JSON.parse(Buffer.from(given, 'base64url').toString());
-  setActor(response, actor);
-  next();
-};
+// Node keeps a connection open that was busy when the server closed, until the client leaves.
+async function closeServer(server: Server): Promise<void> {
+  const timer = setInterval(() => server.closeIdleConnections(), 10);
+  await new Promise((resolve) => server.close(resolve));
+  clearInterval(timer);
+}
 
-function silence(): Writable {
-  return new Writable({ write: (_chunk, _encoding, done) => done() });
+/** Fails the suite of a service that serves a request without a token. */
+export async function assertAuthenticates(http: ReturnType<typeof supertest>): Promise<void> {
+  const { status } = await http.get('/api/v1/issues/');
+  if (status !== 401) throw new Error(`a request without a token must be answered with 401, not ${status}`);
 }

@@ -22,9 +22,13 @@ export function expectOAuthProblem(response: Response, status: number, error: st
   expect(response.body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
 }
 
-/** The refused fields of a 422, by name. */
-export function expectInvalidFields(response: Response, fields: string[]): void {
-  expectProblem(response, 422, 'validation_failed');
+/** Asserts a 422 and the names of the fields that it refuses. */
+export function expectInvalidFields(
+  response: Response,
+  fields: string[],
+  code: 'validation_failed' | 'unknown_identity' = 'validation_failed',
+): void {
+  expectProblem(response, 422, code);
   const named = response.body.errors.map((error: { field: string }) => error.field);
   expect([...new Set(named)].sort()).toEqual([...fields].sort());
 }

@@ -1,0 +1,24 @@
+import { rememberSecret } from '@tessera/testing/leaks';
+
+export const publicBaseUrl = 'https://issues.test';
+export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');
+
+/** The environment of every service under test: the defaults of production, without rate limits. */
+export function testEnvironment(
+  databaseUrl: string,
+  identityUrl: string,
+  overrides: Record<string, string> = {},
+): Record<string, string> {
+  return {
+    NODE_ENV: 'test',
+    DATABASE_URL: databaseUrl,
+    SERVICE_TOKEN: serviceToken,
+    IDENTITY_URL: identityUrl,
+    JWT_ISSUER: identityUrl,
+    PUBLIC_BASE_URL: publicBaseUrl,
+    RATE_LIMIT_READS_PER_MINUTE: '0',
+    RATE_LIMIT_WRITES_PER_MINUTE: '0',
+    RATE_LIMIT_SYNCS_PER_MINUTE: '0',
+    ...overrides,
+  };
+}

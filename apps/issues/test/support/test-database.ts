@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { createLogger } from '@tessera/service-kit';
+import { cloneDatabase } from '@tessera/stack/postgres';
+import { recordingLog } from '@tessera/testing/leaks';
+import pg from 'pg';
+import { createDatabase } from '../../src/database.ts';
+
+export type TestDatabase = ReturnType<typeof openTestDatabase>;
+
+/** Copies the migrated template for one test file and returns the URL of the copy. */
+export async function createTestDatabase(): Promise<string> {
+  const adminUrl = process.env.TEST_ADMIN_URL ?? '';
+  const name = `issues_${randomBytes(6).toString('hex')}`;
+  await cloneDatabase(adminUrl, 'issues_template', name, 'issues');
+  const url = new URL(adminUrl);
+  url.username = 'issues';
+  url.password = 'issues';
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** Opens connections of the test's own, for repositories under test and for reading and arranging rows. */
+export function openTestDatabase(url: string) {
+  const logger = createLogger({ service: 'issues', level: 'debug', destination: recordingLog() });
+  const { database, close } = createDatabase({ url, poolMax: 10, statementTimeoutMs: 5_000 }, logger);
+  const client = new pg.Pool({ connectionString: url, max: 2 });
+  return {
+    url,
+    database,
+    logger,
+    sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
+      (await client.query<Row>(text, values)).rows,
+    close: async () => {
+      await Promise.all([close(), client.end()]);
+    },
+  };
+}
