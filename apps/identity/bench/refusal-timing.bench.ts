@@ -7,12 +7,12 @@ import { createLogger } from '@tessera/service-kit';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 import axios from 'axios';
-import { createListener } from '../src/app.ts';
+import { createApp } from '../src/app.ts';
 import { loadConfig } from '../src/config.ts';
 import { createDependencies } from '../src/dependencies.ts';
 
-// Whether the refusals of POST /token can be told apart by time: the medians of all branches, interleaved round by
-// round over real HTTP and a real database, must lie within 15 % of each other.
+// Checks that response times of POST /token do not reveal the reason of a refusal. Measures all branches in interleaved
+// rounds, over HTTP and with a real database; their medians must lie within 15 % of each other.
 const tolerance = 0.15;
 
 const { values } = parseArgs({
@@ -45,14 +45,14 @@ const dependencies = await createDependencies(
     DATABASE_URL: databaseUrl,
     SERVICE_TOKEN: serviceToken,
     BCRYPT_COST: values.cost,
-    // The limits are on, and high enough not to answer.
+    // Keep the limits enabled, but too high to be reached.
     SIGN_IN_PAIR_LIMIT: '1000000',
     SIGN_IN_EMAIL_LIMIT: '1000000',
     SIGN_IN_IP_LIMIT: '1000000',
   }),
   createLogger({ service: 'identity', level: 'silent' }),
 );
-const server = createServer(createListener(dependencies));
+const server = createServer(createApp(dependencies));
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const { port } = server.address() as AddressInfo;
 const http = axios.create({ baseURL: `http://127.0.0.1:${port}`, validateStatus: () => true, proxy: false });
@@ -83,7 +83,7 @@ for (let round = -5; round < rounds; round += 1) {
     const { status } = await http.post('/token', { grant_type: 'password', ...credentials });
     const elapsed = performance.now() - startedAt;
     if (status !== 401) throw new Error(`${name}: ${status}`);
-    // The first rounds warm up.
+    // Rounds below 0 are warm-up.
     if (round >= 0) samples.get(name)?.push(elapsed);
   }
   process.stderr.write(`\r${Math.max(0, round + 1)} of ${rounds} rounds`);

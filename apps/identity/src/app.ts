@@ -1,89 +1,122 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import {
-  answerDirectly,
-  answerUnconditionally,
-  apiDocsRouter,
-  directDocument,
-  errorHandler,
-  noStore,
-  raiseFailure,
-  refuseUnknownRoute,
-  requestContext,
-  securityHeaders,
+  type AccessTokenClaims,
+  createIdentity,
+  deleteIdentity,
+  findIdentityByEmail,
+  findIdentityBySso,
+  getDiscoveryDocument,
+  getIdentity,
+  getKeySet,
+  getLiveness,
+  getReadiness,
+  getUserInfo,
+  introspectToken,
+  listAuditEvents,
+  listSessions,
+  postUserInfo,
+  refreshTokens,
+  revokeSession,
+  revokeSessions,
+  revokeToken,
+  signIn,
+  updateIdentity,
+} from '@tessera/contracts';
+import { verifyRequest } from '@tessera/jwt-verify';
+import {
+  type Access,
+  apiDocsRoutes,
+  createApp as createExpressApp,
+  documentRoute,
+  everyone,
+  guard,
+  type Route,
+  route,
 } from '@tessera/service-kit';
-import express, { type Express } from 'express';
-import { describeIdentityApi } from './api-description.ts';
-import { auditRouter } from './audit/audit.router.ts';
+import { auditHandlers } from './audit/audit.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
-import { discoveryPath, discoveryRouter } from './discovery/discovery.router.ts';
-import { identityRouter } from './identities/identity.router.ts';
-import { requireServiceToken } from './identities/require-service-token.ts';
-import { introspectionRouter } from './introspection/introspection.router.ts';
-import { jwksPath, jwksRouter } from './keys/jwks.router.ts';
-import { oauthMembers } from './oauth-error.ts';
-import { sessionRouter } from './sessions/session.router.ts';
-import { directTokenRoutes, tokenRouter } from './tokens/token.router.ts';
-import { translateTokenError } from './tokens/token-error.ts';
-import { directUserInfo, userInfoRouter } from './userinfo/userinfo.router.ts';
+import { identityHandlers } from './identities/identity.handlers.ts';
+import { serviceTokenAccess } from './identities/service-token-access.ts';
+import { introspectionHandlers } from './introspection/introspection.handlers.ts';
+import { oauthMembers, translateBearerError } from './oauth.ts';
+import { sessionHandlers } from './sessions/session.handlers.ts';
+import { readGrant, tokenHandlers } from './tokens/token.handlers.ts';
+import { userInfoHandlers } from './userinfo/userinfo.handlers.ts';
+import { realm } from './userinfo/userinfo.service.ts';
 
-/** The whole HTTP surface, in order. */
-export function createApp(dependencies: Dependencies): Express {
-  const { config, logger, documents, health } = dependencies;
-  const app = express();
-  app.disable('x-powered-by');
-  answerUnconditionally(app);
-  app.set('trust proxy', config.trustProxy);
-
-  app.use(protection(dependencies), raiseFailure);
-  app.get('/healthz', (request, response) => health.answerLiveness(request, response));
-  app.get('/readyz', (request, response) => health.answerReadiness(request, response));
-  app.use(discoveryRouter(documents.discovery));
-  app.use(jwksRouter(documents.jwks));
-  app.use(tokenRouter({ ...dependencies, corsOrigins: config.corsOrigins }));
-  app.use(
-    userInfoRouter({
-      ...dependencies,
-      verifier: dependencies.accessVerifier,
-      corsOrigins: config.corsOrigins,
-    }),
-  );
-  app.use(
-    apiDocsRouter({
-      documentPath: '/openapi.json',
-      pagePath: '/docs',
-      document: describeIdentityApi(),
-      title: 'Tessera identity',
-    }),
-  );
-  app.use('/internal', requireServiceToken(config.serviceTokens, logger), noStore);
-  app.use(identityRouter(dependencies.identities));
-  app.use(sessionRouter(dependencies.sessions));
-  app.use(introspectionRouter(dependencies.introspection));
-  app.use(auditRouter(dependencies.audit));
-
-  app.use(refuseUnknownRoute(app));
-  app.use(errorHandler({ logger, translate: translateTokenError, extraMembers: oauthMembers }));
-  return app;
+export function createApp(dependencies: Dependencies) {
+  const { config, logger, metrics } = dependencies;
+  return createExpressApp({
+    logger,
+    metrics,
+    trustProxy: config.trustProxy,
+    security: { hsts: config.issuer.startsWith('https:'), resourcePolicy: 'cross-origin' },
+    translate: translateBearerError,
+    extraMembers: oauthMembers,
+    guards: { '/internal': guard({ access: accessPolicies(dependencies).backends }) },
+    routes: createRoutes(dependencies),
+  });
 }
 
-/** What the server calls: every request gets its id and its log line; what is asked most is answered without Express. */
-export function createListener(dependencies: Dependencies): RequestListener {
-  const { logger, metrics, documents, accessVerifier } = dependencies;
-  const { corsOrigins } = dependencies.config;
-  const begin = requestContext(logger, metrics);
-  const protect = protection(dependencies);
-  const answer = answerDirectly(createApp(dependencies), [
-    directDocument(jwksPath, documents.jwks, protect),
-    directDocument(discoveryPath, documents.discovery, protect),
-    directUserInfo({ ...dependencies, verifier: accessVerifier, corsOrigins }, protect),
-    ...directTokenRoutes({ ...dependencies, corsOrigins }, protect),
-  ]);
-  return (request, response) => {
-    begin(request, response);
-    answer(request, response);
+/** Every route, with its access. Express tries routes in order, so the most frequent ones come first. */
+export function createRoutes(dependencies: Dependencies): Route[] {
+  const { documents, health } = dependencies;
+  const token = tokenHandlers(dependencies);
+  const userInfo = userInfoHandlers(dependencies.userInfo);
+  const identity = identityHandlers(dependencies.identities);
+  const session = sessionHandlers(dependencies.sessions);
+  const introspection = introspectionHandlers(dependencies.introspection);
+  const audit = auditHandlers(dependencies.audit);
+
+  const { anyOrigin, tokenClients, bearer, backends } = accessPolicies(dependencies);
+  const grantBody = { limitBytes: 16 * 1024 };
+  const identityBody = { limitBytes: 64 * 1024 };
+
+  return [
+    documentRoute(getKeySet, documents.jwks, anyOrigin),
+    route(getUserInfo, { access: bearer }, userInfo.get),
+    route(refreshTokens, { access: tokenClients, body: grantBody }, token.refresh),
+    route(signIn, { access: tokenClients, body: { ...grantBody, from: readGrant } }, token.issue),
+    route(revokeToken, { access: tokenClients, body: grantBody }, token.revoke),
+    route(postUserInfo, { access: bearer }, userInfo.get),
+    documentRoute(getDiscoveryDocument, documents.discovery, anyOrigin),
+
+    route(introspectToken, { access: backends, body: grantBody }, introspection.introspect),
+    route(findIdentityByEmail, { access: backends }, identity.findByEmail),
+    route(findIdentityBySso, { access: backends }, identity.findBySso),
+    route(getIdentity, { access: backends }, identity.get),
+    route(createIdentity, { access: backends, body: identityBody }, identity.create),
+    route(updateIdentity, { access: backends, body: identityBody }, identity.update),
+    route(deleteIdentity, { access: backends }, identity.remove),
+    route(listSessions, { access: backends }, session.list),
+    route(revokeSessions, { access: backends }, session.revokeAll),
+    route(revokeSession, { access: backends }, session.revoke),
+    route(listAuditEvents, { access: backends }, audit.list),
+
+    route(getLiveness, { access: everyone }, () => health.liveness()),
+    route(getReadiness, { access: everyone }, () => health.readiness()),
+    ...apiDocsRoutes({ api: 'identity', documentPath: '/openapi.json', pagePath: '/docs' }),
+  ];
+}
+
+function accessPolicies({ config, logger, accessVerifier }: Dependencies) {
+  const origins = config.corsOrigins;
+  const exposedHeaders = ['Retry-After', 'X-Request-Id'];
+  return {
+    /** Public; browsers may read responses from any origin. */
+    anyOrigin: { ...everyone, crossOrigin: { origins: '*' as const, methods: ['GET', 'HEAD'] } },
+    /** The body carries the credential. RFC 6749 5.1 forbids caching. */
+    tokenClients: {
+      ...everyone,
+      crossOrigin: { origins, methods: ['POST'], exposedHeaders },
+      headers: { 'Cache-Control': 'no-store', Pragma: 'no-cache' },
+    },
+    /** Requires an access token. */
+    bearer: {
+      identify: (request: IncomingMessage) => verifyRequest(request, accessVerifier, { realm }),
+      crossOrigin: { origins, methods: ['GET', 'POST'], exposedHeaders },
+    } satisfies Access<AccessTokenClaims>,
+    /** Requires the service token. */
+    backends: serviceTokenAccess(config.serviceTokens, logger),
   };
-}
-
-function protection({ config }: Dependencies) {
-  return securityHeaders({ hsts: config.issuer.startsWith('https:'), resourcePolicy: 'cross-origin' });
 }

@@ -15,7 +15,7 @@ import { z } from 'zod';
 
 const day = 86_400;
 
-/** The process's environment; only this file reads it. */
+/** The environment of the process. No other file reads `process.env`. */
 export const environment: Record<string, string | undefined> = process.env;
 
 const environmentSchema = z.object({
@@ -61,51 +61,53 @@ const secretNames = [...serviceSecretNames, 'JWT_PRIVATE_KEY'];
 
 export type Config = ReturnType<typeof loadConfig>;
 
-/** Reads the environment, once. Throws a `ConfigError` that lists every problem by variable name, never a value. */
+/** Throws a `ConfigError` that lists every problem by variable name. Messages never contain values. */
 export function loadConfig(variables = environment) {
-  const read = readConfig(environmentSchema, variables, secretNames, problemsOf);
+  const parsed = readConfig(environmentSchema, variables, secretNames, findProblems);
   return {
-    ...commonConfig(read),
-    serviceTokens: [read.SERVICE_TOKEN, read.SERVICE_TOKEN_PREVIOUS].filter((token) => token !== undefined),
-    issuer: issuerOf(read) ?? '',
+    ...commonConfig(parsed),
+    serviceTokens: [parsed.SERVICE_TOKEN, parsed.SERVICE_TOKEN_PREVIOUS].filter(
+      (token) => token !== undefined,
+    ),
+    issuer: issuerOf(parsed) ?? '',
     keys: {
-      privateKey: read.JWT_PRIVATE_KEY,
-      keyName: read.JWT_KEY_NAME,
-      directory: read.JWT_KEYS_DIR,
-      activeKid: read.JWT_ACTIVE_KID,
-      verifyOnlyKids: read.JWT_VERIFY_ONLY_KIDS,
+      privateKey: parsed.JWT_PRIVATE_KEY,
+      keyName: parsed.JWT_KEY_NAME,
+      directory: parsed.JWT_KEYS_DIR,
+      activeKid: parsed.JWT_ACTIVE_KID,
+      verifyOnlyKids: parsed.JWT_VERIFY_ONLY_KIDS,
     },
     tokens: {
-      accessTtlSeconds: read.ACCESS_TOKEN_TTL_SECONDS,
-      refreshIdleTtlSeconds: read.REFRESH_TOKEN_IDLE_TTL_SECONDS,
-      refreshAbsoluteTtlSeconds: read.REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS,
-      reuseLeewaySeconds: read.REFRESH_REUSE_LEEWAY_SECONDS,
-      /** Emergency brake: sessions that began earlier are over. */
-      sessionsValidAfter: read.SESSIONS_VALID_AFTER ?? new Date(0),
+      accessTtlSeconds: parsed.ACCESS_TOKEN_TTL_SECONDS,
+      refreshIdleTtlSeconds: parsed.REFRESH_TOKEN_IDLE_TTL_SECONDS,
+      refreshAbsoluteTtlSeconds: parsed.REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS,
+      reuseLeewaySeconds: parsed.REFRESH_REUSE_LEEWAY_SECONDS,
+      /** Sessions that started earlier are invalid. Operators set it after a key has leaked. */
+      sessionsValidAfter: parsed.SESSIONS_VALID_AFTER ?? new Date(0),
     },
     passwords: {
-      bcryptCost: read.BCRYPT_COST,
-      minLength: read.PASSWORD_MIN_LENGTH,
-      blocklist: read.PASSWORD_BLOCKLIST,
-      hashConcurrency: read.HASH_CONCURRENCY,
-      hashQueueMax: read.HASH_QUEUE_MAX,
-      hashQueueTimeoutMs: read.HASH_QUEUE_TIMEOUT_MS,
+      bcryptCost: parsed.BCRYPT_COST,
+      minLength: parsed.PASSWORD_MIN_LENGTH,
+      blocklist: parsed.PASSWORD_BLOCKLIST,
+      hashConcurrency: parsed.HASH_CONCURRENCY,
+      hashQueueMax: parsed.HASH_QUEUE_MAX,
+      hashQueueTimeoutMs: parsed.HASH_QUEUE_TIMEOUT_MS,
     },
     signInLimits: {
-      enabled: read.SIGN_IN_LIMITS,
-      pairLimit: read.SIGN_IN_PAIR_LIMIT,
-      emailLimit: read.SIGN_IN_EMAIL_LIMIT,
-      ipLimit: read.SIGN_IN_IP_LIMIT,
-      windowSeconds: read.SIGN_IN_WINDOW_SECONDS,
+      enabled: parsed.SIGN_IN_LIMITS,
+      pairLimit: parsed.SIGN_IN_PAIR_LIMIT,
+      emailLimit: parsed.SIGN_IN_EMAIL_LIMIT,
+      ipLimit: parsed.SIGN_IN_IP_LIMIT,
+      windowSeconds: parsed.SIGN_IN_WINDOW_SECONDS,
     },
-    janitor: {
-      intervalSeconds: read.JANITOR_INTERVAL_SECONDS,
-      auditRetentionDays: read.AUDIT_RETENTION_DAYS,
+    cleanup: {
+      intervalSeconds: parsed.JANITOR_INTERVAL_SECONDS,
+      auditRetentionDays: parsed.AUDIT_RETENTION_DAYS,
     },
   };
 }
 
-/** What the rotation of keys reads: the service's own settings, none of its secrets. */
+/** The settings that `keys-cli` needs; it requires none of the service's secrets. */
 export function loadKeysConfig(variables = environment) {
   const names = {
     JWT_KEY_NAME: true,
@@ -114,68 +116,73 @@ export function loadKeysConfig(variables = environment) {
     ACCESS_TOKEN_TTL_SECONDS: true,
     REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: true,
   } as const;
-  const read = readConfig(environmentSchema.pick(names), variables);
+  const parsed = readConfig(environmentSchema.pick(names), variables);
   return {
-    directory: read.JWT_KEYS_DIR,
-    keyName: read.JWT_KEY_NAME,
-    activeKid: read.JWT_ACTIVE_KID,
+    directory: parsed.JWT_KEYS_DIR,
+    keyName: parsed.JWT_KEY_NAME,
+    activeKid: parsed.JWT_ACTIVE_KID,
     lifetimes: {
-      accessTtlSeconds: read.ACCESS_TOKEN_TTL_SECONDS,
-      refreshAbsoluteTtlSeconds: read.REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS,
+      accessTtlSeconds: parsed.ACCESS_TOKEN_TTL_SECONDS,
+      refreshAbsoluteTtlSeconds: parsed.REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS,
     },
   };
 }
 
 type Environment = Partial<z.output<typeof environmentSchema>>;
 
-function problemsOf(read: Environment): string[] {
+function findProblems(parsed: Environment): string[] {
   return [
-    ...serviceTokenProblems(read),
-    ...issuerProblems(issuerOf(read), read),
-    ...keyProblems(read),
-    ...lifetimeProblems(read),
-    ...hashingProblems(read),
-    ...retentionProblems(read),
+    ...serviceTokenProblems(parsed),
+    ...issuerProblems(issuerOf(parsed), parsed),
+    ...keyProblems(parsed),
+    ...lifetimeProblems(parsed),
+    ...hashingProblems(parsed),
+    ...retentionProblems(parsed),
   ];
 }
 
-// Only outside production is there an issuer that nobody configured.
-function issuerOf(read: Environment): string | undefined {
-  return read.JWT_ISSUER ?? (isProduction(read) ? undefined : `http://localhost:${read.PORT}`);
+// The issuer has a default outside production only.
+function issuerOf(parsed: Environment): string | undefined {
+  return parsed.JWT_ISSUER ?? (isProduction(parsed) ? undefined : `http://localhost:${parsed.PORT}`);
 }
 
-function keyProblems(read: Environment): string[] {
-  if (read.JWT_PRIVATE_KEY !== undefined && read.JWT_KEYS_DIR !== undefined) {
-    return ['JWT_PRIVATE_KEY: is given together with JWT_KEYS_DIR; give one of them'];
+function keyProblems(parsed: Environment): string[] {
+  if (parsed.JWT_PRIVATE_KEY !== undefined && parsed.JWT_KEYS_DIR !== undefined) {
+    return ['JWT_PRIVATE_KEY: cannot be combined with JWT_KEYS_DIR; set one of them'];
   }
-  if (isProduction(read) && read.JWT_PRIVATE_KEY === undefined && read.JWT_KEYS_DIR === undefined) {
-    return ['JWT_PRIVATE_KEY: is required, or JWT_KEYS_DIR'];
+  if (isProduction(parsed) && parsed.JWT_PRIVATE_KEY === undefined && parsed.JWT_KEYS_DIR === undefined) {
+    return ['JWT_PRIVATE_KEY: is required unless JWT_KEYS_DIR is set'];
   }
   return [];
 }
 
-function lifetimeProblems(read: Environment): string[] {
-  const { REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: absolute = 0, REFRESH_TOKEN_IDLE_TTL_SECONDS: idle = 0 } = read;
+function lifetimeProblems(parsed: Environment): string[] {
+  const { REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: absolute = 0, REFRESH_TOKEN_IDLE_TTL_SECONDS: idle = 0 } =
+    parsed;
   if (absolute >= idle) return [];
-  return ['REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: must not be below REFRESH_TOKEN_IDLE_TTL_SECONDS'];
+  return ['REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: must not be less than REFRESH_TOKEN_IDLE_TTL_SECONDS'];
 }
 
-function hashingProblems(read: Environment): string[] {
-  const { BCRYPT_COST: cost = 10, HASH_CONCURRENCY: concurrency = 1, UV_THREADPOOL_SIZE: threads = 4 } = read;
+function hashingProblems(parsed: Environment): string[] {
+  const {
+    BCRYPT_COST: cost = 10,
+    HASH_CONCURRENCY: concurrency = 1,
+    UV_THREADPOOL_SIZE: threads = 4,
+  } = parsed;
   const problems: string[] = [];
-  if (isProduction(read) && cost < 10) problems.push('BCRYPT_COST: must be at least 10 in production');
-  // One thread stays free for DNS, files and signatures, which share libuv's pool with bcrypt.
+  if (isProduction(parsed) && cost < 10) problems.push('BCRYPT_COST: must be at least 10 in production');
+  // DNS lookups, file access and signatures share libuv's thread pool with bcrypt: keep one thread free for them.
   if (concurrency >= threads) {
     problems.push(
-      'HASH_CONCURRENCY: must be below UV_THREADPOOL_SIZE (4 unless set before the process starts)',
+      'HASH_CONCURRENCY: must be less than UV_THREADPOOL_SIZE (default 4; set it before the process starts)',
     );
   }
   return problems;
 }
 
-// The database keeps an event for 30 days, whatever is asked of it.
+// A database trigger rejects the deletion of events younger than 30 days.
 function retentionProblems({ AUDIT_RETENTION_DAYS: days = 0 }: Environment): string[] {
-  return days > 0 && days < 30 ? ['AUDIT_RETENTION_DAYS: must be 0, for ever, or at least 30'] : [];
+  return days > 0 && days < 30 ? ['AUDIT_RETENTION_DAYS: must be 0 (keep forever) or at least 30'] : [];
 }
 
 function defaultHashConcurrency(): number {

@@ -8,19 +8,18 @@ import {
 import type { TableRights } from '@tessera/service-kit/migrate';
 import { PrismaClient } from './generated/prisma/client.ts';
 
-/** The database client, over a pool that is bounded in size, waiting and statement time. */
 export type Database = PrismaClient;
 
-/** The folder of the data model and its migrations. */
+/** Contains the schema and the migrations. */
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 
 /**
- * What the service's role may do to rows, where that is not everything: an identity is never deleted for good, and the
- * audit trail is only added to. What holds for every role stands in the migrations.
+ * Restricts the service's role on some tables: it cannot delete identities (deletes are soft) and can only append to
+ * the audit trail. Rules for every role are triggers in the migrations.
  */
 export const tableRights: TableRights = { identities: ['INSERT', 'UPDATE'], audit_events: ['INSERT'] };
 
-/** Connects lazily: a database that is down at start is a matter of readiness, not of a crash loop. */
+/** Connects on first use: if the database is down at start, `/readyz` fails instead of the process. */
 export function createDatabase(config: DatabaseConfig, logger: Logger) {
   const { pool, adapter } = createDatabasePool(config, 'identity', logger);
   const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });

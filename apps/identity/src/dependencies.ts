@@ -10,14 +10,16 @@ import {
 } from '@tessera/service-kit';
 import { AuditRepository } from './audit/audit.repository.ts';
 import { AuditService } from './audit/audit.service.ts';
+import { CleanupRepository } from './cleanup/cleanup.repository.ts';
+import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './database.ts';
 import { discoveryDocument } from './discovery/discovery-document.ts';
 import { IdentityRepository } from './identities/identity.repository.ts';
 import { IdentityService } from './identities/identity.service.ts';
 import {
+  cleanupDeletions,
   hashQueueObserver,
-  janitorDeletions,
   observeHashQueue,
   observeKeyAge,
   observeSessions,
@@ -26,11 +28,9 @@ import {
 } from './identity-metrics.ts';
 import { IntrospectionRepository } from './introspection/introspection.repository.ts';
 import { IntrospectionService } from './introspection/introspection.service.ts';
-import { JanitorRepository } from './janitor/janitor.repository.ts';
-import { identitySweeps } from './janitor/sweeps.ts';
-import { keyStates, readPrivateKeys } from './keys/key-files.ts';
+import { readKeyStates, readPrivateKeys } from './keys/key-files.ts';
 import { jwksMaxAgeSeconds } from './keys/key-schedule.ts';
-import { arrangeSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
+import { loadSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
 import { loadBlocklist } from './passwords/password-blocklist.ts';
 import { PasswordHasher } from './passwords/password-hasher.ts';
@@ -48,9 +48,9 @@ import { UserInfoService } from './userinfo/userinfo.service.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
-/** The composition root: everything that holds state or a collaborator is made here, once. */
+/** The composition root: creates and wires every service, repository and shared resource. */
 export async function createDependencies(config: Config, logger: Logger, tracing?: Tracing) {
-  const keys = await arrangeSigningKeys(readPrivateKeys(config.keys, logger), keyStates(config.keys));
+  const keys = await loadSigningKeys(readPrivateKeys(config.keys, logger), readKeyStates(config.keys));
   logger.info({ active: keys.active.kid, thumbprints: keys.thumbprints }, 'signing keys loaded');
   const { database, pool, readiness, close } = createDatabase(config.database, logger);
   const metrics = new Metrics('identity');
@@ -58,24 +58,24 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   tracing?.tracePool(pool);
   observeKeyAge(metrics, keys);
   const hasher = await createHasher(config, metrics);
-  const { intervalSeconds, auditRetentionDays } = config.janitor;
-  const sweeps = identitySweeps(new JanitorRepository(database), auditRetentionDays);
-  const janitor = new Janitor({ sweeps, intervalSeconds, logger, onDeleted: janitorDeletions(metrics) });
-  janitor.start();
+  const { intervalSeconds, auditRetentionDays } = config.cleanup;
+  const sweeps = cleanupTasks(new CleanupRepository(database), auditRetentionDays);
+  const cleanup = new Janitor({ sweeps, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
+  cleanup.start();
 
   return {
     config,
     logger,
     metrics,
     database,
-    janitor,
+    cleanup,
     close: async () => {
-      await janitor.stop();
+      await cleanup.stop();
       await close();
     },
     documents: createDocuments(config.issuer, keys),
     health: new Health({ checks: readiness }),
-    ...createTokens(config, { keys, database, hasher, logger, metrics }),
+    ...createTokenServices(config, { keys, database, hasher, logger, metrics }),
     identities: new IdentityService({
       repository: new IdentityRepository(database),
       hasher,
@@ -99,7 +99,7 @@ function createHasher({ passwords }: Config, metrics: Metrics): Promise<Password
   return PasswordHasher.create(passwords.bcryptCost, queue);
 }
 
-interface TokenParts {
+interface TokenServiceParts {
   keys: SigningKeys;
   database: Database;
   hasher: PasswordHasher;
@@ -107,8 +107,8 @@ interface TokenParts {
   metrics: Metrics;
 }
 
-// Whatever issues a token, looks at one or ends one.
-function createTokens(config: Config, { keys, database, hasher, logger, metrics }: TokenParts) {
+// The services that issue, verify or revoke tokens.
+function createTokenServices(config: Config, { keys, database, hasher, logger, metrics }: TokenServiceParts) {
   const sessions = new SessionRepository(database);
   observeSessions(metrics, () => sessions.count());
   const { accessTtlSeconds, sessionsValidAfter } = config.tokens;
@@ -144,7 +144,7 @@ function createTokens(config: Config, { keys, database, hasher, logger, metrics 
   };
 }
 
-// The service checks its own tokens by its own clock: no tolerance.
+// The service issues and verifies with the same clock, so no clock skew is tolerated.
 function createVerifiers({ issuer, audience }: Config, keys: SigningKeys) {
   const own = { issuer, clockToleranceSeconds: 0 };
   return {
@@ -159,7 +159,7 @@ function createVerifiers({ issuer, audience }: Config, keys: SigningKeys) {
       kind: 'refresh',
       audience: issuer,
       keys: localKeySource(keys.accepted),
-      // A refresh token is presented once: remembering its signature would only fill memory.
+      // Each refresh token is used once, so a cached signature would never be read.
       signatureCacheSize: 0,
     }),
   };

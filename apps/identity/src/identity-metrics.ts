@@ -7,13 +7,13 @@ import type { RefusalReason } from './tokens/refresh-token.repository.ts';
 export type SignInOutcome = 'success' | 'refused' | 'limited' | 'unavailable' | 'client_gone' | 'error';
 export type RefreshOutcome = 'rotated' | RefusalReason | 'invalid' | 'unavailable' | 'error';
 
-/** Sign-ins by how they ended. Why one was refused is told to nobody, here neither. */
+/** Counts sign-ins by outcome. `refused` does not tell why, as in the response. */
 export function signInOutcomes(metrics: Metrics): OutcomeCounter<SignInOutcome> {
   const counter = metrics.counter('identity_sign_ins_total', 'Sign-ins, by outcome.', ['outcome']);
   return new OutcomeCounter(counter, 'success', signInOutcomeOf);
 }
 
-/** Refreshes by how they ended: `reuse_detected` means that somebody may have stolen a token. */
+/** Counts token refreshes by outcome. `reuse_detected` means that a token may have been stolen. */
 export function refreshOutcomes(metrics: Metrics): OutcomeCounter<RefreshOutcome> {
   const counter = metrics.counter('identity_refreshes_total', 'Token refreshes, by outcome.', ['outcome']);
   return new OutcomeCounter(counter, 'rotated', refreshOutcomeOf);
@@ -26,7 +26,7 @@ const signInOutcomesByStatus: Record<number, SignInOutcome> = {
   503: 'unavailable',
 };
 
-// What is no problem yet was thrown by the database; the error handler decides whether it is down.
+// The database throws errors that are not problems; the error handler maps them to 503 or 500 later.
 function signInOutcomeOf(error: unknown): SignInOutcome {
   return (error instanceof ProblemError ? signInOutcomesByStatus[error.status] : undefined) ?? 'error';
 }
@@ -51,49 +51,49 @@ function isRefusalReason(value: unknown): value is RefusalReason {
   return refusalReasons.has(value);
 }
 
-/** How long jobs wait for a place, and how long they work. */
+/** Records how long bcrypt jobs wait and run. */
 export function hashQueueObserver(metrics: Metrics): HashQueueObserver {
-  const wait = metrics.histogram('identity_hash_wait_seconds', 'How long a bcrypt job waited for its turn.');
-  const work = metrics.histogram('identity_hash_duration_seconds', 'How long a bcrypt job took.');
+  const wait = metrics.histogram('identity_hash_wait_seconds', 'Time that a bcrypt job waited in the queue.');
+  const work = metrics.histogram('identity_hash_duration_seconds', 'Duration of a bcrypt job.');
   return { onStart: (seconds) => wait.observe(seconds), onEnd: (seconds) => work.observe(seconds) };
 }
 
 export function observeHashQueue(metrics: Metrics, queue: HashQueue): void {
-  const depth = metrics.gauge('identity_hash_queue_depth', 'bcrypt jobs that wait now.', [], () => {
+  const depth = metrics.gauge('identity_hash_queue_depth', 'bcrypt jobs in the queue.', [], () => {
     depth.set(queue.depth);
   });
 }
 
-/** Rows that this replica's janitor deleted, by table. */
-export function janitorDeletions(metrics: Metrics): (table: string, rows: number) => void {
-  const help = 'Rows past their time that were deleted, by table.';
+/** Counts the rows that this replica's cleanup job has deleted, by table. */
+export function cleanupDeletions(metrics: Metrics): (table: string, rows: number) => void {
+  const help = 'Expired rows deleted, by table.';
   const counter = metrics.counter('identity_janitor_deletions_total', help, ['table']);
   return (table, rows) => counter.inc({ table }, rows);
 }
 
-/** The age of the key that signs, where it is known: a lone `JWT_PRIVATE_KEY` has none. */
+/** The age of the active key. A key from `JWT_PRIVATE_KEY` has no known age. */
 export function observeKeyAge(metrics: Metrics, { active }: SigningKeys): void {
-  const help = 'Age of the key that signs.';
+  const help = 'Age of the active signing key.';
   const age = metrics.gauge('identity_signing_key_age_seconds', help, ['kid'], () => {
     if (active.madeAt === undefined) return;
     age.set({ kid: active.kid }, (Date.now() - active.madeAt.getTime()) / 1000);
   });
 }
 
-const countedForMs = 60_000;
+const countIntervalMs = 60_000;
 
 /**
- * Active sessions, of all replicas together; counted at most once a minute, since it takes a look at each. Where the
- * database cannot tell, the last count stands.
+ * Active sessions across all replicas. The query scans them all, so it runs at most once a minute; if it fails, the
+ * gauge keeps the last count.
  */
 export function observeSessions(metrics: Metrics, count: () => Promise<number>): void {
   let countedAt = Number.NEGATIVE_INFINITY;
   const gauge = metrics.gauge(
     'identity_active_sessions',
-    'Sessions that have not ended, of all replicas together.',
+    'Active sessions across all replicas.',
     [],
     async () => {
-      if (performance.now() - countedAt < countedForMs) return;
+      if (performance.now() - countedAt < countIntervalMs) return;
       countedAt = performance.now();
       const sessions = await count().catch(() => undefined);
       if (sessions !== undefined) gauge.set(sessions);

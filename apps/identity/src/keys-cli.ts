@@ -3,20 +3,20 @@ import { ConfigError } from '@tessera/service-kit';
 import { loadKeysConfig } from './config.ts';
 import { KeyRotation, RotationRefusal } from './keys/key-rotation.ts';
 
-const help = `Rotates the signing keys of a folder. Each step changes files; the service reads them when it starts.
+const help = `Rotates the signing keys in a directory. Each step changes files; the service reads them when it starts.
 
-  node dist/keys-cli.js list            every key, its state, and when its next step may be taken
-  node dist/keys-cli.js next            makes the next key: it is published, and does not sign yet
-  node dist/keys-cli.js activate        the next key signs; the last one stays published
-  node dist/keys-cli.js retire <kid>    a key that signs no more leaves the key set
-  node dist/keys-cli.js delete <kid>    the key goes, when nothing lives under it any more
+  node dist/keys-cli.js list            lists every key with its state and the earliest time of its next step
+  node dist/keys-cli.js next            creates the next key; it is published but does not sign yet
+  node dist/keys-cli.js activate        signs with the next key; the previous key stays published
+  node dist/keys-cli.js retire <kid>    removes a key that no longer signs from the key set
+  node dist/keys-cli.js delete <kid>    deletes a key under which no valid token remains
 
-  --directory <path>       the folder; default JWT_KEYS_DIR
-  --rollout-seconds <n>    how long a change takes to reach every replica; default 900
-  --at-once                waits for nothing: a key has leaked
+  --directory <path>       directory of the keys; default JWT_KEYS_DIR
+  --rollout-seconds <n>    time that a change takes to reach every replica; default 900
+  --at-once                skips the waiting times, for a leaked key
 
-The waiting times follow from ACCESS_TOKEN_TTL_SECONDS and REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS, which must be set as for
-the service. Exits with 0, with 1 where a step is refused, with 64 where the command cannot be read.
+The waiting times depend on ACCESS_TOKEN_TTL_SECONDS and REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS. Set both as for the service.
+Exit codes: 0 success, 1 step refused, 64 usage error.
 `;
 
 function runCli(args: string[]): string {
@@ -35,37 +35,37 @@ function runCli(args: string[]): string {
   if (!/^\d{1,7}$/.test(values['rollout-seconds']))
     throw new UsageError('--rollout-seconds must be a number.');
   const { directory, keyName, activeKid, lifetimes } = loadKeysConfig();
-  const folder = values.directory ?? directory;
-  if (folder === undefined) throw new UsageError('Give --directory, or set JWT_KEYS_DIR.');
+  const keysDirectory = values.directory ?? directory;
+  if (keysDirectory === undefined) throw new UsageError('Pass --directory or set JWT_KEYS_DIR.');
   const rotation = new KeyRotation({
-    directory: folder,
+    directory: keysDirectory,
     keyName,
     activeKid,
     lifetimes: { ...lifetimes, rolloutSeconds: Number(values['rollout-seconds']) },
     atOnce: values['at-once'],
   });
-  const said = take(rotation, command, kid);
-  return said === '' ? describe(rotation) : `${said}\n${describe(rotation)}`;
+  const message = runStep(rotation, command, kid);
+  return message === '' ? formatKeys(rotation) : `${message}\n${formatKeys(rotation)}`;
 }
 
 class UsageError extends Error {}
 
-function take(rotation: KeyRotation, command: string, kid: string | undefined): string {
+function runStep(rotation: KeyRotation, command: string, kid: string | undefined): string {
   if (command === 'list') return '';
-  if (command === 'next') return `Made ${rotation.makeNext()}. Roll it out now.`;
-  if (command === 'activate') return `${rotation.activate()} signs from the next rollout on.`;
-  if (command !== 'retire' && command !== 'delete') throw new UsageError(`There is no command ${command}.`);
-  if (kid === undefined) throw new UsageError(`${command} which key?`);
+  if (command === 'next') return `Created ${rotation.createNext()}. Roll it out now.`;
+  if (command === 'activate') return `${rotation.activate()} signs after the next rollout.`;
+  if (command !== 'retire' && command !== 'delete') throw new UsageError(`Unknown command: ${command}.`);
+  if (kid === undefined) throw new UsageError(`${command} requires a kid.`);
   rotation[command](kid);
-  return command === 'retire' ? `${kid} leaves the key set with the next rollout.` : `${kid} is gone.`;
+  return command === 'retire' ? `${kid} leaves the key set with the next rollout.` : `Deleted ${kid}.`;
 }
 
-function describe(rotation: KeyRotation): string {
+function formatKeys(rotation: KeyRotation): string {
   return rotation
     .list()
     .map(({ kid, state, since, next }) => {
-      const then = next === undefined ? '' : `  ${next.step} from ${next.from.toISOString()}`;
-      return `${kid}  ${state.padEnd(11)}  since ${since.toISOString()}${then}\n`;
+      const nextStep = next === undefined ? '' : `  ${next.step} from ${next.from.toISOString()}`;
+      return `${kid}  ${state.padEnd(11)}  since ${since.toISOString()}${nextStep}\n`;
     })
     .join('');
 }

@@ -1,6 +1,6 @@
 import { runService } from '@tessera/service-kit';
-import { createListener } from './app.ts';
+import { createApp } from './app.ts';
 import { loadConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
 
-await runService({ service: 'identity', loadConfig, createDependencies, createListener });
+await runService({ service: 'identity', loadConfig, createDependencies, createApp });

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Identity, TokenResponse } from '@tessera/contracts';
+import { readApiDocument } from '@tessera/service-kit';
 import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/testing/fuzz';
-import { describeIdentityApi } from '../src/api-description.ts';
 import { createIdentity, signIn } from './support/identities.ts';
 import { unknownId } from './support/internal-client.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 const settings = fuzzSettings(process.env);
-const document = describeIdentityApi();
+const document = readApiDocument('identity');
 const operations = new ApiSurface(document).operations.map(({ operationId }) => operationId);
 
 // Limits that no run reaches, so that sign-ins go on to be tried and counted.

@@ -95,8 +95,8 @@ describe('POST /internal/introspect', () => {
       isStaff: false,
       isSuperuser: false,
     };
-    const { issuer: signer } = app.dependencies;
-    const longAgo = Math.floor(Date.now() / 1000) - signer.accessTtlSeconds - 1;
+    const { issuer: signer, config } = app.dependencies;
+    const longAgo = Math.floor(Date.now() / 1000) - config.tokens.accessTtlSeconds - 1;
     await expectInactive(await signer.signAccessToken(subject, longAgo));
     await app.sql('UPDATE refresh_tokens SET expires_at = now() WHERE jti = $1', [
       decodeJwt(tokens.refresh_token).jti,

@@ -35,11 +35,11 @@ const pass = (milliseconds: number) => {
 
 describe('the rotation of keys', () => {
   it('moves each key through its states, none before its time', () => {
-    expect(rotation().makeNext()).toBe('identity-key-1');
+    expect(rotation().createNext()).toBe('identity-key-1');
     expect(states()).toEqual({ 'identity-key-1': 'active' });
     pass(day);
-    expect(rotation().makeNext()).toBe('identity-key-2');
-    expect(() => rotation().makeNext()).toThrow('identity-key-2 is the next key already.');
+    expect(rotation().createNext()).toBe('identity-key-2');
+    expect(() => rotation().createNext()).toThrow('identity-key-2 is already the next key.');
     // Two max-age of the key set and the rollout.
     pass(15 * minute - 1);
     expect(() => rotation().activate()).toThrow('not before 2026-01-02T00:15:00.000Z');
@@ -50,7 +50,7 @@ describe('the rotation of keys', () => {
     pass(21 * minute - 1);
     expect(() => rotation().retire('identity-key-1')).toThrow(RotationRefusal);
     expect(() => rotation().delete('identity-key-1')).toThrow(
-      'identity-key-1 is retiring: too early to delete it.',
+      'Cannot delete identity-key-1: its state is retiring.',
     );
     pass(1);
     rotation().retire('identity-key-1');
@@ -64,16 +64,16 @@ describe('the rotation of keys', () => {
   });
 
   it('never ends without a key that signs', () => {
-    rotation().makeNext();
-    expect(() => rotation().activate()).toThrow('There is no next key: make one first.');
-    expect(() => rotation({ atOnce: true }).delete('identity-key-1')).toThrow('is active');
-    expect(() => rotation({ atOnce: true }).retire('identity-key-1')).toThrow('is active');
+    rotation().createNext();
+    expect(() => rotation().activate()).toThrow('There is no next key. Create one first.');
+    expect(() => rotation({ atOnce: true }).delete('identity-key-1')).toThrow('its state is active');
+    expect(() => rotation({ atOnce: true }).retire('identity-key-1')).toThrow('its state is active');
     expect(() => rotation().retire('identity-key-7')).toThrow('There is no key identity-key-7.');
   });
 
   it('waits for nothing when a key has leaked', () => {
-    rotation().makeNext();
-    rotation().makeNext();
+    rotation().createNext();
+    rotation().createNext();
     rotation({ atOnce: true }).activate();
     rotation({ atOnce: true }).delete('identity-key-1');
     expect(states()).toEqual({ 'identity-key-2': 'active' });
@@ -82,9 +82,9 @@ describe('the rotation of keys', () => {
   it('takes over a folder that was made by hand', () => {
     writeFileSync(join(directory, 'identity-key-4.pem'), signingPem());
     expect(states()).toEqual({ 'identity-key-4': 'active' });
-    expect(rotation().makeNext()).toBe('identity-key-5');
+    expect(rotation().createNext()).toBe('identity-key-5');
     rmSync(join(directory, 'keys.json'));
-    expect(() => states()).toThrow('JWT_ACTIVE_KID must name the key that signs now.');
+    expect(() => states()).toThrow('JWT_ACTIVE_KID must name the active key.');
     expect(rotation({ activeKid: 'identity-key-5' }).list()).toMatchObject([
       { kid: 'identity-key-4', state: 'retiring' },
       { kid: 'identity-key-5', state: 'active' },
@@ -92,13 +92,13 @@ describe('the rotation of keys', () => {
   });
 
   it('refuses to go on where a file is missing', () => {
-    rotation().makeNext();
+    rotation().createNext();
     rmSync(join(directory, 'identity-key-1.pem'));
-    expect(() => rotation().makeNext()).toThrow('There is no identity-key-1.pem.');
+    expect(() => rotation().createNext()).toThrow('identity-key-1.pem is missing.');
   });
 
   it('keeps private keys to the user that made them', () => {
-    const kid = rotation().makeNext();
+    const kid = rotation().createNext();
     expect(statSync(join(directory, `${kid}.pem`)).mode & 0o077).toBe(0);
   });
 });
@@ -125,10 +125,10 @@ describe('a service that reads keys.json', () => {
     app.http.post('/token/refresh').send({ refresh_token: token });
 
   it('accepts every token for as long as it lives, through a whole rotation', async () => {
-    rotation().makeNext();
+    rotation().createNext();
     const first = await start();
     const { identity, password, tokens } = await signedIn(first);
-    rotation().makeNext();
+    rotation().createNext();
     const second = await start();
     expect(await published(second)).toEqual(['identity-key-1', 'identity-key-2']);
     expect(decodeProtectedHeader((await signIn(second, identity.email, password)).access_token).kid).toBe(
@@ -155,7 +155,7 @@ describe('a service that reads keys.json', () => {
   });
 
   it('knows how old its key is', async () => {
-    rotation().makeNext();
+    rotation().createNext();
     const app = await start();
     const line = /^identity_signing_key_age_seconds\{kid="identity-key-1".*\} (\d+)/m;
     const [, age] = line.exec(await app.dependencies.metrics.registry.metrics()) ?? [];
@@ -202,7 +202,7 @@ describe('keys-cli', () => {
 
   it('rotates, by the lifetimes of the service, and tells what comes next', () => {
     expect(cli(['next']).stdout).toMatch(
-      /^Made identity-key-1\. Roll it out now\.\nidentity-key-1 {2}active/,
+      /^Created identity-key-1\. Roll it out now\.\nidentity-key-1 {2}active/,
     );
     cli(['next']);
     const early = cli(['activate']);
@@ -210,7 +210,7 @@ describe('keys-cli', () => {
       1,
       expect.stringMatching(/^Too early to activate identity-key-2: not before /),
     ]);
-    expect(cli(['activate', '--at-once']).stdout).toContain('identity-key-2 signs from the next rollout on.');
+    expect(cli(['activate', '--at-once']).stdout).toContain('identity-key-2 signs after the next rollout.');
     const waitOf = (ttl: string) => {
       const { stdout } = cli(['list', '--rollout-seconds', '0'], { ACCESS_TOKEN_TTL_SECONDS: ttl });
       const [, since, from] = /since (\S+) {2}retire from (\S+)/.exec(stdout) ?? [];

@@ -71,11 +71,11 @@ describe('the metrics of identity', () => {
     expect(await sample('identity_hash_queue_depth{}')).toBe(0);
   });
 
-  it('count what the janitor deleted', async () => {
+  it('count what the cleanup job deleted', async () => {
     await app.sql(
       "INSERT INTO sign_in_counters SELECT 'old' || n, 1, now() - interval '1 hour' FROM generate_series(1, 3) n",
     );
-    await app.dependencies.janitor.run();
+    await app.dependencies.cleanup.run();
     expect(await sample('identity_janitor_deletions_total{table="sign_in_counters"}')).toBe(3);
   });
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type AuditFilter, AuditRepository } from '../src/audit/audit.repository.ts';
+import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { PrismaClient } from '../src/generated/prisma/client.ts';
 import { IntrospectionRepository } from '../src/introspection/introspection.repository.ts';
-import { JanitorRepository } from '../src/janitor/janitor.repository.ts';
 import { SessionRepository } from '../src/sessions/session.repository.ts';
 import { asOwner, createTestDatabase } from './support/test-app.ts';
 
@@ -47,7 +47,7 @@ describe('the plan', () => {
     };
   }
 
-  const place = { at: new Date(), id: 40_000 };
+  const position = { at: new Date(), id: 40_000 };
   const at = new Date();
   const filters: [string, AuditFilter, string][] = [
     ['everything', {}, 'audit_events_at_idx'],
@@ -62,8 +62,8 @@ describe('the plan', () => {
     async (_name, filter, index) => {
       const audit = new AuditRepository(database);
       for (const options of [
-        { limit: 51, place: undefined },
-        { limit: 51, place },
+        { limit: 51, after: undefined },
+        { limit: 51, after: position },
       ]) {
         const { nodes, indexes } = await planOf(() => audit.list(filter, options));
         expect(indexes).toEqual([index]);
@@ -78,9 +78,9 @@ describe('the plan', () => {
   it.each([
     ['the sessions of an identity', () => new SessionRepository(database).list(randomUUID(), sessions)],
     ['introspection', () => new IntrospectionRepository(database).findRefreshSubject(randomUUID(), longAgo)],
-    ["the janitor's tokens", () => new JanitorRepository(database).deleteExpiredTokens(1000)],
-    ["the janitor's families", () => new JanitorRepository(database).deleteEmptyFamilies(1000)],
-    ["the janitor's counters", () => new JanitorRepository(database).deleteOldCounters(1000)],
+    ["the cleanup job's tokens", () => new CleanupRepository(database).deleteExpiredTokens(1000)],
+    ["the cleanup job's families", () => new CleanupRepository(database).deleteEmptyFamilies(1000)],
+    ["the cleanup job's counters", () => new CleanupRepository(database).deleteOldCounters(1000)],
   ])('of %s reads no whole table', async (_name, ask) => {
     expect((await planOf(ask)).nodes).not.toContain('Seq Scan');
   });

@@ -11,7 +11,7 @@ const links = [...text.matchAll(/\]\(([^)#]+)(?:#([^)]+))?\)/g)].map(([, path = 
 const fileOf = (path: string) => fileURLToPath(new URL(path, page));
 
 const threats = text
-  .slice(text.indexOf('## Threats'), text.indexOf('## What is accepted'))
+  .slice(text.indexOf('## Threats'), text.indexOf('## Accepted risks'))
   .split('\n')
   .filter((line) => /^\| (?!threat |-)/.test(line));
 

@@ -1,103 +1,134 @@
-import type { RequestListener } from 'node:http';
+import {
+  addComment,
+  attachExternalIssue,
+  changeIssueStatus,
+  createIssue,
+  createUser,
+  deactivateUser,
+  deleteLink,
+  describeIssues,
+  detachExternalIssue,
+  getComment,
+  getIssue,
+  getLiveness,
+  getMe,
+  getReadiness,
+  getUser,
+  listActivity,
+  listComments,
+  listIssues,
+  listUsers,
+  patchIssue,
+  patchUser,
+  putLink,
+  resolveSyncConflict,
+  syncIssue,
+  takeWebhook,
+  updateIssue,
+  updateUser,
+} from '@tessera/contracts';
 import { BearerError } from '@tessera/jwt-verify';
 import {
-  answerDirectly,
-  answerUnconditionally,
-  apiDocsRouter,
-  before,
-  type ConnectHandler,
-  errorHandler,
-  noStore,
+  type Access,
+  apiDocsRoutes,
+  type CrossOrigin,
+  createApp as createExpressApp,
+  everyone,
+  guard,
   ProblemError,
-  raiseFailure,
-  refuseUnknownRoute,
-  requestContext,
-  securityHeaders,
+  type Route,
+  route,
 } from '@tessera/service-kit';
-import cors from 'cors';
-import express, { type Express } from 'express';
-import { activityRouter } from './activity/activity.router.ts';
-import { describeIssuesApi } from './api-description.ts';
+import { activityHandlers } from './activity/activity.handlers.ts';
+import type { Actor } from './authentication/actor.ts';
 import { authenticate } from './authentication/authenticate.ts';
-import { commentRouter } from './comments/comment.router.ts';
+import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
-import { issueRouter } from './issues/issue.router.ts';
-import { linkRouter } from './links/link.router.ts';
+import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
+import { issueHandlers } from './issues/issue.handlers.ts';
+import { linkHandlers } from './links/link.handlers.ts';
 import { limitRate } from './rate-limit/limit-rate.ts';
-import { syncRouter } from './tracker-sync/sync.router.ts';
-import { webhookRouter } from './tracker-sync/webhook.router.ts';
-import { userRouter } from './users/user.router.ts';
+import { syncHandlers } from './tracker-sync/sync.handlers.ts';
+import { webhookBody, webhookHandlers } from './tracker-sync/webhook.handlers.ts';
+import { userHandlers } from './users/user.handlers.ts';
 
-/** The whole HTTP surface, in order. */
-export function createApp(dependencies: Dependencies): Express {
-  const { config, logger, health } = dependencies;
-  const app = express();
-  app.disable('x-powered-by');
-  answerUnconditionally(app);
-  app.set('trust proxy', config.trustProxy);
-
-  app.use(protection(dependencies), raiseFailure);
-  app.get('/healthz', (request, response) => health.answerLiveness(request, response));
-  app.get('/readyz', (request, response) => health.answerReadiness(request, response));
-  app.use(
-    apiDocsRouter({
-      documentPath: '/api/openapi.json',
-      pagePath: '/api/docs/',
-      document: describeIssuesApi(),
-      title: 'Tessera issues',
-    }),
-  );
-  app.use('/api/v1', crossOrigin(config.corsOrigins), noStore);
-  app.use(webhookRouter(dependencies));
-  app.use('/api/v1', before(...admission(dependencies)));
-  app.use(issueRouter(dependencies));
-  app.use(commentRouter(dependencies));
-  app.use(linkRouter(dependencies));
-  app.use(activityRouter(dependencies));
-  app.use(syncRouter(dependencies));
-  app.use(userRouter({ ...dependencies, publicBaseUrl: config.publicBaseUrl }));
-
-  app.use(refuseUnknownRoute(app));
-  app.use(errorHandler({ logger, translate: translateBearerError }));
-  return app;
+export function createApp(dependencies: Dependencies) {
+  const { config, logger, metrics, rateLimits } = dependencies;
+  const { member } = accesses(dependencies);
+  return createExpressApp({
+    logger,
+    metrics,
+    trustProxy: config.trustProxy,
+    security: { hsts: config.publicBaseUrl.startsWith('https:') },
+    translate: translateBearerError,
+    guards: { '/api/v1': guard({ access: member, limit: limitRate(rateLimits.reads) }) },
+    routes: createRoutes(dependencies),
+  });
 }
 
-/** What the server calls: every request gets its id and its log line; what is asked most is answered without Express. */
-export function createListener(dependencies: Dependencies): RequestListener {
-  const { logger, metrics, endpoints, config } = dependencies;
-  const begin = requestContext(logger, metrics);
-  const [recognise, limit] = admission(dependencies);
-  const answer = answerDirectly(
-    createApp(dependencies),
-    endpoints.directRoutes(
-      [protection(dependencies), crossOrigin(config.corsOrigins)],
-      async (request, response) => {
-        await recognise(request, response);
-        await limit(request, response);
-      },
+/** The whole HTTP surface: each operation with who may call it and how often, the most frequent ones first. */
+export function createRoutes(dependencies: Dependencies): Route[] {
+  const { config, health, rateLimits } = dependencies;
+  const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
+  const issues = issueHandlers(dependencies);
+  const comments = commentHandlers(dependencies);
+  const links = linkHandlers(dependencies);
+  const activity = activityHandlers(dependencies);
+  const sync = syncHandlers(dependencies);
+  const webhooks = webhookHandlers(dependencies.webhooks);
+  const users = userHandlers({ users: dependencies.users, publicBaseUrl: config.publicBaseUrl });
+
+  const { member, trackers } = accesses(dependencies);
+  const reads = limitRate(rateLimits.reads);
+  const writes = limitRate(rateLimits.writes);
+  const syncs = limitRate(rateLimits.syncs);
+  const userBody = { limitBytes: 64 * 1024 };
+
+  return [
+    route(listIssues, { access: member, limit: reads }, lists.list),
+    route(getIssue, { access: member, limit: reads }, issues.get),
+    route(createIssue, { access: member, limit: writes }, issues.create),
+    route(updateIssue, { access: member, limit: writes }, issues.update),
+    route(patchIssue, { access: member, limit: writes }, issues.update),
+    route(changeIssueStatus, { access: member, limit: writes }, issues.changeStatus),
+    route(listComments, { access: member, limit: reads }, comments.list),
+    route(addComment, { access: member, limit: writes }, comments.add),
+    route(getComment, { access: member, limit: reads }, comments.get),
+    route(listActivity, { access: member, limit: reads }, activity.list),
+    route(putLink, { access: member, limit: writes }, links.put),
+    route(deleteLink, { access: member, limit: writes }, links.remove),
+    route(describeIssues, { access: member, limit: reads }, issues.describe),
+
+    route(syncIssue, { access: member, limit: syncs }, sync.run),
+    route(
+      takeWebhook,
+      { access: trackers, authorize: webhooks.assertConfigured, body: webhookBody },
+      webhooks.take,
     ),
-  );
-  return (request, response) => {
-    begin(request, response);
-    answer(request, response);
-  };
+    route(resolveSyncConflict, { access: member, limit: writes }, sync.resolveConflict),
+    route(attachExternalIssue, { access: member, limit: writes }, sync.attach),
+    route(detachExternalIssue, { access: member, limit: writes }, sync.detach),
+
+    route(listUsers, { access: member, limit: reads }, users.list),
+    // Before `getUser`, whose path matches `me` too.
+    route(getMe, { access: member, limit: reads }, users.getOneself),
+    route(getUser, { access: member, limit: reads }, users.get),
+    route(createUser, { access: member, limit: writes, body: userBody }, users.create),
+    route(updateUser, { access: member, limit: writes, body: userBody }, users.update),
+    route(patchUser, { access: member, limit: writes, body: userBody }, users.update),
+    route(deactivateUser, { access: member, limit: writes }, users.deactivate),
+
+    route(getLiveness, { access: everyone }, () => health.liveness()),
+    route(getReadiness, { access: everyone }, () => health.readiness()),
+    ...apiDocsRoutes({ api: 'issues', documentPath: '/api/openapi.json', pagePath: '/api/docs/' }),
+  ];
 }
 
-function protection({ config }: Dependencies) {
-  return securityHeaders({ hsts: config.publicBaseUrl.startsWith('https:') });
-}
-
-// Who asks, and how often.
-function admission(dependencies: Dependencies) {
-  const { requireVerified } = dependencies.config;
-  return [authenticate({ ...dependencies, requireVerified }), limitRate(dependencies.rateLimits)] as const;
-}
-
-// Bearer tokens are no ambient credential; still, a browser of another origin is let in only by name. A preflight is
-// told from the OPTIONS that asks for metadata by its own header.
-function crossOrigin(origins: string[]): ConnectHandler {
-  const allow = cors({
-    origin: origins,
+function accesses(dependencies: Dependencies) {
+  const { corsOrigins, requireVerified } = dependencies.config;
+  // Bearer tokens are no ambient credential; still, other origins are allowed only by name.
+  const crossOrigin: CrossOrigin = {
+    origins: corsOrigins,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: [
       'Link',
@@ -110,14 +141,12 @@ function crossOrigin(origins: string[]): ConnectHandler {
       'RateLimit',
       'RateLimit-Policy',
     ],
-    maxAge: 600,
-  });
-  return (request, response, next) => {
-    const isMetadata =
-      request.method === 'OPTIONS' && request.headers['access-control-request-method'] === undefined;
-    if (origins.length === 0 || isMetadata) next();
-    else allow(request, response, next);
   };
+  const shared = { crossOrigin, headers: { 'Cache-Control': 'no-store' } };
+  const member: Access<Actor> = { ...shared, identify: authenticate({ ...dependencies, requireVerified }) };
+  /** Trackers have no token: the handler verifies the signature of the body. */
+  const trackers: Access<undefined> = { ...shared, ...everyone };
+  return { member, trackers };
 }
 
 function translateBearerError(error: unknown): ProblemError | undefined {

@@ -16,11 +16,10 @@ import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
 import { IssueStatusRepository } from './issue-status/issue-status.repository.ts';
 import { IssueStatusService } from './issue-status/issue-status.service.ts';
-import { IssueEndpoints } from './issues/issue.endpoints.ts';
 import { IssueRepository } from './issues/issue.repository.ts';
 import { IssueService } from './issues/issue.service.ts';
-import { IssueAddresses } from './issues/issue-address.ts';
 import { IssueDocument } from './issues/issue-document.repository.ts';
+import { IssueUrls } from './issues/issue-urls.ts';
 import { JanitorRepository } from './janitor/janitor.repository.ts';
 import { issuesSweeps } from './janitor/sweeps.ts';
 import { LinkService } from './links/link.service.ts';
@@ -140,21 +139,12 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
     repository: statusRepository,
     requirePrecondition,
   });
-  const addresses = new IssueAddresses({ publicBaseUrl, keyPrefix });
-  const issues = new IssueService({ repository, people, requirePrecondition });
-  const idempotency = new IdempotencyService({ repository: new IdempotencyRepository(main) });
   return {
-    addresses,
-    idempotency,
-    issues,
+    urls: new IssueUrls({ publicBaseUrl, keyPrefix }),
+    idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
+    issues: new IssueService({ repository, people, requirePrecondition }),
+    lists: new IssueListService({ repository: new IssueListRepository(lists, document) }),
     statuses,
-    endpoints: new IssueEndpoints({
-      issues,
-      lists: new IssueListService({ repository: new IssueListRepository(lists, document) }),
-      idempotency,
-      addresses,
-      listMax: config.listMax,
-    }),
     links: new LinkService({ issues: repository, people }),
     comments: new CommentService({ repository: new CommentRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findUndocumentedRoutes, listRoutes } from '@tessera/service-kit';
-import { describeIssuesApi } from '../src/api-description.ts';
-import { createApp } from '../src/app.ts';
+import { issuesApi } from '@tessera/contracts';
+import { readApiDocument } from '@tessera/service-kit';
+import { createRoutes } from '../src/app.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;
@@ -10,15 +10,40 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('the OpenAPI document', () => {
-  it('describes every route of the whole service, and nothing that is not served', async () => {
-    const routes = listRoutes(createApp(app.dependencies)).filter(
-      // The document and its page are no part of the API that they describe.
-      ({ path }) => path !== '/api/openapi.json' && path !== '/api/docs',
+describe('the routes', () => {
+  it('are one for each operation, and the documents', () => {
+    const operations = createRoutes(app.dependencies).map(({ operation }) => operation);
+    expect(operations.flatMap(({ id }) => id ?? []).toSorted()).toEqual(
+      issuesApi.operations.map(({ id }) => id).toSorted(),
     );
-    expect(findUndocumentedRoutes(routes, describeIssuesApi())).toEqual([]);
+    const documents = operations.filter(({ id }) => id === undefined);
+    expect(documents.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /api/openapi.json',
+      'GET /api/docs/',
+      'GET /api/docs/swagger-ui.css',
+      'GET /api/docs/swagger-ui-bundle.js',
+      'GET /api/docs/favicon-32x32.png',
+      'GET /api/docs/start.js',
+    ]);
+  });
+
+  it('demand a token exactly when their operation does', async () => {
+    for (const { id, method, path, security } of routedOperations()) {
+      const url = path.replaceAll(/:\w+/g, 'x');
+      const { status, body } = await app.http[method](url);
+      expect([id, status === 401 && body.code]).toEqual([
+        id,
+        security === undefined ? false : 'unauthorized',
+      ]);
+    }
+  });
+});
+
+describe('the OpenAPI document', () => {
+  it('is served as OpenAPI 3.1, with its interactive page', async () => {
     const { body } = await app.http.get('/api/openapi.json').expect(200);
     expect(body.openapi).toBe('3.1.0');
+    expect(body).toEqual(readApiDocument('issues'));
     expect(Object.keys(body.paths)).toContain('/api/v1/issues/{id}/status/');
     expect(Object.keys(body.components.schemas)).toEqual(
       expect.arrayContaining([
@@ -36,3 +61,21 @@ describe('the OpenAPI document', () => {
     }
   });
 });
+
+const methods = {
+  GET: 'get',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'delete',
+  OPTIONS: 'options',
+} as const;
+
+function routedOperations() {
+  return issuesApi.operations.map(({ id, method, path, ...operation }) => ({
+    id,
+    method: methods[method],
+    path,
+    security: 'security' in operation ? operation.security : undefined,
+  }));
+}

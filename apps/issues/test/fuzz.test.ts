@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readApiDocument } from '@tessera/service-kit';
 import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/testing/fuzz';
 import { rememberSecret } from '@tessera/testing/leaks';
 import pg from 'pg';
-import { describeIssuesApi } from '../src/api-description.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { anEmail, aPerson, password, type TestPerson } from './support/people.ts';
 import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const settings = fuzzSettings(process.env);
-const document = describeIssuesApi();
+const document = readApiDocument('issues');
 const operations = new ApiSurface(document).operations.map(({ operationId }) => operationId);
 
 describe('whatever is sent, the answer is a described one and a refusal writes nothing', () => {
@@ -59,8 +59,8 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
         userToken: () => user.token,
         id: () => issueId,
         'getComment.id': () => commentedId,
-        commentId: () => commentId,
-        linkId: () => linkIds.shift() ?? issueId,
+        comment_id: () => commentId,
+        link_id: () => linkIds.shift() ?? issueId,
         'updateIssue.status': () => 'OPEN',
         'patchIssue.status': () => 'OPEN',
         assignee_id: () => user.id,

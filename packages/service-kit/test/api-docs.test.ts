@@ -1,46 +1,42 @@
 import { describe, expect, it } from '@jest/globals';
-import supertest from 'supertest';
-import { apiDocsRouter, describeApi, listRoutes, securityHeaders } from '../src/index.ts';
-import { operations } from './support/operations.ts';
-import { buildApp } from './support/test-app.ts';
+import { renderPage } from '../src/http/api-docs.ts';
+import { apiDocsRoutes, readApiDocument } from '../src/index.ts';
+import { startApp } from './support/test-app.ts';
 
-const document = describeApi({ title: 'Tickets', version: '1', description: '', operations });
-const app = buildApp((app) => {
-  app.use(securityHeaders({ hsts: false }));
-  app.use(
-    apiDocsRouter({
-      documentPath: '/api/openapi.json',
-      pagePath: '/api/docs/',
-      document,
-      title: '<Tickets> & "more"',
-    }),
-  );
-});
-const client = supertest(app);
+const routes = apiDocsRoutes({ api: 'issues', documentPath: '/api/openapi.json', pagePath: '/api/docs/' });
+const { client } = startApp(routes);
 
-async function addressesOnPage(): Promise<string[]> {
+async function urlsOnPage(): Promise<string[]> {
   const { text } = await client.get('/api/docs');
-  return [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address ?? '');
+  return [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url ?? '');
 }
 
-describe('apiDocsRouter', () => {
-  it('serves the document, for five minutes and by ETag', async () => {
+describe('apiDocsRoutes', () => {
+  it('serves the committed document, cacheable for five minutes and by ETag', async () => {
     const response = await client.get('/api/openapi.json');
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(response.headers['cache-control']).toBe('public, max-age=300');
-    expect(response.body).toEqual(JSON.parse(JSON.stringify(document)));
+    expect(response.body).toEqual(readApiDocument('issues'));
+    expect(response.body).toMatchObject({ openapi: '3.1.0', info: { title: 'Tessera issues' } });
     const again = await client.get('/api/openapi.json').set('If-None-Match', response.headers.etag ?? '');
     expect(again.status).toBe(304);
   });
 
-  it('serves the same page with and without a slash at its end, without a redirect', async () => {
-    const [bare, slashed] = [await client.get('/api/docs'), await client.get('/api/docs/')];
-    expect([bare.status, slashed.status]).toEqual([200, 200]);
-    expect(bare.headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(slashed.text).toBe(bare.text);
-  });
+  it.each(['/api/docs', '/api/docs/'])(
+    'serves the page with and without a trailing slash, without a redirect, when its path is given as %s',
+    async (pagePath) => {
+      const { client } = startApp(
+        apiDocsRoutes({ api: 'issues', documentPath: '/api/openapi.json', pagePath }),
+      );
+      const [bare, slashed] = [await client.get('/api/docs'), await client.get('/api/docs/')];
+      expect([bare.status, slashed.status]).toEqual([200, 200]);
+      expect(bare.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(slashed.text).toBe(bare.text);
+      expect((await client.get('/api/docs/start.js')).status).toBe(200);
+    },
+  );
 
-  it('allows the page its own scripts, styles and requests, and nothing inline or foreign', async () => {
+  it("allows the page's own scripts, styles and requests, and nothing inline or of another origin", async () => {
     const { headers, text } = await client.get('/api/docs');
     const policy = headers['content-security-policy'] ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -52,22 +48,23 @@ describe('apiDocsRouter', () => {
     expect(text).not.toMatch(/<script>|<style|style=|onload|https?:/);
   });
 
-  it('writes the title as text', async () => {
-    expect((await client.get('/api/docs')).text).toContain(
+  it("writes the document's title, as text", async () => {
+    expect((await client.get('/api/docs')).text).toContain('<title>Tessera issues</title>');
+    expect(renderPage('<Tickets> & "more"', '/docs', new Map())).toContain(
       '<title>&#60;Tickets&#62; &#38; &#34;more&#34;</title>',
     );
   });
 
-  it('serves every file that the page names, for good, under an address that names its content', async () => {
-    const addresses = await addressesOnPage();
-    expect(addresses).toHaveLength(4);
+  it('serves every file of the page as immutable, at a URL that contains its hash', async () => {
+    const urls = await urlsOnPage();
+    expect(urls).toHaveLength(4);
     const types = new Set<string | undefined>();
-    for (const address of addresses) {
-      expect(address).toMatch(/^\/api\/docs\/[a-z0-9.-]+\?v=[\w-]{12}$/);
-      const response = await client.get(address);
+    for (const url of urls) {
+      expect(url).toMatch(/^\/api\/docs\/[a-z0-9.-]+\?v=[\w-]{12}$/);
+      const response = await client.get(url);
       expect(response.status).toBe(200);
       expect(response.headers['cache-control']).toBe('public, max-age=31536000, immutable');
-      expect(response.headers.etag).toContain(address.split('?v=')[1]);
+      expect(response.headers.etag).toContain(url.split('?v=')[1]);
       types.add(response.headers['content-type']);
     }
     expect(types).toEqual(
@@ -75,8 +72,8 @@ describe('apiDocsRouter', () => {
     );
   });
 
-  it('starts the page with the document of this origin, and no validator elsewhere', async () => {
-    const start = (await addressesOnPage()).find((address) => address.includes('start.js')) ?? '';
+  it('loads the document from its own origin and sends it to no validator', async () => {
+    const start = (await urlsOnPage()).find((url) => url.includes('start.js')) ?? '';
     const { text } = await client.get(start).buffer(true);
     expect(text).toContain('"url":"/api/openapi.json"');
     expect(text).toContain('"validatorUrl":null');
@@ -87,16 +84,20 @@ describe('apiDocsRouter', () => {
     '/api/docs/swagger-ui.js',
     '/api/docs/../openapi.json',
     '/api/docs/%2e%2e/x',
-  ])('serves nothing else of the library: %s', async (path) => {
+  ])('does not serve other files of the library: %s', async (path) => {
     expect((await client.get(path)).status).not.toBe(200);
   });
 
-  it('takes no other method, and lists its two routes and not its files', async () => {
-    expect((await client.post('/api/docs/start.js')).status).toBe(404);
+  it('accepts no other method, and serves no operation of the API', async () => {
+    expect((await client.post('/api/docs/start.js')).status).toBe(405);
     expect((await client.post('/api/docs')).status).toBe(405);
-    expect(listRoutes(app).map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'GET /api/openapi.json',
-      'GET /api/docs',
+    expect(routes.map(({ operation }) => `${operation.id} ${operation.method} ${operation.path}`)).toEqual([
+      'undefined GET /api/openapi.json',
+      'undefined GET /api/docs/',
+      'undefined GET /api/docs/swagger-ui.css',
+      'undefined GET /api/docs/swagger-ui-bundle.js',
+      'undefined GET /api/docs/favicon-32x32.png',
+      'undefined GET /api/docs/start.js',
     ]);
   });
 });

@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type pg from 'pg';
+import { migrate } from '../src/database/migrate.ts';
 import {
   createDatabasePool,
   createPool,
@@ -11,7 +12,6 @@ import {
   unavailableWhenDatabaseIsDown,
   violatedUniqueIndex,
 } from '../src/index.ts';
-import { migrate } from '../src/migrate.ts';
 import { waitUntil } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { createPrismaFolder } from './support/prisma-folder.ts';

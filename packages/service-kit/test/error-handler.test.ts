@@ -1,25 +1,11 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { problemSchema } from '@tessera/contracts';
-import express from 'express';
-import supertest from 'supertest';
-import { z } from 'zod';
-import {
-  errorHandler,
-  ProblemError,
-  parse,
-  readBody,
-  unavailableProblem,
-  validationProblem,
-} from '../src/index.ts';
-import { keepLogLines } from './support/log-lines.ts';
-import { buildApp } from './support/test-app.ts';
+import { ProblemError, unavailableProblem, validationProblem } from '../src/index.ts';
+import { getRoute, startApp } from './support/test-app.ts';
 
-const { logger, lines, text: logText } = keepLogLines();
-
-const app = buildApp((app) => {
-  app.get('/refused', (_request, response) => {
-    response.set('Cache-Control', 'public, max-age=300').set('ETag', '"kept"');
+const { client, log } = startApp([
+  getRoute('/refused', ({ response }) => {
+    response.setHeader('Cache-Control', 'public, max-age=300').setHeader('ETag', '"kept"');
     throw new ProblemError({
       status: 409,
       code: 'illegal_transition',
@@ -28,42 +14,25 @@ const app = buildApp((app) => {
       members: { current_status: 'CLOSED' },
       cause: new Error('private-cause'),
     });
-  });
-  app.get('/invalid', () => {
+  }),
+  getRoute('/invalid', () => {
     throw validationProblem([{ field: 'email', message: 'is required' }]);
-  });
-  app.get('/unavailable', () => {
+  }),
+  getRoute('/unavailable', () => {
     throw unavailableProblem('The key set does not answer.', 7, new Error('private-cause'));
-  });
-  app.get('/broken', async () => {
+  }),
+  getRoute('/broken', async () => {
     throw new Error('secret-internals');
-  });
-  app.get('/throws-text', () => {
+  }),
+  getRoute('/throws-text', () => {
     throw 'secret-internals';
-  });
-  app.get('/half', (_request, response) => {
+  }),
+  getRoute('/half', ({ response }) => {
     response.writeHead(200, { 'Content-Length': '100' }).write('half of it');
     throw new Error('too late');
-  });
-  app.get('/things/:id', (request, response) => {
-    response.json(request.params);
-  });
-  app.post('/json', readBody({ limitBytes: 1000 }), (request, response) => {
-    response.json({ got: request.body });
-  });
-  app.post('/form', readBody({ limitBytes: 5000, form: true }), (request, response) => {
-    response.json({ got: request.body });
-  });
-  app.post('/shaped', readBody({ limitBytes: 1000 }), (request, response) => {
-    response.json(parse(z.strictObject({ title: z.string() }), request.body));
-  });
-}, logger);
-const client = supertest(app);
-
-const problem = (status: number, code: string) => ({
-  status,
-  body: expect.objectContaining({ code, status }),
-});
+  }),
+  getRoute('/things/:id', ({ request }) => ({ status: 200, body: request.params })),
+]);
 
 describe('errorHandler', () => {
   it.each([
@@ -96,7 +65,7 @@ describe('errorHandler', () => {
       current_status: 'CLOSED',
     });
     expect(response.headers['x-hint']).toBe('reopen');
-    expect(response.headers.etag).not.toBe('"kept"');
+    expect(response.headers).not.toHaveProperty('etag');
     expect(response.text).not.toContain('private-cause');
   });
 
@@ -110,7 +79,7 @@ describe('errorHandler', () => {
     async (path) => {
       const response = await client.get(path);
       expect(response.text).not.toContain('secret-internals');
-      const line = lines.findLast((line) => line.msg === 'request failed');
+      const line = log.lines.findLast((line) => line.msg === 'request failed');
       expect(line).toMatchObject({ level: 'error', request_id: response.body.request_id, status: 500 });
       expect(JSON.stringify(line?.err)).toContain('secret-internals');
     },
@@ -134,123 +103,25 @@ describe('errorHandler', () => {
   });
 
   it("lets the service translate a library's errors, and add members of its own", async () => {
-    const own = express();
-    own.get('/', () => {
-      throw new RangeError('private');
-    });
-    own.use(
-      errorHandler({
-        logger,
+    const { client } = startApp(
+      [
+        getRoute('/', () => {
+          throw new RangeError('private');
+        }),
+      ],
+      {
         translate: (error) =>
           error instanceof RangeError
             ? new ProblemError({ status: 400, code: 'out_of_range', detail: 'Too far.' })
             : undefined,
         extraMembers: (problem) => ({ error: 'invalid_request', error_description: problem.detail }),
-      }),
+      },
     );
-    const response = await supertest(own).get('/');
+    const response = await client.get('/');
     expect(response.body).toMatchObject({
       code: 'out_of_range',
       error: 'invalid_request',
       error_description: 'Too far.',
     });
-  });
-});
-
-describe('readBody', () => {
-  it.each([['application/json'], ['application/json; charset=utf-8'], ['APPLICATION/JSON;charset="UTF-8"']])(
-    'takes %s',
-    async (type) => {
-      const response = await client.post('/json').set('Content-Type', type).send('{"a":"é"}');
-      expect(response.body).toEqual({ got: { a: 'é' } });
-    },
-  );
-
-  it.each([['{"a":'], ['{"a":1}}'], ["{'a':1}"], ['\u0000'], ['{"a":NaN}']])(
-    '400s %j as malformed',
-    async (body) => {
-      const response = await client.post('/json').set('Content-Type', 'application/json').send(body);
-      expect(response).toMatchObject(problem(400, 'malformed_body'));
-    },
-  );
-
-  it('400s bytes that are not UTF-8, in JSON and in a form, also written with %', async () => {
-    const json = Buffer.concat([Buffer.from('{"password":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-    for (const [path, type, bytes] of [
-      ['/json', 'application/json', json],
-      ['/form', 'application/x-www-form-urlencoded', Buffer.from([0x61, 0x3d, 0xff])],
-      ['/form', 'application/x-www-form-urlencoded', Buffer.from('a=%ff')],
-      ['/form', 'application/x-www-form-urlencoded', Buffer.from('a=%C3&b=%A9')],
-    ] as const) {
-      const request = client.post(path).set('Content-Type', type);
-      request.write(bytes);
-      expect(await request).toMatchObject(problem(400, 'malformed_body'));
-    }
-  });
-
-  it.each([
-    ['/json', 'text/plain'],
-    ['/json', 'application/x-www-form-urlencoded'],
-    ['/json', 'application/json; charset=iso-8859-1'],
-    ['/json', 'application/json; charset=utf-16'],
-    ['/form', 'application/x-www-form-urlencoded; charset=iso-8859-1'],
-    ['/form', 'multipart/form-data; boundary=x'],
-    ['/json', 'nonsense'],
-  ])('%s 415s %s', async (path, type) => {
-    const response = await client.post(path).set('Content-Type', type).send('{}');
-    expect(response).toMatchObject(problem(415, 'unsupported_media_type'));
-  });
-
-  it('415s a body without a type, and a compressed one', async () => {
-    const untyped = client.post('/json').unset('Content-Type');
-    untyped.write('{}');
-    expect(await untyped).toMatchObject(problem(415, 'unsupported_media_type'));
-    const compressed = client
-      .post('/json')
-      .set('Content-Type', 'application/json')
-      .set('Content-Encoding', 'gzip');
-    compressed.write(gzipSync('{}'));
-    expect(await compressed).toMatchObject(problem(415, 'unsupported_media_type'));
-  });
-
-  it('413s a body over the limit, and takes one that fills it', async () => {
-    const bodyOf = (length: number) => `"${'x'.repeat(length - 2)}"`;
-    const send = (body: string) => client.post('/json').set('Content-Type', 'application/json').send(body);
-    expect(await send(bodyOf(1001))).toMatchObject(problem(413, 'body_too_large'));
-    expect((await send(bodyOf(1000))).status).toBe(200);
-  });
-
-  it('413s a form of more than a thousand parameters', async () => {
-    const form = client.post('/form').set('Content-Type', 'application/x-www-form-urlencoded');
-    expect(await form.send('a&'.repeat(1001))).toMatchObject(problem(413, 'body_too_large'));
-  });
-
-  it.each([['"text"'], ['null'], ['[1]'], ['7'], ['true']])(
-    'hands well-formed %s to the handler',
-    async (body) => {
-      const send = (path: string) => client.post(path).set('Content-Type', 'application/json').send(body);
-      expect((await send('/json')).body).toEqual({ got: JSON.parse(body) });
-      expect((await send('/shaped')).status).toBe(422);
-    },
-  );
-
-  it('hands on no body at all as undefined, whatever its type says', async () => {
-    expect((await client.post('/json')).body).toEqual({});
-    expect((await client.post('/json').set('Content-Type', 'text/plain')).status).toBe(200);
-    expect((await client.post('/shaped')).body.errors).toEqual([{ field: 'body', message: 'is required' }]);
-  });
-
-  it('reads a form, repeated parameters as a list and brackets as they stand', async () => {
-    const form = client.post('/form').set('Content-Type', 'application/x-www-form-urlencoded');
-    expect((await form.send('a=%C3%A9+1&b=1&b=2&c[d]=3&__proto__=x')).body.got).toEqual({
-      a: 'é 1',
-      b: ['1', '2'],
-      'c[d]': '3',
-    });
-  });
-
-  it('logs nothing of a body that it refuses', async () => {
-    await client.post('/json').set('Content-Type', 'application/json').send('{"password":"hunter2-hunter2"');
-    expect(logText()).not.toContain('hunter2');
   });
 });

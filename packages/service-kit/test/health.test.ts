@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import express from 'express';
-import supertest from 'supertest';
-import { Health } from '../src/index.ts';
+import { getLiveness, getReadiness } from '@tessera/contracts';
+import { everyone, Health, route } from '../src/index.ts';
+import { startApp } from './support/test-app.ts';
 
 function probes(health: Health) {
-  const app = express();
-  app.get('/healthz', (request, response) => health.answerLiveness(request, response));
-  app.get('/readyz', (request, response) => health.answerReadiness(request, response));
-  return supertest(app);
+  const { client } = startApp([
+    route(getLiveness, { access: everyone }, () => health.liveness()),
+    route(getReadiness, { access: everyone }, () => health.readiness()),
+  ]);
+  return client;
 }
 
 const never = () => new Promise<boolean>(() => undefined);

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import express from 'express';
 import supertest from 'supertest';
-import { errorHandler, Metrics, OutcomeCounter, refuseUnknownRoute, requestContext } from '../src/index.ts';
-import { createMetricsServer } from '../src/metrics-server.ts';
+import { Metrics, OutcomeCounter } from '../src/index.ts';
+import { createMetricsServer } from '../src/observability/metrics-server.ts';
 import { type Child, startChild, waitUntil } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
+import { getRoute, startApp } from './support/test-app.ts';
 
 const children: Child[] = [];
 afterEach(() => {
@@ -31,16 +31,8 @@ function startService(environment: Record<string, string>): Child {
 
 describe('Metrics', () => {
   it('counts requests by method, route template and status, never by URL', async () => {
-    const { logger } = keepLogLines();
     const metrics = new Metrics('test');
-    const app = express();
-    const begin = requestContext(logger, metrics);
-    app.use((request, response, next) => {
-      begin(request, response);
-      next();
-    });
-    app.get('/people/:email', (_request, response) => response.json({}));
-    app.use(refuseUnknownRoute(app), errorHandler({ logger }));
+    const { app } = startApp([getRoute('/people/:email')], { metrics });
     const server = createServer(app).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const client = supertest(server);

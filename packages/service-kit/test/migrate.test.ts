@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { MigrationError, migrate } from '../src/migrate.ts';
-import { listMigrations } from '../src/migrations.ts';
-import { findSchemaDrift } from '../src/schema-drift.ts';
+import { MigrationError, migrate } from '../src/database/migrate.ts';
+import { listMigrations } from '../src/database/migrations.ts';
+import { findSchemaDrift } from '../src/database/schema-drift.ts';
 import { startChild } from './support/child-process.ts';
 import { createPrismaFolder, type PrismaFolder } from './support/prisma-folder.ts';
 import { createDatabase, dropDatabases, run } from './support/test-database.ts';

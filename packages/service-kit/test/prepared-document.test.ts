@@ -1,19 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import supertest from 'supertest';
-import { prepareBytes, prepareDocument, sendPreparedDocument } from '../src/index.ts';
-import { buildApp } from './support/test-app.ts';
+import { documentRoute, everyone, prepareBytes, prepareDocument } from '../src/index.ts';
+import { startApp } from './support/test-app.ts';
 
 const content = { keys: ['é', 1] };
 const prepared = prepareDocument(content, { 'Cache-Control': 'public, max-age=300' });
 
-const client = supertest(
-  buildApp((app) => {
-    app.get('/document', (request, response) => {
-      response.set('Cache-Control', 'no-store');
-      sendPreparedDocument(request, response, prepared);
-    });
-  }),
-);
+const access = { ...everyone, headers: { 'Cache-Control': 'no-store' } };
+const { client } = startApp([documentRoute({ method: 'GET', path: '/document' }, prepared, access)]);
 
 describe('a prepared document', () => {
   it('is answered with its headers, which win over what was set before', async () => {

@@ -1,29 +1,27 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import supertest from 'supertest';
-import { abortSignalOf, noStore, originOf } from '../src/index.ts';
-import { keepLogLines } from './support/log-lines.ts';
+import { abortSignalOf, originOf } from '../src/index.ts';
 import { listenOnFreePort, openSocket } from './support/raw-http.ts';
-import { buildApp } from './support/test-app.ts';
+import { getRoute, startApp } from './support/test-app.ts';
 
 function setUp() {
-  const log = keepLogLines();
   const signals: AbortSignal[] = [];
-  const app = buildApp((app) => {
-    app.get('/people/:email', noStore, (request, response) => {
-      response.json({ ...originOf(request), fromHandler: request.requestId });
-    });
-    app.get('/never', (_request, response) => {
+  const started = startApp([
+    getRoute('/people/:email', ({ request, requestId }) => ({
+      status: 200,
+      body: { ...originOf(request), fromHandler: requestId },
+    })),
+    getRoute('/never', ({ response }) => {
       signals.push(abortSignalOf(response));
-    });
-    app.get('/done', (_request, response) => {
+      return new Promise(() => undefined);
+    }),
+    getRoute('/done', ({ response }) => {
       signals.push(abortSignalOf(response));
-      response.json({});
-    });
-  }, log.logger);
-  const accessLines = () => log.lines.filter((line) => line.msg === 'request');
-  return { app, client: supertest(app), accessLines, log, signals };
+      return { status: 200, body: {} };
+    }),
+  ]);
+  return { ...started, signals };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -115,11 +113,5 @@ describe('originOf', () => {
     const long = await client.get('/people/1').set('User-Agent', 'u'.repeat(500));
     expect(long.body).toMatchObject({ ip: expect.stringContaining('127.0.0.1'), userAgent: 'u'.repeat(400) });
     expect((await client.get('/people/1').unset('User-Agent')).body.userAgent).toBeNull();
-  });
-});
-
-describe('noStore', () => {
-  it('forbids every cache to keep the answer', async () => {
-    expect((await setUp().client.get('/people/1')).headers['cache-control']).toBe('no-store');
   });
 });

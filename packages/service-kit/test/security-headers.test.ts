@@ -1,20 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
-import express from 'express';
-import supertest from 'supertest';
-import { headersSetBy, prepareDocument, securityHeaders, sendPreparedDocument } from '../src/index.ts';
+import { documentRoute, headersSetBy, prepareDocument, securityHeaders } from '../src/index.ts';
+import { getRoute, startApp } from './support/test-app.ts';
 
 const prepared = prepareDocument({}, { 'Cross-Origin-Resource-Policy': 'cross-origin' });
 
 function clientOf(hsts: boolean) {
-  const app = express();
-  app.use(securityHeaders({ hsts }));
-  app.get('/', (_request, response) => void response.json({}));
-  app.get('/document', (request, response) => sendPreparedDocument(request, response, prepared));
-  return supertest(app);
+  const routes = [getRoute('/'), documentRoute({ method: 'GET', path: '/document' }, prepared)];
+  return startApp(routes, { security: { hsts } }).client;
 }
 
 describe('securityHeaders', () => {
-  it('forbids a browser to run, load, frame, sniff or refer from any answer', async () => {
+  it('tells browsers not to run, load, frame or sniff a response, nor to send a referrer', async () => {
     const { headers } = await clientOf(false).get('/');
     expect(headers).toMatchObject({
       'content-security-policy': "default-src 'none';frame-ancestors 'none'",
@@ -26,41 +22,55 @@ describe('securityHeaders', () => {
     expect(headers).not.toHaveProperty('x-powered-by');
   });
 
-  it('stands on errors too', async () => {
+  it('is sent with errors too', async () => {
     expect((await clientOf(false).get('/nothing')).headers['x-content-type-options']).toBe('nosniff');
   });
 
-  it('asks for https for a year where the public URL is https, and never elsewhere', async () => {
+  it('requires https for a year when the public URL is https, and otherwise not', async () => {
     expect((await clientOf(true).get('/')).headers['strict-transport-security']).toMatch(
       /^max-age=31536000\b/,
     );
     expect((await clientOf(false).get('/')).headers).not.toHaveProperty('strict-transport-security');
   });
 
-  it('lets a document open itself to other origins', async () => {
+  it('can be overridden by a document that other origins may embed', async () => {
     const { headers } = await clientOf(false).get('/document');
     expect(headers['cross-origin-resource-policy']).toBe('cross-origin');
     expect(headers['x-content-type-options']).toBe('nosniff');
   });
-});
 
-describe('headersSetBy', () => {
-  it('are the headers of the middleware, for answers that are given before it', async () => {
+  it('are the headers of every response, unchanged', async () => {
     const { headers } = await clientOf(true).get('/');
-    const values = headersSetBy(securityHeaders({ hsts: true }));
+    const values = securityHeaders({ hsts: true });
     expect(values.size).toBeGreaterThan(5);
     for (const [name, value] of values) expect(headers[name]).toBe(value);
   });
 
-  it('joins what several handlers set', () => {
+  it('takes the resource policy from its options', () => {
+    const values = securityHeaders({ hsts: false, resourcePolicy: 'cross-origin' });
+    expect(values.get('cross-origin-resource-policy')).toBe('cross-origin');
+  });
+});
+
+describe('headersSetBy', () => {
+  it('joins the headers of several handlers', () => {
     const values = headersSetBy(
-      securityHeaders({ hsts: false, resourcePolicy: 'cross-origin' }),
+      (_request, response, next) => {
+        response.setHeader('X-First', 'one');
+        next();
+      },
       (_request, response, next) => {
         response.setHeader('Vary', 'Origin');
         next();
       },
     );
-    expect(values.get('cross-origin-resource-policy')).toBe('cross-origin');
-    expect(values.get('vary')).toBe('Origin');
+    expect([...values]).toEqual([
+      ['x-first', 'one'],
+      ['vary', 'Origin'],
+    ]);
+  });
+
+  it('throws what a handler passes on as an error', () => {
+    expect(() => headersSetBy((_request, _response, next) => next(new Error('broken')))).toThrow('broken');
   });
 });

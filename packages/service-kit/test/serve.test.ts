@@ -1,7 +1,10 @@
-import { Agent, get } from 'node:http';
+import { Agent, get, IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import express from 'express';
+import { createHttpServer } from '../src/index.ts';
 import { type Child, startChild, waitUntil } from './support/child-process.ts';
-import { openSocket, readToEnd } from './support/raw-http.ts';
+import { keepLogLines } from './support/log-lines.ts';
+import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 
 const children: Child[] = [];
 
@@ -120,5 +123,42 @@ describe('serve', () => {
     expect(await second.ended).toBe(1);
     expect(second.errors()).toContain('EADDRINUSE');
     expect(await ask(first.port, '/')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('createHttpServer', () => {
+  it('creates requests and responses that Express does not have to change, below Node 24', async () => {
+    const app = express();
+    const prototypes: unknown[][] = [];
+    const remember = (request: IncomingMessage, response: ServerResponse) => {
+      prototypes.push([Object.getPrototypeOf(request), Object.getPrototypeOf(response)]);
+      expect([request instanceof IncomingMessage, response instanceof ServerResponse]).toEqual([true, true]);
+    };
+    app.use((request, response) => {
+      remember(request, response);
+      expect([request.app, response.app]).toEqual([app, app]);
+      response.status(201).json({ path: request.path, type: request.is('json') });
+    });
+    const server = createHttpServer(
+      (request, response) => {
+        remember(request, response);
+        app(request, response);
+      },
+      keepLogLines().logger,
+      { app },
+    );
+    const url = `http://127.0.0.1:${await listenOnFreePort(server)}/things?a=b`;
+    const body = { method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json' } };
+    for (const request of [body, body]) {
+      const response = await fetch(url, request);
+      expect([response.status, await response.json()]).toEqual([201, { path: '/things', type: 'json' }]);
+    }
+    server.closeAllConnections();
+    server.close();
+    const [before = [], inHandler = [], again = []] = prototypes;
+    expect(prototypes).toHaveLength(4);
+    expect(again).toEqual(before);
+    const isBelow24 = Number.parseInt(process.versions.node, 10) < 24;
+    expect([before[0] === inHandler[0], before[1] === inHandler[1]]).toEqual([isBelow24, isBelow24]);
   });
 });

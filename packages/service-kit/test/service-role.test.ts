@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServiceDatabase, withRole } from '@tessera/stack/postgres';
-import { MigrationError, migrate } from '../src/migrate.ts';
+import { MigrationError, migrate } from '../src/database/migrate.ts';
 import { startChild } from './support/child-process.ts';
 import { createPrismaFolder, type PrismaFolder } from './support/prisma-folder.ts';
 import { adminUrl, adoptDatabase, dropDatabases, run } from './support/test-database.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { createPool, requestContext, type Tracing } from '../src/index.ts';
-import { tracingTo } from '../src/start-tracing.ts';
+import { tracingTo } from '../src/observability/start-tracing.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { createDatabase, dropDatabases } from './support/test-database.ts';
 
@@ -43,7 +43,7 @@ describe('Tracing', () => {
     closing.push(() => pool.end());
     back.tracing.tracePool(pool);
     const backUrl = await serve(back.tracing, async (request, response) => {
-      request.route = { path: '/things/:id' };
+      request.operation = { method: 'GET', path: '/things/:id' };
       await pool.query('SELECT $1::text AS secret', ['hunter2']);
       const client = await pool.connect();
       await client.query('BEGIN');

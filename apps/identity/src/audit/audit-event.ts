@@ -1,7 +1,10 @@
 import type { AuditType } from '@tessera/contracts';
 import type { RequestOrigin } from '@tessera/service-kit';
 
-/** An event, written in the transaction of the change that it tells of. `details` holds names and reasons; never a secret, never an e-mail in the clear. */
+/**
+ * An audit event, written in the same transaction as the change that it records. `details` must not contain secrets or
+ * plain e-mail addresses.
+ */
 export interface AuditEvent {
   type: AuditType;
   outcome: 'success' | 'failure';
@@ -11,7 +14,6 @@ export interface AuditEvent {
   details?: Record<string, string | string[]>;
 }
 
-/** The event as a row of `audit_events`. */
 export function toAuditRow(event: AuditEvent) {
   return {
     type: event.type,

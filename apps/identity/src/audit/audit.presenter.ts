@@ -1,10 +1,10 @@
 import type { AuditQuery, AuditEvent as WireAuditEvent } from '@tessera/contracts';
 import { z } from 'zod';
 import { decodeCursor } from '../paging/keyset-page.ts';
-import type { AuditFilter, AuditPlace, AuditRecord } from './audit.repository.ts';
+import type { AuditFilter, AuditPosition, AuditRecord } from './audit.repository.ts';
 
-// Milliseconds up to the year 9999: what the database can compare with.
-const placeSchema = z.tuple([z.int().min(0).max(253_402_300_799_999), z.int().positive()]);
+// Time in milliseconds, at most the year 9999 (a later time would not be a valid timestamp literal), and id.
+const positionSchema = z.tuple([z.int().min(0).max(253_402_300_799_999), z.int().positive()]);
 
 export function presentAuditEvent(record: AuditRecord): WireAuditEvent {
   return {
@@ -32,12 +32,14 @@ export function readAuditFilter({
   return { identityId, type, outcome, actor, after, before };
 }
 
-export function readAuditPlace(cursor: string | undefined): AuditPlace | undefined {
-  const place = decodeCursor(placeSchema, cursor);
-  return place === undefined ? undefined : { at: new Date(place[0]), id: place[1] };
+export function readAuditPosition(cursor: string | undefined): AuditPosition | undefined {
+  const position = decodeCursor(positionSchema, cursor);
+  return position === undefined ? undefined : { at: new Date(position[0]), id: position[1] };
 }
 
-/** What the cursor of the next page holds. */
-export function presentAuditPlace(end: AuditPlace | undefined): z.input<typeof placeSchema> | undefined {
+/** The content of the cursor of the next page. */
+export function presentAuditPosition(
+  end: AuditPosition | undefined,
+): z.input<typeof positionSchema> | undefined {
   return end === undefined ? undefined : [end.at.getTime(), end.id];
 }

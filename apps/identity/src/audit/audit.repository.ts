@@ -2,7 +2,7 @@ import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { AuditEvent } from './audit-event.ts';
 
-/** An event as it stands in the trail. Its type may be of another release. */
+/** A stored event. `type` is a string, because another release may have written it. */
 export interface AuditRecord extends Omit<AuditEvent, 'type' | 'origin' | 'details'> {
   id: number;
   at: Date;
@@ -13,25 +13,25 @@ export interface AuditRecord extends Omit<AuditEvent, 'type' | 'origin' | 'detai
   details: Record<string, unknown>;
 }
 
-/** Where a page ended: newest first, and ids where two were written in the same millisecond. */
-export interface AuditPlace {
+/** The sort key of the list, for keyset paging. The id separates events of the same millisecond. */
+export interface AuditPosition {
   at: Date;
   id: number;
 }
 
-/** What is looked for; absent means any. */
+/** Absent members match every event. */
 export interface AuditFilter {
   identityId?: string | undefined;
   type?: string | undefined;
   outcome?: AuditEvent['outcome'] | undefined;
   actor?: AuditEvent['actor'] | undefined;
-  /** At this moment or later. */
+  /** Inclusive. */
   after?: Date | undefined;
-  /** Earlier than this moment. */
+  /** Exclusive. */
   before?: Date | undefined;
 }
 
-/** The audit trail, to be read: it is written by the statements of the changes that it tells of. */
+/** Reads the audit trail. Events are written by the repositories whose changes they record. */
 export class AuditRepository {
   readonly #database: Database;
 
@@ -39,12 +39,12 @@ export class AuditRepository {
     this.#database = database;
   }
 
-  /** Newest first, after a place. */
+  /** Returns events newest first, starting after the given position. */
   async list(
     filter: AuditFilter,
-    { limit, place }: { limit: number; place: AuditPlace | undefined },
+    { limit, after }: { limit: number; after: AuditPosition | undefined },
   ): Promise<AuditRecord[]> {
-    const conditions = conditionsOf(filter, place);
+    const conditions = conditionsOf(filter, after);
     const where =
       conditions.length === 0 ? Prisma.empty : Prisma.sql`WHERE ${Prisma.join(conditions, ' AND ')}`;
     return this.#database.$queryRaw<AuditRecord[]>`
@@ -54,8 +54,8 @@ export class AuditRepository {
   }
 }
 
-// One condition for each thing that is looked for, and none for the rest, so that each combination finds its index.
-function conditionsOf(filter: AuditFilter, place: AuditPlace | undefined): Prisma.Sql[] {
+// Only the conditions of set filters, so that the planner can choose an index for each combination.
+function conditionsOf(filter: AuditFilter, position: AuditPosition | undefined): Prisma.Sql[] {
   const { identityId, type, outcome, actor, after, before } = filter;
   return [
     identityId === undefined ? undefined : Prisma.sql`identity_id = ${identityId}::uuid`,
@@ -64,11 +64,13 @@ function conditionsOf(filter: AuditFilter, place: AuditPlace | undefined): Prism
     actor === undefined ? undefined : Prisma.sql`actor = ${actor}`,
     after === undefined ? undefined : Prisma.sql`at >= ${after}::timestamptz`,
     before === undefined ? undefined : Prisma.sql`at < ${before}::timestamptz`,
-    place === undefined ? undefined : Prisma.sql`(at, id) < (${place.at}::timestamptz, ${place.id}::bigint)`,
+    position === undefined
+      ? undefined
+      : Prisma.sql`(at, id) < (${position.at}::timestamptz, ${position.id}::bigint)`,
   ].filter((condition) => condition !== undefined);
 }
 
-// Literals: a plan that is made before the value is known cannot use the index of failures alone.
+// Literals instead of parameters: a generic plan cannot use the partial index on failures.
 const outcomeConditions = {
   success: Prisma.sql`outcome = 'success'`,
   failure: Prisma.sql`outcome = 'failure'`,

@@ -1,7 +1,7 @@
 import { cutPage } from '../paging/keyset-page.ts';
-import type { AuditFilter, AuditPlace, AuditRecord, AuditRepository } from './audit.repository.ts';
+import type { AuditFilter, AuditPosition, AuditRecord, AuditRepository } from './audit.repository.ts';
 
-/** Reading the audit trail: for trusted backends, and for nobody to change. */
+/** Lists audit events for trusted backends. */
 export class AuditService {
   readonly #repository: AuditRepository;
 
@@ -11,8 +11,8 @@ export class AuditService {
 
   async list(
     filter: AuditFilter,
-    { limit, place }: { limit: number; place: AuditPlace | undefined },
+    { limit, after }: { limit: number; after: AuditPosition | undefined },
   ): Promise<{ items: AuditRecord[]; end: AuditRecord | undefined }> {
-    return cutPage(await this.#repository.list(filter, { limit: limit + 1, place }), limit);
+    return cutPage(await this.#repository.list(filter, { limit: limit + 1, after }), limit);
   }
 }

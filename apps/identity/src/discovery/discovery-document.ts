@@ -1,6 +1,6 @@
 import type { DiscoveryDocument } from '@tessera/contracts';
 
-/** identity-service.md 2.6. Every URL stems from the configured issuer, never from a request's Host header. */
+/** identity-service.md 2.6. URLs use the configured issuer and never the Host header. */
 export function discoveryDocument(issuer: string): DiscoveryDocument {
   const base = issuer.replace(/\/$/, '');
   return {
@@ -29,7 +29,7 @@ export function discoveryDocument(issuer: string): DiscoveryDocument {
       'email_verified',
       'preferred_username',
     ],
-    // RFC 8414 2: without this member a client assumes client_secret_basic.
+    // RFC 8414 2: the default would be client_secret_basic.
     token_endpoint_auth_methods_supported: ['none'],
     revocation_endpoint: `${base}/token/revoke`,
     revocation_endpoint_auth_methods_supported: ['none'],

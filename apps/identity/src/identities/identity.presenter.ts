@@ -1,7 +1,7 @@
 import type { CreateIdentity, UpdateIdentity, Identity as WireIdentity } from '@tessera/contracts';
 import type { Identity, IdentityChanges, NewIdentity } from './identity.ts';
 
-/** The wire form, field by field: what is not written here never leaves. */
+/** Lists every field explicitly, so that a new column is never exposed by accident. */
 export function presentIdentity(identity: Identity): WireIdentity {
   return {
     id: identity.id,
@@ -23,7 +23,7 @@ export function readNewIdentity(body: CreateIdentity): NewIdentity {
   return { ...readIdentityChanges(body), email: body.email };
 }
 
-/** Read-only members of our own representation are left behind here. */
+/** Ignores the read-only fields of a representation that a client sends back. */
 export function readIdentityChanges(body: UpdateIdentity): IdentityChanges {
   return {
     email: body.email,

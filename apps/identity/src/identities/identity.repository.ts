@@ -4,10 +4,10 @@ import type { Database } from '../database.ts';
 import type { Identity as IdentityRow, Prisma } from '../generated/prisma/client.ts';
 import { canonicalEmail, type Identity, type IdentityChanges } from './identity.ts';
 
-/** The unique index that refused a write. */
+/** The unique constraint that a write violated. */
 export type IdentityConflict = 'email' | 'sso';
 
-/** Changes as they are stored: the password is a hash here. */
+/** Changes to store, with a password hash in place of the password. */
 export type StoredChanges = Omit<IdentityChanges, 'password'> & { passwordHash?: string | undefined };
 
 const conflictsByIndex: Record<string, IdentityConflict> = {
@@ -15,7 +15,7 @@ const conflictsByIndex: Record<string, IdentityConflict> = {
   identities_live_sso_key: 'sso',
 };
 
-/** Identities in the database. Soft-deleted ones are invisible here (identity-service.md 3.1). */
+/** Stores identities. No method returns or changes a soft-deleted identity (identity-service.md 3.1). */
 export class IdentityRepository {
   readonly #database: Database;
 
@@ -23,12 +23,12 @@ export class IdentityRepository {
     this.#database = database;
   }
 
-  /** Inserts, or answers which unique index refused: two creates at once are decided by the index alone. */
+  /** Inserts an identity, or returns the conflict. Relies on the unique indexes, so parallel creates cannot both succeed. */
   async create(
     identity: StoredChanges & { email: string; username: string },
     audit: (created: Identity) => AuditEvent,
   ): Promise<Identity | IdentityConflict> {
-    return orConflict(() =>
+    return catchConflict(() =>
       this.#database.$transaction(async (transaction) => {
         const row = await transaction.identity.create({
           data: {
@@ -46,8 +46,8 @@ export class IdentityRepository {
   }
 
   /**
-   * Changes what is supplied, in one conditional UPDATE; undefined where there is no such live identity. With
-   * `endSessions` the session epoch grows, which ends every session at once without touching a token row.
+   * Updates the supplied fields. Returns undefined if the identity does not exist. `endSessions` increments the session
+   * epoch, which ends every session without an update of its token rows.
    */
   async update(
     id: string,
@@ -55,7 +55,7 @@ export class IdentityRepository {
     { endSessions, audit }: { endSessions: boolean; audit: AuditEvent[] },
   ): Promise<Identity | IdentityConflict | undefined> {
     const now = new Date();
-    return orConflict(() =>
+    return catchConflict(() =>
       this.#database.$transaction(async (transaction) => {
         const [row] = await transaction.identity.updateManyAndReturn({
           where: { id, deletedAt: null },
@@ -72,7 +72,7 @@ export class IdentityRepository {
     );
   }
 
-  /** Soft delete, once: false where there is no such live identity. */
+  /** Returns false if the identity does not exist or is already deleted. */
   async softDelete(id: string, audit: AuditEvent): Promise<boolean> {
     const now = new Date();
     return this.#database.$transaction(async (transaction) => {
@@ -109,7 +109,7 @@ export class IdentityRepository {
   }
 }
 
-async function orConflict<Result>(write: () => Promise<Result>): Promise<Result | IdentityConflict> {
+async function catchConflict<Result>(write: () => Promise<Result>): Promise<Result | IdentityConflict> {
   try {
     return await write();
   } catch (error) {
@@ -119,7 +119,7 @@ async function orConflict<Result>(write: () => Promise<Result>): Promise<Result 
   }
 }
 
-// Prisma leaves a column alone where the value is undefined.
+// Undefined members are removed: only the remaining columns are written.
 function toColumns(changes: StoredChanges) {
   return definedOnly({
     email: changes.email,

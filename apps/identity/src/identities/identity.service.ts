@@ -13,7 +13,7 @@ interface IdentityServiceDependencies {
   passwordPolicy: PasswordPolicy;
 }
 
-/** The rules of identity-service.md 3.1 and 4.2. */
+/** Implements identity-service.md 3.1 and 4.2. */
 export class IdentityService {
   readonly #repository: IdentityRepository;
   readonly #hasher: PasswordHasher;
@@ -54,9 +54,9 @@ export class IdentityService {
       });
     }
     const result = await this.#repository.update(id, await this.#withHash(changes, signal), {
-      // A new password and a deactivation end every session (ASVS 7.4.2, 7.4.3).
+      // ASVS 7.4.2, 7.4.3: a new password and a deactivation end every session.
       endSessions: changes.password !== undefined || changes.isActive === false,
-      audit: describeChanges(changes, id, origin),
+      audit: auditEventsFor(changes, id, origin),
     });
     if (result === undefined) throw identityNotFoundProblem();
     if (typeof result === 'string') throw conflictProblem(result);
@@ -69,15 +69,15 @@ export class IdentityService {
   }
 
   async find(id: string): Promise<Identity> {
-    return found(await this.#repository.findById(id));
+    return assertFound(await this.#repository.findById(id));
   }
 
   async findByEmail(email: string): Promise<Identity> {
-    return found(await this.#repository.findByEmail(email));
+    return assertFound(await this.#repository.findByEmail(email));
   }
 
   async findBySso(provider: string, ssoId: string): Promise<Identity> {
-    return found(await this.#repository.findBySso(provider, ssoId));
+    return assertFound(await this.#repository.findBySso(provider, ssoId));
   }
 
   async #withHash({ password, ...changes }: IdentityChanges, signal: AbortSignal): Promise<StoredChanges> {
@@ -86,7 +86,7 @@ export class IdentityService {
   }
 }
 
-// identity-service.md 2.8 wants a preferred_username as a string; the bound of an e-mail's local part is below ours.
+// The default username: identity-service.md 2.8 requires preferred_username. A local part never exceeds its limit.
 function localPart(email: string): string {
   return email.slice(0, email.lastIndexOf('@'));
 }
@@ -97,7 +97,7 @@ function suppliedFields(changes: IdentityChanges): string[] {
     .map(([field]) => field);
 }
 
-function describeChanges(changes: IdentityChanges, id: string, origin: RequestOrigin): AuditEvent[] {
+function auditEventsFor(changes: IdentityChanges, id: string, origin: RequestOrigin): AuditEvent[] {
   const events = [auditEvent('identity.updated', id, origin, { fields: suppliedFields(changes) })];
   if (changes.password !== undefined) events.push(auditEvent('identity.password_changed', id, origin));
   if (changes.isActive !== undefined) {
@@ -115,7 +115,7 @@ function auditEvent(
   return { type, outcome: 'success', actor: 'service', identityId, origin, details };
 }
 
-function found(identity: Identity | undefined): Identity {
+function assertFound(identity: Identity | undefined): Identity {
   if (identity === undefined) throw identityNotFoundProblem();
   return identity;
 }

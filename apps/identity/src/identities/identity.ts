@@ -1,4 +1,4 @@
-/** An identity as the service knows it; the wire form is the presenter's. */
+/** An identity without its password hash. */
 export interface Identity {
   id: string;
   email: string;
@@ -14,7 +14,7 @@ export interface Identity {
   updatedAt: Date;
 }
 
-/** What a trusted backend may set. `undefined` means: not supplied. */
+/** The fields that a trusted backend may set. `undefined` leaves a field unchanged; `sso: null` unlinks. */
 export interface IdentityChanges {
   email?: string | undefined;
   username?: string | undefined;
@@ -28,7 +28,7 @@ export interface IdentityChanges {
 
 export type NewIdentity = IdentityChanges & { email: string };
 
-/** What e-mails are compared by. They are ASCII, so lower case is unambiguous: no Unicode folding to take over by. */
+/** The form in which e-mails are compared. E-mails are ASCII, so Unicode look-alikes cannot collide. */
 export function canonicalEmail(email: string): string {
   return email.trim().toLowerCase();
 }

@@ -1,18 +1,18 @@
 import type { Database } from '../database.ts';
 
-/** Whom an access token is about, and since when its tokens are good. */
+/** The subject of an access token. */
 export interface AccessSubject {
   username: string;
   sessionsValidAfter: Date | null;
 }
 
-/** Whom a refresh token is about, and the session that it continues. */
+/** The subject and the session of a refresh token. */
 export interface RefreshSubject {
   username: string;
   familyId: string;
 }
 
-/** Reads alone: no statement here rotates, revokes or marks anything. */
+/** Read-only: introspection never rotates, revokes or marks a token. */
 export class IntrospectionRepository {
   readonly #database: Database;
 
@@ -20,7 +20,7 @@ export class IntrospectionRepository {
     this.#database = database;
   }
 
-  /** The active identity of an access token. */
+  /** Returns undefined unless the identity is active. */
   async findAccessSubject(identityId: string): Promise<AccessSubject | undefined> {
     const rows = await this.#database.$queryRaw<AccessSubject[]>`
       SELECT username, sessions_valid_after AS "sessionsValidAfter" FROM identities
@@ -28,7 +28,7 @@ export class IntrospectionRepository {
     return rows[0];
   }
 
-  /** The active identity and the session of a refresh token that would be exchanged now. */
+  /** Returns undefined unless the refresh token could be exchanged now. */
   async findRefreshSubject(jti: string, sessionsValidAfter: Date): Promise<RefreshSubject | undefined> {
     const rows = await this.#database.$queryRaw<RefreshSubject[]>`
       SELECT i.username, f.id AS "familyId"

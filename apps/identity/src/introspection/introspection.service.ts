@@ -1,8 +1,8 @@
 import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
-import { isOlderThan, type OwnTokenVerifiers, readOwnToken } from '../tokens/own-token.ts';
+import { type OwnTokenVerifiers, verifyOwnToken, wasIssuedBefore } from '../tokens/own-token.ts';
 import type { AccessSubject, IntrospectionRepository, RefreshSubject } from './introspection.repository.ts';
 
-/** A token that can be used now, with what the database knows of it. */
+/** A valid token and its subject from the database. */
 export type ActiveToken =
   | { kind: 'access'; claims: AccessTokenClaims; subject: AccessSubject }
   | { kind: 'refresh'; claims: RefreshTokenClaims; subject: RefreshSubject };
@@ -12,7 +12,7 @@ interface IntrospectionDependencies extends OwnTokenVerifiers {
   sessionsValidAfter: Date;
 }
 
-/** RFC 7662, for trusted backends: is this token good at this moment? */
+/** Token introspection for trusted backends (RFC 7662). */
 export class IntrospectionService {
   readonly #dependencies: IntrospectionDependencies;
 
@@ -20,18 +20,18 @@ export class IntrospectionService {
     this.#dependencies = dependencies;
   }
 
-  /** Undefined for whatever is not active. Looking changes nothing: a spent refresh token is no reuse here. */
+  /** Returns undefined for an inactive token. Introspecting a used refresh token does not count as reuse. */
   async introspect(presented: string): Promise<ActiveToken | undefined> {
-    const token = await readOwnToken(this.#dependencies, presented);
+    const token = await verifyOwnToken(this.#dependencies, presented);
     if (token === undefined) return undefined;
     return token.kind === 'access' ? this.#access(token.claims) : this.#refresh(token.claims);
   }
 
   async #access(claims: AccessTokenClaims): Promise<ActiveToken | undefined> {
     const { repository, sessionsValidAfter } = this.#dependencies;
-    if (isOlderThan(sessionsValidAfter, claims)) return undefined;
+    if (wasIssuedBefore(sessionsValidAfter, claims)) return undefined;
     const subject = await repository.findAccessSubject(claims.sub);
-    if (subject === undefined || isOlderThan(subject.sessionsValidAfter, claims)) return undefined;
+    if (subject === undefined || wasIssuedBefore(subject.sessionsValidAfter, claims)) return undefined;
     return { kind: 'access', claims, subject };
   }
 

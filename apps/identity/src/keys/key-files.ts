@@ -6,18 +6,18 @@ import { ConfigError, type Logger } from '@tessera/service-kit';
 import type { Config } from '../config.ts';
 import { type KeyState, readKeyRing, stateOf } from './key-ring.ts';
 
-/** A private signing key and the id it is published under. */
+/** A private signing key and its `kid`. */
 export interface PrivateKey {
   kid: string;
   key: KeyObject;
-  /** When it was made, where that is known. */
+  /** When the key was created, if known. */
   madeAt?: Date;
 }
 
 /**
- * Reads the private keys: every `<kid>.pem` of `JWT_KEYS_DIR`, or the one of `JWT_PRIVATE_KEY` (PEM, or PEM in
- * base64). Outside production an ephemeral key stands in when neither is given. Throws a `ConfigError` naming
- * each bad file or variable.
+ * Reads the private keys: every `<kid>.pem` in `JWT_KEYS_DIR`, or the key in `JWT_PRIVATE_KEY` (PEM, or PEM encoded
+ * as base64). Outside production, generates an ephemeral key if neither is set. Throws a `ConfigError` that names each
+ * invalid file or variable.
  */
 export function readPrivateKeys(config: Config['keys'], logger: Logger): PrivateKey[] {
   const { directory, privateKey, keyName } = config;
@@ -29,18 +29,15 @@ export function readPrivateKeys(config: Config['keys'], logger: Logger): Private
       : Buffer.from(privateKey, 'base64').toString('utf8');
     return [{ kid, key: parseKey(pem.replaceAll('\\n', '\n'), 'JWT_PRIVATE_KEY') }];
   }
-  logger.warn(
-    { kid },
-    'no signing key is configured: an ephemeral one is used, and its tokens die with this process',
-  );
+  logger.warn({ kid }, 'no signing key configured; tokens of this ephemeral key become invalid at exit');
   return [{ kid, key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, madeAt: new Date() }];
 }
 
 /**
- * Which key signs and which are not published: as the environment says, else as the folder's own record does
- * (`keys.json`, made by keys-cli).
+ * Reads which key signs and which keys are not published: from the environment if set there, otherwise from
+ * `keys.json`, which keys-cli writes.
  */
-export function keyStates({ directory, activeKid, verifyOnlyKids }: Config['keys']) {
+export function readKeyStates({ directory, activeKid, verifyOnlyKids }: Config['keys']) {
   const records = directory === undefined ? undefined : readKeyRing(directory);
   if (records === undefined || activeKid !== undefined || verifyOnlyKids.length > 0)
     return { activeKid, verifyOnlyKids };
@@ -58,7 +55,7 @@ function readDirectory(directory: string): PrivateKey[] {
     const kid = name.slice(0, -'.pem'.length);
     try {
       if (!kidPattern.test(kid))
-        throw new ConfigError([`JWT_KEYS_DIR: ${name} is not named <name>-key-<number>.pem`]);
+        throw new ConfigError([`JWT_KEYS_DIR: ${name} must be named <name>-key-<number>.pem`]);
       const path = join(directory, name);
       const key = parseKey(readFileSync(path, 'utf8'), `JWT_KEYS_DIR: ${name}`);
       keys.push({ kid, key, madeAt: madeAt.get(kid) ?? statSync(path).mtime });
@@ -75,14 +72,14 @@ function readDirectory(directory: string): PrivateKey[] {
 function listPemFiles(directory: string): string[] {
   let names: string[];
   try {
-    // Kubernetes mounts a secret's files beside its own dot entries.
+    // Kubernetes adds hidden entries to the directories of mounted secrets.
     names = readdirSync(directory)
       .filter((name) => name.endsWith('.pem') && !name.startsWith('.'))
       .sort();
   } catch {
     throw new ConfigError(['JWT_KEYS_DIR: the directory cannot be read']);
   }
-  if (names.length === 0) throw new ConfigError(['JWT_KEYS_DIR: there is no <kid>.pem in it']);
+  if (names.length === 0) throw new ConfigError(['JWT_KEYS_DIR: contains no <kid>.pem file']);
   return names;
 }
 
@@ -95,6 +92,6 @@ function parseKey(pem: string, source: string): KeyObject {
   }
   if (key.asymmetricKeyType !== 'rsa') throw new ConfigError([`${source} is not an RSA key`]);
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  if (bits < 2048) throw new ConfigError([`${source} has ${bits} bits; at least 2048 are needed`]);
+  if (bits < 2048) throw new ConfigError([`${source} has ${bits} bits; at least 2048 are required`]);
   return key;
 }

@@ -4,7 +4,7 @@ import { kidPattern } from '@tessera/contracts';
 import { ConfigError } from '@tessera/service-kit';
 import { z } from 'zod';
 
-/** Beside the `<kid>.pem` files: when each key came into its states. Made by keys-cli, read by the service. */
+/** Records when each key entered each state. keys-cli writes it beside the `<kid>.pem` files; the service reads it. */
 export const keyRingFile = 'keys.json';
 
 const time = z.iso.datetime().transform((value) => new Date(value));
@@ -30,8 +30,10 @@ const ringSchema = z.strictObject({ keys: z.array(recordSchema) });
 export type KeyRecord = z.output<typeof recordSchema>;
 
 /**
- * `next`: published, and does not sign yet. `active`: signs. `retiring`: published, signs no more. `verify_only`: not
- * published; refresh tokens under it still live.
+ * - `next`: published, does not sign yet.
+ * - `active`: published, signs.
+ * - `retiring`: published, no longer signs.
+ * - `verify_only`: not published; verifies refresh tokens only.
  */
 export type KeyState = 'next' | 'active' | 'retiring' | 'verify_only';
 
@@ -41,7 +43,7 @@ export function stateOf({ activatedAt, replacedAt, unpublishedAt }: KeyRecord): 
   return activatedAt === undefined ? 'next' : 'active';
 }
 
-/** The records of a folder of keys; undefined where there are none. Throws a `ConfigError` where they cannot be read. */
+/** Returns undefined if the directory has no `keys.json`. Throws a `ConfigError` if the file is invalid. */
 export function readKeyRing(directory: string): KeyRecord[] | undefined {
   const file = join(directory, keyRingFile);
   if (!existsSync(file)) return undefined;
@@ -64,8 +66,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The file's text. */
-export function writeKeyRing(records: readonly KeyRecord[]): string {
+/** Returns the content of `keys.json`. */
+export function serializeKeyRing(records: readonly KeyRecord[]): string {
   const keys = records.map(({ kid, madeAt, activatedAt, replacedAt, unpublishedAt }) => ({
     kid,
     made_at: madeAt.toISOString(),

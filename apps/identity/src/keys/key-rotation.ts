@@ -6,12 +6,12 @@ import {
   type KeyState,
   keyRingFile,
   readKeyRing,
+  serializeKeyRing,
   stateOf,
-  writeKeyRing,
 } from './key-ring.ts';
 import { type Lifetimes, waitingTimes } from './key-schedule.ts';
 
-/** A step that may not be taken, or not yet; the message says why, and when. */
+/** Thrown for a step that is not allowed, or not allowed yet. The message gives the reason and the earliest time. */
 export class RotationRefusal extends Error {}
 
 interface KeyRotationOptions {
@@ -19,9 +19,9 @@ interface KeyRotationOptions {
   /** New keys are named `<keyName>-key-<n>`. */
   keyName: string;
   lifetimes: Lifetimes;
-  /** A key has leaked: nothing is waited for. */
+  /** Skips the waiting times, for a leaked key. */
   atOnce?: boolean;
-  /** The one that signs, in a folder that was never rotated and holds several. */
+  /** The key that signs. Required if the directory holds several keys and no `keys.json`. */
   activeKid?: string | undefined;
   now?: () => Date;
 }
@@ -30,13 +30,13 @@ export interface ListedKey {
   kid: string;
   state: KeyState;
   since: Date;
-  /** The next step for this key and the moment from which it may be taken; absent for the one that signs. */
+  /** The next step and its earliest time; absent for the active key. */
   next?: { step: 'activate' | 'retire' | 'delete'; from: Date };
 }
 
 const modulusLength = 2048;
 
-/** Moves the keys of a folder through their states (identity-service.md 3.1); each step writes files, and no service. */
+/** Moves keys through their states (identity-service.md 3.1) by changing files. Services apply them at their next start. */
 export class KeyRotation {
   readonly #options: KeyRotationOptions;
   readonly #now: Date;
@@ -58,25 +58,25 @@ export class KeyRotation {
     });
   }
 
-  /** Makes the key that will sign next. Answers its kid. */
-  makeNext(): string {
+  /** Creates the next key and returns its kid. The first key of a directory is active at once. */
+  createNext(): string {
     const records = this.#records();
-    const waiting = records.find((record) => stateOf(record) === 'next');
-    if (waiting !== undefined) throw new RotationRefusal(`${waiting.kid} is the next key already.`);
+    const next = records.find((record) => stateOf(record) === 'next');
+    if (next !== undefined) throw new RotationRefusal(`${next.kid} is already the next key.`);
     const numbers = records.map(({ kid }) => Number(/\d+$/.exec(kid)?.[0] ?? 0));
     const kid = `${this.#options.keyName}-key-${Math.max(0, ...numbers) + 1}`;
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength });
     this.#write(`${kid}.pem`, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
-    const first = records.length === 0 ? { activatedAt: this.#now } : {};
-    this.#save([...records, { ...bare(kid, this.#now), ...first }]);
+    const activated = records.length === 0 ? { activatedAt: this.#now } : {};
+    this.#save([...records, { ...newRecord(kid, this.#now), ...activated }]);
     return kid;
   }
 
-  /** The next key signs from now on. Answers its kid. */
+  /** Makes the next key the active one and returns its kid. */
   activate(): string {
     const records = this.#records();
     const next = records.find((record) => stateOf(record) === 'next');
-    if (next === undefined) throw new RotationRefusal('There is no next key: make one first.');
+    if (next === undefined) throw new RotationRefusal('There is no next key. Create one first.');
     this.#assertTime(next, 'activate');
     this.#save(
       records.map((record) => {
@@ -87,19 +87,20 @@ export class KeyRotation {
     return next.kid;
   }
 
-  /** A key that signs no more leaves the key set. */
+  /** Removes a key that no longer signs from the published key set. */
   retire(kid: string): void {
     const { records, record } = this.#find(kid, 'retiring', 'retire');
     this.#assertTime(record, 'retire');
     this.#save(records.map((one) => (one === record ? { ...one, unpublishedAt: this.#now } : one)));
   }
 
-  /** A key goes for good, and with it whatever lives under it. */
+  /** Deletes a key. Refresh tokens signed with it become invalid. */
   delete(kid: string): void {
     const states: KeyState[] = this.#options.atOnce ? ['verify_only', 'retiring', 'next'] : ['verify_only'];
     const { records, record } = this.#find(kid, states, 'delete');
     this.#assertTime(record, 'delete');
-    // The file first: the service publishes a file that the list does not name, and refuses a name without a file.
+    // Delete the PEM file first: a crash in between then leaves a record without a file, which the service rejects at
+    // start. The reverse order would leave a file without a record, which the service would publish.
     rmSync(join(this.#options.directory, `${kid}.pem`));
     this.#save(records.filter((one) => one !== record));
   }
@@ -110,7 +111,7 @@ export class KeyRotation {
     if (record === undefined) throw new RotationRefusal(`There is no key ${kid}.`);
     const state = stateOf(record);
     if (![wanted].flat().includes(state))
-      throw new RotationRefusal(`${kid} is ${state}: too early to ${step} it.`);
+      throw new RotationRefusal(`Cannot ${step} ${kid}: its state is ${state}.`);
     return { records, record };
   }
 
@@ -127,14 +128,14 @@ export class KeyRotation {
 
   #records(): KeyRecord[] {
     const { directory } = this.#options;
-    const records = readKeyRing(directory) ?? this.#adopt();
-    const lost = records.find(({ kid }) => !existsSync(join(directory, `${kid}.pem`)));
-    if (lost !== undefined) throw new RotationRefusal(`There is no ${lost.kid}.pem.`);
+    const records = readKeyRing(directory) ?? this.#inferRecords();
+    const missing = records.find(({ kid }) => !existsSync(join(directory, `${kid}.pem`)));
+    if (missing !== undefined) throw new RotationRefusal(`${missing.kid}.pem is missing.`);
     return records;
   }
 
-  // A folder that was made by hand: its only key, or the one that is named, signs.
-  #adopt(): KeyRecord[] {
+  // For a directory without keys.json: the only key, or the configured one, is active.
+  #inferRecords(): KeyRecord[] {
     const { directory, activeKid } = this.#options;
     const kids = readdirSync(directory)
       .filter((name) => name.endsWith('.pem'))
@@ -142,21 +143,21 @@ export class KeyRotation {
       .sort();
     const active = kids.length === 1 ? kids[0] : activeKid;
     if (kids.length > 0 && (active === undefined || !kids.includes(active)))
-      throw new RotationRefusal('JWT_ACTIVE_KID must name the key that signs now.');
+      throw new RotationRefusal('JWT_ACTIVE_KID must name the active key.');
     return kids.map((kid) => {
       const madeAt = statSync(join(directory, `${kid}.pem`)).mtime;
       return {
-        ...bare(kid, madeAt),
+        ...newRecord(kid, madeAt),
         ...(kid === active ? { activatedAt: madeAt } : { activatedAt: madeAt, replacedAt: this.#now }),
       };
     });
   }
 
   #save(records: readonly KeyRecord[]): void {
-    this.#write(keyRingFile, writeKeyRing(records));
+    this.#write(keyRingFile, serializeKeyRing(records));
   }
 
-  // Renamed into its place: nobody ever reads half a file.
+  // Write and rename, so that a reader never sees a partial file.
   #write(name: string, text: string): void {
     const path = join(this.#options.directory, name);
     writeFileSync(`${path}.part`, text, { mode: 0o600 });
@@ -170,6 +171,6 @@ const nextSteps: Partial<Record<KeyState, 'activate' | 'retire' | 'delete'>> = {
   verify_only: 'delete',
 };
 
-function bare(kid: string, madeAt: Date): KeyRecord {
+function newRecord(kid: string, madeAt: Date): KeyRecord {
   return { kid, madeAt, activatedAt: undefined, replacedAt: undefined, unpublishedAt: undefined };
 }

@@ -1,19 +1,19 @@
-/** How long a key set may be kept by whoever fetched it, in seconds; `Cache-Control` of `/jwks` says so. */
+/** The `max-age` of `/jwks`, in seconds. */
 export const jwksMaxAgeSeconds = 300;
 
-/** How far the clocks of two machines may differ, in seconds. */
+/** The largest assumed clock difference between two machines, in seconds. */
 const clockSkewSeconds = 60;
 
 export interface Lifetimes {
   accessTtlSeconds: number;
   refreshAbsoluteTtlSeconds: number;
-  /** How long a change of the keys takes to reach every replica, in seconds. */
+  /** How long a change takes to reach every replica, in seconds. */
   rolloutSeconds: number;
 }
 
 /**
- * How long a key stays in each state, in seconds: until everybody has fetched it, until no access token under it lives,
- * and until no refresh token does.
+ * How long to wait before each step, in seconds: `activate` until every consumer has fetched the key, `retire` until
+ * all access tokens signed with it have expired, `delete` until all refresh tokens have.
  */
 export function waitingTimes({ accessTtlSeconds, refreshAbsoluteTtlSeconds, rolloutSeconds }: Lifetimes) {
   return {

@@ -4,12 +4,12 @@ import { ConfigError } from '@tessera/service-kit';
 import jose from 'node-jose';
 import type { PrivateKey } from './key-files.ts';
 
-/** The keys of this process. Private parts stay in `active`; everything else is public. */
+/** The keys of this process. Only `active` contains a private key. */
 export interface SigningKeys {
   active: PrivateKey;
-  /** Keys that consumers see: access tokens are accepted under these alone. */
+  /** The keys in the key set. Access tokens are verified with these only. */
   published: ReadonlyMap<string, KeyObject>;
-  /** The published ones and the verify-only ones, under which old refresh tokens are still alive. */
+  /** The published and the verify-only keys. Refresh tokens are verified with these. */
   accepted: ReadonlyMap<string, KeyObject>;
   /** identity-service.md 2.7 */
   jwkSet: JwkSet;
@@ -18,10 +18,10 @@ export interface SigningKeys {
 }
 
 /**
- * Sorts the keys into their states. Exactly one signs: `activeKid`, or the only key. Those in `verifyOnlyKids` are
- * not published; all others are, so that consumers know the next key before it signs and the last one after.
+ * Assigns a role to each key. The active key is `activeKid`, or the only key. Keys in `verifyOnlyKids` are not
+ * published. All others are, so consumers know the next key before it signs and the previous key afterwards.
  */
-export async function arrangeSigningKeys(
+export async function loadSigningKeys(
   privateKeys: readonly PrivateKey[],
   { activeKid, verifyOnlyKids }: { activeKid: string | undefined; verifyOnlyKids: readonly string[] },
 ): Promise<SigningKeys> {
@@ -45,7 +45,7 @@ function chooseActive(
   if (active === undefined) throw new ConfigError([`JWT_ACTIVE_KID: there is no key ${activeKid}`]);
   if (others.length > 0) {
     throw new ConfigError([
-      `JWT_ACTIVE_KID: is required, as there are several keys (${keys.map((key) => key.kid).join(', ')})`,
+      `JWT_ACTIVE_KID: is required if there are several keys (${keys.map((key) => key.kid).join(', ')})`,
     ]);
   }
   if (verifyOnlyKids.includes(active.kid)) {
@@ -58,7 +58,7 @@ async function toJwkSet(keys: ReadonlyMap<string, KeyObject>) {
   const store = jose.JWK.createKeyStore();
   const thumbprints: Record<string, string> = {};
   for (const [kid, key] of keys) {
-    // Only the public part ever enters the store: node-jose would export a private one on request.
+    // Add public keys only: node-jose can export the private part of a key in the store.
     const pem = key.export({ type: 'spki', format: 'pem' });
     await store.add(pem, 'pem', { kid, use: 'sig', alg: 'RS256' });
     const { e, n } = key.export({ format: 'jwk' });

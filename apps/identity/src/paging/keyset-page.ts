@@ -2,33 +2,33 @@ import { validationProblem } from '@tessera/service-kit';
 import type { z } from 'zod';
 
 /**
- * Reads the place in a list that a cursor names; undefined where none was given. A cursor is no secret and no right, so
- * it is not signed: what it holds is parsed like any other input. Throws a 422 problem.
+ * Decodes the position in a cursor; undefined without a cursor. Cursors grant no access, so they are validated like any
+ * other input and not signed. Throws a 422 problem.
  */
 export function decodeCursor<Schema extends z.ZodType>(
-  place: Schema,
+  positionSchema: Schema,
   cursor: string | undefined,
 ): z.output<Schema> | undefined {
   if (cursor === undefined) return undefined;
-  const result = place.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
+  const result = positionSchema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
   if (!result.success) {
-    throw validationProblem([{ field: 'cursor', message: 'is not one that this list has given' }]);
+    throw validationProblem([{ field: 'cursor', message: 'is not a cursor of this list' }]);
   }
   return result.data;
 }
 
 /**
- * The `Link` header (RFC 8288) to the page after a place, where there is one. Relative: trusted backends reach the
- * internal API at addresses of their own, none of which the service knows.
+ * The `Link` header (RFC 8288) to the page after `position`; empty on the last page. The URL is relative, because the
+ * service does not know under which host backends reach the internal API.
  */
-export function nextLink(requestUrl: string, place: unknown): Record<string, string> {
-  if (place === undefined) return {};
+export function nextLink(requestUrl: string, position: unknown): Record<string, string> {
+  if (position === undefined) return {};
   const url = new URL(requestUrl, 'http://relative');
-  url.searchParams.set('cursor', Buffer.from(JSON.stringify(place)).toString('base64url'));
+  url.searchParams.set('cursor', Buffer.from(JSON.stringify(position)).toString('base64url'));
   return { Link: `<${url.pathname}${url.search}>; rel="next"` };
 }
 
-/** A page out of rows that were asked for with one more than it may hold. */
+/** Cuts a page from `limit + 1` fetched rows. `end` is the last row of the page, if another page follows. */
 export function cutPage<Row>(rows: readonly Row[], limit: number): { items: Row[]; end: Row | undefined } {
   const items = rows.slice(0, limit);
   return { items, end: rows.length > limit ? items.at(-1) : undefined };

@@ -1,52 +1,52 @@
 import { ProblemError, unavailableProblem } from '@tessera/service-kit';
 
-interface Waiting {
+interface WaitingJob {
   start: () => void;
 }
 
-/** Told about every job, in seconds. */
+/** Receives the wait and run time of each job. */
 export interface HashQueueObserver {
   onStart: (waitedSeconds: number) => void;
   onEnd: (workedSeconds: number) => void;
 }
 
 interface HashQueueOptions {
-  /** Jobs at once: below libuv's pool size, which bcrypt shares with DNS, files and signatures. */
+  /** Maximum number of parallel jobs. Must be less than libuv's pool size, because DNS, files and signatures share it. */
   concurrency: number;
-  /** Jobs that may wait. */
+  /** Maximum number of waiting jobs. */
   maxWaiting: number;
-  /** Longest wait, in milliseconds. */
+  /** Maximum wait, in milliseconds. */
   timeoutMs: number;
   observer?: HashQueueObserver;
 }
 
-/** First in, first out, bounded: overload is answered at once, and a job whose client has gone is dropped. */
+/** A bounded FIFO queue. A full queue rejects new jobs at once; a job is dropped when its client disconnects. */
 export class HashQueue {
   readonly #options: HashQueueOptions;
-  readonly #waiting: Set<Waiting> = new Set();
+  readonly #waiting: Set<WaitingJob> = new Set();
   #running = 0;
 
   constructor(options: HashQueueOptions) {
     this.#options = options;
   }
 
-  /** Jobs that wait now. */
+  /** Number of waiting jobs. */
   get depth(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Runs a job when a place is free; `waited` tells it whether the world may have changed meanwhile.
-   * Throws a 503 problem when the queue is full or the wait too long.
+   * Runs a job when a slot is free. The job receives `waited`: if true, data read before the wait may be stale.
+   * Throws a 503 problem if the queue is full or the wait exceeds the timeout.
    */
   async run<Result>(job: (waited: boolean) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const { concurrency, observer } = this.#options;
     const waited = this.#running >= concurrency;
-    const askedAt = performance.now();
+    const queuedAt = performance.now();
     if (waited) await this.#wait(signal);
     else this.#running += 1;
     const startedAt = performance.now();
-    observer?.onStart((startedAt - askedAt) / 1000);
+    observer?.onStart((startedAt - queuedAt) / 1000);
     try {
       return await job(waited);
     } finally {
@@ -57,25 +57,25 @@ export class HashQueue {
 
   #wait(signal: AbortSignal | undefined): Promise<void> {
     if (this.#waiting.size >= this.#options.maxWaiting) {
-      throw unavailableProblem('Too many sign-ins at once; try again in a moment.', 1);
+      throw unavailableProblem('Too many sign-ins at once. Try again later.', 1);
     }
     return new Promise((resolve, reject) => {
-      const leave = (problem: ProblemError) => {
-        forget();
+      const rejectWith = (problem: ProblemError) => {
+        dequeue();
         reject(problem);
       };
       const waiting = {
         start: () => {
-          forget();
+          dequeue();
           resolve();
         },
       };
-      const onAbort = () => leave(clientGone());
+      const onAbort = () => rejectWith(clientDisconnected());
       const timer = setTimeout(
-        () => leave(unavailableProblem('The service is busy; try again in a moment.', 2)),
+        () => rejectWith(unavailableProblem('The service is busy. Try again later.', 2)),
         this.#options.timeoutMs,
       );
-      const forget = () => {
+      const dequeue = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
         this.#waiting.delete(waiting);
@@ -86,7 +86,7 @@ export class HashQueue {
     });
   }
 
-  // A place is handed on rather than freed, so that a newcomer cannot overtake who waits.
+  // Pass the slot directly to the next waiting job, so that a new job cannot overtake it.
   #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#running -= 1;
@@ -94,7 +94,7 @@ export class HashQueue {
   }
 }
 
-// Never seen by anyone: the connection is closed. 408 keeps it out of the server-error statistics.
-function clientGone(): ProblemError {
+// The response is never delivered. 408 keeps the request out of the 5xx statistics.
+function clientDisconnected(): ProblemError {
   return new ProblemError({ status: 408, code: 'client_gone', detail: 'The client closed the connection.' });
 }

@@ -4,16 +4,16 @@ import bcrypt from 'bcrypt';
 import type { HashQueue } from './hash-queue.ts';
 
 interface CompareOptions {
-  /** The stored hash, or null where there is none that may match: the decoy is compared instead. */
+  /** The stored hash. If null, the password is compared with a decoy hash and never matches. */
   hash: string | null;
   signal?: AbortSignal;
-  /** Runs in the job, right before the comparison; may refuse. `waited` says whether the job stood in the queue. */
+  /** Runs in the job, before the comparison; may throw to refuse. `waited` tells whether the job was queued. */
   beforeCompare: (waited: boolean) => Promise<void>;
-  /** Runs in the job, after a comparison that failed: the next job finds its effect. */
+  /** Runs in the job after a failed comparison, so that its writes are visible to the next job. */
   onMismatch: () => Promise<void>;
 }
 
-/** bcrypt behind the hash queue. A comparison costs the same whether or not there is a hash to compare with. */
+/** Runs bcrypt in the hash queue. A comparison takes the same time with and without a stored hash. */
 export class PasswordHasher {
   readonly #cost: number;
   readonly #decoyHash: string;
@@ -25,23 +25,23 @@ export class PasswordHasher {
     this.#queue = queue;
   }
 
-  /** Makes the decoy at the configured cost: at another cost it would tell unknown e-mails by time. */
+  /** Creates the decoy hash at the configured cost; at another cost, response times would reveal unknown e-mails. */
   static async create(cost: number, queue: HashQueue): Promise<PasswordHasher> {
     const decoyHash = await bcrypt.hash(randomBytes(18).toString('base64'), cost);
     return new PasswordHasher(cost, decoyHash, queue);
   }
 
   async hash(password: string, signal?: AbortSignal): Promise<string> {
-    assertComparable(password);
+    assertFitsBcrypt(password);
     return this.#queue.run(() => bcrypt.hash(password, this.#cost), signal);
   }
 
-  /** Exactly one bcrypt comparison, on every branch. */
+  /** Always runs exactly one bcrypt comparison. */
   async matches(
     password: string,
     { hash, signal, beforeCompare, onMismatch }: CompareOptions,
   ): Promise<boolean> {
-    const comparable = isComparable(password) && hash !== null;
+    const comparable = fitsBcrypt(password) && hash !== null;
     return this.#queue.run(async (waited) => {
       await beforeCompare(waited);
       const equal = await bcrypt.compare(password, comparable ? hash : this.#decoyHash);
@@ -51,17 +51,17 @@ export class PasswordHasher {
     }, signal);
   }
 
-  /** True where a stored hash was made at a lower cost than today's. */
+  /** Whether a hash has a lower cost than configured. */
   isOutdated(hash: string): boolean {
     return bcrypt.getRounds(hash) < this.#cost;
   }
 }
 
-/** bcrypt reads 72 bytes: two longer passwords with the same beginning would be one. */
-export function isComparable(password: string): boolean {
+/** bcrypt ignores everything after 72 bytes: longer passwords with the same prefix would match each other. */
+export function fitsBcrypt(password: string): boolean {
   return Buffer.byteLength(password) <= passwordMaxBytes;
 }
 
-function assertComparable(password: string): void {
-  if (!isComparable(password)) throw new RangeError(`a password has at most ${passwordMaxBytes} bytes`);
+function assertFitsBcrypt(password: string): void {
+  if (!fitsBcrypt(password)) throw new RangeError(`password exceeds ${passwordMaxBytes} bytes`);
 }

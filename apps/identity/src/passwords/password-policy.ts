@@ -1,8 +1,8 @@
 import { passwordMaxBytes } from '@tessera/contracts';
 import { validationProblem } from '@tessera/service-kit';
-import { isComparable } from './password-hasher.ts';
+import { fitsBcrypt } from './password-hasher.ts';
 
-/** Words that are known to an attacker of this one account. */
+/** Attributes of the account that are easy to guess and must not be its password. */
 export interface PasswordContext {
   email: string;
   username: string;
@@ -11,11 +11,11 @@ export interface PasswordContext {
 interface PasswordPolicyOptions {
   /** In code points (NIST SP 800-63B-4 3.1.1.2). */
   minLength: number;
-  /** Lower-case passwords that are refused, or null where the blocklist is off. */
+  /** Refused passwords in lower case; null if the blocklist is off. */
   blocklist: ReadonlySet<string> | null;
 }
 
-/** Length and, where it is on, the blocklist: no composition rules, no expiry (NIST SP 800-63B-4 3.1.1.2). */
+/** Checks the length and the optional blocklist. No composition rules, no expiry (NIST SP 800-63B-4 3.1.1.2). */
 export class PasswordPolicy {
   readonly #options: PasswordPolicyOptions;
 
@@ -23,16 +23,16 @@ export class PasswordPolicy {
     this.#options = options;
   }
 
-  /** Throws a 422 problem on `password`. */
+  /** Throws a 422 problem for the field `password`. */
   assertAcceptable(password: string, context: PasswordContext): void {
-    const message = this.#objection(password, context);
+    const message = this.#findViolation(password, context);
     if (message !== undefined) throw validationProblem([{ field: 'password', message }]);
   }
 
-  #objection(password: string, context: PasswordContext): string | undefined {
+  #findViolation(password: string, context: PasswordContext): string | undefined {
     const { minLength, blocklist } = this.#options;
     if (Array.from(password).length < minLength) return `must be at least ${minLength} characters`;
-    if (!isComparable(password)) return `must be at most ${passwordMaxBytes} bytes in UTF-8`;
+    if (!fitsBcrypt(password)) return `must be at most ${passwordMaxBytes} bytes in UTF-8`;
     if (blocklist === null) return undefined;
     const candidate = password.toLowerCase();
     const contextWords = ['tessera', context.username, context.email.split('@')[0] ?? '', context.email];

@@ -1,10 +1,10 @@
 import { uuid, type Session as WireSession } from '@tessera/contracts';
 import { z } from 'zod';
 import { decodeCursor } from '../paging/keyset-page.ts';
-import type { Session, SessionPlace } from './session.ts';
+import type { Session, SessionPosition } from './session.ts';
 
-// Milliseconds up to the year 9999: what the database can compare with.
-const placeSchema = z.tuple([z.int().min(0).max(253_402_300_799_999), uuid()]);
+// Time in milliseconds, at most the year 9999 (a later time would not be a valid timestamp literal), and id.
+const positionSchema = z.tuple([z.int().min(0).max(253_402_300_799_999), uuid()]);
 
 export function presentSession(session: Session): WireSession {
   return {
@@ -18,12 +18,14 @@ export function presentSession(session: Session): WireSession {
   };
 }
 
-export function readSessionPlace(cursor: string | undefined): SessionPlace | undefined {
-  const place = decodeCursor(placeSchema, cursor);
-  return place === undefined ? undefined : { createdAt: new Date(place[0]), id: place[1] };
+export function readSessionPosition(cursor: string | undefined): SessionPosition | undefined {
+  const position = decodeCursor(positionSchema, cursor);
+  return position === undefined ? undefined : { createdAt: new Date(position[0]), id: position[1] };
 }
 
-/** What the cursor of the next page holds. */
-export function presentSessionPlace(end: SessionPlace | undefined): z.input<typeof placeSchema> | undefined {
+/** The content of the cursor of the next page. */
+export function presentSessionPosition(
+  end: SessionPosition | undefined,
+): z.input<typeof positionSchema> | undefined {
   return end === undefined ? undefined : [end.createdAt.getTime(), end.id];
 }

@@ -1,23 +1,23 @@
 import type { RequestOrigin } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { Session, SessionPlace } from './session.ts';
+import type { Session, SessionPosition } from './session.ts';
 
 interface SessionReference {
   identityId: string;
   sessionId: string;
-  /** Families that began earlier are over (the operator's emergency brake). */
+  /** Sessions that started earlier are invalid (SESSIONS_VALID_AFTER). */
   sessionsValidAfter: Date;
 }
 
 interface ListOptions {
   limit: number;
-  /** Where the page before ended. */
-  after: SessionPlace | undefined;
+  /** The last session of the previous page. */
+  after: SessionPosition | undefined;
   sessionsValidAfter: Date;
 }
 
-/** Token families as sessions: to be listed and to be ended. */
+/** Lists and revokes sessions. A session is a token family. */
 export class SessionRepository {
   readonly #database: Database;
 
@@ -25,7 +25,7 @@ export class SessionRepository {
     this.#database = database;
   }
 
-  /** Live sessions, newest first; undefined where there is no such live identity. */
+  /** Returns active sessions, newest first, or undefined if the identity does not exist. */
   async list(
     identityId: string,
     { limit, after, sessionsValidAfter }: ListOptions,
@@ -36,7 +36,7 @@ export class SessionRepository {
         FROM identities i
         LEFT JOIN LATERAL (
           SELECT f.*, t.expires_at AS idle_expires_at FROM token_families f, refresh_tokens t
-           WHERE f.identity_id = i.id AND ${isLive(sessionsValidAfter)} AND ${isBefore(after)}
+           WHERE f.identity_id = i.id AND ${isActiveSession(sessionsValidAfter)} AND ${isAfterPosition(after)}
            ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}
         ) s ON true
        WHERE i.id = ${identityId}::uuid AND i.deleted_at IS NULL
@@ -44,7 +44,7 @@ export class SessionRepository {
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
 
-  /** How many sessions there are, idle ones included: those that nobody has ended, and that have not come to their end. */
+  /** Counts the sessions that are neither revoked nor past their absolute end. Includes idle sessions. */
   async count(): Promise<number> {
     const [row] = await this.#database.$queryRaw<{ count: number }[]>`
       SELECT count(*)::int AS count FROM token_families f JOIN identities i ON i.id = f.identity_id
@@ -53,7 +53,7 @@ export class SessionRepository {
     return row?.count ?? 0;
   }
 
-  /** Ends a live session, once: of two who ask at the same time one is told that there is none. */
+  /** Revokes an active session. Of two parallel calls, one returns `no_session`. */
   async revoke(
     { identityId, sessionId, sessionsValidAfter }: SessionReference,
     origin: RequestOrigin,
@@ -64,7 +64,7 @@ export class SessionRepository {
       ), revoked AS (
         UPDATE token_families f SET revoked_at = now(), revoke_reason = 'revoked_by_service'
           FROM owner i, refresh_tokens t
-         WHERE f.id = ${sessionId}::uuid AND f.identity_id = i.id AND ${isLive(sessionsValidAfter)}
+         WHERE f.id = ${sessionId}::uuid AND f.identity_id = i.id AND ${isActiveSession(sessionsValidAfter)}
         RETURNING f.id, f.identity_id
       ), audited AS (
         INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
@@ -79,8 +79,9 @@ export class SessionRepository {
   }
 
   /**
-   * Ends every session by the epoch that a family carries, and every access token by the moment that it was issued
-   * at, which is of our clock and not of the database's. False where there is no such live identity.
+   * Ends every session by a new session epoch, and every issued access token by `sessions_valid_after`. That time comes
+   * from this process and not from the database, because it is compared with `iat`. Returns false if the identity does
+   * not exist.
    */
   async revokeAll(identityId: string, origin: RequestOrigin): Promise<boolean> {
     const audited = await this.#database.$executeRaw`
@@ -96,15 +97,15 @@ export class SessionRepository {
   }
 }
 
-/** Of a family `f`, its unspent token `t` and their identity `i`: what a rotation asks as well. */
-function isLive(sessionsValidAfter: Date): Prisma.Sql {
+/** The conditions of a rotation, for family `f`, its unused token `t` and identity `i`. */
+function isActiveSession(sessionsValidAfter: Date): Prisma.Sql {
   return Prisma.sql`f.revoked_at IS NULL AND f.expires_at > now() AND f.session_epoch = i.session_epoch
     AND f.created_at >= ${sessionsValidAfter}::timestamptz AND i.is_active
     AND t.family_id = f.id AND t.revoked_at IS NULL AND t.expires_at > now()`;
 }
 
-function isBefore(place: SessionPlace | undefined): Prisma.Sql {
-  return place === undefined
+function isAfterPosition(position: SessionPosition | undefined): Prisma.Sql {
+  return position === undefined
     ? Prisma.sql`true`
-    : Prisma.sql`(f.created_at, f.id) < (${place.createdAt}::timestamptz, ${place.id}::uuid)`;
+    : Prisma.sql`(f.created_at, f.id) < (${position.createdAt}::timestamptz, ${position.id}::uuid)`;
 }

@@ -2,14 +2,14 @@ import { ProblemError, type RequestOrigin } from '@tessera/service-kit';
 import { identityNotFoundProblem } from '../identities/identity-not-found.ts';
 import { cutPage } from '../paging/keyset-page.ts';
 import type { SessionRepository } from './session.repository.ts';
-import type { Session, SessionPlace } from './session.ts';
+import type { Session, SessionPosition } from './session.ts';
 
 interface SessionServiceDependencies {
   repository: SessionRepository;
   sessionsValidAfter: Date;
 }
 
-/** What trusted backends may see and end of an identity's sessions. */
+/** Lists and revokes the sessions of an identity, for trusted backends. */
 export class SessionService {
   readonly #repository: SessionRepository;
   readonly #sessionsValidAfter: Date;
@@ -19,10 +19,10 @@ export class SessionService {
     this.#sessionsValidAfter = sessionsValidAfter;
   }
 
-  /** The live sessions, newest first. */
+  /** Lists active sessions, newest first. */
   async list(
     identityId: string,
-    { limit, after }: { limit: number; after: SessionPlace | undefined },
+    { limit, after }: { limit: number; after: SessionPosition | undefined },
   ): Promise<{ items: Session[]; end: Session | undefined }> {
     const rows = await this.#repository.list(identityId, {
       limit: limit + 1,
@@ -33,7 +33,7 @@ export class SessionService {
     return cutPage(rows, limit);
   }
 
-  /** Ends one session; its access tokens end with their lifetime, as they do not say which session they are of. */
+  /** Revokes one session. Its access tokens stay valid until they expire, because they do not name their session. */
   async revoke(identityId: string, sessionId: string, origin: RequestOrigin): Promise<void> {
     const outcome = await this.#repository.revoke(
       { identityId, sessionId, sessionsValidAfter: this.#sessionsValidAfter },
@@ -44,12 +44,12 @@ export class SessionService {
       throw new ProblemError({
         status: 404,
         code: 'session_not_found',
-        detail: 'This identity has no such live session.',
+        detail: 'Active session not found for this identity.',
       });
     }
   }
 
-  /** Ends every session, and with them the access tokens that have been issued. */
+  /** Revokes every session and every issued access token. */
   async revokeAll(identityId: string, origin: RequestOrigin): Promise<void> {
     if (!(await this.#repository.revokeAll(identityId, origin))) throw identityNotFoundProblem();
   }

@@ -1,18 +1,18 @@
-/** A live session: a token family whose newest refresh token can still be used. */
+/** An active session: a token family whose newest refresh token is valid. */
 export interface Session {
   id: string;
   createdAt: Date;
   lastUsedAt: Date;
-  /** Its absolute end. */
+  /** The absolute end of the session. */
   expiresAt: Date;
-  /** The end of its refresh token, which each rotation moves on. */
+  /** The end of its refresh token. Each rotation extends it. */
   idleExpiresAt: Date;
   createdIp: string | null;
   userAgent: string | null;
 }
 
-/** Where a page of sessions ended: newest first, and ids where two began together. */
-export interface SessionPlace {
+/** The sort key of the list, for keyset paging. The id separates sessions of the same millisecond. */
+export interface SessionPosition {
   createdAt: Date;
   id: string;
 }

@@ -4,35 +4,35 @@ import { ProblemError } from '@tessera/service-kit';
 
 interface SignInLimitsOptions {
   enabled: boolean;
-  /** Failures of one e-mail from one address. */
+  /** Failures for one e-mail from one address. */
   pairLimit: number;
-  /** Consecutive failures of one e-mail from addresses that it never signed in from. */
+  /** Consecutive failures for one e-mail, enforced for addresses without a recent successful sign-in. */
   emailLimit: number;
   /** Failures from one address. */
   ipLimit: number;
-  /** How long failures of a pair and of an address count. */
+  /** Length of the window for `pairLimit` and `ipLimit`. */
   windowSeconds: number;
-  /** Keys the HMACs, so that the table holds no e-mail and no address. The same on every replica. */
+  /** Key of the HMACs that replace e-mails and addresses in the table. Must be the same on every replica. */
   secret: string;
 }
 
-/** The counters of one attempt, as keys of the database's table. */
+/** The keys of an attempt's counters in `sign_in_counters`. */
 export interface SignInKeys {
   pair: string;
   email: string;
   ip: string;
-  /** Present when the e-mail has signed in from this address in the last 30 days. */
+  /** Its row exists if the e-mail has signed in from this address in the last 30 days. */
   known: string;
 }
 
-/** A counter as it stands: failures, and the seconds until they are forgotten. */
+/** Failures in the current window, and the seconds until it ends. */
 export interface SignInCounter {
   key: string;
   count: number;
   secondsLeft: number;
 }
 
-/** How long a counter or a mark lives, by the kind of its key. */
+/** Lifetime of a row in seconds, by the kind of its key. */
 export interface CounterLifetimes {
   pair: number;
   email: number;
@@ -43,9 +43,9 @@ export interface CounterLifetimes {
 const day = 86_400;
 
 /**
- * Brute force is slowed where it comes from, and a victim is not locked out of a known address: NIST SP 800-63B-4
- * 3.2.2 (at most 100 consecutive failures), ASVS 6.1.1. Counted by the submitted e-mail, known or not, so that a
- * 429 tells nothing about who exists. A valid login is never counted.
+ * Limits failed sign-ins per address and per e-mail (NIST SP 800-63B-4 3.2.2: at most 100 consecutive failures; ASVS
+ * 6.1.1). The e-mail limit does not apply to known addresses, so an attacker cannot lock out the account's owner.
+ * Unknown e-mails count as well, so a 429 does not reveal whether an account exists. Successful sign-ins do not count.
  */
 export class SignInLimits {
   readonly #options: SignInLimitsOptions;
@@ -68,7 +68,7 @@ export class SignInLimits {
     };
   }
 
-  /** Throws a 429 problem with `Retry-After`. */
+  /** Throws a 429 problem with `Retry-After` if a limit is reached. */
   assertAllowed(keys: SignInKeys, counters: readonly SignInCounter[]): void {
     if (!this.#options.enabled) return;
     const byKey = new Map(counters.map((counter) => [counter.key, counter]));
@@ -84,12 +84,12 @@ export class SignInLimits {
     throw new ProblemError({
       status: 429,
       code: 'too_many_requests',
-      detail: 'Too many failed sign-ins; try again later.',
+      detail: 'Too many failed sign-ins. Try again later.',
       headers: { 'Retry-After': String(Math.max(1, Math.ceil(Math.max(...exceeded)))) },
     });
   }
 
-  /** Whether an attempt comes after failures, rather than with a clean record. */
+  /** Whether earlier failures count against this attempt. */
   hasFailures(counters: readonly SignInCounter[]): boolean {
     return this.#options.enabled && counters.some((counter) => !counter.key.startsWith('known:'));
   }
@@ -102,7 +102,7 @@ export class SignInLimits {
   }
 }
 
-// One subscriber holds a whole IPv6 /64.
+// Returns the /64 prefix of an IPv6 address, because one subscriber usually has the whole prefix.
 function networkOf(ip: string): string {
   const address = ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice('::ffff:'.length) : ip;
   if (!isIPv6(address)) return address;

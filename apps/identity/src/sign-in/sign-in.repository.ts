@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import type { TokenSubject } from '../tokens/token-issuer.ts';
 import type { CounterLifetimes, SignInCounter, SignInKeys } from './sign-in-limits.ts';
 
-/** What a sign-in is decided by; `null` where no live identity has the e-mail. */
+/** The identity that a sign-in attempt names. */
 export interface SignInCandidate {
   id: string;
   passwordHash: string | null;
@@ -11,12 +11,12 @@ export interface SignInCandidate {
   sessionEpoch: number;
 }
 
-/** A login's first refresh token, and the family that its rotations will belong to. */
+/** A new token family and its first refresh token. */
 export interface NewFamily {
   familyId: string;
   jti: string;
   identityId: string;
-  /** The epoch that was read together with the password's hash. */
+  /** The epoch read together with the password hash. */
   sessionEpoch: number;
   refreshExpiresAt: Date;
   familyExpiresAt: Date;
@@ -27,7 +27,7 @@ interface AttemptRow extends Omit<SignInCandidate, 'id'> {
   counters: SignInCounter[];
 }
 
-/** The statements of a sign-in: one before the password is compared, one after. */
+/** Statements of a sign-in: one before the password comparison and one after it. */
 export class SignInRepository {
   readonly #database: Database;
 
@@ -35,7 +35,7 @@ export class SignInRepository {
     this.#database = database;
   }
 
-  /** The identity of an e-mail and the counters of the attempt, in one round trip, the same for known and unknown. */
+  /** Reads the identity and the counters in one round trip. The statement is the same for known and unknown e-mails. */
   async findCandidate(
     canonicalEmail: string,
     keys: SignInKeys,
@@ -54,7 +54,7 @@ export class SignInRepository {
     return { candidate: { ...row, id: row.id }, counters: row.counters };
   }
 
-  /** The counters alone, for an attempt that had to wait. */
+  /** Reads the counters again, for an attempt that waited in the queue or has earlier failures. */
   async findCounters(keys: SignInKeys): Promise<SignInCounter[]> {
     return this.#database.$queryRaw<SignInCounter[]>`
       SELECT key, count, extract(epoch FROM window_ends - now())::float8 AS "secondsLeft"
@@ -62,8 +62,8 @@ export class SignInRepository {
   }
 
   /**
-   * Counts a failure and writes it to the audit trail. Keys are locked in one order, so that parallel failures
-   * cannot deadlock. The e-mail's window begins anew with each failure: it counts consecutive ones.
+   * Counts a failure and writes its audit event. Rows are locked in key order, so that parallel failures cannot
+   * deadlock. Each failure restarts the window of the e-mail counter, which counts consecutive failures.
    */
   async recordFailure(
     keys: SignInKeys,
@@ -89,10 +89,10 @@ export class SignInRepository {
   }
 
   /**
-   * Opens a session in one statement: family and first refresh token for an identity that is still active and has
-   * still the epoch its password was read under; suspect families end, failures are forgotten, the address becomes
-   * known. Undefined where the identity changed meanwhile. The epoch is compared rather than the hash, because a
-   * parallel login may have upgraded the hash.
+   * Opens a session in one statement: inserts the family and its first refresh token, revokes suspect families, deletes
+   * the failure counters and marks the address as known. Returns undefined if the identity became inactive or its
+   * sessions ended since the password was read. It compares the epoch and not the password hash, because a parallel
+   * sign-in may upgrade the hash.
    */
   async openSession(
     family: NewFamily,
@@ -139,7 +139,7 @@ export class SignInRepository {
     return rows[0];
   }
 
-  /** Stores a hash of today's cost, unless the password was changed meanwhile. */
+  /** Replaces the hash, unless the password has changed since it was read. */
   async upgradeHash(
     identityId: string,
     oldHash: string,

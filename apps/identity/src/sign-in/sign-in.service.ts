@@ -3,9 +3,8 @@ import type { TokenResponse } from '@tessera/contracts';
 import type { Logger, OutcomeCounter, RequestOrigin } from '@tessera/service-kit';
 import { canonicalEmail } from '../identities/identity.ts';
 import type { SignInOutcome } from '../identity-metrics.ts';
-import { invalidGrantProblem } from '../oauth-error.ts';
+import { invalidGrantProblem } from '../oauth.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
-import { presentTokens } from '../tokens/token.presenter.ts';
 import type { TokenIssuer } from '../tokens/token-issuer.ts';
 import type { SignInCandidate, SignInRepository } from './sign-in.repository.ts';
 import type { SignInKeys, SignInLimits } from './sign-in-limits.ts';
@@ -26,7 +25,7 @@ export interface Credentials {
   password: string;
 }
 
-/** The password grant (identity-service.md 4.1.1). Every refusal looks alike and takes the same time. */
+/** The password grant (identity-service.md 4.1.1). Every 401 has the same body and takes the same time. */
 export class SignInService {
   readonly #dependencies: SignInDependencies;
 
@@ -52,8 +51,8 @@ export class SignInService {
     const matches = await hasher.matches(password, {
       hash,
       signal,
-      // Guesses that came together must not all count as the first. Each failure is recorded before its place in
-      // the queue is handed on, so no more are compared than the limit and the jobs that run at once.
+      // Parallel guesses all read the counters before the first failure is recorded, so queued attempts read them
+      // again. A failure is recorded before its slot is released: at most the limit plus the parallel jobs are compared.
       beforeCompare: async (waited) => {
         if (waited || limits.hasFailures(counters))
           limits.assertAllowed(keys, await repository.findCounters(keys));
@@ -89,14 +88,10 @@ export class SignInService {
       issuer.signRefreshToken({ subjectId: candidate.id, jti, issuedAt, expiresAt }),
     ]);
     if (subject === undefined) throw invalidCredentials();
-    return presentTokens(
-      await issuer.signAccessToken(subject, issuedAt),
-      refreshToken,
-      issuer.accessTtlSeconds,
-    );
+    return issuer.present(await issuer.signAccessToken(subject, issuedAt), refreshToken);
   }
 
-  // A login that is right must not fail for want of a better hash: the next login tries again.
+  // A failed upgrade must not fail the sign-in. The next sign-in tries again.
   async #upgradeHash(
     identityId: string,
     password: string,

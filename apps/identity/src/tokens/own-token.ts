@@ -10,8 +10,8 @@ type OwnToken =
   | { kind: 'access'; claims: AccessTokenClaims }
   | { kind: 'refresh'; claims: RefreshTokenClaims };
 
-/** A token of either kind that this service signed and that has not expired; undefined for anything else. */
-export async function readOwnToken(
+/** Verifies a token that this service issued, of either kind. Returns undefined for an invalid or expired token. */
+export async function verifyOwnToken(
   { refreshVerifier, accessVerifier }: OwnTokenVerifiers,
   presented: string,
 ): Promise<OwnToken | undefined> {
@@ -22,10 +22,10 @@ export async function readOwnToken(
 }
 
 /**
- * Whether a token was issued before its identity's sessions ended. `iat` has whole seconds: a token of the very second
- * in which they ended passes.
+ * Whether a token was issued before the sessions of its identity ended. `iat` is in whole seconds, so a token issued in
+ * the same second counts as issued afterwards.
  */
-export function isOlderThan(sessionsValidAfter: Date | null, { iat }: { iat: number }): boolean {
+export function wasIssuedBefore(sessionsValidAfter: Date | null, { iat }: { iat: number }): boolean {
   return sessionsValidAfter !== null && iat < Math.floor(sessionsValidAfter.getTime() / 1000);
 }
 

@@ -5,9 +5,9 @@ import type { TokenSubject } from './token-issuer.ts';
 export interface Rotation {
   jti: string;
   nextJti: string;
-  /** The latest end of the successor; the family's own end caps it. */
+  /** The end of the successor. The family's absolute end limits it. */
   nextExpiresAt: Date;
-  /** Families that began earlier are over (the operator's emergency brake). */
+  /** Sessions that started earlier are invalid (SESSIONS_VALID_AFTER). */
   sessionsValidAfter: Date;
   origin: RequestOrigin;
 }
@@ -29,7 +29,7 @@ interface SubjectRow extends TokenSubject {
   expiresAt: Date;
 }
 
-/** Token families and their refresh tokens (identity-service.md 2.5, 3.2). */
+/** Rotates and revokes refresh tokens (identity-service.md 2.5, 3.2). */
 export class RefreshTokenRepository {
   readonly #database: Database;
 
@@ -38,10 +38,9 @@ export class RefreshTokenRepository {
   }
 
   /**
-   * Revokes the presented token and makes its successor, in one statement: of any number of parallel calls exactly
-   * one finds `revoked_at IS NULL`, and the others, after waiting for its row, find nothing. The successor is valid
-   * as long as its family and its identity are, which is read at its own next use. One round trip instead of an
-   * interactive transaction's four.
+   * Revokes the presented token and inserts its successor in one statement. Of parallel calls exactly one finds
+   * `revoked_at IS NULL`; the others wait for the row lock and then match no row. Returns undefined if the token cannot
+   * be rotated. One statement takes one round trip; an interactive transaction would take four.
    */
   async rotate(rotation: Rotation): Promise<RotatedToken | undefined> {
     const { jti, nextJti, nextExpiresAt, sessionsValidAfter, origin } = rotation;
@@ -77,12 +76,11 @@ export class RefreshTokenRepository {
   }
 
   /**
-   * The second look at a token that did not rotate: says why, and draws the consequence for its family in the same
-   * statement. A spent token is tolerated only as the immediate parent of a live, unused successor and within the
-   * leeway: then the family is marked suspect; any other reuse revokes it (RFC 9700 4.14.2). Ages are differences
-   * of the database's clock.
+   * Finds the reason why a token was not rotated, and revokes or marks its family in the same statement. Reuse of a token
+   * within the leeway, while its direct successor is unused, marks the family as suspect. Any other reuse revokes the
+   * family (RFC 9700 4.14.2). Ages are computed with the database clock only.
    */
-  async refuse(
+  async recordRefusal(
     jti: string,
     { leewaySeconds, origin }: { leewaySeconds: number; origin: RequestOrigin },
   ): Promise<RefusalReason> {
@@ -124,7 +122,7 @@ export class RefreshTokenRepository {
     return rows[0]?.reason ?? 'unknown';
   }
 
-  /** Ends the family of a refresh token (RFC 7009 2.1); a token that nobody knows changes nothing. */
+  /** Revokes the family of a refresh token (RFC 7009 2.1). Does nothing for an unknown token. */
   async revokeFamilyOf(jti: string, origin: RequestOrigin): Promise<void> {
     await this.#database.$executeRaw`
       WITH revoked AS (

@@ -1,9 +1,9 @@
 import { type KeyObject, randomUUID, sign } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
+import type { AccessTokenClaims, RefreshTokenClaims, TokenResponse } from '@tessera/contracts';
 import type { PrivateKey } from '../keys/key-files.ts';
 
-/** Whose token it is; read from the database at the moment of issue. */
+/** The identity that a token is issued for, as currently stored. */
 export interface TokenSubject {
   id: string;
   email: string;
@@ -16,20 +16,20 @@ export interface TokenSubject {
 interface TokenIssuerOptions {
   key: PrivateKey;
   issuer: string;
-  /** identity-service.md 2.3 leaves the value open: one is a string, several are an array. */
+  /** identity-service.md 2.3 leaves the value open. One audience is a string, several are an array. */
   audience: string | string[];
   accessTtlSeconds: number;
 }
 
-// With a callback Node signs on libuv's thread pool; jsonwebtoken and the synchronous form would hold the event
-// loop for the 0.8 ms of an RSA-2048 signature.
+// With a callback, Node signs on libuv's thread pool. jsonwebtoken and the synchronous form would block the event loop
+// for about 0.8 ms per RSA-2048 signature.
 const signOnThreadPool: (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer> =
   promisify(sign);
 
-/** Makes the two JWTs of identity-service.md 2.3 and 2.4, signed with RS256 by the active key. */
+/** Issues the JWTs of identity-service.md 2.3 and 2.4, signed with RS256 and the active key. */
 export class TokenIssuer {
   readonly #options: TokenIssuerOptions;
-  // RFC 9068 2.1 and RFC 8725 3.11: the kinds differ in `typ`, so that one can never pass for the other.
+  // RFC 9068 2.1, RFC 8725 3.11: distinct `typ` values prevent the use of one kind of token as the other.
   readonly #accessHeader: string;
   readonly #refreshHeader: string;
 
@@ -40,11 +40,17 @@ export class TokenIssuer {
     this.#refreshHeader = encode({ alg: 'RS256', typ: 'rt+jwt', kid });
   }
 
-  get accessTtlSeconds(): number {
-    return this.#options.accessTtlSeconds;
+  /** identity-service.md 2.2 */
+  present(accessToken: string, refreshToken: string): TokenResponse {
+    return {
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      token_type: 'Bearer',
+      expires_in: this.#options.accessTtlSeconds,
+    };
   }
 
-  /** `issuedAt` in seconds since the epoch. */
+  /** `issuedAt` is in seconds since the Unix epoch. */
   signAccessToken(subject: TokenSubject, issuedAt: number): Promise<string> {
     const { issuer, audience, accessTtlSeconds } = this.#options;
     const claims: AccessTokenClaims = {
@@ -64,7 +70,7 @@ export class TokenIssuer {
     return this.#sign(this.#accessHeader, claims);
   }
 
-  /** Only this service may take a refresh token, so its audience is the issuer itself. Times in seconds. */
+  /** The audience is the issuer, because only this service accepts refresh tokens. Times are in seconds. */
   signRefreshToken(token: {
     subjectId: string;
     jti: string;

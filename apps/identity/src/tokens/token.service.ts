@@ -3,10 +3,9 @@ import type { RefreshTokenClaims, TokenResponse } from '@tessera/contracts';
 import { InvalidTokenError } from '@tessera/jwt-verify';
 import type { OutcomeCounter, RequestOrigin } from '@tessera/service-kit';
 import type { RefreshOutcome } from '../identity-metrics.ts';
-import { invalidGrantProblem, oauthProblem } from '../oauth-error.ts';
-import { type OwnTokenVerifiers, readOwnToken } from './own-token.ts';
+import { invalidGrantProblem, oauthProblem } from '../oauth.ts';
+import { type OwnTokenVerifiers, verifyOwnToken } from './own-token.ts';
 import type { RefreshTokenRepository } from './refresh-token.repository.ts';
-import { presentTokens } from './token.presenter.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 
 interface TokenServiceDependencies extends OwnTokenVerifiers {
@@ -18,7 +17,7 @@ interface TokenServiceDependencies extends OwnTokenVerifiers {
   outcomes: OutcomeCounter<RefreshOutcome>;
 }
 
-/** Rotation and revocation of refresh tokens (identity-service.md 3.2, 4.1.3). */
+/** Rotates and revokes refresh tokens (identity-service.md 3.2, 4.1.3). */
 export class TokenService {
   readonly #dependencies: TokenServiceDependencies;
 
@@ -37,10 +36,10 @@ export class TokenService {
     const issuedAt = Math.floor(Date.now() / 1000);
     const nextJti = randomUUID();
     const expiresAt = issuedAt + refreshIdleTtlSeconds;
-    // Signed while the statement runs, for the end that almost every successor has; near its family's end, the
-    // cap is known only afterwards, and it is signed once more.
+    // Sign in parallel with the statement, assuming the usual expiry. If the family ends earlier, the statement returns
+    // the earlier expiry and the token is signed again.
     const next = { subjectId: claims.sub, jti: nextJti, issuedAt };
-    const [rotated, speculative] = await Promise.all([
+    const [rotated, presigned] = await Promise.all([
       repository.rotate({
         jti: claims.jti,
         nextJti,
@@ -51,27 +50,30 @@ export class TokenService {
       issuer.signRefreshToken({ ...next, expiresAt }),
     ]);
     if (rotated === undefined) {
-      const reason = await repository.refuse(claims.jti, { leewaySeconds: reuseLeewaySeconds, origin });
+      const reason = await repository.recordRefusal(claims.jti, {
+        leewaySeconds: reuseLeewaySeconds,
+        origin,
+      });
       throw invalidRefreshToken(reason);
     }
-    const cappedAt = Math.floor(rotated.expiresAt.getTime() / 1000);
+    const storedExpiry = Math.floor(rotated.expiresAt.getTime() / 1000);
     const [accessToken, refreshToken] = await Promise.all([
       issuer.signAccessToken(rotated.subject, issuedAt),
-      cappedAt === expiresAt ? speculative : issuer.signRefreshToken({ ...next, expiresAt: cappedAt }),
+      storedExpiry === expiresAt ? presigned : issuer.signRefreshToken({ ...next, expiresAt: storedExpiry }),
     ]);
-    return presentTokens(accessToken, refreshToken, issuer.accessTtlSeconds);
+    return issuer.present(accessToken, refreshToken);
   }
 
-  /** RFC 7009: a token that is not valid any more needs no revocation; an access token cannot be revoked here. */
+  /** RFC 7009: ignores invalid tokens and refuses access tokens. */
   async revoke(presented: string, origin: RequestOrigin): Promise<void> {
-    const token = await readOwnToken(this.#dependencies, presented);
+    const token = await verifyOwnToken(this.#dependencies, presented);
     if (token?.kind === 'refresh') {
       await this.#dependencies.repository.revokeFamilyOf(token.claims.jti, origin);
     }
     if (token?.kind === 'access') {
       throw oauthProblem(
         'unsupported_token_type',
-        'Only refresh tokens can be revoked; an access token ends with its lifetime.',
+        'Only refresh tokens can be revoked. Access tokens are valid until they expire.',
       );
     }
   }

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type { Database } from '../database.ts';
 
-/** What userinfo tells, and what it needs to know whether the token is still good. */
+/** The claims of a userinfo response, and the time before which access tokens are invalid. */
 export interface UserInfoSubject {
   id: string;
   email: string;
@@ -10,10 +10,10 @@ export interface UserInfoSubject {
   sessionsValidAfter: Date | null;
 }
 
-/** Reads of identities behind tokens: who ask in one turn of the event loop share a statement. */
+/** Batches the lookups of one event loop iteration into one statement. */
 export class UserInfoRepository {
   readonly #database: Database;
-  // The hottest read: a statement for each request would be two thirds of its cost (packages/dev/bench). Nothing is kept.
+  // One statement per request would be two thirds of its cost (measured with packages/dev/bench). Rows are not cached.
   readonly #loader = new DataLoader<string, UserInfoSubject | undefined>((ids) => this.#findSubjects(ids), {
     cache: false,
     maxBatchSize: 100,
@@ -24,7 +24,7 @@ export class UserInfoRepository {
     this.#database = database;
   }
 
-  /** The active identity behind a token, or undefined, as the database has it after this was called. */
+  /** Reads the active identity, or undefined. The statement starts after this call, so the result is current. */
   findSubject(id: string): Promise<UserInfoSubject | undefined> {
     return this.#loader.load(id);
   }

@@ -1,9 +1,9 @@
 import type { AccessTokenClaims, UserInfo } from '@tessera/contracts';
 import { InvalidTokenError } from '@tessera/jwt-verify';
-import { isOlderThan } from '../tokens/own-token.ts';
+import { wasIssuedBefore } from '../tokens/own-token.ts';
 import type { UserInfoRepository } from './userinfo.repository.ts';
 
-/** What `WWW-Authenticate` names. */
+/** The realm in `WWW-Authenticate`. */
 export const realm = 'identity';
 
 interface UserInfoDependencies {
@@ -21,12 +21,15 @@ export class UserInfoService {
     this.#sessionsValidAfter = sessionsValidAfter;
   }
 
-  /** Refuses a token whose subject is gone or inactive, or whose sessions ended after it was issued. */
-  async describe(claims: AccessTokenClaims): Promise<UserInfo> {
+  /** Throws if the subject is deleted or inactive, or if its sessions ended after the token was issued. */
+  async get(claims: AccessTokenClaims): Promise<UserInfo> {
     const subject = await this.#repository.findSubject(claims.sub);
     if (subject === undefined) throw new InvalidTokenError('subject is not an active identity', realm);
-    if (isOlderThan(this.#sessionsValidAfter, claims) || isOlderThan(subject.sessionsValidAfter, claims)) {
-      throw new InvalidTokenError('token is older than the end of its sessions', realm);
+    if (
+      wasIssuedBefore(this.#sessionsValidAfter, claims) ||
+      wasIssuedBefore(subject.sessionsValidAfter, claims)
+    ) {
+      throw new InvalidTokenError('token was issued before its sessions ended', realm);
     }
     return {
       sub: subject.id,

@@ -6,7 +6,7 @@ import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 import { recordingAnswers } from '@tessera/testing/recorded-answers';
 import pg from 'pg';
 import supertest from 'supertest';
-import { createListener } from '../../src/app.ts';
+import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createDependencies } from '../../src/dependencies.ts';
 import { ownerRole, serviceRole } from './database-roles.ts';
@@ -14,7 +14,7 @@ import { ownerRole, serviceRole } from './database-roles.ts';
 export const serviceToken = rememberSecret('test-service-token-0123456789abcdef');
 export const issuer = 'https://identity.test';
 
-/** The environment of a service under test: cheap hashes, no janitor, everything else as in production. */
+/** The environment of a service under test: cheap hashes, no cleanup job, everything else as in production. */
 export function testEnvironment(databaseUrl: string, overrides: Record<string, string> = {}) {
   return {
     NODE_ENV: 'test',
@@ -52,7 +52,7 @@ export async function startTestApp(overrides: Record<string, string> = {}, datab
     config,
     createLogger({ service: 'identity', level: config.logLevel, destination: log }),
   );
-  const listener = recordingAnswers(createListener(dependencies), issuesTokens);
+  const listener = recordingAnswers(createApp(dependencies), issuesTokens);
   const client = new pg.Pool({ connectionString: asOwner(url), max: 2 });
   return {
     config,
@@ -72,7 +72,7 @@ export async function startTestApp(overrides: Record<string, string> = {}, datab
 }
 
 function issuesTokens(request: IncomingMessage, response: ServerResponse): boolean {
-  return response.statusCode === 200 && ['/token', '/token/refresh'].includes(request.route?.path ?? '');
+  return response.statusCode === 200 && ['/token', '/token/refresh'].includes(request.operation?.path ?? '');
 }
 
 let pem: string | undefined;

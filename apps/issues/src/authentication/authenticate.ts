@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AccessTokenClaims } from '@tessera/contracts';
 import { InvalidTokenError, type TokenVerifier, verifyRequest } from '@tessera/jwt-verify';
 import { ProblemError } from '@tessera/service-kit';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import { isOlderThan, type MirroredIdentity } from '../identity-mirror/mirrored-identity.ts';
-import { type Actor, setActor } from './actor.ts';
+import type { Actor } from './actor.ts';
 
 /** What `WWW-Authenticate` names. */
 export const realm = 'issues';
@@ -17,11 +17,11 @@ interface AuthenticateOptions {
 }
 
 /**
- * Who asks: the access token is verified here, by cached keys; the mirror says whether its identity is still active and
- * has still its rights. Identity itself is asked in one case alone: about somebody inactive who brings a newer token.
+ * Identifies the caller: verifies the access token with cached keys, and takes from the mirror whether the identity is
+ * still active and has its rights. The identity service is asked only about an inactive identity with a newer token.
  */
 export function authenticate({ verifier, mirror, requireVerified }: AuthenticateOptions) {
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  return async (request: IncomingMessage): Promise<Actor> => {
     const claims = await verifyRequest(request, verifier, { realm });
     const mirrored = await mirror.seeToken(claims, request.requestId);
     if (mirrored !== undefined && !mirrored.isActive) throw inactiveProblem();
@@ -29,11 +29,11 @@ export function authenticate({ verifier, mirror, requireVerified }: Authenticate
     const mustBeVerified =
       requireVerified === 'all' || (requireVerified === 'write' && !isSafe(request.method));
     if (mustBeVerified && !actor.isVerified) throw unverifiedProblem();
-    setActor(response, actor);
+    return actor;
   };
 }
 
-// Least privilege: where the mirror is newer than the token, a right needs both.
+// Least privilege: if the mirror is newer than the token, a right needs both.
 function toActor(claims: AccessTokenClaims, mirrored: MirroredIdentity | undefined): Actor {
   const newer = mirrored === undefined || isOlderThan(mirrored, claims) ? undefined : mirrored;
   return {

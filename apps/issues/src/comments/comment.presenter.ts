@@ -1,6 +1,6 @@
-import type { Comment as WireComment } from '@tessera/contracts';
-import type { Answer } from '@tessera/service-kit';
-import type { IssueAddresses } from '../issues/issue-address.ts';
+import type { addComment, Comment as WireComment } from '@tessera/contracts';
+import type { ResponseOf } from '@tessera/service-kit';
+import type { IssueUrls } from '../issues/issue-urls.ts';
 import type { Comment } from './comment.ts';
 
 /** The wire form, field by field; the same as in `IssueDocument`. */
@@ -17,7 +17,7 @@ export function presentComment(comment: Comment): WireComment {
   };
 }
 
-export function presentCreatedComment(comment: Comment, addresses: IssueAddresses): Answer {
-  const location = addresses.of(comment.issueId, 'comments', comment.id);
-  return { status: 201, headers: { Location: location }, body: JSON.stringify(presentComment(comment)) };
+export function presentCreatedComment(comment: Comment, urls: IssueUrls): ResponseOf<typeof addComment> {
+  const location = urls.of(comment.issueId, 'comments', comment.id);
+  return { status: 201, headers: { Location: location }, body: presentComment(comment) };
 }

@@ -1,14 +1,14 @@
-import type { Answer } from '@tessera/service-kit';
+import { bodyText, type JsonResponse } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IdempotencyClaim } from './idempotency-key.ts';
 
-/** What is known of a claim that somebody made before. */
+/** A claim that was made before. */
 export interface KnownClaim {
   fingerprint: string;
   /** Undefined while the request is running. */
-  answer: Answer | undefined;
+  response: JsonResponse | undefined;
 }
 
 interface ClaimRow {
@@ -18,9 +18,9 @@ interface ClaimRow {
   body: string | null;
 }
 
-/** How long an answer is kept. */
+/** How long a response is kept. */
 const keptFor = Prisma.raw(`interval '24 hours'`);
-/** After this time a request without an answer counts as lost, and its claim may be taken over. */
+/** After this time a request without a response counts as lost, and its claim may be taken over. */
 const lostAfter = Prisma.raw(`interval '1 minute'`);
 /** How long a request waits for the same one that came before it, in milliseconds. */
 const waitMs = '3000';
@@ -30,7 +30,7 @@ const lockTimeout = z.object({
   meta: z.object({ driverAdapterError: z.object({ cause: z.object({ originalCode: z.literal('55P03') }) }) }),
 });
 
-/** Claims of idempotency keys and the answers that were given. */
+/** Claims of idempotency keys and the responses to them. */
 export class IdempotencyRepository {
   readonly #database: Database;
 
@@ -46,7 +46,7 @@ export class IdempotencyRepository {
     const { fingerprint, status, headers, body } = row;
     return {
       fingerprint,
-      answer: status === null ? undefined : { status, headers: headers ?? {}, body: body ?? '' },
+      response: status === null ? undefined : { status, headers: headers ?? {}, body: body ?? '' },
     };
   }
 
@@ -73,8 +73,12 @@ export class IdempotencyRepository {
     return rows.length > 0;
   }
 
-  /** Keeps the answer to a claimed request, and drops some that are too old. */
-  async settle(claim: IdempotencyClaim, answer: Answer, within: Transaction = this.#database): Promise<void> {
+  /** Keeps the response to a claimed request, and deletes some that are too old. */
+  async settle(
+    claim: IdempotencyClaim,
+    response: JsonResponse,
+    within: Transaction = this.#database,
+  ): Promise<void> {
     await within.$executeRaw`
       WITH outdated AS (
         DELETE FROM idempotency_keys WHERE (user_id, method, path, key) IN (
@@ -82,7 +86,8 @@ export class IdempotencyRepository {
            ORDER BY claimed_at LIMIT 20 FOR UPDATE SKIP LOCKED)
       )
       UPDATE idempotency_keys
-         SET status = ${answer.status}::int, headers = ${JSON.stringify(answer.headers)}::jsonb, body = ${answer.body}
+         SET status = ${response.status}::int, headers = ${JSON.stringify(response.headers ?? {})}::jsonb,
+             body = ${bodyText(response)}
        WHERE ${isClaim(claim)}`;
   }
 

@@ -1,14 +1,14 @@
-import { type Answer, ProblemError, problemBody } from '@tessera/service-kit';
+import { type JsonResponse, ProblemError, problemBody } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import { type IdempotencyRepository, isStillClaiming, type KnownClaim } from './idempotency.repository.ts';
 import type { IdempotencyClaim } from './idempotency-key.ts';
 
-/** What a request does, within a transaction where there is one. */
-export type Effect = (transaction?: Transaction) => Promise<Answer>;
+/** What a request does, within a transaction if there is one. */
+export type Effect<Response extends JsonResponse> = (transaction?: Transaction) => Promise<Response>;
 
-/** What came of an effect: its answer, and the refusal behind it where it was one. */
+/** The result of an effect: its response, and the problem behind it if it was refused. */
 interface Outcome {
-  answer: Answer;
+  response: JsonResponse;
   refusal?: ProblemError;
 }
 
@@ -21,18 +21,18 @@ export class IdempotencyService {
   }
 
   /**
-   * Answers what the effect answers, or what it answered the first time. Claim, effect and answer are one transaction:
-   * a crash leaves all or nothing, and the same request at the same moment waits and is answered alike. `prepare` may
+   * Returns the effect's response, or the response of the first time. Claim, effect and response are one transaction: a
+   * crash leaves all or nothing, and the same request at the same moment waits and gets the same response. `prepare` may
    * ask other services, which no transaction should wait for.
    */
-  async once(
+  async once<Response extends JsonResponse>(
     claim: IdempotencyClaim | undefined,
     requestId: string,
-    prepare: () => Effect | Promise<Effect>,
-  ): Promise<Answer> {
+    prepare: () => Effect<Response> | Promise<Effect<Response>>,
+  ): Promise<Response> {
     if (claim === undefined) return (await prepare())();
     const known = await this.#repository.find(claim);
-    if (known !== undefined) return replay(known, claim);
+    if (known !== undefined) return responseOrThrow({ response: replay(known, claim) });
     const effect = await prepare();
     const outcome = await this.#repository
       .transaction(async (transaction) => {
@@ -40,58 +40,59 @@ export class IdempotencyService {
           return this.#replayKnown(claim, transaction);
         }
         const done = await outcomeOf(() => effect(transaction), requestId);
-        await this.#repository.settle(claim, done.answer, transaction);
+        await this.#repository.settle(claim, done.response, transaction);
         return done;
       })
       .catch((error: unknown) => {
         throw isStillClaiming(error) ? stillRunning() : error;
       });
-    return answerOrThrow(outcome);
+    return responseOrThrow(outcome);
   }
 
   /**
    * The same for an effect that reaches beyond the database and cannot be undone with a transaction: the claim is made
    * before it, and a claim whose process died is free again after a minute.
    */
-  async onceBeyond(
+  async onceBeyond<Response extends JsonResponse>(
     claim: IdempotencyClaim | undefined,
     requestId: string,
-    effect: () => Promise<Answer>,
-  ): Promise<Answer> {
+    effect: () => Promise<Response>,
+  ): Promise<Response> {
     if (claim === undefined) return effect();
-    if (!(await this.#repository.claim(claim))) return answerOrThrow(await this.#replayKnown(claim));
+    if (!(await this.#repository.claim(claim))) return responseOrThrow(await this.#replayKnown(claim));
     const outcome = await outcomeOf(effect, requestId).catch(async (error: unknown) => {
       await this.#repository.release(claim);
       throw error;
     });
-    await this.#repository.settle(claim, outcome.answer);
-    return answerOrThrow(outcome);
+    await this.#repository.settle(claim, outcome.response);
+    return responseOrThrow(outcome);
   }
 
   async #replayKnown(claim: IdempotencyClaim, within?: Transaction): Promise<Outcome> {
     const known = await this.#repository.find(claim, within);
     if (known === undefined) throw stillRunning();
-    return { answer: replay(known, claim) };
+    return { response: replay(known, claim) };
   }
 }
 
-// A refusal of the request is its answer; a failure of ours is none, and the next attempt may succeed.
-async function outcomeOf(effect: () => Promise<Answer>, requestId: string): Promise<Outcome> {
+// A refusal of the request is its response; a failure of the service is not, and the next attempt may succeed.
+async function outcomeOf(effect: () => Promise<JsonResponse>, requestId: string): Promise<Outcome> {
   try {
-    return { answer: await effect() };
+    return { response: await effect() };
   } catch (error) {
     if (!(error instanceof ProblemError) || error.status >= 500) throw error;
     const body = JSON.stringify(problemBody(error, requestId));
-    return { answer: { status: error.status, headers: error.headers, body }, refusal: error };
+    return { response: { status: error.status, headers: error.headers, body }, refusal: error };
   }
 }
 
-function answerOrThrow({ answer, refusal }: Outcome): Answer {
+// The method, path and key of a claim belong to one operation: what was stored is one of its responses, or its problem.
+function responseOrThrow<Response extends JsonResponse>({ response, refusal }: Outcome): Response {
   if (refusal !== undefined) throw refusal;
-  return answer;
+  return response as Response;
 }
 
-function replay({ fingerprint, answer }: KnownClaim, claim: IdempotencyClaim): Answer {
+function replay({ fingerprint, response }: KnownClaim, claim: IdempotencyClaim): JsonResponse {
   if (fingerprint !== claim.fingerprint) {
     throw new ProblemError({
       status: 422,
@@ -100,8 +101,8 @@ function replay({ fingerprint, answer }: KnownClaim, claim: IdempotencyClaim): A
       errors: [{ field: 'Idempotency-Key', message: 'was used with another body' }],
     });
   }
-  if (answer === undefined) throw stillRunning();
-  return { ...answer, headers: { ...answer.headers, 'Idempotency-Replayed': 'true' } };
+  if (response === undefined) throw stillRunning();
+  return { ...response, headers: { ...response.headers, 'Idempotency-Replayed': 'true' } };
 }
 
 function stillRunning(): ProblemError {

@@ -1,17 +1,19 @@
-import type { CreateIssue, UpdateIssue } from '@tessera/contracts';
-import type { Answer } from '@tessera/service-kit';
+import type { CreateIssue, createIssue, Issue, UpdateIssue, updateIssue } from '@tessera/contracts';
+import type { JsonText, ResponseOf } from '@tessera/service-kit';
 import { readLink } from '../links/link.presenter.ts';
 import { etagOf, type IssueDraft, type IssueEdit, type IssueView } from './issue.ts';
-import type { IssueAddresses } from './issue-address.ts';
+import type { IssueUrls } from './issue-urls.ts';
 
 /** The issue, whose wire form the database has written (see `IssueDocument`). */
-export function presentIssue(issue: IssueView): Answer & { headers: { ETag: string } } {
-  return { status: 200, headers: { ETag: etagOf(issue) }, body: issue.document };
+export function presentIssue(
+  issue: IssueView,
+): ResponseOf<typeof updateIssue> & { headers: { ETag: string } } {
+  return { status: 200, headers: { ETag: etagOf(issue) }, body: issue.document as JsonText<Issue> };
 }
 
-export function presentCreatedIssue(issue: IssueView, addresses: IssueAddresses): Answer {
-  const headers = { ETag: etagOf(issue), Location: addresses.of(issue.id) };
-  return { status: 201, headers, body: issue.document };
+export function presentCreatedIssue(issue: IssueView, urls: IssueUrls): ResponseOf<typeof createIssue> {
+  const headers = { ETag: etagOf(issue), Location: urls.of(issue.id) };
+  return { status: 201, headers, body: issue.document as JsonText<Issue> };
 }
 
 export function readNewIssue(body: CreateIssue): IssueDraft {

@@ -1,7 +1,6 @@
-import { type PageQuery, pageQuerySchema } from '@tessera/contracts';
-import { type Answer, parse } from '@tessera/service-kit';
+import type { PageQuery } from '@tessera/contracts';
 import { decodeCursor, encodeCursor, type SortKey, type SortValue } from './cursor.ts';
-import { nextLink, parametersOf } from './page-address.ts';
+import { nextLink } from './page-address.ts';
 
 const sizeDefault = 100;
 
@@ -10,25 +9,28 @@ export interface KeysetPage {
   size: number;
   /** Where the page before ended. */
   after: readonly SortValue[] | undefined;
-  /** An answer with the items as an array, and the way to the next page where this one ended before the list did. */
-  present: (items: unknown[], end: readonly SortValue[] | undefined) => Answer;
+  /** A response with the items, and a link to the next page if this one ended before the list did. */
+  present: <Item>(
+    items: Item[],
+    end: readonly SortValue[] | undefined,
+  ) => { status: 200; headers: Record<string, string>; body: Item[] };
 }
 
-/** Reads `limit` and `cursor` of the list at an address; throws a 422 problem for anything else. */
-export function readKeysetPage(query: object, listUrl: string, sort: readonly SortKey[]): KeysetPage {
-  const { limit, cursor }: PageQuery = parse(pageQuerySchema, query);
+/** Reads `limit` and `cursor` of the list at a URL; throws a 422 problem for a cursor of another list. */
+export function readKeysetPage(
+  { limit, cursor }: PageQuery,
+  listUrl: string,
+  sort: readonly SortKey[],
+): KeysetPage {
   const scope = { list: listUrl, sort };
+  const parameters = limit === undefined ? [] : [['limit', String(limit)] as const];
   return {
     size: limit ?? sizeDefault,
     after: cursor === undefined ? undefined : decodeCursor(cursor, scope),
     present: (items, end) => ({
       status: 200,
-      headers: nextLink(
-        listUrl,
-        parametersOf(query),
-        end === undefined ? undefined : encodeCursor(end, scope),
-      ),
-      body: JSON.stringify(items),
+      headers: nextLink(listUrl, parameters, end === undefined ? undefined : encodeCursor(end, scope)),
+      body: items,
     }),
   };
 }

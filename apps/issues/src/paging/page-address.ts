@@ -1,10 +1,9 @@
 /** The query of a request, as it was sent. */
 export type Parameters = readonly (readonly [name: string, value: string])[];
 
-export function parametersOf(query: object): Parameters {
-  return Object.entries(query).flatMap(([name, value]) =>
-    [value].flat().map((item) => [name, String(item)] as const),
-  );
+export function parametersOf(requestUrl = ''): Parameters {
+  const start = requestUrl.indexOf('?');
+  return start === -1 ? [] : [...new URLSearchParams(requestUrl.slice(start))];
 }
 
 /** The address of another page: the same query but for these parameters; undefined takes one away. */

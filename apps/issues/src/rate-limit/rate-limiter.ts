@@ -4,11 +4,11 @@ import type { RateLimitRepository } from './rate-limit.repository.ts';
 
 export const windowSeconds = 60;
 
-/** How a request stands towards a limit. */
-export interface Standing {
+/** The state of a limit after a request. */
+export interface RateLimitStatus {
   allowed: boolean;
   remaining: number;
-  /** Until the quota is whole again. */
+  /** Until the whole quota is available again. */
   resetSeconds: number;
 }
 
@@ -17,17 +17,17 @@ interface RateLimiterOptions {
   name: string;
   /** Requests of one identity in a minute. */
   quota: number;
-  /** Where replicas tell each other; without it each counts for itself. */
+  /** Counts shared by replicas; without it each replica counts for itself. */
   shared?: RateLimitRepository;
   logger: Logger;
 }
 
-// One statement of an identity in this time, however many requests it makes.
-const tellEveryMs = 100;
+// At most one statement for an identity in this time.
+const flushEveryMs = 100;
 
 /**
- * Requests of an identity in a minute. Decided in memory, so that no request waits for the database and none fails with
- * it; what replicas share is told afterwards, many requests at once, and corrects the count for the next ones.
+ * Requests of an identity in a minute. Decided in memory, so that no request waits for the database or fails with it. The
+ * counts are added to the shared ones afterwards, several requests at once; the sum corrects the count for later requests.
  */
 export class RateLimiter {
   readonly name: string;
@@ -35,7 +35,7 @@ export class RateLimiter {
   readonly #counts: RateLimiterMemory;
   readonly #shared: RateLimitRepository | undefined;
   readonly #logger: Logger;
-  #untold = new Map<string, number>();
+  #pending = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ name, quota, shared, logger }: RateLimiterOptions) {
@@ -47,11 +47,11 @@ export class RateLimiter {
   }
 
   /** Counts a request, whether it is allowed or not. */
-  async count(identityId: string): Promise<Standing> {
+  async count(identityId: string): Promise<RateLimitStatus> {
     const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId);
     const allowed = consumedPoints <= this.quota;
-    // What is refused is not told: a flood costs the database nothing.
-    if (allowed && this.#shared !== undefined) this.#tellSoon(this.#shared, identityId);
+    // Refused requests are not shared: a flood costs the database nothing.
+    if (allowed && this.#shared !== undefined) this.#flushSoon(this.#shared, identityId);
     return {
       allowed,
       remaining: Math.max(this.quota - consumedPoints, 0),
@@ -59,17 +59,17 @@ export class RateLimiter {
     };
   }
 
-  #tellSoon(shared: RateLimitRepository, identityId: string): void {
-    this.#untold.set(identityId, (this.#untold.get(identityId) ?? 0) + 1);
+  #flushSoon(shared: RateLimitRepository, identityId: string): void {
+    this.#pending.set(identityId, (this.#pending.get(identityId) ?? 0) + 1);
     this.#timer ??= setTimeout(() => {
-      const told = this.#untold;
-      this.#untold = new Map();
+      const pending = this.#pending;
+      this.#pending = new Map();
       this.#timer = undefined;
-      for (const [id, requests] of told) void this.#tell(shared, id, requests);
-    }, tellEveryMs).unref();
+      for (const [id, requests] of pending) void this.#flush(shared, id, requests);
+    }, flushEveryMs).unref();
   }
 
-  async #tell(shared: RateLimitRepository, identityId: string, requests: number): Promise<void> {
+  async #flush(shared: RateLimitRepository, identityId: string, requests: number): Promise<void> {
     try {
       const { count, resetMs } = await shared.add(identityId, requests);
       const own = await this.#counts.get(identityId);

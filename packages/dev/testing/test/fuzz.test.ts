@@ -1,27 +1,60 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
-import { createLogger, describeApi, ProblemError, problemBody } from '@tessera/service-kit';
+import { createLogger, ProblemError, problemBody } from '@tessera/service-kit';
 import { z } from 'zod';
 import { Fuzzer, fuzzSettings } from '../src/fuzz/index.ts';
 
-const document = describeApi({
-  title: 'Notes',
-  version: '1',
-  description: '',
-  operations: [
-    {
-      method: 'POST',
-      path: '/notes/:id',
-      operationId: 'putNote',
-      summary: 'Keep a note',
-      tags: [],
-      params: z.object({ id: z.string() }),
-      body: { schema: z.object({ text: z.string().max(20), pinned: z.boolean().optional() }) },
-      responses: { 200: { description: 'Kept.', schema: z.object({ length: z.int() }) } },
-      problems: [422],
+const problemStatuses = ['400', '413', '415', '422', '500', '503'];
+const document = {
+  openapi: '3.1.0',
+  info: { title: 'Notes', version: '1' },
+  paths: {
+    '/notes/{id}': {
+      post: {
+        operationId: 'putNote',
+        parameters: [{ in: 'path', name: 'id', required: true, schema: { type: 'string' } }],
+        requestBody: {
+          required: true,
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                properties: { text: { type: 'string', maxLength: 20 }, pinned: { type: 'boolean' } },
+                required: ['text'],
+              },
+            },
+          },
+        },
+        responses: {
+          '200': {
+            description: 'Kept.',
+            headers: { 'X-Request-Id': { required: true, schema: { type: 'string' } } },
+            content: {
+              'application/json': {
+                schema: { type: 'object', properties: { length: { type: 'integer' } }, required: ['length'] },
+              },
+            },
+          },
+          ...Object.fromEntries(
+            problemStatuses.map((status) => [
+              status,
+              {
+                description: 'Refused.',
+                headers: { 'X-Request-Id': { required: true, schema: { type: 'string' } } },
+                content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
+              },
+            ]),
+          ),
+        },
+      },
     },
-  ],
-});
+  },
+  components: {
+    schemas: {
+      Problem: { type: 'object', required: ['title', 'status', 'detail', 'code', 'request_id'] },
+    },
+  },
+};
 
 interface Flaws {
   /** The status of an answer to a text with a NUL. */

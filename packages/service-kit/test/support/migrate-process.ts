@@ -1,5 +1,5 @@
 // A migrator as a process of its own, as each replica of a service has one.
-import { migrate } from '../../src/migrate.ts';
+import { migrate } from '../../src/database/migrate.ts';
 
 const applied = await migrate(JSON.parse(process.argv[2] ?? '{}'));
 process.stdout.write(`${JSON.stringify(applied)}\n`);

@@ -1,4 +1,5 @@
-// A whole service of one route, started as both services are.
+// A service with one route, started as both services are.
+import express from 'express';
 import { z } from 'zod';
 import { commonConfig, Health, Metrics, readConfig, runService, serviceVariables } from '../../src/index.ts';
 
@@ -13,5 +14,9 @@ await runService({
       close: async () => undefined,
     };
   },
-  createListener: () => (_request, response) => response.end('ok'),
+  createApp: () => {
+    const app = express();
+    app.use((_request, response) => void response.end('ok'));
+    return app;
+  },
 });

@@ -1,5 +1,6 @@
-// A service of three routes, as a process: what SIGTERM does can only be seen from outside.
-import { createLogger, Health, serve } from '../../src/index.ts';
+// A service as a process of its own: the effect of SIGTERM can only be tested from outside.
+import express from 'express';
+import { createLogger, Health, sendJson, serve } from '../../src/index.ts';
 
 const {
   port = 0,
@@ -10,12 +11,14 @@ const {
 const health = new Health({ checks: [] });
 const logger = createLogger({ service: 'serve-test', level: 'info' });
 
+const app = express();
+app.get('/readyz', async (_request, response) => sendJson(response, await health.readiness()));
+app.get('/slow', (_request, response) => void setTimeout(() => response.end('slow but whole'), 700));
+app.get('/never', () => undefined);
+app.get('/', (_request, response) => void response.end('ok'));
+
 await serve({
-  listener: (request, response) => {
-    if (request.url === '/readyz') void health.answerReadiness(request, response);
-    else if (request.url === '/slow') setTimeout(() => response.end('slow but whole'), 700);
-    else if (request.url !== '/never') response.end('ok');
-  },
+  app,
   host: '127.0.0.1',
   port,
   health,

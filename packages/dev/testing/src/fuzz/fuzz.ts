@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createHttpServer, type Logger, type OpenApiDocument } from '@tessera/service-kit';
+import { createHttpServer, type Logger } from '@tessera/service-kit';
 import fc from 'fast-check';
 import { AnswerRules } from './answer-rules.ts';
 import { ApiSurface, type Operation } from './operation.ts';
@@ -11,7 +11,8 @@ import type { State } from './state.ts';
 
 /** A service that is to hold out. */
 export interface FuzzTarget {
-  document: OpenApiDocument;
+  /** Its OpenAPI document, such as `@tessera/contracts/openapi/identity.json`. */
+  document: object;
   listener: RequestListener;
   logger: Logger;
   /** The header fields of valid credentials by security scheme; `{{name}}` stands for a known value. */

@@ -1,5 +1,3 @@
-import type { OpenApiDocument } from '@tessera/service-kit';
-
 /** As much of a JSON Schema as the documents of the services use. */
 export interface Schema {
   $ref?: string;
@@ -73,9 +71,9 @@ const methods = ['get', 'post', 'put', 'patch', 'delete', 'options'];
 /** An OpenAPI document, read for what may be asked and answered. */
 export class ApiSurface {
   readonly operations: Operation[];
-  readonly document: OpenApiDocument;
+  readonly document: object;
 
-  constructor(document: OpenApiDocument) {
+  constructor(document: object) {
     this.document = document;
     const { paths }: PlainDocument = JSON.parse(JSON.stringify(document));
     this.operations = Object.entries(paths).flatMap(([template, item]) =>

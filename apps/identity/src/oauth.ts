@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http';
+import { BearerError } from '@tessera/jwt-verify';
+import { ProblemError } from '@tessera/service-kit';
+
+/** The default `error` member (RFC 6749 5.2) by status. */
+function defaultErrorFor(status: number): string {
+  if (status === 429) return 'too_many_requests';
+  if (status === 503) return 'temporarily_unavailable';
+  return status >= 500 ? 'server_error' : 'invalid_request';
+}
+
+/** Adds `error` and `error_description` to the error bodies of OAuth endpoints (RFC 6749 5.2). */
+export function oauthMembers(problem: ProblemError, request: IncomingMessage): Record<string, unknown> {
+  if (request.operation?.oauth !== true) return {};
+  return {
+    error: problem.members.error ?? defaultErrorFor(problem.status),
+    error_description: problem.detail,
+  };
+}
+
+// RFC 9110 15.5.2: a 401 must carry a challenge. identity-service.md 7 requires 401 where RFC 6749 5.2 has 400.
+const invalidGrantChallenge = 'Bearer realm="identity", error="invalid_grant"';
+
+/** 401 for a refused password or refresh token. The detail is the same for every reason. */
+export function invalidGrantProblem(detail: string, cause?: unknown): ProblemError {
+  return new ProblemError({
+    status: 401,
+    code: 'invalid_grant',
+    detail,
+    headers: { 'WWW-Authenticate': invalidGrantChallenge },
+    members: { error: 'invalid_grant' },
+    cause,
+  });
+}
+
+/** 400 with an `error` of RFC 6749 5.2. */
+export function oauthProblem(error: string, detail: string): ProblemError {
+  return new ProblemError({ status: 400, code: error, detail, members: { error } });
+}
+
+/** Maps a refused bearer token to a problem (RFC 6750 3). The reason is logged and not sent. */
+export function translateBearerError(error: unknown): ProblemError | undefined {
+  if (!(error instanceof BearerError)) return undefined;
+  return new ProblemError({
+    status: error.status,
+    code: error.code,
+    detail: error.message,
+    headers: error.headers,
+    members: { error: error.code },
+    cause: error,
+  });
+}

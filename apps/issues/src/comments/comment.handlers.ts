@@ -1,0 +1,56 @@
+import type { addComment, getComment, listComments } from '@tessera/contracts';
+import type { Handler } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
+import { claimOf } from '../idempotency/idempotency-key.ts';
+import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { SortKey } from '../paging/cursor.ts';
+import { readKeysetPage } from '../paging/keyset-page.ts';
+import { presentComment, presentCreatedComment } from './comment.presenter.ts';
+import type { CommentService } from './comment.service.ts';
+
+interface CommentHandlersOptions {
+  comments: CommentService;
+  idempotency: IdempotencyService;
+  urls: IssueUrls;
+}
+
+const oldestFirst: SortKey[] = [
+  { field: 'created_at', descending: false },
+  { field: 'id', descending: false },
+];
+
+/** issue-tracking.md 4: adds a comment; reading them page by page is an addition. */
+export function commentHandlers({ comments, idempotency, urls }: CommentHandlersOptions) {
+  const add: Handler<typeof addComment, Actor> = async (call) => {
+    const { actor, params, body, requestId } = call;
+    const reference = urls.parse(params);
+    const by = { actorId: actor.id, requestId };
+    return idempotency.once(
+      claimOf(call, body),
+      requestId,
+      () => async (transaction) =>
+        presentCreatedComment(await comments.create(reference, body.body, by, transaction), urls),
+    );
+  };
+
+  const list: Handler<typeof listComments, Actor> = async ({ params, query }) => {
+    const reference = urls.parse(params);
+    const page = readKeysetPage(query, urls.of(params.id, 'comments'), oldestFirst);
+    const found = await comments.list(reference, { size: page.size, after: placeOf(page.after) });
+    const end = found.end === undefined ? undefined : [found.end.createdAt, found.end.id];
+    return page.present(found.comments.map(presentComment), end);
+  };
+
+  const get: Handler<typeof getComment, Actor> = async ({ params }) => {
+    const comment = await comments.find(urls.parse(params), params.comment_id);
+    return { status: 200, body: presentComment(comment) };
+  };
+
+  return { add, list, get };
+}
+
+function placeOf(values: readonly (string | number)[] | undefined) {
+  const [createdAt, id] = values ?? [];
+  return createdAt === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
+}

@@ -1,0 +1,76 @@
+import type {
+  changeIssueStatus,
+  createIssue,
+  describeIssues,
+  getIssue,
+  updateIssue,
+} from '@tessera/contracts';
+import type { Handler } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
+import { claimOf } from '../idempotency/idempotency-key.ts';
+import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
+import { presentCreatedIssue, presentIssue, readIssueEdit, readNewIssue } from './issue.presenter.ts';
+import type { IssueService } from './issue.service.ts';
+import { issueMetadata } from './issue-metadata.ts';
+import type { IssueUrls } from './issue-urls.ts';
+import { matches } from './precondition.ts';
+
+interface IssueHandlersOptions {
+  issues: IssueService;
+  statuses: IssueStatusService;
+  idempotency: IdempotencyService;
+  urls: IssueUrls;
+}
+
+/** issue-tracking.md 4 */
+export function issueHandlers({ issues, statuses, idempotency, urls }: IssueHandlersOptions) {
+  const get: Handler<typeof getIssue, Actor> = async ({ params, headers }) => {
+    const { headers: shown, body } = presentIssue(await issues.find(urls.parse(params)));
+    const responseHeaders = { ...shown, 'Cache-Control': 'private, no-cache' };
+    const known = headers['If-None-Match'];
+    return known !== undefined && matches(known, shown.ETag, 'weak')
+      ? { status: 304, headers: responseHeaders }
+      : { status: 200, headers: responseHeaders, body };
+  };
+
+  const create: Handler<typeof createIssue, Actor> = async (call) => {
+    const { actor, body, requestId } = call;
+    return idempotency.once(claimOf(call, body), requestId, async () => {
+      const issue = await issues.resolve(actor, readNewIssue(body));
+      return async (transaction) =>
+        presentCreatedIssue(await issues.create(issue, { actorId: actor.id, requestId }, transaction), urls);
+    });
+  };
+
+  const update: Handler<typeof updateIssue, Actor> = async ({ actor, params, headers, body, requestId }) => {
+    const precondition = { ifMatch: headers['If-Match'], version: body.version ?? undefined };
+    const edit = readIssueEdit(body);
+    return presentIssue(await issues.update(actor, urls.parse(params), edit, { precondition, requestId }));
+  };
+
+  const changeStatus: Handler<typeof changeIssueStatus, Actor> = async (call) => {
+    const { actor, params, headers, body, requestId } = call;
+    const reference = urls.parse(params);
+    const request = {
+      status: body.status,
+      comment: body.comment ?? null,
+      precondition: { ifMatch: headers['If-Match'], version: body.version ?? undefined },
+      requestId,
+    };
+    return idempotency.once(
+      claimOf(call, body),
+      requestId,
+      () => async (transaction) =>
+        presentIssue(await statuses.change(actor, reference, request, transaction)),
+    );
+  };
+
+  const describe: Handler<typeof describeIssues, Actor> = () => ({
+    status: 200,
+    headers: { Allow: 'GET, HEAD, OPTIONS, POST' },
+    body: issueMetadata,
+  });
+
+  return { get, create, update, changeStatus, describe };
+}

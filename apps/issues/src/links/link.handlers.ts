@@ -1,0 +1,22 @@
+import type { deleteLink, putLink } from '@tessera/contracts';
+import type { Handler } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import type { IssueUrls } from '../issues/issue-urls.ts';
+import { presentLink, readLink } from './link.presenter.ts';
+import type { LinkService } from './link.service.ts';
+
+/** issue-tracking.md 2.3, one link at a time. */
+export function linkHandlers({ links, urls }: { links: LinkService; urls: IssueUrls }) {
+  const put: Handler<typeof putLink, Actor> = async ({ actor, params, headers, body, requestId }) => {
+    const context = { precondition: { ifMatch: headers['If-Match'] }, requestId };
+    return presentLink(await links.put(actor, urls.parse(params), readLink(body), context));
+  };
+
+  const remove: Handler<typeof deleteLink, Actor> = async ({ actor, params, headers, requestId }) => {
+    const context = { precondition: { ifMatch: headers['If-Match'] }, requestId };
+    await links.remove(actor, urls.parse(params), params.link_id, context);
+    return { status: 204 };
+  };
+
+  return { put, remove };
+}

@@ -1,0 +1,46 @@
+import type {
+  attachExternalIssue,
+  detachExternalIssue,
+  resolveSyncConflict,
+  syncIssue,
+} from '@tessera/contracts';
+import type { Handler } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
+import { claimOf } from '../idempotency/idempotency-key.ts';
+import { presentIssue } from '../issues/issue.presenter.ts';
+import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { SyncService } from './sync.service.ts';
+import type { SyncBindingService } from './sync-binding.service.ts';
+
+interface SyncHandlersOptions {
+  sync: SyncService;
+  bindings: SyncBindingService;
+  idempotency: IdempotencyService;
+  urls: IssueUrls;
+}
+
+/** issue-tracking.md 4: syncs an issue with the external issue tracker; what staff correct about it is an addition. */
+export function syncHandlers({ sync, bindings, idempotency, urls }: SyncHandlersOptions) {
+  const run: Handler<typeof syncIssue, Actor> = async (call) => {
+    const { actor, params, body, requestId } = call;
+    const reference = urls.parse(params);
+    return idempotency.onceBeyond(claimOf(call, body), requestId, async () =>
+      presentIssue(await sync.sync(actor, reference, requestId)),
+    );
+  };
+
+  const resolveConflict: Handler<typeof resolveSyncConflict, Actor> = async (call) => {
+    const { actor, params, body, requestId } = call;
+    const decision = { keep: body.keep, requestId };
+    return presentIssue(await bindings.resolve(actor, urls.parse(params), params.conflict_id, decision));
+  };
+
+  const attach: Handler<typeof attachExternalIssue, Actor> = async ({ actor, params, body }) =>
+    presentIssue(await bindings.attach(actor, urls.parse(params), body.id));
+
+  const detach: Handler<typeof detachExternalIssue, Actor> = async ({ actor, params }) =>
+    presentIssue(await bindings.detach(actor, urls.parse(params)));
+
+  return { run, resolveConflict, attach, detach };
+}

@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import { type takeWebhook, trackerProviderSchema } from '@tessera/contracts';
+import { type BodyOptions, type Handler, ProblemError } from '@tessera/service-kit';
+import type { SyncWebhookService } from './webhook.service.ts';
+
+/** The signature covers the bytes. A body is at most an issue and a comment, with the tracker's data of its repository. */
+export const webhookBody: BodyOptions = {
+  raw: true,
+  limitBytes: 1024 * 1024,
+  // The content is read only after its signature was verified.
+  from: () => ({}),
+};
+
+/** Inbound webhooks of the tracker: authenticated by a signature instead of an access token. */
+export function webhookHandlers(webhooks: SyncWebhookService) {
+  /** Throws a 404 problem for a tracker whose webhook is not configured; no body is read then. */
+  const assertConfigured = (_caller: undefined, { params }: IncomingMessage): void => {
+    const provider = trackerProviderSchema.safeParse(params?.provider).data;
+    if (provider !== undefined && webhooks.isFor(provider)) return;
+    throw new ProblemError({
+      status: 404,
+      code: 'webhook_not_configured',
+      detail: 'No webhook of this tracker is configured.',
+    });
+  };
+
+  const take: Handler<typeof takeWebhook> = async ({ request: { headers, body } }) => {
+    const header = (name: string) => headers[name]?.toString();
+    const taken = await webhooks.take({ header, body: Buffer.isBuffer(body) ? body : Buffer.alloc(0) });
+    return { status: 202, body: { status: taken ? 'accepted' : 'known' } };
+  };
+
+  return { assertConfigured, take };
+}

@@ -1,0 +1,73 @@
+import {
+  type createUser,
+  type deactivateUser,
+  type getMe,
+  type getUser,
+  listUsers,
+  type updateUser,
+} from '@tessera/contracts';
+import type { Handler } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import { readKeysetPage } from '../paging/keyset-page.ts';
+import { presentFullUser, presentUser, readUserBody } from './user.presenter.ts';
+import type { UserService } from './user.service.ts';
+
+interface UserHandlersOptions {
+  users: UserService;
+  publicBaseUrl: string;
+}
+
+/** People: the assignee picker for everybody, administration for staff. */
+export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
+  const usersUrl = `${publicBaseUrl}${listUsers.path}`;
+
+  const list: Handler<typeof listUsers, Actor> = async ({ actor, query }) => {
+    const { search, is_active: isActive, ...paging } = query;
+    // The next page's URL keeps the filters, and a cursor is valid only with them.
+    const listUrl = withParameters(usersUrl, { search, is_active: isActive });
+    const page = readKeysetPage(paging, listUrl, [{ field: 'id', descending: false }]);
+    const after = page.after === undefined ? undefined : String(page.after[0]);
+    const { people, end } = await users.list(actor, { search, isActive, after, limit: page.size });
+    const items = people.map((person) => presentUser(person, actor));
+    return page.present(items, end === undefined ? undefined : [end]);
+  };
+
+  const getOneself: Handler<typeof getMe, Actor> = async ({ actor, requestId }) => ({
+    status: 200,
+    body: presentFullUser(await users.find(actor, actor.id, requestId)),
+  });
+
+  const get: Handler<typeof getUser, Actor> = async ({ actor, params, requestId }) => ({
+    status: 200,
+    body: presentUser(await users.find(actor, params.id, requestId), actor),
+  });
+
+  const create: Handler<typeof createUser, Actor> = async ({ actor, body, requestId }) => {
+    const created = await users.create(actor, readUserBody(body), requestId);
+    return {
+      status: 201,
+      headers: { Location: `${usersUrl}${created.id}/` },
+      body: presentFullUser(created),
+    };
+  };
+
+  const update: Handler<typeof updateUser, Actor> = async ({ actor, params, body, requestId }) => ({
+    status: 200,
+    body: presentFullUser(await users.update(actor, params.id, readUserBody(body), requestId)),
+  });
+
+  const deactivate: Handler<typeof deactivateUser, Actor> = async ({ actor, params, requestId }) => {
+    await users.deactivate(actor, params.id, requestId);
+    return { status: 204 };
+  };
+
+  return { list, getOneself, get, create, update, deactivate };
+}
+
+function withParameters(address: string, parameters: Record<string, unknown>): string {
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url.href;
+}

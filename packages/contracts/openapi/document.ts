@@ -1,0 +1,81 @@
+import {
+  createDocument,
+  type oas31,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiOverrideContext,
+} from 'zod-openapi';
+import type { Api, Operation } from '../src/operation.ts';
+import { responsesOf } from './responses.ts';
+
+/** An OpenAPI 3.1 document. */
+export type OpenApiDocument = oas31.OpenAPIObject;
+
+/**
+ * Writes the OpenAPI document of an API. Each operation gets the errors that are always possible (400, 500, 503; with a
+ * body 413 and 415). Throws when two operations have the same method and path, and for a path with wildcards.
+ */
+export function describeApi(api: Api): OpenApiDocument {
+  const { title, version, description, operations, securitySchemes, tags } = api;
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const operation of operations) {
+    const path = toTemplate(operation.path);
+    const method = operation.method.toLowerCase();
+    if (paths[path]?.[method] !== undefined)
+      throw new Error(`${operation.method} ${path} is described twice.`);
+    paths[path] = { ...paths[path], [method]: describeOperation(operation, api) };
+  }
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title, version, description },
+      // The origin that serves the document.
+      servers: [{ url: '/' }],
+      tags: tags.map((name) => ({ name })),
+      paths,
+      components: { securitySchemes: { ...securitySchemes } },
+    },
+    { override: allowFurtherMembers },
+  );
+}
+
+// OpenAPI has parameters of one path segment and nothing else.
+function toTemplate(path: string): string {
+  if (!/^(\/[\w.~-]*|\/:\w+)+$/.test(path)) throw new Error(`${path} cannot be described by OpenAPI.`);
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationObject {
+  const { id, summary, description, tags, security = [], params, query, headers, body } = operation;
+  return {
+    operationId: id,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [...tags],
+    security: security.map((name) => ({ [name]: [] })),
+    requestParams: {
+      ...(params === undefined ? {} : { path: params }),
+      ...(query === undefined ? {} : { query }),
+      ...(headers === undefined ? {} : { header: headers }),
+    },
+    ...(body === undefined ? {} : { requestBody: describeBody(body) }),
+    responses: responsesOf(operation, security.length === 0 ? undefined : api.secured),
+  };
+}
+
+function describeBody({ schema, form, optional = false }: NonNullable<Operation['body']>) {
+  return {
+    required: !optional,
+    content: {
+      'application/json': { schema },
+      ...(form === undefined ? {} : { 'application/x-www-form-urlencoded': { schema: form } }),
+    },
+  };
+}
+
+// zod closes the objects that it describes. Responses may gain members, and clients ignore members that they do not
+// know; only a schema that is itself strict stays closed.
+function allowFurtherMembers({ jsonSchema, zodSchema }: ZodOpenApiOverrideContext): void {
+  const { def } = zodSchema._zod;
+  if (def.type === 'object' && def.catchall?._zod.def.type !== 'never')
+    delete jsonSchema.additionalProperties;
+}

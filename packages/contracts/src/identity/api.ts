@@ -1,0 +1,55 @@
+import { getLiveness, getReadiness } from '../health.ts';
+import type { Api } from '../operation.ts';
+import { listAuditEvents } from './audit.ts';
+import { getDiscoveryDocument, getKeySet } from './discovery.ts';
+import {
+  createIdentity,
+  deleteIdentity,
+  findIdentityByEmail,
+  findIdentityBySso,
+  getIdentity,
+  updateIdentity,
+} from './identity.ts';
+import { introspectToken } from './introspection.ts';
+import { listSessions, revokeSession, revokeSessions } from './session.ts';
+import { getUserInfo, postUserInfo, refreshTokens, revokeToken, signIn } from './token.ts';
+
+/** The API of the identity service, in the order of its document. */
+export const identityApi = {
+  title: 'Tessera identity',
+  version: '1.1.1',
+  description:
+    'The authoritative identity service: a public OpenID Connect surface, and an internal API for trusted backends. Additive changes only: clients ignore members that they do not know.',
+  tags: ['OpenID Connect', 'Internal identity API', 'Operations'],
+  securitySchemes: {
+    accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    serviceToken: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Service-Token',
+      description: 'For trusted backends alone; never in a browser.',
+    },
+  },
+  operations: [
+    getDiscoveryDocument,
+    getKeySet,
+    signIn,
+    refreshTokens,
+    revokeToken,
+    getUserInfo,
+    postUserInfo,
+    createIdentity,
+    getIdentity,
+    findIdentityByEmail,
+    findIdentityBySso,
+    updateIdentity,
+    deleteIdentity,
+    listSessions,
+    revokeSessions,
+    revokeSession,
+    introspectToken,
+    listAuditEvents,
+    getLiveness,
+    getReadiness,
+  ],
+} as const satisfies Api;

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { operation } from '../operation.ts';
+import { singleLineText, text, uuid } from '../text.ts';
+
+/** identity-service.md 2.1, bounds as chosen in apps/identity/README.md. */
+export const emailMaxLength = 254;
+export const emailLocalPartMaxLength = 64;
+export const usernameMaxLength = 150;
+/** bcrypt reads no further; a longer password would be compared by its beginning only. */
+export const passwordMaxBytes = 72;
+
+// Printable ASCII without space on both sides of exactly one "@": RFC 5321 4.5.3.1 bounds, IDN in punycode.
+const emailPattern = /^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]+$/;
+
+export const emailSchema = z
+  .string()
+  .trim()
+  .max(emailMaxLength, { error: `must be at most ${emailMaxLength} characters` })
+  .regex(emailPattern, {
+    error: 'must be an ASCII e-mail address with one "@" and a local part of at most 64 characters',
+  })
+  .meta({ example: 'ann@example.com' });
+
+export const usernameSchema = singleLineText()
+  .trim()
+  .min(1, { error: 'must not be empty' })
+  .max(usernameMaxLength, { error: `must be at most ${usernameMaxLength} characters` });
+
+/** Shape only; length rules depend on configuration and are the service's. */
+export const passwordSchema = text();
+
+export const ssoProviderSchema = singleLineText().min(1, { error: 'must not be empty' }).max(64);
+/** Case-sensitive, as OpenID Connect Core 2 has `sub`. */
+export const ssoIdSchema = singleLineText().min(1, { error: 'must not be empty' }).max(255);
+
+const timestamp = z.iso.datetime().describe('ISO 8601, UTC.');
+
+/** The nine fields that a consumer's mirror holds (identity-service.md 2.1). */
+export const identityMirrorFieldsSchema = z.object({
+  id: uuid(),
+  email: z.string(),
+  username: z.string(),
+  sso_provider: z.string().nullable(),
+  sso_id: z.string().nullable(),
+  is_active: z.boolean(),
+  is_verified: z.boolean(),
+  is_staff: z.boolean(),
+  is_superuser: z.boolean(),
+});
+export type IdentityMirrorFields = z.infer<typeof identityMirrorFieldsSchema>;
+
+/** An identity as the internal endpoints answer it. Never a password, never a hash. */
+export const identitySchema = identityMirrorFieldsSchema
+  .extend({ deleted_at: timestamp.nullable(), created_at: timestamp, updated_at: timestamp })
+  .meta({ id: 'Identity' });
+export type Identity = z.infer<typeof identitySchema>;
+
+// Members of our own representation are taken and ignored, so that GET, edit, PUT works.
+const readOnlyMembers = {
+  id: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
+  deleted_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
+  created_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
+  updated_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
+};
+
+// What create and update take alike; only the e-mail differs.
+const optionalMembers = {
+  username: usernameSchema.optional(),
+  password: passwordSchema.optional(),
+  sso_provider: ssoProviderSchema.nullable().optional(),
+  sso_id: ssoIdSchema.nullable().optional(),
+  is_active: z.boolean().optional(),
+  is_verified: z.boolean().optional(),
+  is_staff: z.boolean().optional(),
+  is_superuser: z.boolean().optional(),
+};
+
+const ssoPairRule = {
+  error: 'sso_provider and sso_id are given together: both strings, or both null',
+  path: ['sso_id'],
+};
+
+function isSsoPair(body: {
+  sso_provider?: string | null | undefined;
+  sso_id?: string | null | undefined;
+}): boolean {
+  const bothAbsent = body.sso_provider === undefined && body.sso_id === undefined;
+  const bothNull = body.sso_provider === null && body.sso_id === null;
+  return bothAbsent || bothNull || (typeof body.sso_provider === 'string' && typeof body.sso_id === 'string');
+}
+
+/** POST /internal/identities */
+export const createIdentitySchema = z
+  .strictObject({
+    email: emailSchema,
+    ...optionalMembers,
+    ...readOnlyMembers,
+  })
+  .refine(isSsoPair, ssoPairRule)
+  .refine((body) => body.password !== undefined || typeof body.sso_id === 'string', {
+    error: 'is required unless sso_provider and sso_id are given',
+    path: ['password'],
+  })
+  .meta({ id: 'CreateIdentity' });
+export type CreateIdentity = z.infer<typeof createIdentitySchema>;
+
+/** PUT /internal/identities/{id}: only what is supplied changes. Nulls unlink the SSO pair. */
+export const updateIdentitySchema = z
+  .strictObject({
+    email: emailSchema.optional(),
+    ...optionalMembers,
+    ...readOnlyMembers,
+  })
+  .refine(isSsoPair, ssoPairRule)
+  .meta({ id: 'UpdateIdentity' });
+export type UpdateIdentity = z.infer<typeof updateIdentitySchema>;
+
+export const identityIdParamsSchema = z.object({ id: uuid() });
+/** Any text may be looked up; text that is no e-mail is simply unknown. */
+export const identityEmailParamsSchema = z.object({ email: singleLineText().min(1).max(320) });
+export const ssoLookupQuerySchema = z.object({
+  provider: singleLineText().min(1, { error: 'must not be empty' }).max(255),
+  sso_id: singleLineText().min(1, { error: 'must not be empty' }).max(255),
+});
+
+const common = { tags: ['Internal identity API'], security: ['serviceToken'] };
+const theIdentity = { description: 'The identity.', schema: identitySchema };
+const conflict = { status: 409, description: '`email_conflict` or `sso_conflict`; nothing was written.' };
+
+export const createIdentity = operation({
+  id: 'createIdentity',
+  ...common,
+  method: 'POST',
+  path: '/internal/identities',
+  summary: 'Create an identity',
+  description:
+    '`password` is required unless `sso_provider` and `sso_id` are given. `username` defaults to the local part of the e-mail.',
+  body: { schema: createIdentitySchema },
+  responses: {
+    201: { ...theIdentity, headers: { Location: z.string().describe('The path of the new identity.') } },
+  },
+  problems: [403, conflict, 422],
+});
+
+export const getIdentity = operation({
+  id: 'getIdentity',
+  ...common,
+  method: 'GET',
+  path: '/internal/identities/:id',
+  summary: 'Read an identity by its id',
+  params: identityIdParamsSchema,
+  responses: { 200: theIdentity },
+  problems: [403, 404, 422],
+});
+
+export const findIdentityByEmail = operation({
+  id: 'findIdentityByEmail',
+  ...common,
+  method: 'GET',
+  path: '/internal/identities/by-email/:email',
+  summary: 'Find an identity by its e-mail, in any case',
+  params: identityEmailParamsSchema,
+  responses: { 200: theIdentity },
+  problems: [403, 404, 422],
+});
+
+export const findIdentityBySso = operation({
+  id: 'findIdentityBySso',
+  ...common,
+  method: 'GET',
+  path: '/internal/identities/by-sso/lookup',
+  summary: 'Find an identity by its SSO provider and id, compared exactly',
+  query: ssoLookupQuerySchema,
+  responses: { 200: theIdentity },
+  problems: [403, 404, 422],
+});
+
+export const updateIdentity = operation({
+  id: 'updateIdentity',
+  ...common,
+  method: 'PUT',
+  path: '/internal/identities/:id',
+  summary: 'Change what is supplied of an identity',
+  description:
+    'Fields that are absent stay as they are. `sso_provider` and `sso_id` as null unlink. A new password and `is_active: false` end every session.',
+  params: identityIdParamsSchema,
+  body: { schema: updateIdentitySchema },
+  responses: { 200: theIdentity },
+  problems: [403, 404, conflict, 422],
+});
+
+export const deleteIdentity = operation({
+  id: 'deleteIdentity',
+  ...common,
+  method: 'DELETE',
+  path: '/internal/identities/:id',
+  summary: 'Soft-delete an identity',
+  description:
+    'The record stays, inactive and invisible to every look-up; its sessions end, and its e-mail may be used again.',
+  params: identityIdParamsSchema,
+  responses: { 204: { description: 'Deleted.' } },
+  problems: [403, 404, 422],
+});

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { nextLinkHeader, operation } from '../operation.ts';
+import { pageQuerySchema } from '../page.ts';
+import { activitySchema } from './issue-answer.ts';
+import { issueOperation, issueParams, issuesPath } from './issue-operation.ts';
+
+export const listActivity = operation({
+  id: 'listActivity',
+  ...issueOperation,
+  method: 'GET',
+  path: `${issuesPath}/:id/activity/`,
+  summary: 'What happened to an issue, oldest first',
+  params: issueParams,
+  query: pageQuerySchema,
+  responses: {
+    200: {
+      description: 'A page of its history.',
+      schema: z.array(activitySchema),
+      headers: nextLinkHeader,
+    },
+  },
+  problems: [401, 404, 422],
+});

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { emailMaxLength } from '../identity/identity.ts';
+import { isStorableText, singleLineText, text, uuid } from '../text.ts';
+import { linkInputSchema, linksMax } from './issue-link.ts';
+
+/** issue-tracking.md 2.1 */
+export const issueStatuses = ['OPEN', 'IN_PROGRESS', 'RESOLVED', 'CLOSED', 'REOPENED'] as const;
+export const issueStatusSchema = z.enum(issueStatuses);
+export type IssueStatus = z.infer<typeof issueStatusSchema>;
+
+/** In rising order. */
+export const issuePriorities = ['LOW', 'MEDIUM', 'HIGH', 'URGENT', 'CRITICAL'] as const;
+export const issuePrioritySchema = z.enum(issuePriorities);
+export type IssuePriority = z.infer<typeof issuePrioritySchema>;
+
+export const titleMaxLength = 255;
+export const descriptionMaxLength = 65_000;
+export const commentMaxLength = 65_000;
+
+/** A priority as it is given: in any case, and `NORMAL` for `MEDIUM`. */
+export const priorityInputSchema = z
+  .preprocess((value) => {
+    if (typeof value !== 'string') return value;
+    const name = value.trim().toUpperCase();
+    return name === 'NORMAL' ? 'MEDIUM' : name;
+  }, issuePrioritySchema)
+  .meta({ description: 'In any case; `NORMAL` is read as `MEDIUM`.' });
+
+// Length in characters as PostgreSQL and JSON Schema count them, where an emoji is one.
+function atMost(max: number) {
+  return z.refine<string>((value) => value.length <= max || [...value].length <= max, {
+    error: `must be at most ${max} characters`,
+  });
+}
+
+const titleInput = z
+  .string()
+  .trim()
+  .min(1, { error: 'must not be empty' })
+  .refine((value) => isStorableText(value) && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(value), {
+    error: 'must be one line of text without control characters',
+  })
+  .check(atMost(titleMaxLength))
+  .meta({ minLength: 1, maxLength: titleMaxLength });
+
+const descriptionInput = text()
+  .check(atMost(descriptionMaxLength))
+  .meta({ maxLength: descriptionMaxLength, description: 'Plain text or Markdown, stored as it is given.' })
+  .nullable()
+  .transform((value) => value ?? '');
+
+const commentText = text()
+  .refine((value) => value.trim() !== '', { error: 'must not be empty' })
+  .check(atMost(commentMaxLength))
+  .meta({ minLength: 1, maxLength: commentMaxLength });
+
+const assigneeInput = {
+  assignee_id: uuid().nullable().optional().describe('Null unassigns.'),
+  assignee_email: singleLineText()
+    .trim()
+    .max(emailMaxLength, { error: `must be at most ${emailMaxLength} characters` })
+    .includes('@', { error: 'must be an e-mail address' })
+    .optional()
+    .describe('Instead of assignee_id.'),
+};
+const oneAssignee = { error: 'must not be given together with assignee_id', path: ['assignee_email'] };
+
+function namesOneAssignee(body: { assignee_id?: unknown; assignee_email?: unknown }): boolean {
+  return body.assignee_id === undefined || body.assignee_email === undefined;
+}
+
+const linksInput = z.array(linkInputSchema).max(linksMax, { error: `must be at most ${linksMax} links` });
+
+/** The version that a change is based on: another one now means 409. */
+const versionInput = z.int().min(1).nullish();
+
+/** POST /api/v1/issues/ */
+export const createIssueSchema = z
+  .object({
+    title: titleInput,
+    description: descriptionInput.default(''),
+    priority: priorityInputSchema.default('MEDIUM'),
+    ...assigneeInput,
+    links: linksInput.default([]),
+    status: issueStatusSchema
+      .optional()
+      .describe('`OPEN` at most: the status is changed through its own endpoint.'),
+  })
+  .refine(namesOneAssignee, oneAssignee)
+  .meta({ id: 'CreateIssue' });
+export type CreateIssue = z.output<typeof createIssueSchema>;
+
+const writableMembers = [
+  'title',
+  'description',
+  'priority',
+  'assignee_id',
+  'assignee_email',
+  'links',
+] as const;
+
+/** PUT and PATCH /api/v1/issues/{id}/: only what is supplied changes; `links` replaces the whole list. */
+export const updateIssueSchema = z
+  .object({
+    title: titleInput.optional(),
+    description: descriptionInput.optional(),
+    priority: priorityInputSchema.optional(),
+    ...assigneeInput,
+    links: linksInput.optional(),
+    status: issueStatusSchema.optional().describe('The present one at most.'),
+    version: versionInput,
+  })
+  .refine(namesOneAssignee, oneAssignee)
+  .refine((body) => body.status !== undefined || writableMembers.some((name) => body[name] !== undefined), {
+    error: `must hold at least one of ${writableMembers.join(', ')}`,
+  })
+  .meta({ id: 'UpdateIssue' });
+export type UpdateIssue = z.output<typeof updateIssueSchema>;
+
+/** POST /api/v1/issues/{id}/status/ */
+export const changeStatusSchema = z
+  .object({
+    status: issueStatusSchema,
+    comment: commentText.nullish().describe('Added with the change, or not at all.'),
+    version: versionInput,
+  })
+  .meta({ id: 'ChangeStatus' });
+export type ChangeStatus = z.output<typeof changeStatusSchema>;
+
+const commentMembers = ['body', 'comment', 'text', 'content'] as const;
+
+/** POST /api/v1/issues/{id}/comments/: the document says only "Body with the comment", so its likely names are taken. */
+export const createCommentSchema = z
+  .object({
+    body: commentText.nullish(),
+    comment: commentText.nullish().describe('Read as `body`.'),
+    text: commentText.nullish().describe('Read as `body`.'),
+    content: commentText.nullish().describe('Read as `body`.'),
+  })
+  .transform((given, context) => {
+    const [first, second] = commentMembers.filter(
+      (name) => given[name] !== undefined && given[name] !== null,
+    );
+    const body = first === undefined ? undefined : given[first];
+    if (body !== undefined && body !== null && second === undefined) return { body };
+    context.addIssue({
+      code: 'custom',
+      path: [second ?? 'body'],
+      message: second === undefined ? 'is required' : `must not be given together with ${first}`,
+    });
+    return z.NEVER;
+  })
+  .meta({ id: 'CreateComment' });
+export type CreateComment = z.output<typeof createCommentSchema>;

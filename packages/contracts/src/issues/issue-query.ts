@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { cursor, instant, limit, once, pageSizeMax, wholeNumber } from '../query-value.ts';
+import { singleLineText, uuid } from '../text.ts';
+import { issueSummarySchema } from './issue-answer.ts';
+import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issue-input.ts';
+import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
+
+export const searchMaxLength = 200;
+
+export const orderingFields = ['created_at', 'updated_at', 'priority', 'status', 'number', 'title'] as const;
+export type OrderingField = (typeof orderingFields)[number];
+
+/** One key of an ordering. */
+export interface OrderingKey {
+  field: OrderingField;
+  descending: boolean;
+}
+
+// `status=OPEN&status=CLOSED` and `status=OPEN,CLOSED` say the same.
+function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string[]) {
+  return z.union([z.string(), z.array(z.string()).max(20)]).transform((given, context): Value[] => {
+    const results = [given]
+      .flat()
+      .flatMap((text) => text.split(','))
+      .map((text) => item.safeParse(text));
+    if (results.length <= 20 && results.every((result) => result.success)) {
+      return [...new Set(results.map((result) => result.data))];
+    }
+    context.addIssue({ code: 'custom', message: `must be one or more of ${values.join(', ')}` });
+    return z.NEVER;
+  });
+}
+
+const linkFilter = once.transform((text, context) => {
+  const separator = text.indexOf(':');
+  const type = linkTypeSchema.safeParse(text.slice(0, separator));
+  const ref = singleLineText()
+    .min(1)
+    .max(linkRefMaxLength)
+    .safeParse(text.slice(separator + 1));
+  if (separator > 0 && type.success && ref.success) return { type: type.data, ref: ref.data };
+  context.addIssue({
+    code: 'custom',
+    message: `must be <type>:<ref>, the type one of ${linkTypes.join(', ')}`,
+  });
+  return z.NEVER;
+});
+
+const externalFilter = singleLineText()
+  .max(linkRefMaxLength)
+  .regex(/^[a-z0-9_-]+:.+$/, { error: 'must be <provider>:<id>' });
+
+const orderingFieldSchema = z.enum(orderingFields);
+
+const ordering = once.transform((text, context): OrderingKey[] => {
+  const keys = text.split(',').map((key) => ({
+    field: orderingFieldSchema.safeParse(key.replace(/^-/, '')),
+    descending: key.startsWith('-'),
+  }));
+  const named = keys.flatMap(({ field, descending }) =>
+    field.success ? [{ field: field.data, descending }] : [],
+  );
+  if (named.length === keys.length && new Set(named.map(({ field }) => field)).size === keys.length)
+    return named;
+  context.addIssue({
+    code: 'custom',
+    message: `must be a list of ${orderingFields.join(', ')}, each once, "-" before it for descending`,
+  });
+  return z.NEVER;
+});
+
+const issueListQuery = z.strictObject({
+  limit: limit.optional(),
+  cursor: cursor.optional(),
+  page: wholeNumber(1_000_000_000).optional().describe('With page_size: answers an envelope with a count.'),
+  page_size: wholeNumber(pageSizeMax).optional(),
+  status: oneOrMore(issueStatusSchema, issueStatuses).optional(),
+  priority: oneOrMore(priorityInputSchema, issuePriorities).optional(),
+  assignee: z.union([z.literal(['me', 'none']), uuid()], { error: 'must be me, none or a UUID' }).optional(),
+  reporter: z.union([z.literal('me'), uuid()], { error: 'must be me or a UUID' }).optional(),
+  link: linkFilter.optional().describe('`<type>:<ref>`, such as `invoice:2024-17`.'),
+  external: externalFilter.optional().describe('`<provider>:<id>`, such as `redmine:17`.'),
+  is_open: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .optional()
+    .describe('Neither resolved nor closed.'),
+  created_after: instant.optional().describe('At or after.'),
+  created_before: instant.optional().describe('Before.'),
+  updated_after: instant.optional().describe('At or after.'),
+  updated_before: instant.optional().describe('Before.'),
+  search: singleLineText()
+    .trim()
+    .max(searchMaxLength, { error: `must be at most ${searchMaxLength} characters` })
+    .optional()
+    .describe('Words, "phrases", -without, or; a key or a number finds that issue first.'),
+  ordering: ordering
+    .optional()
+    .describe(
+      `A comma list of ${orderingFields.join(', ')}, each with "-" for descending; default -created_at.`,
+    ),
+});
+
+/** GET /api/v1/issues/: every parameter is known, or refused by its name. */
+export const issueListQuerySchema = issueListQuery.refine(
+  (query) => query.limit === undefined || (query.page === undefined && query.page_size === undefined),
+  { error: 'must not be given together with page or page_size', path: ['limit'] },
+);
+export type IssueListQuery = z.output<typeof issueListQuerySchema>;
+
+/** The parameters that a list of issues knows, for a refusal that names them. */
+export const issueListParameters = Object.keys(issueListQuery.shape);
+
+/** The answer of a list that was asked for with page or page_size. */
+export const issuePageSchema = z
+  .object({
+    count: z.int().nonnegative(),
+    next: z.url().nullable(),
+    previous: z.url().nullable(),
+    results: z.array(issueSummarySchema),
+  })
+  .meta({ id: 'IssuePage' });
+export type IssuePage = z.infer<typeof issuePageSchema>;

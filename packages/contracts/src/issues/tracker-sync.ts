@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { uuid } from '../text.ts';
+
+const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.');
+
+/** External trackers that an issue may be synced with. */
+export const trackerProviders = ['redmine', 'github', 'gitlab', 'gitea'] as const;
+export const trackerProviderSchema = z.enum(trackerProviders);
+export type TrackerProvider = z.infer<typeof trackerProviderSchema>;
+
+/** The fields of an issue that are synced. */
+export const syncedFields = ['title', 'description', 'priority', 'status'] as const;
+export const syncedFieldSchema = z.enum(syncedFields);
+export type SyncedField = z.infer<typeof syncedFieldSchema>;
+
+/** The issue in an external tracker. */
+export const externalIssueSchema = z
+  .object({
+    provider: z.string(),
+    id: z.string().describe("The tracker's own id."),
+    key: z.string().meta({ example: '#17' }),
+    url: z.string(),
+    state: z.string().nullable().describe('As the tracker calls it.'),
+  })
+  .meta({ id: 'ExternalIssue' });
+
+export const conflictReasons = ['both_changed', 'not_applied', 'not_storable'] as const;
+
+/** A field on which the two sides could not both have their way. Nothing of it is lost: both values are here. */
+export const syncConflictSchema = z
+  .object({
+    id: uuid(),
+    field: syncedFieldSchema,
+    reason: z.enum(conflictReasons).meta({
+      description:
+        '`both_changed` since the last sync; `not_applied`: the tracker took the change and did not make it; `not_storable`: what the tracker has exceeds what an issue can hold.',
+    }),
+    local: z.string(),
+    remote: z.string(),
+    base: z.string().nullable().describe('What both sides had agreed on before.'),
+    kept: z.enum(['local', 'remote']).nullable().describe('Null where nobody has decided yet.'),
+    at: timestamp,
+  })
+  .meta({ id: 'SyncConflict' });
+export type SyncConflict = z.infer<typeof syncConflictSchema>;
+
+/** What the last successful sync moved. */
+export const syncResultSchema = z
+  .object({
+    created: z.boolean().describe('Whether it created the issue in the tracker.'),
+    pushed: z.array(syncedFieldSchema),
+    pulled: z.array(syncedFieldSchema),
+    comments_pushed: z.int().nonnegative(),
+    comments_pulled: z.int().nonnegative(),
+  })
+  .meta({ id: 'SyncResult' });
+export type SyncResult = z.infer<typeof syncResultSchema>;
+
+export const syncStates = [
+  'not_configured',
+  'not_synced',
+  'synced',
+  'changed',
+  'retrying',
+  'failed',
+] as const;
+
+export const syncStateSchema = z
+  .object({
+    state: z.enum(syncStates).meta({
+      description:
+        '`not_configured`: the service has no tracker; `not_synced`: never synced; `synced`; `changed`: here, since the last sync; `retrying`: the last attempt failed and another is due; `failed`: the last attempt failed, and somebody has to look.',
+    }),
+    last_synced_at: timestamp.nullable(),
+    last_result: syncResultSchema.nullable(),
+    last_error: z.string().nullable().describe('The code of the problem that the last attempt met.'),
+    moved_to: z
+      .string()
+      .nullable()
+      .describe('Where the tracker says that the issue is now, where the last attempt found it moved.'),
+    conflicts: z.array(syncConflictSchema),
+    next_attempt_at: timestamp.nullable(),
+  })
+  .meta({ id: 'SyncState' });
+
+/** POST /api/v1/issues/{id}/sync/conflicts/{conflict_id}/ */
+export const resolveConflictSchema = z
+  .object({ keep: z.enum(['local', 'remote'], { error: 'must be local or remote' }) })
+  .meta({ id: 'ResolveConflict' });
+export type ResolveConflict = z.infer<typeof resolveConflictSchema>;
+
+/** PUT /api/v1/issues/{id}/external/ */
+export const attachExternalSchema = z
+  .object({
+    id: z
+      .union([z.string(), z.int().positive().transform(String)])
+      .refine((id) => /^[1-9]\d{0,17}$/.test(id), { error: "must be the issue's number in the tracker" }),
+  })
+  .meta({ id: 'AttachExternal' });
+export type AttachExternal = z.output<typeof attachExternalSchema>;

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+
+/** A schema of an object whose members become parameters. */
+type ParametersSchema = z.ZodType<unknown, Record<string, unknown>> & { shape: Record<string, z.ZodType> };
+
+/** A response that an operation defines: a success, or a status whose body is not the common error body. */
+export interface OperationResponse {
+  readonly description: string;
+  /** The JSON body; absent for a response without a body. */
+  readonly schema?: z.ZodType;
+  /** Headers besides `X-Request-Id`, by name. */
+  readonly headers?: Readonly<Record<string, z.ZodType>>;
+}
+
+/** An error response that needs a description of its own, such as the `code` values that it carries. */
+export interface OperationProblem {
+  readonly status: number;
+  readonly description: string;
+}
+
+/** One operation of an HTTP API: the OpenAPI document, the routes and typed clients are derived from it. */
+export interface Operation {
+  /** Unique in the API; generated clients name their functions after it. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
+  /** Path template in the syntax of Express, such as `/issues/:id`. */
+  readonly path: string;
+  readonly summary: string;
+  /** Markdown. */
+  readonly description?: string;
+  readonly tags: readonly string[];
+  /** Security schemes, any one of which is sufficient; absent for a public operation. */
+  readonly security?: readonly string[];
+  readonly params?: ParametersSchema;
+  readonly query?: ParametersSchema;
+  readonly headers?: ParametersSchema;
+  /** The JSON body; `form` is the schema of the same body as a form, for operations that accept forms. */
+  readonly body?: { readonly schema: z.ZodType; readonly form?: z.ZodType; readonly optional?: boolean };
+  readonly responses: Readonly<Record<number, OperationResponse>>;
+  /** Further error statuses. 400, 500 and 503, and 413 and 415 with a body, are always possible. */
+  readonly problems?: readonly (number | OperationProblem)[];
+  /** Error bodies also carry `error` and `error_description` (RFC 6749 5.2). */
+  readonly oauth?: boolean;
+}
+
+/** An HTTP API: everything that its OpenAPI document states. */
+export interface Api {
+  readonly title: string;
+  readonly version: string;
+  /** Markdown. */
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
+  readonly operations: readonly Operation[];
+  /** What every operation with security adds to its responses, such as rate limits. */
+  readonly secured?: {
+    readonly headers: Readonly<Record<string, z.ZodType>>;
+    readonly problems: readonly number[];
+  };
+}
+
+type SecurityScheme =
+  | { readonly type: 'http'; readonly scheme: 'bearer'; readonly bearerFormat: string }
+  | { readonly type: 'apiKey'; readonly in: 'header'; readonly name: string; readonly description: string };
+
+/** Declares an operation and keeps its exact type. */
+export function operation<const Declared extends Operation>(declared: Declared): Declared {
+  return declared;
+}
+
+type Output<Schema, Otherwise> = Schema extends z.ZodType ? z.output<Schema> : Otherwise;
+
+/** The parsed path parameters of an operation. */
+export type ParamsOf<Op extends Operation> = Output<Op['params'], Record<never, never>>;
+/** The parsed query of an operation. */
+export type QueryOf<Op extends Operation> = Output<Op['query'], Record<never, never>>;
+/** The parsed headers of an operation, by the names that it declares. */
+export type HeadersOf<Op extends Operation> = Output<Op['headers'], Record<never, never>>;
+/** The parsed body of an operation. */
+export type BodyOf<Op extends Operation> = Op extends { readonly body: { readonly schema: infer Schema } }
+  ? Output<Schema, undefined>
+  : undefined;
+
+/** `Link` to the next page, where there is one. */
+export const nextLinkHeader = {
+  Link: z.string().optional().describe('`<…>; rel="next"` where there are more.'),
+};

@@ -1,0 +1,228 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { validate } from '@readme/openapi-parser';
+import { z } from 'zod';
+import { describeApi } from '../openapi/document.ts';
+import { type Api, identityApi, issuesApi, type Operation } from '../src/index.ts';
+import { operations } from './support/operations.ts';
+
+/** The document as its readers see it: parsed from JSON. */
+function documentOf(api: Api) {
+  return JSON.parse(JSON.stringify(describeApi(api)));
+}
+
+function describeTickets(listed: readonly Operation[] = operations, changes: Partial<Api> = {}) {
+  return documentOf({
+    title: 'Tickets',
+    version: '1.2.3',
+    description: 'A small API.',
+    operations: listed,
+    tags: ['tickets', 'tokens'],
+    securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+    ...changes,
+  });
+}
+
+const valid = { valid: true, warnings: [], specification: 'OpenAPI' };
+const document = describeTickets();
+
+const [getTicket, , , signIn] = operations;
+if (getTicket === undefined || signIn === undefined) throw new Error('operations are missing');
+
+describe('describeApi', () => {
+  it('writes a valid OpenAPI 3.1 document', async () => {
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(await validate(structuredClone(document))).toEqual(valid);
+  });
+
+  it('is checked by a validator that reports a path parameter without its description', async () => {
+    const { params: _, ...withoutParams } = getTicket;
+    const wrong = describeTickets([withoutParams]);
+    expect(await validate(wrong)).toMatchObject({ valid: false });
+  });
+
+  it('writes path parameters in braces', () => {
+    expect(Object.keys(document.paths)).toEqual(['/tickets/{id}', '/tickets/', '/token']);
+    expect(Object.keys(document.paths['/tickets/{id}'])).toEqual(['get', 'put']);
+  });
+
+  it('describes title, version, tags and security schemes', () => {
+    expect(document.info).toEqual({ title: 'Tickets', version: '1.2.3', description: 'A small API.' });
+    expect(document.tags).toEqual([{ name: 'tickets' }, { name: 'tokens' }]);
+    expect(document.components.securitySchemes).toEqual({
+      bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+    });
+  });
+
+  it('describes parameters and bodies by the schemas that parse them', () => {
+    const { parameters } = document.paths['/tickets/{id}'].get;
+    expect(parameters).toEqual([
+      expect.objectContaining({ in: 'path', name: 'id', required: true, schema: expect.anything() }),
+      expect.objectContaining({ in: 'header', name: 'If-None-Match' }),
+    ]);
+    expect(document.paths['/tickets/'].get.parameters).toEqual([
+      { in: 'query', name: 'limit', schema: { type: 'string', pattern: '^\\d+$' } },
+    ]);
+    expect(document.paths['/token'].post.requestBody).toEqual({
+      required: true,
+      content: {
+        'application/json': { schema: { $ref: '#/components/schemas/PasswordGrant' } },
+        'application/x-www-form-urlencoded': { schema: { $ref: '#/components/schemas/PasswordGrantForm' } },
+      },
+    });
+  });
+
+  it('marks an optional body', () => {
+    const optional = { ...signIn, body: { schema: z.object({}), optional: true } };
+    expect(describeTickets([optional]).paths['/token'].post.requestBody.required).toBe(false);
+  });
+
+  it('has one component for a schema of requests and responses, which allows further members', () => {
+    expect(document.components.schemas.Ticket).not.toHaveProperty('additionalProperties');
+    expect(document.components.schemas).not.toHaveProperty('TicketOutput');
+  });
+
+  it('adds the errors that are always possible, and those of a body', () => {
+    expect(Object.keys(document.paths['/tickets/{id}'].get.responses)).toEqual([
+      '200',
+      '304',
+      '400',
+      '401',
+      '404',
+      '422',
+      '500',
+      '503',
+    ]);
+    expect(Object.keys(document.paths['/tickets/{id}'].put.responses)).toEqual([
+      '200',
+      '400',
+      '401',
+      '409',
+      '413',
+      '415',
+      '422',
+      '429',
+      '500',
+      '503',
+    ]);
+  });
+
+  it('adds what the API declares for its secured operations, and only to those', () => {
+    const { paths } = describeTickets(operations, {
+      secured: { headers: { RateLimit: z.string().optional() }, problems: [429] },
+    });
+    expect(Object.keys(paths['/tickets/{id}'].get.responses)).toContain('429');
+    expect(Object.keys(paths['/tickets/{id}'].get.responses[200].headers)).toContain('RateLimit');
+    expect(Object.keys(paths['/tickets/'].get.responses)).not.toContain('429');
+    expect(Object.keys(paths['/tickets/'].get.responses[200].headers)).not.toContain('RateLimit');
+  });
+
+  it('gives every error the common error body, and the OAuth error body where declared', () => {
+    const { responses } = document.components;
+    for (const [name, response] of Object.entries<{ content: object }>(responses)) {
+      const $ref = `#/components/schemas/${name.replace(/\d+$/, '')}`;
+      expect(response.content).toEqual({
+        'application/json': { schema: { $ref } },
+        'application/problem+json': { schema: { $ref } },
+      });
+    }
+    expect(document.paths['/token'].post.responses['401']).toEqual({
+      $ref: '#/components/responses/OAuthProblem401',
+    });
+    expect(document.paths['/tickets/'].get.responses['422']).toEqual({
+      $ref: '#/components/responses/Problem422',
+    });
+    expect(document.components.schemas.Problem.properties).toHaveProperty('errors');
+    expect(document.components.schemas.OAuthProblem.required).toEqual(
+      expect.arrayContaining(['error', 'request_id']),
+    );
+  });
+
+  it("uses an operation's own description of an error", () => {
+    const { 409: conflict } = document.paths['/tickets/{id}'].put.responses;
+    expect(conflict.description).toBe('`version_conflict`: the ticket has changed.');
+    expect(conflict.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/Problem' });
+  });
+
+  it('describes the headers of each status', () => {
+    const { responses } = document.components;
+    const headersOf = (name: string) => Object.keys(responses[name].headers);
+    expect(headersOf('Problem401')).toEqual(['X-Request-Id', 'WWW-Authenticate']);
+    expect(headersOf('Problem429')).toEqual(['X-Request-Id', 'Retry-After']);
+    expect(headersOf('Problem503')).toEqual(['X-Request-Id', 'Retry-After']);
+    expect(headersOf('Problem404')).toEqual(['X-Request-Id']);
+    const { 200: found } = document.paths['/tickets/{id}'].get.responses;
+    expect(Object.keys(found.headers)).toEqual(['X-Request-Id', 'ETag']);
+  });
+
+  it('describes which operations need a credential', () => {
+    expect(document.paths['/tickets/{id}'].get.security).toEqual([{ bearer: [] }]);
+    expect(document.paths['/token'].post.security).toEqual([]);
+  });
+
+  it('sends requests to the origin that serves the document', () => {
+    expect(document.servers).toEqual([{ url: '/' }]);
+  });
+
+  it.each<[string, Operation[], RegExp]>([
+    ['an operation twice', [getTicket, { ...getTicket, id: 'again' }], /GET \/tickets\/\{id\} .*twice/],
+    ['a path with a wildcard', [{ ...getTicket, path: '/files/*rest' }], /\/files\/\*rest/],
+    ['a status without a description', [{ ...getTicket, problems: [418] }], /418/],
+  ])('refuses %s', (_what, listed, message) => {
+    expect(() => describeTickets(listed)).toThrow(message);
+  });
+
+  it('gives the same document twice in one process', () => {
+    expect(describeTickets()).toEqual(describeTickets());
+  });
+});
+
+describe.each<[string, Api]>([
+  ['identity', identityApi],
+  ['issues', issuesApi],
+])('the API of %s', (name, api) => {
+  const text = readFileSync(new URL(`../openapi/${name}.json`, import.meta.url), 'utf8');
+  const committed = JSON.parse(text);
+
+  it('is committed as generated (`npx pnpm@12 run openapi` writes the file)', () => {
+    expect(text).toBe(`${JSON.stringify(describeApi(api), null, 2)}\n`);
+  });
+
+  it('is valid OpenAPI 3.1', async () => {
+    expect(committed.openapi).toBe('3.1.0');
+    expect(await validate(structuredClone(committed))).toEqual(valid);
+  });
+
+  it('has unique operation ids', () => {
+    const ids = api.operations.map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+  });
+
+  it('has exactly one operation for each that is listed', () => {
+    const described = Object.entries<Record<string, { operationId: string }>>(committed.paths).flatMap(
+      ([path, item]) =>
+        Object.entries(item).map(
+          ([method, { operationId }]) => `${operationId} ${method.toUpperCase()} ${path}`,
+        ),
+    );
+    const listed = api.operations.map(
+      ({ id, method, path }) => `${id} ${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
+    );
+    expect(described.toSorted()).toEqual(listed.toSorted());
+  });
+
+  it.each(api.operations.map((operation): [string, Operation] => [operation.id, operation]))(
+    'has a params schema with exactly the path parameters of %s',
+    (_id, { path, params }) => {
+      const inPath = [...path.matchAll(/:(\w+)/g)].map(([, parameter]) => parameter);
+      expect(Object.keys(params?.shape ?? {}).toSorted()).toEqual(inPath.toSorted());
+    },
+  );
+
+  it('uses only the tags and security schemes that it declares', () => {
+    for (const { tags, security = [] } of api.operations) {
+      expect(api.tags).toEqual(expect.arrayContaining([...tags]));
+      expect(Object.keys(api.securitySchemes)).toEqual(expect.arrayContaining([...security]));
+    }
+  });
+});

@@ -1,0 +1,35 @@
+import type pg from 'pg';
+import type { ReadinessCheck } from '../process/health.ts';
+import { listMigrations } from './migrations.ts';
+
+/** Ready means: the database answers, and every migration of this release has been applied to it. */
+export function databaseReadiness(pool: pg.Pool, prismaDir: string): ReadinessCheck[] {
+  const expected = listMigrations(prismaDir);
+  let migrated = false;
+  return [
+    {
+      name: 'database',
+      check: async () => {
+        await pool.query('SELECT 1');
+        return true;
+      },
+    },
+    {
+      name: 'migrations',
+      check: async () => {
+        // Migrations are never taken back: once current, always current for this process.
+        migrated ||= await hasMigrations(pool, expected);
+        return migrated;
+      },
+    },
+  ];
+}
+
+async function hasMigrations(pool: pg.Pool, expected: string[]): Promise<boolean> {
+  const { rows } = await pool.query<{ applied: number }>(
+    `SELECT count(*)::int AS applied FROM _prisma_migrations
+      WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL AND migration_name = ANY($1)`,
+    [expected],
+  );
+  return rows[0]?.applied === expected.length;
+}

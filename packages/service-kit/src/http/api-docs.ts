@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { type PreparedDocument, prepareBytes, prepareDocument } from './prepared-document.ts';
+import { documentRoute, type Route } from './route.ts';
+
+interface ApiDocsOptions {
+  api: 'identity' | 'issues';
+  /** Where the OpenAPI document is served, such as `/openapi.json`. */
+  documentPath: string;
+  /** Where the page is served, with or without a slash at its end; its files are below it. */
+  pagePath: string;
+}
+
+const forMinutes = { 'Cache-Control': 'public, max-age=300' };
+// A file's URL names its content (`?v=`), so caches may keep it.
+const forever = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/**
+ * Routes of the OpenAPI document of `@tessera/contracts`, and of an interactive page for it by Swagger UI. The page loads
+ * nothing from other origins, and sends its requests to the origin that served it.
+ */
+export function apiDocsRoutes({ api, documentPath, pagePath }: ApiDocsOptions): Route[] {
+  const document = readApiDocument(api);
+  const files = prepareFiles(documentPath);
+  const basePath = pagePath.replace(/\/$/, '');
+  const page = renderPage(document.info.title, basePath, files);
+  return [
+    documentRoute({ method: 'GET', path: documentPath }, prepareDocument(document, forMinutes)),
+    documentRoute(
+      { method: 'GET', path: pagePath },
+      prepareBytes(Buffer.from(page), 'text/html; charset=utf-8', {
+        ...forMinutes,
+        'Content-Security-Policy': pagePolicy,
+      }),
+    ),
+    ...[...files].map(([name, file]) => documentRoute({ method: 'GET', path: `${basePath}${name}` }, file)),
+  ];
+}
+
+/** Reads a committed OpenAPI document. */
+export function readApiDocument(api: ApiDocsOptions['api']): { info: { title: string } } {
+  const path = createRequire(import.meta.url).resolve(`@tessera/contracts/openapi/${api}.json`);
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+function prepareFiles(documentPath: string): Map<string, PreparedDocument> {
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const read = (name: string) => readFileSync(join(folder, name));
+  return new Map([
+    ['/swagger-ui.css', prepareBytes(read('swagger-ui.css'), 'text/css; charset=utf-8', forever)],
+    [
+      '/swagger-ui-bundle.js',
+      prepareBytes(read('swagger-ui-bundle.js'), 'text/javascript; charset=utf-8', forever),
+    ],
+    ['/favicon-32x32.png', prepareBytes(read('favicon-32x32.png'), 'image/png', forever)],
+    [
+      '/start.js',
+      prepareBytes(Buffer.from(renderStart(documentPath)), 'text/javascript; charset=utf-8', forever),
+    ],
+  ]);
+}
+
+// validatorUrl: by default the document would be sent to a public validator.
+function renderStart(documentPath: string): string {
+  const settings = JSON.stringify({
+    url: documentPath,
+    dom_id: '#page',
+    deepLinking: true,
+    displayRequestDuration: true,
+    validatorUrl: null,
+  });
+  return `SwaggerUIBundle(${settings});\n`;
+}
+
+/** The page as HTML; `files` gives each file's URL the beginning of its ETag. */
+export function renderPage(title: string, basePath: string, files: Map<string, PreparedDocument>): string {
+  const urlOf = (name: string) => `${basePath}${name}?v=${files.get(name)?.etag.slice(1, 13)}`;
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" type="image/png" href="${urlOf('/favicon-32x32.png')}">
+<link rel="stylesheet" href="${urlOf('/swagger-ui.css')}">
+<div id="page"></div>
+<script src="${urlOf('/swagger-ui-bundle.js')}"></script>
+<script src="${urlOf('/start.js')}"></script>
+</html>
+`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,182 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import cors from 'cors';
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
+import { match } from 'path-to-regexp';
+import type { Logger } from '../observability/logger.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { type ErrorHandlerOptions, errorHandler } from './error-handler.ts';
+import { ProblemError } from './problem.ts';
+import { requestContext } from './request-context.ts';
+import { type Access, everyone, type Guard, guard, type Route } from './route.ts';
+import {
+  type ConnectHandler,
+  headersSetBy,
+  type SecurityHeaderOptions,
+  securityHeaders,
+} from './security-headers.ts';
+
+interface AppOptions extends ErrorHandlerOptions {
+  /** The whole HTTP surface. The most frequent routes stand first: Express tries them in order. */
+  routes: readonly Route[];
+  /** Under a path prefix, a request that matches no route is still refused by this access first. */
+  guards?: Readonly<Record<string, Guard>>;
+  logger: Logger;
+  metrics?: Metrics;
+  /** Express's `trust proxy`. */
+  trustProxy: number | boolean | string | string[];
+  security: SecurityHeaderOptions;
+}
+
+/**
+ * Serves a list of routes. Every request passes the same steps: request id and log line, security headers, CORS,
+ * authentication, rate limit, body, parsing, handler, response; errors become the common error body.
+ */
+export function createApp(options: AppOptions): Express {
+  const { routes, guards = {}, logger, metrics, trustProxy, security } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('trust proxy', trustProxy);
+
+  const startRequest = requestContext(logger, metrics);
+  const protection = securityHeaders(security);
+  app.use((request, response, next) => {
+    startRequest(request, response);
+    response.setHeaders(protection);
+    next();
+  });
+  for (const route of routes) {
+    const { method, path } = route.operation;
+    app[toExpressMethod(method)](path, handle(route));
+  }
+  const refuse = refuseUnmatched(routes, guards);
+  app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
+    if (request.operation !== undefined) return next(error);
+    // No route was called, because Express cannot decode the path.
+    return refuse(request, response, error);
+  });
+  app.use((request, response) => refuse(request, response));
+  app.use(errorHandler(options));
+  return app;
+}
+
+const expressMethods = {
+  GET: 'get',
+  POST: 'post',
+  PUT: 'put',
+  PATCH: 'patch',
+  DELETE: 'delete',
+  OPTIONS: 'options',
+} as const;
+
+function toExpressMethod(method: keyof typeof expressMethods) {
+  return expressMethods[method];
+}
+
+function handle(route: Route): RequestHandler {
+  const { operation, access } = route;
+  const prepare = prepareResponse(access);
+  return async (request: IncomingMessage, response: ServerResponse) => {
+    request.operation = operation;
+    prepare(request, response);
+    if (isPreflight(request, access)) response.writeHead(204).end();
+    else await route.serve(request, response);
+  };
+}
+
+/** Sets the headers that an access puts on every response, errors included. */
+function prepareResponse(
+  access: Access<unknown>,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const crossOrigin = crossOriginHandler(access);
+  const setHeaders: ConnectHandler = (_request, response, next) => {
+    for (const [name, value] of Object.entries(access.headers ?? {})) response.setHeader(name, value);
+    next();
+  };
+  // Without an Origin the headers never differ.
+  const headers = headersSetBy(setHeaders, crossOrigin);
+  return (request, response) => {
+    response.setHeaders(headers);
+    if (request.headers.origin !== undefined) crossOrigin(request, response, raise);
+  };
+}
+
+function crossOriginHandler({ crossOrigin }: Access<unknown>): ConnectHandler {
+  if (crossOrigin === undefined || crossOrigin.origins.length === 0)
+    return (_request, _response, next) => next();
+  const { origins, methods, exposedHeaders = [] } = crossOrigin;
+  const apply = cors({ origin: origins, methods, exposedHeaders, maxAge: 600, preflightContinue: true });
+  return (request, response, next) => {
+    // cors takes every OPTIONS for a preflight.
+    if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] === undefined)
+      next();
+    else apply(request, response, next);
+  };
+}
+
+function raise(error?: unknown): void {
+  if (error !== undefined) throw error;
+}
+
+/** A browser asks before a cross-origin request; the response's headers tell whether it may send it. */
+function isPreflight({ method, headers }: IncomingMessage, { crossOrigin }: Access<unknown>): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers['access-control-request-method'] !== undefined &&
+    crossOrigin !== undefined
+  );
+}
+
+/**
+ * The end of the chain: preflights, OPTIONS with `Allow`, the given error, 405 with `Allow` when the path exists for
+ * another method, and 404. The caller is authenticated first where the path's routes, or a guard, demand it.
+ */
+function refuseUnmatched(routes: readonly Route[], guards: NonNullable<AppOptions['guards']>) {
+  const table = routes.map((route) => ({
+    route,
+    matches: match(route.operation.path.replace(/(?<=.)\/$/, ''), { sensitive: false, decode: false }),
+    prepare: prepareResponse(route.access),
+  }));
+  const guarded = Object.entries(guards).map(([prefix, route]) => ({
+    matches: match(`${prefix}{/*rest}`, { sensitive: false, decode: false }),
+    route,
+    prepare: prepareResponse(route.access),
+  }));
+  const open = { route: guard({ access: everyone }), prepare: prepareResponse(everyone) };
+  return async (request: Request, response: Response, error?: unknown): Promise<void> => {
+    const found = table.filter(({ matches }) => matches(request.path) !== false);
+    const { route, prepare } =
+      found[0] ?? guarded.find(({ matches }) => matches(request.path) !== false) ?? open;
+    const operation = found[0]?.route.operation;
+    if (operation !== undefined) (request as IncomingMessage).operation = operation;
+    prepare(request, response);
+    if (isPreflight(request, route.access)) {
+      response.writeHead(204).end();
+      return;
+    }
+    await route.admit(request, response);
+    if (error !== undefined) throw error;
+    if (operation === undefined) {
+      throw new ProblemError({ status: 404, code: 'not_found', detail: 'Resource not found.' });
+    }
+    const methods = new Set<string>(found.map((entry) => entry.route.operation.method));
+    if (methods.has('GET')) methods.add('HEAD');
+    const headers = { Allow: [...methods].sort().join(', ') };
+    if (request.method === 'OPTIONS') {
+      response.writeHead(204, headers).end();
+      return;
+    }
+    throw new ProblemError({
+      status: 405,
+      code: 'method_not_allowed',
+      detail: `This path does not support ${request.method}.`,
+      headers,
+    });
+  };
+}

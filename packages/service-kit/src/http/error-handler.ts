@@ -1,0 +1,93 @@
+import type { ErrorRequestHandler, Request } from 'express';
+import { unavailableWhenDatabaseIsDown } from '../database/database.ts';
+import type { Logger } from '../observability/logger.ts';
+import { ProblemError, problemBody } from './problem.ts';
+
+export interface ErrorHandlerOptions {
+  logger: Logger;
+  /** Turns an error of a library into a problem; the first answer wins. */
+  translate?: (error: unknown, request: Request) => ProblemError | undefined;
+  /** Members that a part of the surface adds to every error body, such as OAuth's `error`. */
+  extraMembers?: (problem: ProblemError, request: Request) => Record<string, unknown>;
+}
+
+/** The one place where an error becomes an answer. Internals go to the log, with the request's id. */
+export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOptions): ErrorRequestHandler {
+  return (error: unknown, request, response, _next) => {
+    const problem = translate?.(error, request) ?? toProblem(error);
+    const logged = { request_id: request.requestId, code: problem.code, status: problem.status };
+    if (problem.status >= 500) logger.error({ ...logged, err: problem.cause ?? error }, 'request failed');
+    else logger.debug({ ...logged, err: problem.cause }, 'request refused');
+    if (response.headersSent) {
+      // Cut off, so that the client sees an answer that failed and not one that ends early.
+      response.destroy();
+      return;
+    }
+    const body = {
+      ...problemBody(problem, request.requestId ?? ''),
+      ...extraMembers?.(problem, request),
+    };
+    // A refusal is never kept by a cache, whatever the route had said before it failed.
+    response.set('Cache-Control', 'no-store').removeHeader('ETag');
+    response.status(problem.status).set(problem.headers);
+    if (request.accepts(['application/json', 'application/problem+json']) === 'application/problem+json') {
+      response.type('application/problem+json');
+    }
+    response.json(body);
+  };
+}
+
+function toProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  return (
+    bodyProblem(error) ??
+    unavailableWhenDatabaseIsDown(error) ??
+    new ProblemError({
+      status: 500,
+      code: 'internal_error',
+      detail: 'Something went wrong here.',
+      cause: error,
+    })
+  );
+}
+
+const bodyProblems: Record<string, { status: number; code: string; detail: string }> = {
+  'entity.parse.failed': { status: 400, code: 'malformed_body', detail: 'The body is not valid JSON.' },
+  'entity.too.large': { status: 413, code: 'body_too_large', detail: 'The body is too large.' },
+  'parameters.too.many': { status: 413, code: 'body_too_large', detail: 'The form has too many parameters.' },
+  'encoding.unsupported': {
+    status: 415,
+    code: 'unsupported_media_type',
+    detail: 'The body must not be compressed.',
+  },
+  'charset.unsupported': { status: 415, code: 'unsupported_media_type', detail: 'The body must be UTF-8.' },
+  'request.size.invalid': {
+    status: 400,
+    code: 'malformed_body',
+    detail: 'The body does not have the length that was announced.',
+  },
+  'request.aborted': { status: 400, code: 'malformed_body', detail: 'The request was cut off.' },
+};
+
+// Errors of body-parser carry a `type`; an undecodable path parameter is a URIError with status 400.
+function bodyProblem(error: unknown): ProblemError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const known = 'type' in error && typeof error.type === 'string' ? bodyProblems[error.type] : undefined;
+  if (known !== undefined) return new ProblemError({ ...known, cause: undefined });
+  if (error instanceof URIError) {
+    return new ProblemError({
+      status: 400,
+      code: 'malformed_path',
+      detail: 'The path is not properly encoded.',
+    });
+  }
+  // Any other client error that Express or body-parser found, such as a broken form encoding.
+  if ('expose' in error && error.expose === true && 'status' in error && typeof error.status === 'number') {
+    return new ProblemError({
+      status: error.status,
+      code: 'bad_request',
+      detail: 'The request cannot be read.',
+    });
+  }
+  return undefined;
+}

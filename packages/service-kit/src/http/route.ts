@@ -1,0 +1,172 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BodyOf, HeadersOf, Operation, ParamsOf, QueryOf } from '@tessera/contracts';
+import { type BodyOptions, readBody } from './body.ts';
+import { type ResponseOf, sendJson } from './json-response.ts';
+import { parse, parseQuery } from './parse.ts';
+import { type PreparedDocument, sendPreparedDocument } from './prepared-document.ts';
+
+/** What a route needs of the operation that it serves. */
+type RoutedOperation = Pick<Operation, 'method' | 'path'> & Partial<Pick<Operation, 'id' | 'oauth'>>;
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The operation whose path the request matched; set by `createApp`. */
+    operation?: RoutedOperation;
+    /** Path parameters, decoded; set by Express. */
+    params?: Record<string, string | string[]>;
+    /** The path of the URL, without its query; set by Express. */
+    path?: string;
+  }
+}
+
+/** Which other origins may read responses (CORS). */
+export interface CrossOrigin {
+  origins: '*' | string[];
+  methods: string[];
+  exposedHeaders?: string[];
+}
+
+/** Who may call a route: identifies the caller, and says which origins may read and which caches may store responses. */
+export interface Access<Actor> {
+  /** Returns the caller, or throws the problem that refuses the request. */
+  identify: (request: IncomingMessage, response: ServerResponse) => Actor | Promise<Actor>;
+  crossOrigin?: CrossOrigin;
+  /** Headers of every response. */
+  headers?: Record<string, string>;
+}
+
+/** Everyone may call. */
+export const everyone: Access<undefined> = { identify: () => undefined };
+
+interface Admission<Actor> {
+  access: Access<Actor>;
+  /** Counts the request against a quota of the caller; throws a 429 problem. */
+  limit?: ((actor: Actor, response: ServerResponse) => void | Promise<void>) | undefined;
+}
+
+interface RouteOptions<Actor> extends Admission<Actor> {
+  /** Throws a problem for a caller without the right to this operation, before the input is read. */
+  authorize?: (actor: Actor, request: IncomingMessage) => void;
+  body?: BodyOptions;
+}
+
+/** What a handler gets: the input as the operation's schemas parse it, and the caller. */
+export interface Call<Params, Query, Headers, Body, Actor> {
+  params: Params;
+  query: Query;
+  headers: Headers;
+  body: Body;
+  actor: Actor;
+  requestId: string;
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/** Handles one operation: returns one of the responses that it declares, or throws a problem. */
+export type Handler<Op extends Operation, Actor = undefined> = (
+  call: Call<ParamsOf<Op>, QueryOf<Op>, HeadersOf<Op>, BodyOf<Op>, Actor>,
+) => ResponseOf<Op> | Promise<ResponseOf<Op>>;
+
+/** Authentication and rate limiting. */
+export interface Guard {
+  access: Access<unknown>;
+  admit: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
+}
+
+/** An operation bound to its handler; `createApp` serves it. */
+export interface Route extends Guard {
+  operation: RoutedOperation;
+  /** Everything from authentication to the response. */
+  serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+}
+
+/** Composes authentication and rate limiting. */
+export function guard<Actor>({ access, limit }: Admission<Actor>) {
+  return {
+    access,
+    admit: async (request: IncomingMessage, response: ServerResponse): Promise<Actor> => {
+      const actor = await access.identify(request, response);
+      await limit?.(actor, response);
+      return actor;
+    },
+  };
+}
+
+/**
+ * Binds a handler to an operation. A request passes, in this order: authentication, rate limit, authorisation, body,
+ * parsing of path, query, headers and body, handler.
+ */
+export function route<const Op extends Operation, Actor>(
+  operation: Op,
+  { authorize, body = {}, ...admission }: RouteOptions<Actor>,
+  // Written out instead of `Handler<Op, Actor>`, so that one handler can serve two operations of the same shape.
+  handler: (
+    call: Call<ParamsOf<Op>, QueryOf<Op>, HeadersOf<Op>, BodyOf<Op>, Actor>,
+  ) => ResponseOf<Op> | Promise<ResponseOf<Op>>,
+): Route {
+  const { access, admit } = guard(admission);
+  const read = operation.body === undefined ? undefined : readBody(operation.body, body);
+  const parseInput = inputParser(operation, body);
+  return {
+    operation,
+    access,
+    admit,
+    serve: async (request, response) => {
+      const actor = await admit(request, response);
+      authorize?.(actor, request);
+      await read?.(request, response);
+      const { requestId = '' } = request;
+      sendJson(response, await handler({ ...parseInput(request), actor, requestId, request, response }));
+    },
+  };
+}
+
+/** Serves a document that never changes. */
+export function documentRoute(
+  operation: RoutedOperation & { method: 'GET' },
+  document: PreparedDocument,
+  access: Access<unknown> = everyone,
+): Route {
+  return {
+    operation,
+    access,
+    admit: async () => undefined,
+    serve: (request, response) => sendPreparedDocument(request, response, document),
+  };
+}
+
+interface Input<Op extends Operation> {
+  params: ParamsOf<Op>;
+  query: QueryOf<Op>;
+  headers: HeadersOf<Op>;
+  body: BodyOf<Op>;
+}
+
+function bodyReader({ form, optional }: Partial<NonNullable<Operation['body']>> = {}) {
+  // A form without parameters and an empty JSON body are the same to an operation that accepts both.
+  if (form !== undefined) return (request: IncomingMessage) => request.body ?? {};
+  if (optional) return (request: IncomingMessage) => (request.body === undefined ? {} : request.body);
+  return (request: IncomingMessage) => request.body;
+}
+
+function inputParser<Op extends Operation>(operation: Op, { from }: BodyOptions) {
+  const { params, query, headers, body } = operation;
+  const readInput = from ?? bodyReader(body);
+  const headerNames = Object.keys(headers?.shape ?? {}).map((name) => [name, name.toLowerCase()] as const);
+  return (request: IncomingMessage): Input<Op> => {
+    const input: Record<keyof Input<Op>, unknown> = {
+      params: params === undefined ? {} : parse(params, request.params),
+      query: query === undefined ? {} : parseQuery(query, request.url ?? ''),
+      headers:
+        headers === undefined
+          ? {}
+          : parse(
+              headers,
+              Object.fromEntries(headerNames.map(([name, key]) => [name, request.headers[key]])),
+            ),
+      body: body === undefined ? undefined : parse(body.schema, readInput(request)),
+    };
+    // Each member is the output of the operation's own schema.
+    return input as Input<Op>;
+  };
+}

@@ -1,0 +1,126 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import {
+  type Attributes,
+  type Context,
+  defaultTextMapGetter,
+  defaultTextMapSetter,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import type pg from 'pg';
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The trace that the request is part of, for its log line. */
+    traceId?: string;
+  }
+}
+
+interface TracingOptions {
+  tracer: Tracer;
+  /** Sends what is still here. */
+  shutdown: () => Promise<void>;
+}
+
+type Query = (...args: unknown[]) => unknown;
+
+/**
+ * Spans of OpenTelemetry for requests that come in, requests to the other service and statements, joined by the W3C
+ * trace context. By hand at three places, as instrumentation that patches modules would have to be loaded before them.
+ */
+export class Tracing {
+  readonly #tracer: Tracer;
+  readonly #current = new AsyncLocalStorage<Context>();
+  readonly #propagator = new W3CTraceContextPropagator();
+  readonly shutdown: () => Promise<void>;
+
+  constructor({ tracer, shutdown }: TracingOptions) {
+    this.#tracer = tracer;
+    this.shutdown = shutdown;
+  }
+
+  /** A listener whose requests are spans, and continue the caller's trace where there is one. */
+  traceRequests(listener: RequestListener): RequestListener {
+    return (request, response) => {
+      const parent = this.#propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
+      const { method = '' } = request;
+      const attributes = { 'http.request.method': method };
+      const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
+      request.traceId = span.spanContext().traceId;
+      response.once('close', () => endRequest(span, request, response));
+      this.#current.run(trace.setSpan(parent, span), () => listener(request, response));
+    };
+  }
+
+  /** A request to another service: `call` is given the headers that join its trace to ours. */
+  traceCall<Result>(
+    name: string,
+    attributes: Attributes,
+    call: (headers: Record<string, string>) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#trace(name, SpanKind.CLIENT, attributes, (context) => {
+      const headers: Record<string, string> = {};
+      this.#propagator.inject(context, headers, defaultTextMapSetter);
+      return call(headers);
+    });
+  }
+
+  /** Statements of requests, with their text; values travel as parameters and are not told. */
+  tracePool(pool: pg.Pool): void {
+    this.#traceQueries(pool);
+    pool.on('connect', (client) => this.#traceQueries(client));
+  }
+
+  #traceQueries(target: object): void {
+    const query: Query = Reflect.get(target, 'query').bind(target);
+    Reflect.set(target, 'query', (...args: unknown[]) => {
+      // With a callback it is the pool that asks, for a statement that has its span; without a request, nobody's.
+      if (typeof args.at(-1) === 'function' || this.#current.getStore() === undefined) return query(...args);
+      const text = textOf(args[0]);
+      const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'query';
+      const attributes = { 'db.system.name': 'postgresql', 'db.query.text': text };
+      return this.#trace(operation, SpanKind.CLIENT, attributes, async () => query(...args));
+    });
+  }
+
+  async #trace<Result>(
+    name: string,
+    kind: SpanKind,
+    attributes: Attributes,
+    call: (context: Context) => Promise<Result>,
+  ): Promise<Result> {
+    const parent = this.#current.getStore() ?? ROOT_CONTEXT;
+    const span = this.#tracer.startSpan(name, { kind, attributes }, parent);
+    try {
+      return await call(trace.setSpan(parent, span));
+    } catch (error) {
+      // The class alone: a message may quote a value.
+      span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+}
+
+function endRequest(span: Span, request: IncomingMessage, response: ServerResponse): void {
+  const route = request.operation?.path;
+  if (route !== undefined) span.updateName(`${request.method} ${route}`).setAttribute('http.route', route);
+  span.setAttribute('http.response.status_code', response.statusCode);
+  if (request.requestId !== undefined) span.setAttribute('request_id', request.requestId);
+  if (response.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+function textOf(query: unknown): string {
+  if (typeof query === 'string') return query;
+  const text: unknown = typeof query === 'object' && query !== null ? Reflect.get(query, 'text') : undefined;
+  return typeof text === 'string' ? text : '';
+}

@@ -1,0 +1,93 @@
+import type { getLiveness, getReadiness } from '@tessera/contracts';
+import type { ResponseOf } from '../http/json-response.ts';
+
+/** One thing a service needs before it can serve; throws or answers false when it is not there. */
+export interface ReadinessCheck {
+  name: string;
+  check: () => Promise<boolean>;
+}
+
+/** Something that an operator has to look at, while the service goes on. */
+export interface ReadinessWarning {
+  name: string;
+  isOn: () => boolean;
+}
+
+interface ReadinessOptions {
+  checks: ReadinessCheck[];
+  /** Named in the answer while they are on; they make nothing unready. */
+  warnings?: ReadinessWarning[];
+  /** How long an answer is kept, in milliseconds: a probe storm must not become a query storm. */
+  cacheMs?: number;
+  /** Bound on all checks together, in milliseconds. */
+  timeoutMs?: number;
+}
+
+/** Liveness and readiness (Kubernetes probes): no credentials, no detail beyond the names of the checks. */
+export class Health {
+  readonly #checks: ReadinessCheck[];
+  readonly #warnings: ReadinessWarning[];
+  readonly #cacheMs: number;
+  readonly #timeoutMs: number;
+  #draining = false;
+  #cached: { at: number; answer: Promise<Record<string, boolean>> } | undefined;
+
+  constructor({ checks, warnings = [], cacheMs = 2000, timeoutMs = 1000 }: ReadinessOptions) {
+    this.#checks = checks;
+    this.#warnings = warnings;
+    this.#cacheMs = cacheMs;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** From now on not ready: the load balancer takes this process out before its connections close. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Checks no dependency: Kubernetes must not restart the process because its database is down. */
+  liveness(): ResponseOf<typeof getLiveness> {
+    return { status: 200, body: { status: 'ok' } };
+  }
+
+  async readiness(): Promise<ResponseOf<typeof getReadiness>> {
+    const checks = { ...(await this.#results()), not_draining: !this.#draining };
+    const names = this.#warnings.filter(({ isOn }) => isOn()).map(({ name }) => name);
+    const warnings = names.length === 0 ? {} : { warnings: names };
+    return Object.values(checks).every(Boolean)
+      ? { status: 200, body: { status: 'ready', checks, ...warnings } }
+      : { status: 503, body: { status: 'not_ready', checks, ...warnings } };
+  }
+
+  #results(): Promise<Record<string, boolean>> {
+    const now = performance.now();
+    if (this.#cached === undefined || now - this.#cached.at > this.#cacheMs) {
+      this.#cached = { at: now, answer: this.#run() };
+    }
+    return this.#cached.answer;
+  }
+
+  async #run(): Promise<Record<string, boolean>> {
+    const outcomes = await Promise.all(
+      this.#checks.map(async ({ name, check }) => [name, await withinTime(check, this.#timeoutMs)] as const),
+    );
+    return Object.fromEntries(outcomes);
+  }
+}
+
+async function withinTime(check: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  try {
+    return await Promise.race([check(), timeout]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,83 @@
+import type { Express } from 'express';
+import { createLogger, type Logger } from '../observability/logger.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { serveMetrics } from '../observability/metrics-server.ts';
+import type { Tracing } from '../observability/tracing.ts';
+import { ConfigError } from './config.ts';
+import type { Health } from './health.ts';
+import { type HttpTimeouts, serve } from './serve.ts';
+import type { TracingConfig } from './service-environment.ts';
+
+/** Exit code of a process whose configuration cannot be used (sysexits.h, EX_CONFIG). */
+const exitConfig = 78;
+
+interface RunnableConfig {
+  host: string;
+  port: number;
+  /** Of the metrics; null where nobody shall read them. */
+  metricsPort: number | null;
+  logLevel: string;
+  /** Null: no traces. */
+  tracing: TracingConfig | null;
+  shutdownDelayMs: number;
+  shutdownTimeoutMs: number;
+  http: HttpTimeouts;
+}
+
+interface Runnable {
+  health: Health;
+  metrics: Metrics;
+  close: () => Promise<void>;
+}
+
+interface RunOptions<Config extends RunnableConfig, Dependencies extends Runnable> {
+  service: string;
+  loadConfig: () => Config;
+  createDependencies: (config: Config, logger: Logger, tracing: Tracing | undefined) => Promise<Dependencies>;
+  createApp: (dependencies: Dependencies) => Express;
+}
+
+/** A service's process: reads its configuration, wires, listens, drains. Exits with 78 where it cannot be configured. */
+export async function runService<Config extends RunnableConfig, Dependencies extends Runnable>(
+  options: RunOptions<Config, Dependencies>,
+): Promise<void> {
+  const { service, loadConfig, createDependencies, createApp } = options;
+  try {
+    const config = loadConfig();
+    const logger = createLogger({ service, level: config.logLevel });
+    const tracing = await createTracing(service, config.tracing);
+    const dependencies = await createDependencies(config, logger, tracing);
+    const app = createApp(dependencies);
+    const { host, metricsPort } = config;
+    if (metricsPort !== null) {
+      await serveMetrics({ metrics: dependencies.metrics, host, port: metricsPort, logger });
+    }
+    await serve({
+      app,
+      listener: tracing?.traceRequests(app) ?? app,
+      host,
+      port: config.port,
+      health: dependencies.health,
+      logger,
+      shutdownDelayMs: config.shutdownDelayMs,
+      shutdownTimeoutMs: config.shutdownTimeoutMs,
+      http: config.http,
+      close: async () => {
+        await dependencies.close();
+        await tracing?.shutdown();
+      },
+    });
+  } catch (error) {
+    const configured = !(error instanceof ConfigError);
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${service} could not start: ${reason}\n`);
+    process.exit(configured ? 1 : exitConfig);
+  }
+}
+
+// The SDK is loaded where it is used: without traces it costs no memory and no start-up time.
+async function createTracing(service: string, config: TracingConfig | null): Promise<Tracing | undefined> {
+  if (config === null) return undefined;
+  const { startTracing } = await import('../observability/start-tracing.ts');
+  return startTracing(service, config);
+}
