@@ -1,6 +1,10 @@
 # What everyone needs of a Redmine: its REST API, and three accounts whose keys are printed as JSON.
 require 'json'
 
+# Mail jobs in another thread read the database while this one writes: SQLite's busy handler blocks both threads until it
+# gives up with "database is locked".
+ActiveJob::Base.queue_adapter = :test
+
 Setting.rest_api_enabled = '1'
 Setting.default_language = 'en'
 
