@@ -1,19 +1,18 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { searchPath } from '../environment.ts';
+import { repositoryRoot } from '../repository-root.ts';
 import { threadPoolSize } from '../thread-pool.ts';
 import { httpClient } from './http-client.ts';
 
 const execute = promisify(execFile);
-const thisCheckout = fileURLToPath(new URL('../../../..', import.meta.url));
 
 export type ServiceName = 'identity' | 'issues';
 
 /** Applies a built service's migrations as the owner of its database, as a deployment does. */
-export async function migrate(app: ServiceName, ownerUrl: string, checkout = thisCheckout): Promise<void> {
+export async function migrate(app: ServiceName, ownerUrl: string, checkout = repositoryRoot): Promise<void> {
   const env = { PATH: searchPath, MIGRATION_DATABASE_URL: ownerUrl, SERVICE_DATABASE_ROLE: app };
   await execute(process.execPath, [`apps/${app}/dist/migrate.js`], { cwd: checkout, env });
 }
@@ -42,7 +41,7 @@ export class Service {
     this.#environment = environment;
     this.#nodeArguments = options.nodeArguments ?? [];
     this.#logFile = options.logFile;
-    this.#checkout = options.checkout ?? thisCheckout;
+    this.#checkout = options.checkout ?? repositoryRoot;
   }
 
   get url(): string {
