@@ -1,46 +1,56 @@
+import { runCommandLine } from '@tessera/stack/command-line';
+import { buildBothServices } from '@tessera/stack/turbo';
 import { isCurrentNode, rerunOnNode } from './node-version.ts';
-import { type BenchOptions, OptionsError, readOptions } from './options.ts';
+import { type BenchOptions, commandOptions, readOptions } from './options.ts';
 import { markdown } from './report/markdown.ts';
 import { writeReport } from './report/write-report.ts';
 import { rowNamesFor } from './rows/rows.ts';
 import { runBench } from './run/bench-run.ts';
 
-const usage = `Usage: pnpm bench [--only a,b] [--rounds 5] [--rows 1000] [--seconds 3] [--json file]
-                  [--footprint-requests 1000000] [--node 24]
+const help = `Usage: npx pnpm@12 bench [options]
 
-Measures both built services beside their peers and the limits of this machine, round by round, and prints a table.
-A whole run takes about twenty minutes on two cores, a third of it for the million requests of the footprint.
+Builds both services, measures them beside their peers and the limits of this machine, and prints a table. A whole run
+takes about twenty minutes on two cores, a third of it for the million requests of the footprint. It writes
+packages/dev/bench/results/latest.{json,md} and the table in the README; a run with --only writes partial.{json,md}.
 
-  --only                these rows, or all whose names begin so: ${rowNamesFor(Number.POSITIVE_INFINITY).join(', ')}
-  --rounds              how often everybody is measured; the table has medians
-  --rows                issues and identities; above 1000 each path is also compared with itself at 1000
-  --seconds             how long each measurement takes, after a warm-up
-  --json                a further file for the results
-  --footprint-requests  how many requests lie between the two looks at a service's memory
-  --node                runs everything on this version of Node, which the npm package \`node\` brings
+Options:
+  --only <names>             Measure only these rows, separated by commas. A name also selects the rows that start with
+                             it and a hyphen. Default: all. The rows:
+                             ${wrap(rowNamesFor(Number.POSITIVE_INFINITY))}
+  --rounds <n>               Measurements of each contender; the table shows medians. Default: 5.
+  --rows <n>                 Issues and identities, from 1000. Above 1000, each path is also compared with itself at
+                             1000. Default: 1000.
+  --seconds <n>              Duration of one measurement, after a warm-up. Default: 3.
+  --json <file>              Also write the results to this file.
+  --footprint-requests <n>   Requests between the two memory measurements of a service. Default: 1000000; with --only,
+                             20000.
+  --node <version>           Run everything on this version of Node, from the npm package \`node\`. Default: this one.
+  --no-build                 Measure the services as they were last built.
+  -h, --help                 Print this help.
 
-A whole run is kept in packages/dev/bench/results/latest.{json,md} and in the README; one with --only in partial.{json,md}.
-Exit code 0 whether goals are met or not, 1 when a contender answered wrongly, 2 for options that make no sense.
+Environment:
+  TEST_DATABASE_URL          URL of a PostgreSQL superuser, to use that server instead of an embedded one.
+
+Exit code 0 whether or not goals are met, 1 when a contender answered wrongly, 2 for an invalid command line.
+
+Example:
+  npx pnpm@12 bench --only userinfo,get-issue --rounds 3
 `;
 
-try {
-  process.exitCode = await run(readOptions(process.argv.slice(2), rowNamesFor));
-} catch (error) {
-  if (!(error instanceof OptionsError)) throw error;
-  process.stderr.write(`${error.message}\n\n${usage}`);
-  process.exitCode = 2;
-}
-
-async function run(options: BenchOptions | 'help'): Promise<number> {
-  if (options === 'help') {
-    process.stdout.write(usage);
-    return 0;
-  }
-  const { node } = options;
-  return node === undefined || isCurrentNode(node) ? bench(options) : rerunOnNode(node);
-}
+process.exitCode = await runCommandLine({
+  name: 'bench',
+  help,
+  options: commandOptions,
+  run: async (values) => {
+    const options = readOptions(values, rowNamesFor);
+    const { node } = options;
+    return node === undefined || isCurrentNode(node) ? bench(options) : rerunOnNode(node);
+  },
+});
 
 async function bench(options: BenchOptions): Promise<number> {
+  const built = options.build ? await buildBothServices() : 0;
+  if (built !== 0) return built;
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -55,4 +65,14 @@ async function bench(options: BenchOptions): Promise<number> {
   writeReport(report, options.json);
   process.stdout.write(markdown(report));
   return report.failures.length === 0 ? 0 : 1;
+}
+
+function wrap(names: readonly string[]): string {
+  const lines = [''];
+  for (const [index, name] of names.entries()) {
+    const word = index === names.length - 1 ? name : `${name}, `;
+    if (`${lines.at(-1)}${word}`.length > 90) lines.push('');
+    lines[lines.length - 1] += word;
+  }
+  return lines.map((line) => line.trimEnd()).join(`\n${' '.repeat(29)}`);
 }

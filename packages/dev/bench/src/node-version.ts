@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { OptionsError } from './options.ts';
+import { UsageError } from '@tessera/stack/command-line';
 
 /** Whether this process runs on the given version, such as `24` or `24.21.0`. */
 export function isCurrentNode(version: string): boolean {
@@ -10,7 +10,7 @@ export function isCurrentNode(version: string): boolean {
 /**
  * Runs the bench again on another version of Node. Every process that it starts then runs on that version, too.
  * @returns its exit code
- * @throws OptionsError when npm cannot provide that version
+ * @throws UsageError when npm cannot provide that version
  */
 export async function rerunOnNode(version: string): Promise<number> {
   const child = spawn(findNode(version), [...process.execArgv, ...process.argv.slice(1)], {
@@ -29,10 +29,10 @@ function findNode(version: string): string {
   const { status, stdout, stderr } = spawnSync('npx', ['--yes', `node@${version}`, '--print', print], {
     encoding: 'utf8',
   });
-  if (status !== 0) throw new OptionsError(`--node: npm cannot install Node ${version}: ${stderr.trim()}`);
+  if (status !== 0) throw new UsageError(`--node: npm cannot install Node ${version}: ${stderr.trim()}`);
   const [path, installed] = JSON.parse(stdout);
   if (!`${installed}.`.startsWith(`${version}.`)) {
-    throw new OptionsError(`--node: npm installed Node ${installed} instead of ${version}.`);
+    throw new UsageError(`--node: npm installed Node ${installed} instead of ${version}`);
   }
   return path;
 }

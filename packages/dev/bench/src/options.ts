@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { type OptionValues, UsageError } from '@tessera/stack/command-line';
 
 export interface BenchOptions {
   /** Rows to measure, by name or by the beginning of their names; undefined for all. */
@@ -11,10 +11,9 @@ export interface BenchOptions {
   footprintRequests: number;
   /** The version of Node that the bench and every server that it starts run on; undefined for the one at hand. */
   node: string | undefined;
+  /** Whether the services are built first. */
+  build: boolean;
 }
-
-/** Options that make no sense; the message is for whoever typed them. */
-export class OptionsError extends Error {}
 
 const small = { rows: 1_000, footprintRequests: 20_000 };
 
@@ -23,26 +22,37 @@ const largest = 10_000_000;
 /** How many issues and identities there are unless `--rows` says more. */
 export const defaultRows = small.rows;
 
+const text = { type: 'string' } as const;
+
+/** The options of the command line, besides `--help`. */
+export const commandOptions = {
+  only: text,
+  rounds: text,
+  rows: text,
+  seconds: text,
+  json: text,
+  node: text,
+  'footprint-requests': text,
+  'no-build': { type: 'boolean', default: false },
+} as const;
+
 /**
- * Reads the command line.
- * @param rowNamesFor what `--only` may name with so many rows
- * @returns 'help' where that is asked for
- * @throws OptionsError
+ * Checks the options of the command line and applies the defaults.
+ * @param rowNamesFor the names that `--only` accepts for this number of rows
+ * @throws UsageError
  */
 export function readOptions(
-  args: readonly string[],
+  { only: listed, json, node, ...values }: OptionValues<typeof commandOptions>,
   rowNamesFor: (rows: number) => readonly string[],
-): BenchOptions | 'help' {
-  const { help, only: listed, json, node, ...values } = parse(args);
-  if (help) return 'help';
+): BenchOptions {
   const rows = whole('rows', values.rows, { min: small.rows, max: largest, default: small.rows });
   const only =
     listed === undefined
       ? undefined
       : readOnly(listed, { all: rowNamesFor(largest), here: rowNamesFor(rows) });
-  if (json === '') throw new OptionsError('--json wants the name of a file.');
+  if (json === '') throw new UsageError('--json wants the name of a file');
   if (node !== undefined && !/^\d+(\.\d+){0,2}$/.test(node)) {
-    throw new OptionsError(`--node must be a version such as 24 or 24.1.0, not "${node}".`);
+    throw new UsageError(`--node must be a version such as 24 or 24.1.0, not "${node}"`);
   }
   return {
     only,
@@ -56,6 +66,7 @@ export function readOptions(
       default: only === undefined ? 1_000_000 : small.footprintRequests,
     }),
     node,
+    build: !values['no-build'],
   };
 }
 
@@ -64,39 +75,17 @@ export function isSelected(name: string, only: readonly string[] | undefined): b
   return only === undefined || only.some((asked) => name === asked || name.startsWith(`${asked}-`));
 }
 
-const text = { type: 'string' } as const;
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        only: text,
-        rounds: text,
-        rows: text,
-        seconds: text,
-        json: text,
-        node: text,
-        'footprint-requests': text,
-        help: { type: 'boolean', default: false },
-      },
-    }).values;
-  } catch (error) {
-    throw new OptionsError(error instanceof Error ? error.message : String(error));
-  }
-}
-
 function readOnly(listed: string, { all, here }: Record<'all' | 'here', readonly string[]>): string[] {
   const names = listed.split(',').map((name) => name.trim());
   const missingFrom = (rows: readonly string[]) =>
     names.filter((name) => !rows.some((row) => isSelected(row, [name]))).map((name) => `"${name}"`);
   const unknown = missingFrom(all);
   if (unknown.length > 0) {
-    throw new OptionsError(`--only: there is no row ${unknown.join(', ')}; there are ${all.join(', ')}.`);
+    throw new UsageError(`--only: there is no row ${unknown.join(', ')}; there are ${all.join(', ')}`);
   }
   const tooFew = missingFrom(here);
   if (tooFew.length > 0) {
-    throw new OptionsError(`--only: ${tooFew.join(', ')} wants --rows above ${small.rows}.`);
+    throw new UsageError(`--only: ${tooFew.join(', ')} wants --rows above ${small.rows}`);
   }
   return names;
 }
@@ -109,7 +98,7 @@ interface Bounds {
 
 function whole(name: string, given: string | undefined, bounds: Bounds): number {
   const value = number(name, given, bounds);
-  if (!Number.isInteger(value)) throw new OptionsError(`--${name} must be a whole number.`);
+  if (!Number.isInteger(value)) throw new UsageError(`--${name} must be a whole number`);
   return value;
 }
 
@@ -117,5 +106,5 @@ function number(name: string, given: string | undefined, { min, max, ...otherwis
   if (given === undefined) return otherwise.default;
   const value = given.trim() === '' ? Number.NaN : Number(given);
   if (value >= min && value <= max) return value;
-  throw new OptionsError(`--${name} must be a number from ${min} to ${max}, not "${given}".`);
+  throw new UsageError(`--${name} must be a number from ${min} to ${max}, not "${given}"`);
 }

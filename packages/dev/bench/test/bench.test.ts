@@ -31,7 +31,7 @@ describe('pnpm bench', () => {
     const json = join(folder, 'bench.json');
     const { code, stdout, stderr } = await bench(
       ...['--only', 'jwks,userinfo,get-issue,list-issues,create-issue,footprint'],
-      ...['--rounds', '1', '--seconds', '0.5', '--footprint-requests', '200', '--json', json],
+      ...['--rounds', '1', '--seconds', '0.5', '--footprint-requests', '200', '--json', json, '--no-build'],
     );
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('round 1 of 1') });
     const text = readFileSync(json, 'utf8');

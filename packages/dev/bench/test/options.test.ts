@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { isSelected, OptionsError, readOptions } from '../src/options.ts';
+import { parseOptions, UsageError } from '@tessera/stack/command-line';
+import { commandOptions, isSelected, readOptions } from '../src/options.ts';
 
 const rowNames = ['token', 'jwks', 'replicas-userinfo', 'replicas-get-issue', 'footprint'];
 const read = (...args: string[]) =>
-  readOptions(args, (rows) => (rows > 1_000 ? [...rowNames, 'scale-token'] : rowNames));
+  readOptions(parseOptions(commandOptions, args), (rows) =>
+    rows > 1_000 ? [...rowNames, 'scale-token'] : rowNames,
+  );
 
 describe('options of the bench', () => {
   it('measures everything five times when nothing is said', () => {
@@ -15,6 +18,7 @@ describe('options of the bench', () => {
       json: undefined,
       footprintRequests: 1_000_000,
       node: undefined,
+      build: true,
     });
   });
 
@@ -43,10 +47,6 @@ describe('options of the bench', () => {
     });
   });
 
-  it('is told to help before anything else is measured', () => {
-    expect(read('--help', '--rounds', 'many')).toBe('help');
-  });
-
   it.each([
     [['--only', 'jwk'], 'there is no row "jwk"'],
     [['--only', ''], '--only'],
@@ -66,7 +66,7 @@ describe('options of the bench', () => {
     [['--fast'], '--fast'],
     [['jwks'], 'jwks'],
   ])('refuses %j and names what is wrong', (args, message) => {
-    expect(() => read(...args)).toThrow(OptionsError);
+    expect(() => read(...args)).toThrow(UsageError);
     expect(() => read(...args)).toThrow(message);
   });
 });

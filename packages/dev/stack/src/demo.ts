@@ -1,61 +1,77 @@
-import { parseArgs } from 'node:util';
 import { isAxiosError } from 'axios';
+import { runCommandLine, UsageError } from './command-line.ts';
 import { findRunningPair } from './demo/running-pair.ts';
 import { people } from './demo/story.ts';
 import { demoPassword, fillThroughApi } from './demo/through-api.ts';
 import { fillThroughDatabase } from './demo/through-database.ts';
 import { readEnvironment } from './environment.ts';
 
-const usage = `Fills a running pair of services with demo data: people, issues, comments, links and history.
+const help = `Usage: npx pnpm@12 demo [options]
 
-  npx pnpm@12 demo [options]
+Fills the running services with demo data: eight people, and issues with comments, links and history.
 
-  --issues N          how many issues: 200 unless told, up to 1000000
-  --direct            write the issues straight into the embedded database, for measurements
-  --database-url URL  the same into another issues database
-  --data-dir DIR      the data folder of the running pair (TESSERA_DATA_DIR, else .data)
-  --help`;
+Options:
+  --issues <n>           Number of issues, from 1 to 1000000. Default: 200.
+  --direct               Write the issues straight into the embedded database, for measurements.
+  --database-url <url>   Write the issues straight into this issues database.
+  --data-dir <path>      The data folder of the running services. Default: TESSERA_DATA_DIR, else .data.
+  -h, --help             Print this help.
 
-async function main(): Promise<void> {
+Environment:
+  TESSERA_DATA_DIR       Used when --data-dir is not given.
+  SERVICE_TOKEN          identity's service token. Default: the one in the data folder.
+
+Example:
+  npx pnpm@12 demo --issues 50
+`;
+
+process.exitCode = await runCommandLine({
+  name: 'demo',
+  help,
+  options: {
+    issues: { type: 'string', default: '200' },
+    direct: { type: 'boolean', default: false },
+    'database-url': { type: 'string' },
+    'data-dir': { type: 'string' },
+  },
+  run: async ({ issues, direct, 'database-url': databaseUrl, 'data-dir': dataDir }) => {
+    const count = Number(issues);
+    if (!Number.isInteger(count) || count < 1 || count > 1_000_000) {
+      throw new UsageError('--issues must be a whole number from 1 to 1000000');
+    }
+    try {
+      await fill(count, { direct, databaseUrl, dataDir });
+      return 0;
+    } catch (error) {
+      process.stderr.write(`${describe(error)}\n`);
+      return 1;
+    }
+  },
+});
+
+interface Target {
+  direct: boolean;
+  databaseUrl: string | undefined;
+  dataDir: string | undefined;
+}
+
+async function fill(count: number, { direct, databaseUrl, dataDir }: Target): Promise<void> {
+  if (databaseUrl !== undefined) return fillThroughDatabase(databaseUrl, count);
   const environment = readEnvironment();
-  const { values } = parseArgs({
-    options: {
-      issues: { type: 'string', default: '200' },
-      direct: { type: 'boolean', default: false },
-      'database-url': { type: 'string' },
-      'data-dir': { type: 'string', default: environment.dataDir ?? '.data' },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) {
-    console.log(usage);
-    return;
-  }
-  const count = Number(values.issues);
-  if (!Number.isInteger(count) || count < 1 || count > 1_000_000) {
-    throw new RangeError('--issues takes a whole number from 1 to 1000000');
-  }
-  if (values['database-url'] !== undefined) {
-    await fillThroughDatabase(values['database-url'], count);
-    return;
-  }
-  const pair = findRunningPair(values['data-dir'], environment.passedOn.SERVICE_TOKEN);
-  if (values.direct) {
+  const pair = findRunningPair(dataDir ?? environment.dataDir ?? '.data', environment.passedOn.SERVICE_TOKEN);
+  if (direct) {
     if (pair.issuesDatabaseUrl === undefined)
-      throw new Error('there is no embedded database: give --database-url');
-    await fillThroughDatabase(pair.issuesDatabaseUrl, count);
-    return;
+      throw new Error('There is no embedded database. Give --database-url.');
+    return fillThroughDatabase(pair.issuesDatabaseUrl, count);
   }
   await fillThroughApi(pair, count);
   const names = people.map((name) => `${name}@demo.example`).join(', ');
-  console.log(`Sign in as any of ${names} with "${demoPassword}"; ada is staff.`);
+  process.stdout.write(`Sign in as any of ${names} with "${demoPassword}"; ada is staff.\n`);
 }
 
-try {
-  await main();
-} catch (error) {
-  const detail = isAxiosError(error) ? (error.response?.data?.detail ?? error.code) : undefined;
-  const reason = error instanceof Error ? error.message : String(error);
-  console.error(detail === undefined ? reason : `${isAxiosError(error) ? error.config?.url : ''}: ${detail}`);
-  process.exitCode = 1;
+function describe(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!isAxiosError(error)) return message;
+  const detail = error.response?.data?.detail ?? error.code;
+  return detail === undefined ? message : `${error.config?.url}: ${detail}`;
 }

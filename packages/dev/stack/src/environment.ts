@@ -70,3 +70,8 @@ export function testDatabaseUrl(): string | undefined {
 
 /** The only variable of this process's environment that a test stack passes to its services. */
 export const searchPath = process.env.PATH;
+
+/** This process's environment with some variables replaced. */
+export function withVariables(variables: Variables): NodeJS.ProcessEnv {
+  return { ...process.env, ...variables };
+}

@@ -1,44 +1,41 @@
-import { parseArgs } from 'node:util';
 import { runCommand } from '../command.ts';
+import { runCommandLine } from '../command-line.ts';
 import { runProduct } from './launcher.ts';
 
-const USAGE = `Usage: npx pnpm@12 start
+const help = `Usage: npx pnpm@12 start
 
-Builds Tessera and runs it on this machine: an embedded PostgreSQL and every service, until Ctrl-C.
-What it remembers (database, keys, service token, logs) lies in .data.
+Builds Tessera and runs it on this machine: an embedded PostgreSQL and both services, until Ctrl-C. The database, keys,
+service token and logs are kept in the data folder and reused by the next start.
+
+Options:
+  -h, --help                     Print this help.
 
 Environment:
-  IDENTITY_PORT, ISSUES_PORT   ports of the services (3001, 3002)
-  TESSERA_DATA_DIR             another data folder
-  TESSERA_POSTGRES_PORT        a fixed port for PostgreSQL (default: a free one)
-  IDENTITY_DATABASE_URL, ISSUES_DATABASE_URL
-                               databases to use instead of the embedded one
-  and every variable of the services, which is passed on to them`;
+  IDENTITY_PORT, ISSUES_PORT     Ports of the services. Default: 3001, 3002.
+  TESSERA_DATA_DIR               The data folder. Default: .data.
+  TESSERA_POSTGRES_PORT          Port of the embedded PostgreSQL. Default: a free port.
+  IDENTITY_DATABASE_URL,
+  ISSUES_DATABASE_URL            Databases to use instead of the embedded ones.
+  Every other variable is passed on to the services.
+
+Exit codes: 0 after a requested stop, 1 on a problem, 2 for an invalid command line.
+
+Example:
+  IDENTITY_PORT=4001 ISSUES_PORT=4002 TESSERA_DATA_DIR=/tmp/tessera npx pnpm@12 start
+`;
 
 /**
  * The command behind the root script `start`.
- * @returns the exit code: 0 when asked to stop, 1 on a problem (told on standard error), 2 on wrong arguments
+ * @returns the exit code, as the help lists them
  */
 export async function runStartCommand(args: readonly string[], rootDir: string): Promise<number> {
-  const { help, problem } = readArguments(args);
-  if (problem !== undefined) {
-    process.stderr.write(`${problem}\n\n${USAGE}\n`);
-    return 2;
-  }
-  if (help) {
-    process.stdout.write(`${USAGE}\n`);
-    return 0;
-  }
-  return await runCommand((context) => runProduct({ rootDir, ...context }));
-}
-
-function readArguments(args: readonly string[]): { help: boolean; problem?: string } {
-  try {
-    // `pnpm start -- --help` hands on the two dashes too.
-    const given = args[0] === '--' ? args.slice(1) : [...args];
-    const { values } = parseArgs({ args: given, options: { help: { type: 'boolean', short: 'h' } } });
-    return { help: values.help === true };
-  } catch (error) {
-    return { help: false, problem: error instanceof Error ? error.message : String(error) };
-  }
+  return runCommandLine(
+    {
+      name: 'start',
+      help,
+      options: {},
+      run: () => runCommand((context) => runProduct({ rootDir, ...context })),
+    },
+    args,
+  );
 }

@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { readRepositoryFile, rootDir } from '../src/repository.ts';
+
+const commands = ['start', 'dev', 'demo', 'soak', 'fuzz', 'bench'] as const;
+const { scripts } = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readRepositoryFile('package.json')));
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tessera-commands-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Result {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a root script as pnpm does, on a data folder that does not exist. */
+async function run(command: string, argument: string): Promise<Result> {
+  const env = { ...process.env, TESSERA_DATA_DIR: join(folder, command) };
+  const options = { cwd: rootDir, env, timeout: 60_000 };
+  return new Promise((resolve) => {
+    execFile('sh', ['-c', `${scripts[command]} ${argument}`], options, (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+    });
+  });
+}
+
+describe.each(commands)('npx pnpm@12 %s', (command) => {
+  it.each(['--help', '-h'])('prints its help for %s and does nothing else', async (flag) => {
+    const { code, stdout, stderr } = await run(command, flag);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n')[0]).toMatch(new RegExp(`^Usage: npx pnpm@12 ${command}( \\[options\\])?$`));
+    expect(stdout).toMatch(/^Options:$/m);
+    expect(stdout).toMatch(/^ {2}-h, --help /m);
+    expect(stdout).toMatch(/^Environment:$/m);
+    expect(stdout).toMatch(new RegExp(`^Example:\\n.*npx pnpm@12 ${command}.*\\n$`, 'm'));
+    expect(existsSync(join(folder, command))).toBe(false);
+  });
+
+  it.each(['--nonsense', 'stray'])('exits with 2 for %s and names it', async (argument) => {
+    const { code, stdout, stderr } = await run(command, argument);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(
+      new RegExp(`^${command}: .*'${argument}'.* See "npx pnpm@12 ${command} --help"\\.\\n$`),
+    );
+    expect(existsSync(join(folder, command))).toBe(false);
+  });
+});
+
+it('prints the help although another option is invalid', async () => {
+  const { code, stdout } = await run('bench', '--rounds many --nonsense --help');
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^Usage: npx pnpm@12 bench /) });
+});
+
+describe('an invalid command line', () => {
+  it.each([
+    // pnpm passes the `--` of `pnpm start -- --option` on to the command.
+    ['start', '-- --nonsense', "Unknown option '--nonsense'"],
+    ['demo', '--issues 0', '--issues must be a whole number from 1 to 1000000'],
+    ['demo', '--issues', "Option '--issues <value>' argument missing"],
+    ['soak', '--minutes 0', '--minutes must be a number above 0, up to 1440'],
+    ['fuzz', '--runs 1.5', '--runs must be a whole number from 1 to 999999999'],
+    ['fuzz', '--seed abc', '--seed must be a whole number'],
+    ['bench', '--rounds 0', '--rounds must be a number from 1 to 100, not "0"'],
+  ])('%s %s exits with 2', async (command, argument, problem) => {
+    expect(await run(command, argument)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `${command}: ${problem}. See "npx pnpm@12 ${command} --help".\n`,
+    });
+  });
+});
