@@ -7,7 +7,7 @@ import type { RefusalReason } from './tokens/refresh-token.repository.ts';
 export type SignInOutcome = 'success' | 'refused' | 'limited' | 'unavailable' | 'client_gone' | 'error';
 export type RefreshOutcome = 'rotated' | RefusalReason | 'invalid' | 'unavailable' | 'error';
 
-/** Counts sign-ins by outcome. `refused` does not tell why, as in the response. */
+/** Counts sign-ins by outcome. Like the response, `refused` does not distinguish reasons. */
 export function signInOutcomes(metrics: Metrics): OutcomeCounter<SignInOutcome> {
   const counter = metrics.counter('identity_sign_ins_total', 'Sign-ins, by outcome.', ['outcome']);
   return new OutcomeCounter(counter, 'success', signInOutcomeOf);

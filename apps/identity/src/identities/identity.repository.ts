@@ -23,7 +23,7 @@ export class IdentityRepository {
     this.#database = database;
   }
 
-  /** Inserts an identity, or returns the conflict. Relies on the unique indexes, so parallel creates cannot both succeed. */
+  /** Inserts an identity, or returns the conflict. The unique indexes decide between parallel creates. */
   async create(
     identity: StoredChanges & { email: string; username: string },
     audit: (created: Identity) => AuditEvent,

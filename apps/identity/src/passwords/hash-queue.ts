@@ -11,7 +11,7 @@ export interface HashQueueObserver {
 }
 
 interface HashQueueOptions {
-  /** Maximum number of parallel jobs. Must be less than libuv's pool size, because DNS, files and signatures share it. */
+  /** Maximum number of parallel jobs. Must be less than libuv's pool size: DNS, files and signatures share the pool. */
   concurrency: number;
   /** Maximum number of waiting jobs. */
   maxWaiting: number;

@@ -76,9 +76,9 @@ export class RefreshTokenRepository {
   }
 
   /**
-   * Finds the reason why a token was not rotated, and revokes or marks its family in the same statement. Reuse of a token
-   * within the leeway, while its direct successor is unused, marks the family as suspect. Any other reuse revokes the
-   * family (RFC 9700 4.14.2). Ages are computed with the database clock only.
+   * Finds the reason why a token was not rotated, and revokes or marks its family in the same statement. Reuse within
+   * the leeway, while the direct successor is unused, marks the family as suspect. Any other reuse revokes the family
+   * (RFC 9700 4.14.2). Ages are computed with the database clock only.
    */
   async recordRefusal(
     jti: string,
