@@ -1,5 +1,4 @@
-import { createServer, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { identityApi } from '@tessera/contracts';
 import { rememberSecret } from '@tessera/testing/leaks';
@@ -12,18 +11,10 @@ const id = '00000000-0000-4000-8000-000000000000';
 
 describe('the service token of /internal', () => {
   let app: TestApp;
-  let server: Server;
   beforeAll(async () => {
     app = await startTestApp({ SERVICE_TOKEN_PREVIOUS: previous });
-    server = createServer(app.listener);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   });
-  afterAll(async () => {
-    server.close();
-    await app.close();
-  });
-
-  const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  afterAll(() => app.close());
 
   it.each([
     ['missing', undefined],
@@ -59,7 +50,7 @@ describe('the service token of /internal', () => {
     const routes = identityApi.operations.filter(({ path }) => path.startsWith('/internal'));
     expect(routes.length).toBeGreaterThan(8);
     for (const { method, path } of routes) {
-      const address = `${url()}${path.replaceAll(/:\w+/g, id)}`;
+      const address = `${app.url}${path.replaceAll(/:\w+/g, id)}`;
       const response = await fetch(address, { method });
       expect([method, path, response.status]).toEqual([method, path, 403]);
       expect(await response.json()).toMatchObject({ code: 'service_token_refused' });
@@ -88,7 +79,7 @@ describe('the service token of /internal', () => {
   });
 
   it('is checked before the body is read', async () => {
-    const { port } = server.address() as AddressInfo;
+    const port = Number(new URL(app.url).port);
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => {
         // The body is announced and never sent.

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { recordEmission } from '@tessera/testing/leaks';
 import supertest from 'supertest';
-import { signingPem, testEnvironment } from './test-app.ts';
+import { assertAuthenticates, signingPem, testEnvironment } from './test-app.ts';
 
 const server = fileURLToPath(new URL('../../src/server.ts', import.meta.url));
 
@@ -35,9 +35,11 @@ export async function startService(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const url = await listeningUrl(child);
+  const http = supertest(url);
+  await assertAuthenticates({ http });
   return {
     url,
-    http: supertest(url),
+    http,
     process: child,
     stop: async () => {
       if (child.exitCode !== null) return child.exitCode;

@@ -3,9 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createLogger } from '@tessera/service-kit';
 import { cloneDatabase, withDatabase, withRole } from '@tessera/stack/postgres';
 import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
-import { recordingAnswers } from '@tessera/testing/recorded-answers';
+import { startTestServer, type TestServer } from '@tessera/testing/test-server';
 import pg from 'pg';
-import supertest from 'supertest';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createDependencies } from '../../src/dependencies.ts';
@@ -43,32 +42,44 @@ export function asOwner(databaseUrl: string): string {
 
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
-/** The real app over a real database: what production wires, with its log recorded. */
+/** Starts the service as production composes it, behind a real HTTP server, and records its log. */
 export async function startTestApp(overrides: Record<string, string> = {}, databaseUrl?: string) {
   const url = databaseUrl ?? (await createTestDatabase());
   const config = loadConfig(testEnvironment(url, overrides));
   const log = recordingLog();
-  const dependencies = await createDependencies(
-    config,
-    createLogger({ service: 'identity', level: config.logLevel, destination: log }),
-  );
-  const listener = recordingAnswers(createApp(dependencies), issuesTokens);
+  const logger = createLogger({ service: 'identity', level: config.logLevel, destination: log });
+  const dependencies = await createDependencies(config, logger);
+  const server = await startTestServer(createApp(dependencies), logger, issuesTokens);
   const client = new pg.Pool({ connectionString: asOwner(url), max: 2 });
+  const close = async () => {
+    await Promise.all([server.close(), dependencies.close(), client.end()]);
+  };
+  await assertAuthenticates(server).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   return {
     config,
     dependencies,
-    listener,
+    listener: server.listener,
     databaseUrl: url,
     log,
-    http: supertest(listener),
+    url: server.url,
+    http: server.http,
     /** State left behind, read past the service: as the owner of the database. */
     sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
       (await client.query<Row>(text, values)).rows,
-    close: async () => {
-      await dependencies.close();
-      await client.end();
-    },
+    close,
   };
+}
+
+/** Fails the suite of a service that serves a request without a token or without a service token. */
+export async function assertAuthenticates({ http }: Pick<TestServer, 'http'>): Promise<void> {
+  const expected = { '/userinfo': 401, '/internal/audit-events': 403 };
+  for (const [path, status] of Object.entries(expected)) {
+    const response = await http.get(path);
+    if (response.status !== status) throw new Error(`${path} must answer ${status}, not ${response.status}`);
+  }
 }
 
 function issuesTokens(request: IncomingMessage, response: ServerResponse): boolean {

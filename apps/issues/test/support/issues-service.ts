@@ -42,7 +42,7 @@ export async function startIssuesService(
   );
   const ended = once(child, 'exit');
   const http = supertest(`http://127.0.0.1:${await listeningPort(child)}`);
-  await assertAuthenticates(http);
+  await assertAuthenticates({ http });
   return {
     http,
     stop: async () => {

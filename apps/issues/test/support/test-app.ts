@@ -1,10 +1,6 @@
-import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { createHttpServer, createLogger } from '@tessera/service-kit';
+import { createLogger } from '@tessera/service-kit';
 import { recordingLog } from '@tessera/testing/leaks';
-import { recordingAnswers } from '@tessera/testing/recorded-answers';
-import supertest from 'supertest';
+import { startTestServer, type TestServer } from '@tessera/testing/test-server';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { createDependencies } from '../../src/dependencies.ts';
@@ -45,27 +41,23 @@ export async function startTestApp(
   const log: string[] = [];
   const logger = createLogger({ service: 'issues', level: config.logLevel, destination: recordingLog(log) });
   const dependencies = await createDependencies(config, logger);
-  const app = createApp(dependencies);
-  const listener = recordingAnswers(app);
-  const server = createHttpServer(listener, logger, { app });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const http = supertest(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const server = await startTestServer(createApp(dependencies), logger);
   const { database, sql, close: closeDatabase } = openTestDatabase(databaseUrl);
   const close = async () => {
-    await Promise.all([closeServer(server), dependencies.close(), closeDatabase()]);
+    await Promise.all([server.close(), dependencies.close(), closeDatabase()]);
     if (identity === undefined) await people.stop();
   };
-  await assertAuthenticates(http).catch(async (error: unknown) => {
+  await assertAuthenticates(server).catch(async (error: unknown) => {
     await close();
     throw error;
   });
   return {
     dependencies,
-    listener,
+    listener: server.listener,
     databaseUrl,
     identity: people,
     log,
-    http,
+    http: server.http,
     /** Connections of the test's own. */
     database,
     sql,
@@ -73,15 +65,8 @@ export async function startTestApp(
   };
 }
 
-// Node keeps a connection open that was busy when the server closed, until the client leaves.
-async function closeServer(server: Server): Promise<void> {
-  const timer = setInterval(() => server.closeIdleConnections(), 10);
-  await new Promise((resolve) => server.close(resolve));
-  clearInterval(timer);
-}
-
 /** Fails the suite of a service that serves a request without a token. */
-export async function assertAuthenticates(http: ReturnType<typeof supertest>): Promise<void> {
+export async function assertAuthenticates({ http }: Pick<TestServer, 'http'>): Promise<void> {
   const { status } = await http.get('/api/v1/issues/');
   if (status !== 401) throw new Error(`a request without a token must be answered with 401, not ${status}`);
 }

@@ -1,13 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { recordEmission } from './leaks.ts';
 
-/**
- * The same listener; each answer, head and body, is kept for the leak scan as it leaves. `mayHoldTokens` tells which
- * answers tokens belong in.
- */
+export type MayHoldTokens = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Wraps a listener and records each answer, head and body, for the leak scan. */
 export function recordingAnswers(
   listener: RequestListener,
-  mayHoldTokens: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+  mayHoldTokens: MayHoldTokens = () => false,
 ): RequestListener {
   return (request, response) => {
     const chunks: Buffer[] = [];
