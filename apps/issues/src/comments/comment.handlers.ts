@@ -2,7 +2,7 @@ import type { addComment, getComment, listComments } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
-import { claimOf } from '../idempotency/idempotency-key.ts';
+import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import type { SortKey } from '../paging/cursor.ts';
 import { readKeysetPage } from '../paging/keyset-page.ts';
@@ -27,7 +27,7 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
     const reference = urls.parse(params);
     const by = { actorId: actor.id, requestId };
     return idempotency.once(
-      claimOf(call, body),
+      idempotencyRequest(call, body),
       requestId,
       () => async (transaction) =>
         presentCreatedComment(await comments.create(reference, body.body, by, transaction), urls),

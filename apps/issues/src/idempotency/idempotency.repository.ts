@@ -2,35 +2,35 @@ import { bodyText, type JsonResponse } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { IdempotencyClaim } from './idempotency-key.ts';
+import type { IdempotencyRequest } from './idempotency-request.ts';
 
-/** A claim that was made before. */
-export interface KnownClaim {
+/** A request whose key has been reserved. */
+export interface ReservedRequest {
   fingerprint: string;
   /** Undefined while the request is running. */
   response: JsonResponse | undefined;
 }
 
-interface ClaimRow {
+interface ReservationRow {
   fingerprint: string;
   status: number | null;
   headers: Record<string, string> | null;
   body: string | null;
 }
 
-/** How long a response is kept. */
-const keptFor = Prisma.raw(`interval '24 hours'`);
-/** After this time a request without a response counts as lost, and its claim may be taken over. */
-const lostAfter = Prisma.raw(`interval '1 minute'`);
-/** How long a request waits for the same one that came before it, in milliseconds. */
-const waitMs = '3000';
+/** How long a response is stored. */
+const retention = Prisma.raw(`interval '24 hours'`);
+/** A reservation without a response expires after this time: its process has died. */
+const reservationTimeout = Prisma.raw(`interval '1 minute'`);
+/** How long a request waits for a concurrent request with the same key, in milliseconds. */
+const lockTimeoutMs = '3000';
 
-// lock_not_available, as Prisma wraps what the driver says.
-const lockTimeout = z.object({
+// Prisma's wrapping of the PostgreSQL error lock_not_available.
+const lockNotAvailable = z.object({
   meta: z.object({ driverAdapterError: z.object({ cause: z.object({ originalCode: z.literal('55P03') }) }) }),
 });
 
-/** Claims of idempotency keys and the responses to them. */
+/** Reserved idempotency keys and their stored responses. */
 export class IdempotencyRepository {
   readonly #database: Database;
 
@@ -38,10 +38,13 @@ export class IdempotencyRepository {
     this.#database = database;
   }
 
-  async find(claim: IdempotencyClaim, within: Transaction = this.#database): Promise<KnownClaim | undefined> {
-    const [row] = await within.$queryRaw<ClaimRow[]>`
+  async find(
+    request: IdempotencyRequest,
+    within: Transaction = this.#database,
+  ): Promise<ReservedRequest | undefined> {
+    const [row] = await within.$queryRaw<ReservationRow[]>`
       SELECT fingerprint, status, headers, body FROM idempotency_keys
-       WHERE ${isClaim(claim)} AND claimed_at >= now() - ${keptFor}`;
+       WHERE ${matches(request)} AND claimed_at >= now() - ${retention}`;
     if (row === undefined) return undefined;
     const { fingerprint, status, headers, body } = row;
     return {
@@ -50,58 +53,58 @@ export class IdempotencyRepository {
     };
   }
 
-  /** Runs what is to happen in a transaction that a claim can be made in. */
+  /** Runs a function in one transaction, which the other methods accept as `within`. */
   async transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     return this.#database.$transaction(run, { timeout: 10_000 });
   }
 
   /**
-   * Makes a claim, whose unique key decides between any number at once. Where another transaction has just made the
-   * same one, waits for its end: then its answer is there, or nothing of it. False where somebody has claimed before,
-   * or is still at it.
+   * Reserves the key; false if it is already reserved. If a concurrent transaction is reserving the same key, waits for
+   * it to end, and throws when the lock timeout expires (see {@link isLockTimeout}).
    */
-  async claim(claim: IdempotencyClaim, within: Transaction = this.#database): Promise<boolean> {
-    const { userId, method, path, key, fingerprint } = claim;
-    const rows = await within.$queryRaw<{ claimed: boolean }[]>`
+  async reserve(request: IdempotencyRequest, within: Transaction = this.#database): Promise<boolean> {
+    const { userId, method, path, key, fingerprint } = request;
+    const rows = await within.$queryRaw<{ reserved: boolean }[]>`
       INSERT INTO idempotency_keys AS k (user_id, method, path, key, fingerprint)
       SELECT ${userId}::uuid, ${method}, ${path}, ${key}, ${fingerprint}
-       WHERE set_config('lock_timeout', ${waitMs}, true) IS NOT NULL
+       WHERE set_config('lock_timeout', ${lockTimeoutMs}, true) IS NOT NULL
       ON CONFLICT (user_id, method, path, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, claimed_at = now(), status = NULL, headers = NULL, body = NULL
-        WHERE k.claimed_at < now() - ${keptFor} OR (k.status IS NULL AND k.claimed_at < now() - ${lostAfter})
-      RETURNING true AS claimed`;
+        WHERE k.claimed_at < now() - ${retention} OR (k.status IS NULL AND k.claimed_at < now() - ${reservationTimeout})
+      RETURNING true AS reserved`;
     return rows.length > 0;
   }
 
-  /** Keeps the response to a claimed request, and deletes some that are too old. */
-  async settle(
-    claim: IdempotencyClaim,
+  /** Stores the response to a reserved request, and deletes up to 20 expired rows. */
+  async storeResponse(
+    request: IdempotencyRequest,
     response: JsonResponse,
     within: Transaction = this.#database,
   ): Promise<void> {
     await within.$executeRaw`
-      WITH outdated AS (
+      WITH expired AS (
         DELETE FROM idempotency_keys WHERE (user_id, method, path, key) IN (
-          SELECT user_id, method, path, key FROM idempotency_keys WHERE claimed_at < now() - ${keptFor}
+          SELECT user_id, method, path, key FROM idempotency_keys WHERE claimed_at < now() - ${retention}
            ORDER BY claimed_at LIMIT 20 FOR UPDATE SKIP LOCKED)
       )
       UPDATE idempotency_keys
          SET status = ${response.status}::int, headers = ${JSON.stringify(response.headers ?? {})}::jsonb,
              body = ${bodyText(response)}
-       WHERE ${isClaim(claim)}`;
+       WHERE ${matches(request)}`;
   }
 
-  /** Takes a claim back: the request had no effect, and may be made again. */
-  async release(claim: IdempotencyClaim): Promise<void> {
-    await this.#database.$executeRaw`DELETE FROM idempotency_keys WHERE ${isClaim(claim)} AND status IS NULL`;
+  /** Deletes the reservation of a request that had no effect, so that the client can retry it. */
+  async release(request: IdempotencyRequest): Promise<void> {
+    await this.#database
+      .$executeRaw`DELETE FROM idempotency_keys WHERE ${matches(request)} AND status IS NULL`;
   }
 }
 
-/** Whether `claim` waited in vain. */
-export function isStillClaiming(error: unknown): boolean {
-  return lockTimeout.safeParse(error).success;
+/** Whether `reserve` failed because it waited too long for a concurrent request. */
+export function isLockTimeout(error: unknown): boolean {
+  return lockNotAvailable.safeParse(error).success;
 }
 
-function isClaim({ userId, method, path, key }: IdempotencyClaim): Prisma.Sql {
+function matches({ userId, method, path, key }: IdempotencyRequest): Prisma.Sql {
   return Prisma.sql`user_id = ${userId}::uuid AND method = ${method} AND path = ${path} AND key = ${key}`;
 }

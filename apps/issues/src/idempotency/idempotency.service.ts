@@ -1,18 +1,18 @@
 import { type JsonResponse, ProblemError, problemBody } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
-import { type IdempotencyRepository, isStillClaiming, type KnownClaim } from './idempotency.repository.ts';
-import type { IdempotencyClaim } from './idempotency-key.ts';
+import { type IdempotencyRepository, isLockTimeout, type ReservedRequest } from './idempotency.repository.ts';
+import type { IdempotencyRequest } from './idempotency-request.ts';
 
-/** What a request does, within a transaction if there is one. */
+/** Carries out a request, in the transaction if one is given. */
 export type Effect<Response extends JsonResponse> = (transaction?: Transaction) => Promise<Response>;
 
-/** The result of an effect: its response, and the problem behind it if it was refused. */
+/** The response of an effect. `refusal` is the problem that the effect threw, if any. */
 interface Outcome {
   response: JsonResponse;
   refusal?: ProblemError;
 }
 
-/** Requests that take effect once, however often they are sent (draft-ietf-httpapi-idempotency-key-header). */
+/** Makes retried requests take effect once (draft-ietf-httpapi-idempotency-key-header). */
 export class IdempotencyService {
   readonly #repository: IdempotencyRepository;
 
@@ -21,61 +21,63 @@ export class IdempotencyService {
   }
 
   /**
-   * Returns the effect's response, or the response of the first time. Claim, effect and response are one transaction: a
-   * crash leaves all or nothing, and the same request at the same moment waits and gets the same response. `prepare` may
-   * ask other services, which no transaction should wait for.
+   * Runs the effect and returns its response; returns the stored response if the request was already processed. The
+   * reservation, the effect and the response are written in one transaction: a crash leaves all or nothing, and a
+   * concurrent request with the same key waits and gets the same response. `prepare` runs before the transaction, for
+   * calls to other services.
    */
   async once<Response extends JsonResponse>(
-    claim: IdempotencyClaim | undefined,
+    request: IdempotencyRequest | undefined,
     requestId: string,
     prepare: () => Effect<Response> | Promise<Effect<Response>>,
   ): Promise<Response> {
-    if (claim === undefined) return (await prepare())();
-    const known = await this.#repository.find(claim);
-    if (known !== undefined) return responseOrThrow({ response: replay(known, claim) });
+    if (request === undefined) return (await prepare())();
+    const reserved = await this.#repository.find(request);
+    if (reserved !== undefined) return responseOrThrow({ response: replay(reserved, request) });
     const effect = await prepare();
     const outcome = await this.#repository
       .transaction(async (transaction) => {
-        if (!(await this.#repository.claim(claim, transaction))) {
-          return this.#replayKnown(claim, transaction);
+        if (!(await this.#repository.reserve(request, transaction))) {
+          return this.#replayReserved(request, transaction);
         }
         const done = await outcomeOf(() => effect(transaction), requestId);
-        await this.#repository.settle(claim, done.response, transaction);
+        await this.#repository.storeResponse(request, done.response, transaction);
         return done;
       })
       .catch((error: unknown) => {
-        throw isStillClaiming(error) ? stillRunning() : error;
+        throw isLockTimeout(error) ? requestInProgress() : error;
       });
     return responseOrThrow(outcome);
   }
 
   /**
-   * The same for an effect that reaches beyond the database and cannot be undone with a transaction: the claim is made
-   * before it, and a claim whose process died is free again after a minute.
+   * Like `once`, for an effect outside the database that a transaction cannot roll back. The reservation is committed
+   * before the effect. If the process dies, the reservation expires after a minute.
    */
-  async onceBeyond<Response extends JsonResponse>(
-    claim: IdempotencyClaim | undefined,
+  async onceWithSideEffects<Response extends JsonResponse>(
+    request: IdempotencyRequest | undefined,
     requestId: string,
     effect: () => Promise<Response>,
   ): Promise<Response> {
-    if (claim === undefined) return effect();
-    if (!(await this.#repository.claim(claim))) return responseOrThrow(await this.#replayKnown(claim));
+    if (request === undefined) return effect();
+    if (!(await this.#repository.reserve(request)))
+      return responseOrThrow(await this.#replayReserved(request));
     const outcome = await outcomeOf(effect, requestId).catch(async (error: unknown) => {
-      await this.#repository.release(claim);
+      await this.#repository.release(request);
       throw error;
     });
-    await this.#repository.settle(claim, outcome.response);
+    await this.#repository.storeResponse(request, outcome.response);
     return responseOrThrow(outcome);
   }
 
-  async #replayKnown(claim: IdempotencyClaim, within?: Transaction): Promise<Outcome> {
-    const known = await this.#repository.find(claim, within);
-    if (known === undefined) throw stillRunning();
-    return { response: replay(known, claim) };
+  async #replayReserved(request: IdempotencyRequest, within?: Transaction): Promise<Outcome> {
+    const reserved = await this.#repository.find(request, within);
+    if (reserved === undefined) throw requestInProgress();
+    return { response: replay(reserved, request) };
   }
 }
 
-// A refusal of the request is its response; a failure of the service is not, and the next attempt may succeed.
+// A 4xx problem is stored as the response. A 5xx problem is not: a retry may succeed.
 async function outcomeOf(effect: () => Promise<JsonResponse>, requestId: string): Promise<Outcome> {
   try {
     return { response: await effect() };
@@ -86,30 +88,30 @@ async function outcomeOf(effect: () => Promise<JsonResponse>, requestId: string)
   }
 }
 
-// The method, path and key of a claim belong to one operation: what was stored is one of its responses, or its problem.
+// Method and path identify the operation, so the stored response has its type.
 function responseOrThrow<Response extends JsonResponse>({ response, refusal }: Outcome): Response {
   if (refusal !== undefined) throw refusal;
   return response as Response;
 }
 
-function replay({ fingerprint, response }: KnownClaim, claim: IdempotencyClaim): JsonResponse {
-  if (fingerprint !== claim.fingerprint) {
+function replay({ fingerprint, response }: ReservedRequest, request: IdempotencyRequest): JsonResponse {
+  if (fingerprint !== request.fingerprint) {
     throw new ProblemError({
       status: 422,
       code: 'idempotency_key_reused',
-      detail: 'This Idempotency-Key was used with another body.',
-      errors: [{ field: 'Idempotency-Key', message: 'was used with another body' }],
+      detail: 'This Idempotency-Key was used with a different body.',
+      errors: [{ field: 'Idempotency-Key', message: 'was used with a different body' }],
     });
   }
-  if (response === undefined) throw stillRunning();
+  if (response === undefined) throw requestInProgress();
   return { ...response, headers: { ...response.headers, 'Idempotency-Replayed': 'true' } };
 }
 
-function stillRunning(): ProblemError {
+function requestInProgress(): ProblemError {
   return new ProblemError({
     status: 409,
     code: 'request_in_progress',
-    detail: 'The same request is still running.',
+    detail: 'A request with this Idempotency-Key is still running.',
     headers: { 'Retry-After': '1' },
   });
 }

@@ -8,7 +8,7 @@ import type {
 import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
-import { claimOf } from '../idempotency/idempotency-key.ts';
+import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
 import { presentCreatedIssue, presentIssue, readIssueEdit, readNewIssue } from './issue.presenter.ts';
 import type { IssueService } from './issue.service.ts';
@@ -36,7 +36,7 @@ export function issueHandlers({ issues, statuses, idempotency, urls }: IssueHand
 
   const create: Handler<typeof createIssue, Actor> = async (call) => {
     const { actor, body, requestId } = call;
-    return idempotency.once(claimOf(call, body), requestId, async () => {
+    return idempotency.once(idempotencyRequest(call, body), requestId, async () => {
       const issue = await issues.resolve(actor, readNewIssue(body));
       return async (transaction) =>
         presentCreatedIssue(await issues.create(issue, { actorId: actor.id, requestId }, transaction), urls);
@@ -59,7 +59,7 @@ export function issueHandlers({ issues, statuses, idempotency, urls }: IssueHand
       requestId,
     };
     return idempotency.once(
-      claimOf(call, body),
+      idempotencyRequest(call, body),
       requestId,
       () => async (transaction) =>
         presentIssue(await statuses.change(actor, reference, request, transaction)),

@@ -7,7 +7,7 @@ import type {
 import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
-import { claimOf } from '../idempotency/idempotency-key.ts';
+import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import { presentIssue } from '../issues/issue.presenter.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import type { SyncService } from './sync.service.ts';
@@ -25,7 +25,7 @@ export function syncHandlers({ sync, bindings, idempotency, urls }: SyncHandlers
   const run: Handler<typeof syncIssue, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
-    return idempotency.onceBeyond(claimOf(call, body), requestId, async () =>
+    return idempotency.onceWithSideEffects(idempotencyRequest(call, body), requestId, async () =>
       presentIssue(await sync.sync(actor, reference, requestId)),
     );
   };

@@ -3,14 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import { validationProblem } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 
-/** A request with an `Idempotency-Key`: it takes effect once. */
-export interface IdempotencyClaim {
+/** A request with an `Idempotency-Key`. Its user, method, path and key identify it. */
+export interface IdempotencyRequest {
   userId: string;
   method: string;
-  /** Without query and without the slash at its end. */
+  /** Without the query and the trailing slash. */
   path: string;
   key: string;
-  /** Hash of the request's content: the same key with another content is a mistake. */
+  /** Hash of the parsed body. Reusing a key with a different body is an error. */
   fingerprint: string;
 }
 
@@ -21,16 +21,16 @@ interface KeyedRequest {
 }
 
 /**
- * The claim of a request, or undefined for one without the header. `content` is its body as parsed: members that this
- * service does not read make no difference. Throws a 422 problem for an invalid key.
+ * Returns the idempotency request, or undefined if the header is absent. The fingerprint covers the parsed body, so
+ * unknown members do not change it. Throws a 422 problem if the key is invalid.
  */
-export function claimOf(
+export function idempotencyRequest(
   { request, headers, actor }: KeyedRequest,
-  content: unknown,
-): IdempotencyClaim | undefined {
+  body: unknown,
+): IdempotencyRequest | undefined {
   const key = headers['Idempotency-Key'];
   if (key === undefined) return undefined;
-  // Node joins the values of a header that is given twice with a space, which no key contains.
+  // Node joins repeated headers with ", ", and a key must not contain a space: a repeated header is refused too.
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     throw validationProblem([
       { field: 'Idempotency-Key', message: 'must be given once, as 1 to 255 visible ASCII characters' },
@@ -41,6 +41,6 @@ export function claimOf(
     method: request.method ?? '',
     path: (request.path ?? '').replace(/\/$/, ''),
     key,
-    fingerprint: createHash('sha256').update(JSON.stringify(content)).digest('base64url'),
+    fingerprint: createHash('sha256').update(JSON.stringify(body)).digest('base64url'),
   };
 }
