@@ -1,63 +1,57 @@
-import { parseArgs } from 'node:util';
-import { ConfigError } from '@tessera/service-kit';
+import { runCommandLine, UsageError } from '@tessera/service-kit';
 import { loadKeysConfig } from './config.ts';
-import { KeyRotation, RotationRefusal } from './keys/key-rotation.ts';
+import { KeyRotation } from './keys/key-rotation.ts';
 
-const help = `Rotates the signing keys in a directory. Each step changes files; the service reads them when it starts.
+const help = `Usage: node dist/keys-cli.js <command> [options]
 
-  node dist/keys-cli.js list            lists every key with its state and the earliest time of its next step
-  node dist/keys-cli.js next            creates the next key; it is published but does not sign yet
-  node dist/keys-cli.js activate        signs with the next key; the previous key stays published
-  node dist/keys-cli.js retire <kid>    removes a key that no longer signs from the key set
-  node dist/keys-cli.js delete <kid>    deletes a key under which no valid token remains
+Rotates the signing keys in a directory. Each step changes files; the service reads them when it starts.
 
-  --directory <path>       directory of the keys; default JWT_KEYS_DIR
-  --rollout-seconds <n>    time that a change takes to reach every replica; default 900
-  --at-once                skips the waiting times, for a leaked key
+Commands:
+  list                    List every key with its state and the earliest time of its next step.
+  next                    Create the next key. It is published but does not sign yet. The first key signs at once.
+  activate                Sign with the next key. The previous key stays published.
+  retire <kid>            Remove a key that no longer signs from the key set.
+  delete <kid>            Delete a key under which no valid token remains.
 
-The waiting times depend on ACCESS_TOKEN_TTL_SECONDS and REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS. Set both as for the service.
-Exit codes: 0 success, 1 step refused, 64 usage error.
+Options:
+  --directory <path>      Directory of the keys. Default: JWT_KEYS_DIR.
+  --rollout-seconds <n>   Time that a change takes to reach every replica. Default: 900.
+  --at-once               Skip the waiting times, for a leaked key.
+  -h, --help              Print this help.
+
+Environment, set as for the service:
+  JWT_KEYS_DIR                         Used when --directory is not given.
+  JWT_KEY_NAME                         Start of the file names. Default: identity.
+  JWT_ACTIVE_KID                       The signing key of a directory that was never rotated and holds several.
+  ACCESS_TOKEN_TTL_SECONDS             Determines waiting times. Default: 900.
+  REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS   Determines waiting times. Default: 2592000.
+
+Exit codes: 0 success, 1 step refused, 2 invalid command line.
+
+Example:
+  node dist/keys-cli.js next --directory /run/secrets/keys
 `;
 
-function runCli(args: string[]): string {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      directory: { type: 'string' },
-      'rollout-seconds': { type: 'string', default: '900' },
-      'at-once': { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  const [command, kid] = positionals;
-  if (values.help || command === undefined) return help;
-  if (!/^\d{1,7}$/.test(values['rollout-seconds']))
-    throw new UsageError('--rollout-seconds must be a number.');
-  const { directory, keyName, activeKid, lifetimes } = loadKeysConfig();
-  const keysDirectory = values.directory ?? directory;
-  if (keysDirectory === undefined) throw new UsageError('Pass --directory or set JWT_KEYS_DIR.');
-  const rotation = new KeyRotation({
-    directory: keysDirectory,
-    keyName,
-    activeKid,
-    lifetimes: { ...lifetimes, rolloutSeconds: Number(values['rollout-seconds']) },
-    atOnce: values['at-once'],
-  });
-  const message = runStep(rotation, command, kid);
-  return message === '' ? formatKeys(rotation) : `${message}\n${formatKeys(rotation)}`;
-}
+const stepArguments: Readonly<Record<string, number>> = {
+  list: 0,
+  next: 0,
+  activate: 0,
+  retire: 1,
+  delete: 1,
+};
 
-class UsageError extends Error {}
-
-function runStep(rotation: KeyRotation, command: string, kid: string | undefined): string {
-  if (command === 'list') return '';
-  if (command === 'next') return `Created ${rotation.createNext()}. Roll it out now.`;
-  if (command === 'activate') return `${rotation.activate()} signs after the next rollout.`;
-  if (command !== 'retire' && command !== 'delete') throw new UsageError(`Unknown command: ${command}.`);
-  if (kid === undefined) throw new UsageError(`${command} requires a kid.`);
-  rotation[command](kid);
-  return command === 'retire' ? `${kid} leaves the key set with the next rollout.` : `Deleted ${kid}.`;
+function runStep(rotation: KeyRotation, command: string, kid: string): string {
+  if (command === 'next') return `Created ${rotation.createNext()}. Roll it out now.\n`;
+  if (command === 'activate') return `${rotation.activate()} signs after the next rollout.\n`;
+  if (command === 'retire') {
+    rotation.retire(kid);
+    return `${kid} leaves the key set with the next rollout.\n`;
+  }
+  if (command === 'delete') {
+    rotation.delete(kid);
+    return `Deleted ${kid}.\n`;
+  }
+  return '';
 }
 
 function formatKeys(rotation: KeyRotation): string {
@@ -70,10 +64,45 @@ function formatKeys(rotation: KeyRotation): string {
     .join('');
 }
 
-try {
-  process.stdout.write(runCli(process.argv.slice(2)));
-} catch (error) {
-  const known = error instanceof RotationRefusal || error instanceof ConfigError;
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = known ? 1 : 64;
-}
+process.exitCode = await runCommandLine(
+  {
+    name: 'node dist/keys-cli.js',
+    help,
+    options: {
+      directory: { type: 'string' },
+      'rollout-seconds': { type: 'string', default: '900' },
+      'at-once': { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+    run: (values, [command, kid = '', ...stray]) => {
+      if (command === undefined) throw new UsageError('No command');
+      const expected = stepArguments[command];
+      if (expected === undefined) throw new UsageError(`Unknown command '${command}'`);
+      if (expected === 1 && kid === '') throw new UsageError(`${command} requires a kid`);
+      const [unexpected] = expected === 0 && kid !== '' ? [kid] : stray;
+      if (unexpected !== undefined) throw new UsageError(`Unexpected argument '${unexpected}'`);
+      if (!/^\d{1,7}$/.test(values['rollout-seconds'])) {
+        throw new UsageError('--rollout-seconds must be a whole number of up to seven digits');
+      }
+      try {
+        const { directory, keyName, activeKid, lifetimes } = loadKeysConfig();
+        const keysDirectory = values.directory ?? directory;
+        if (keysDirectory === undefined) throw new UsageError('Pass --directory or set JWT_KEYS_DIR');
+        const rotation = new KeyRotation({
+          directory: keysDirectory,
+          keyName,
+          activeKid,
+          lifetimes: { ...lifetimes, rolloutSeconds: Number(values['rollout-seconds']) },
+          atOnce: values['at-once'],
+        });
+        process.stdout.write(`${runStep(rotation, command, kid)}${formatKeys(rotation)}`);
+        return 0;
+      } catch (error) {
+        if (error instanceof UsageError) throw error;
+        process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+        return 1;
+      }
+    },
+  },
+  process.argv.slice(2),
+);

@@ -193,11 +193,14 @@ describe('keys-cli', () => {
       },
     );
 
-  it('says what it can do', () => {
-    const { status, stdout } = cli(['--help']);
-    expect(status).toBe(0);
+  it.each(['--help', '-h'])('prints its help for %s and reads no configuration', (flag) => {
+    const { status, stdout, stderr } = cli([flag], { ACCESS_TOKEN_TTL_SECONDS: 'invalid' });
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^Usage: node dist\/keys-cli\.js <command> \[options\]\n/);
     for (const command of ['list', 'next', 'activate', 'retire', 'delete'])
-      expect(stdout).toContain(`keys-cli.js ${command}`);
+      expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+    for (const part of ['--directory', '--rollout-seconds', '--at-once', 'JWT_KEYS_DIR', 'Example:'])
+      expect(stdout).toContain(part);
   });
 
   it('rotates, by the lifetimes of the service, and tells what comes next', () => {
@@ -221,11 +224,28 @@ describe('keys-cli', () => {
   });
 
   it.each([
-    ['an unknown command', ['rotate'], 64],
-    ['an unknown option', ['list', '--now'], 64],
-    ['no key', ['retire'], 64],
-    ['a key that is not there', ['retire', 'identity-key-1'], 1],
-  ])('refuses %s', (_name, args, status) => {
-    expect(cli(args).status).toBe(status);
+    ['a missing command', [], 'No command'],
+    ['an unknown command', ['rotate'], "Unknown command 'rotate'"],
+    ['an unknown option', ['list', '--now'], "Unknown option '--now'"],
+    ['a stray argument', ['next', 'identity-key-2'], "Unexpected argument 'identity-key-2'"],
+    ['a second kid', ['delete', 'identity-key-1', 'identity-key-2'], "Unexpected argument 'identity-key-2'"],
+    ['a missing kid', ['retire'], 'retire requires a kid'],
+    [
+      'an invalid value',
+      ['list', '--rollout-seconds', 'soon'],
+      '--rollout-seconds must be a whole number of up to seven digits',
+    ],
+  ])('exits with 2 for %s and changes nothing', (_name, args, problem) => {
+    const { status, stdout, stderr } = cli(args);
+    expect({ status, stdout, stderr }).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `${problem}. See "node dist/keys-cli.js --help".\n`,
+    });
+    expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('exits with 1 for a key that does not exist', () => {
+    expect(cli(['retire', 'identity-key-1']).status).toBe(1);
   });
 });

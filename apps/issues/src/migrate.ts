@@ -2,4 +2,4 @@ import { runMigrations } from '@tessera/service-kit/run-migrations';
 import { environment } from './config.ts';
 import { prismaDir, tableRights } from './database.ts';
 
-await runMigrations({ service: 'issues', prismaDir, environment, tableRights });
+await runMigrations({ service: 'issues', prismaDir, environment, tableRights, args: process.argv.slice(2) });

@@ -15,6 +15,7 @@ export * from './http/security-headers.ts';
 export * from './observability/logger.ts';
 export * from './observability/metrics.ts';
 export * from './observability/tracing.ts';
+export * from './process/command-line.ts';
 export * from './process/config.ts';
 export * from './process/health.ts';
 export * from './process/janitor.ts';

@@ -69,4 +69,29 @@ describe('runMigrations', () => {
     expect(migrator.errors()).toMatch(/^run-test: The migration 20260101000000_wrong failed: /);
     folder.remove();
   });
+
+  it.each(['--help', '-h'])('prints its help for %s without a database', async (flag) => {
+    const migrator = start('run-migrations-process.ts', { args: [flag] }, { DATABASE_URL: '' });
+    expect([await migrator.ended, migrator.errors()]).toEqual([0, '']);
+    expect(migrator.output()).toMatch(/^Usage: node dist\/migrate\.js\n/);
+    for (const part of ['Options:', 'MIGRATION_DATABASE_URL', 'SERVICE_DATABASE_ROLE', 'Example:'])
+      expect(migrator.output()).toContain(part);
+  });
+
+  it.each([
+    ['--nonsense', "Unknown option '--nonsense'"],
+    ['deploy', "Unexpected argument 'deploy'"],
+  ])('exits 2 for %s and applies nothing', async (argument, problem) => {
+    const folder = createPrismaFolder();
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    const url = await createDatabase();
+    const options = { prismaDir: folder.path, args: [argument] };
+    const migrator = start('run-migrations-process.ts', options, { DATABASE_URL: url });
+    expect([await migrator.ended, migrator.output(), migrator.errors()]).toEqual([
+      ...[2, ''],
+      `${problem}. See "node dist/migrate.js --help".\n`,
+    ]);
+    expect(await run(url, "SELECT to_regclass('things') AS things")).toEqual([{ things: null }]);
+    folder.remove();
+  });
 });

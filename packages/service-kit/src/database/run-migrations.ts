@@ -1,3 +1,4 @@
+import { runCommandLine } from '../process/command-line.ts';
 import { readConfig } from '../process/config.ts';
 import {
   migrationEnvironment,
@@ -12,17 +13,30 @@ interface RunMigrationsOptions {
   /** The folder with `schema.prisma` and `migrations/`. */
   prismaDir: string;
   environment: Record<string, string | undefined>;
+  /** The arguments of the command line; only `--help` is valid. Default: none. */
+  args?: readonly string[];
   /** Where the service's own role may not do everything to rows. */
   tableRights?: TableRights;
 }
 
-/** A migrator's process: applies what is missing, says what it did, and exits with 1 naming what failed. */
-export async function runMigrations({
+/**
+ * Runs a service's migrator: applies the missing migrations and prints their names. Exits with 1 and the reason when
+ * a migration fails, and with 2 for an invalid command line.
+ */
+export async function runMigrations({ args = [], ...options }: RunMigrationsOptions): Promise<void> {
+  const code = await runCommandLine(
+    { name: 'node dist/migrate.js', help: helpFor(options.service), options: {}, run: () => apply(options) },
+    args,
+  );
+  if (code !== 0) process.exit(code);
+}
+
+async function apply({
   service,
   prismaDir,
   environment,
   tableRights = {},
-}: RunMigrationsOptions): Promise<void> {
+}: Omit<RunMigrationsOptions, 'args'>): Promise<number> {
   try {
     const read = readConfig(migrationEnvironment, environment, migrationSecretNames, missingDatabaseUrl);
     const role = read.SERVICE_DATABASE_ROLE;
@@ -33,8 +47,30 @@ export async function runMigrations({
     });
     const done = applied.length === 0 ? 'no migration to apply' : `applied ${applied.join(', ')}`;
     process.stdout.write(`${service}: ${done}\n`);
+    return 0;
   } catch (error) {
     process.stderr.write(`${service}: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exit(1);
+    return 1;
   }
+}
+
+function helpFor(service: string): string {
+  return `Usage: node dist/migrate.js
+
+Applies the migrations that the database of ${service} lacks. Two migrators at once are safe: one waits for the other.
+
+Options:
+  -h, --help               Print this help.
+
+Environment:
+  DATABASE_URL             postgresql:// URL of the database. Required unless MIGRATION_DATABASE_URL is set.
+  MIGRATION_DATABASE_URL   URL of the role that owns the tables. Default: DATABASE_URL.
+  SERVICE_DATABASE_ROLE    The service's own role, which gets its rights after the migrations.
+  DATABASE_URL_FILE and MIGRATION_DATABASE_URL_FILE name a file with the value instead.
+
+Exit codes: 0 success, 1 failure, 2 invalid command line.
+
+Example:
+  DATABASE_URL=postgresql://${service}:secret@localhost/${service} node dist/migrate.js
+`;
 }
