@@ -25,6 +25,7 @@ import {
 import { verifyRequest } from '@tessera/jwt-verify';
 import {
   type Access,
+  type App,
   apiDocsRoutes,
   createApp as createExpressApp,
   documentRoute,
@@ -44,7 +45,7 @@ import { readGrant, tokenHandlers } from './tokens/token.handlers.ts';
 import { userInfoHandlers } from './userinfo/userinfo.handlers.ts';
 import { realm } from './userinfo/userinfo.service.ts';
 
-export function createApp(dependencies: Dependencies) {
+export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics } = dependencies;
   return createExpressApp({
     logger,

@@ -30,6 +30,7 @@ import {
 import { BearerError } from '@tessera/jwt-verify';
 import {
   type Access,
+  type App,
   apiDocsRoutes,
   type CrossOrigin,
   createApp as createExpressApp,
@@ -52,7 +53,7 @@ import { syncHandlers } from './tracker-sync/sync.handlers.ts';
 import { webhookBody, webhookHandlers } from './tracker-sync/webhook.handlers.ts';
 import { userHandlers } from './users/user.handlers.ts';
 
-export function createApp(dependencies: Dependencies) {
+export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics, rateLimits } = dependencies;
   const { member } = accesses(dependencies);
   return createExpressApp({

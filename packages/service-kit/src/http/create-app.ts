@@ -21,6 +21,9 @@ import {
   securityHeaders,
 } from './security-headers.ts';
 
+/** An Express app. */
+export type App = Express;
+
 interface AppOptions extends ErrorHandlerOptions {
   /** The whole HTTP surface. The most frequent routes stand first: Express tries them in order. */
   routes: readonly Route[];
@@ -37,7 +40,7 @@ interface AppOptions extends ErrorHandlerOptions {
  * Serves a list of routes. Every request passes the same steps: request id and log line, security headers, CORS,
  * authentication, rate limit, body, parsing, handler, response; errors become the common error body.
  */
-export function createApp(options: AppOptions): Express {
+export function createApp(options: AppOptions): App {
   const { routes, guards = {}, logger, metrics, trustProxy, security } = options;
   const app = express();
   app.disable('x-powered-by');
