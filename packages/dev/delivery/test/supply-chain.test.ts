@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { satisfies } from 'semver';
 import type { InstalledPackage } from '../src/supply-chain/installed-packages.ts';
 import { writeLicenceReport } from '../src/supply-chain/licence-report.ts';
 import { readLockFile } from '../src/supply-chain/lock-file.ts';
@@ -11,6 +12,13 @@ describe('what this repository depends on', () => {
 
   it('keeps to the policy, and the policy speaks of nothing that is not there', () => {
     expect(findViolations(chain)).toEqual([]);
+  });
+
+  it('runs on Node 20.19.0', () => {
+    expect(chain.oldestNode).toBe('20.19.0');
+    const ranges = chain.locked.flatMap(({ nodeRange }) => nodeRange ?? []);
+    expect(ranges.length).toBeGreaterThan(300);
+    expect(ranges.filter((range) => !satisfies('20.19.0', range))).toEqual([]);
   });
 
   it('is looked at in whole: what a service runs on is among it', () => {
@@ -36,6 +44,7 @@ packages:
     deprecated: use another
   'builds@3.0.0':
     resolution: {integrity: sha512-c}
+    engines: {node: ^18 || >=20.1}
   'elsewhere@1.2.3':
     resolution: {integrity: sha512-d}
     os: [plan9]
@@ -66,6 +75,7 @@ function violations(changes: Partial<SupplyChain> & { having?: InstalledPackage 
     locked: readLockFile(lockFile),
     installed: new Map(all.map((one) => [`${one.name}@${one.version}`, one])),
     allowBuilds: { builds: true },
+    oldestNode: '20.19.0',
     policy,
     ...rest,
   });
@@ -82,6 +92,12 @@ describe('findViolations', () => {
     ).toEqual([
       '@scope/old@2.0.0 is deprecated (use another), and the policy gives no reason to keep it',
       'the policy keeps the deprecated good@1.0.0, which is not there or not deprecated',
+    ]);
+  });
+
+  it('finds a package that does not run on the oldest supported version of Node', () => {
+    expect(violations({ oldestNode: '20.0.5' })).toEqual([
+      'builds@3.0.0 requires Node ^18 || >=20.1, which excludes 20.0.5',
     ]);
   });
 

@@ -1,3 +1,4 @@
+import { minVersion } from 'semver';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readRepositoryFile, rootDir } from '../repository.ts';
@@ -9,10 +10,14 @@ import type { SupplyChain } from './violations.ts';
 /** This repository's own: what is locked and installed, pnpm's settings, and the policy. Reads files, and no network. */
 export function readSupplyChain(): SupplyChain {
   const settings = parse(readRepositoryFile('pnpm-workspace.yaml'));
+  const manifest = z
+    .object({ engines: z.object({ node: z.string() }) })
+    .parse(JSON.parse(readRepositoryFile('package.json')));
   return {
     locked: readLockFile(readRepositoryFile('pnpm-lock.yaml')),
     installed: readInstalledPackages(rootDir),
     allowBuilds: z.object({ allowBuilds: z.record(z.string(), z.boolean()) }).parse(settings).allowBuilds,
+    oldestNode: String(minVersion(manifest.engines.node)),
     policy: policySchema.parse(JSON.parse(readRepositoryFile('packages/dev/delivery/policy.json'))),
   };
 }

@@ -1,4 +1,5 @@
-import satisfies from 'spdx-satisfies';
+import { satisfies } from 'semver';
+import satisfiesLicence from 'spdx-satisfies';
 import type { InstalledPackage } from './installed-packages.ts';
 import { idOf, type LockedPackage } from './lock-file.ts';
 import type { Policy } from './policy.ts';
@@ -9,6 +10,8 @@ export interface SupplyChain {
   installed: ReadonlyMap<string, InstalledPackage>;
   /** pnpm's own list of the packages whose install scripts run (true) and do not run (false). */
   allowBuilds: Readonly<Record<string, boolean>>;
+  /** The oldest version of Node that the product supports, such as `20.19.0`. */
+  oldestNode: string;
   policy: Policy;
 }
 
@@ -18,6 +21,7 @@ export function findViolations(chain: SupplyChain): string[] {
     ...findForeign(chain),
     ...findMissing(chain),
     ...findDeprecated(chain),
+    ...findUnsupportedNode(chain),
     ...findInstallScripts(chain),
     ...findLicences(chain),
   ].sort();
@@ -49,6 +53,14 @@ function findDeprecated({ locked, policy }: SupplyChain): string[] {
       .filter((id) => !ids.has(id))
       .map((id) => `the policy keeps the deprecated ${id}, which is not there or not deprecated`),
   ];
+}
+
+function findUnsupportedNode({ locked, oldestNode }: SupplyChain): string[] {
+  return locked.flatMap((one) =>
+    one.nodeRange === undefined || satisfies(oldestNode, one.nodeRange)
+      ? []
+      : [`${idOf(one)} requires Node ${one.nodeRange}, which excludes ${oldestNode}`],
+  );
 }
 
 function findInstallScripts({ locked, installed, allowBuilds, policy }: SupplyChain): string[] {
@@ -101,7 +113,7 @@ function findLicences({ locked, installed, policy }: SupplyChain): string[] {
 function isAllowed(licence: string | undefined, allowed: string[]): boolean {
   if (licence === undefined) return false;
   try {
-    return satisfies(licence, allowed);
+    return satisfiesLicence(licence, allowed);
   } catch {
     // Not an SPDX expression.
     return false;
