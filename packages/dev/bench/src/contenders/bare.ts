@@ -1,91 +1,97 @@
 import { isDeepStrictEqual } from 'node:util';
+import { decodeJwt } from 'jose';
 import { z } from 'zod';
-import { jtiOf } from '../lab/jti.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { Tessera } from '../lab/tessera.ts';
 import type { LoadRequest } from '../load/load.ts';
 import type { Contender } from '../run/sample.ts';
 import { startServerProcess } from '../run/server-process.ts';
-import type { BareOptions } from '../servers/bare-express.server.ts';
-import { httpContender } from './http-contender.ts';
-import { fetchDocument, probed } from './probe.ts';
-import { refreshConnections } from './tessera.ts';
-import * as ask from './tessera-requests.ts';
+import { createRequests, refreshConnections, refreshRequest, refreshTokens } from './endpoints.ts';
+import { fetchDocument, type HttpContenderOptions, httpContender, probe } from './http-contender.ts';
 
-/** Express and pg with the services' own statements, and nothing else. */
+/** Express and pg on the services' databases, and nothing else. */
 export const bare = 'bare Express + pg';
+/** The same server, which signs the tokens of a refresh, too. */
+export const bareSigning = 'bare Express + pg + two signatures';
+/** Node's own server with the same bytes: the least that a constant document costs. */
+export const bareHttp = 'bare node:http';
 
 // The default of the services (DATABASE_POOL_MAX).
 const poolMax = 10;
 
-/** A bare server over the databases of the services. */
-export interface BareServer {
-  url: string;
-  pid: number;
-}
+type BareServer = Pick<HttpContenderOptions, 'origins' | 'pids' | 'usesDatabase'>;
 
-export async function startBare(lab: Lab, scope: Scope): Promise<BareServer> {
-  const { stack, people } = await lab.tessera();
-  const options: BareOptions = {
+function startBare(scope: Scope, { stack, people }: Tessera): Promise<BareServer> {
+  return start(scope, 'bare-express', {
     identityUrl: stack.databases.identity.service,
     issuesUrl: stack.databases.issues.service,
-    recipes: await lab.recipes(),
     poolMax,
     actorId: people[0]?.id ?? '',
-  };
-  const entry = new URL('../servers/bare-express.server.ts', import.meta.url);
+  });
+}
+
+async function start(scope: Scope, name: string, options: object): Promise<BareServer> {
+  const entry = new URL(`../servers/${name}.server.ts`, import.meta.url);
   const { pid, ready, stop } = await startServerProcess(entry, options, z.object({ url: z.string() }));
   scope.defer(stop);
-  return { pid, url: ready.url };
+  return { origins: [ready.url], pids: () => [pid], usesDatabase: true };
 }
 
 interface BareReadOptions {
-  /** What the service answers. */
-  service: string;
+  tessera: Tessera;
+  service: 'identity' | 'issues';
   requests: LoadRequest[];
-  /** The bare server's path for a path of the service. */
-  path: (request: LoadRequest, index: number) => string;
+  /** The path on the bare server for the request with this index; default: the same path. */
+  path?: (index: number) => string;
 }
 
-/** A path of the bare server, once it has been seen to answer what the service answers. */
-export async function bareReads(lab: Lab, server: BareServer, options: BareReadOptions): Promise<Contender> {
-  const { service, requests, path } = options;
+/** Reads from the bare server, after checking that its first document equals the service's. */
+export async function bareReads(lab: Lab, scope: Scope, options: BareReadOptions): Promise<Contender> {
+  const { tessera, service, requests, path } = options;
   const [first] = requests;
-  if (first === undefined) throw new Error('nothing to ask for');
-  const wanted = await fetchDocument(service, first);
-  const own = requests.map((request, index) => ({ ...request, path: path(request, index) }));
-  const checked = await probed(server.url, own, (document, request) => {
-    if (request === own[0] && !isDeepStrictEqual(document, wanted)) {
-      throw new Error(`${bare} answers something else than the service`);
+  if (first === undefined) throw new Error('there are no requests');
+  const expected = await fetchDocument(tessera[service].url, first);
+  const server = await startBare(scope, tessera);
+  const own = requests.map((request, index) => ({ ...request, path: path?.(index) ?? request.path }));
+  const checked = await probe(server.origins[0] ?? '', own, (document, request) => {
+    if (request === own[0] && !isDeepStrictEqual(document, expected)) {
+      throw new Error(`the response of ${bare} differs from the service's`);
     }
   });
-  return httpContender(lab, { ...asking(server), requests: checked });
+  return httpContender(lab, { ...server, name: bare, requests: checked });
 }
 
-/** What the bare server is called where it signs, too. */
-export const bareSigning = 'bare Express + pg + two signatures';
-
-/** The bare server that rotates refresh tokens of the service. */
-export function bareRefreshes(lab: Lab, server: BareServer, tessera: Tessera): Contender {
+/** Rotates refresh tokens of the service on the bare server, which knows them by their `jti`. */
+export async function bareRefreshes(lab: Lab, scope: Scope, tessera: Tessera): Promise<Contender> {
   return httpContender(lab, {
-    ...asking(server),
+    ...(await startBare(scope, tessera)),
     name: bareSigning,
-    requests: [ask.refreshRequest],
+    requests: [refreshRequest],
     connections: refreshConnections,
     prepare: async () => {
-      const { chain } = await ask.refreshChain(tessera, refreshConnections);
-      return { chain: { ...chain, tokens: chain.tokens.map(jtiOf) } };
+      const tokens = (await refreshTokens(tessera)).map((token) => decodeJwt(token).jti ?? '');
+      return { chain: { tokens, before: '{"refresh_token":"', after: '"}' } };
     },
   });
 }
 
-/** The bare server that creates issues. */
-export async function bareCreates(lab: Lab, server: BareServer, tessera: Tessera): Promise<Contender> {
-  const requests = ask.createRequests(tessera).map((request) => ({ ...request, path: '/issues' }));
-  return httpContender(lab, { ...asking(server), requests });
+export async function bareCreates(lab: Lab, scope: Scope, tessera: Tessera): Promise<Contender> {
+  return httpContender(lab, {
+    ...(await startBare(scope, tessera)),
+    name: bare,
+    requests: createRequests(tessera),
+  });
 }
 
-function asking({ url, pid }: BareServer) {
-  return { name: bare, origins: [url], pids: () => [pid], usesDatabase: true };
+/** Node's own server with the document that the service returns. */
+export async function bareDocument(
+  lab: Lab,
+  scope: Scope,
+  { tessera, request }: { tessera: Tessera; request: LoadRequest },
+): Promise<Contender> {
+  const body = JSON.stringify(await fetchDocument(tessera.identity.url, request));
+  const server = await start(scope, 'bare-http', { body });
+  const requests = await probe(server.origins[0] ?? '', [request]);
+  return httpContender(lab, { ...server, name: bareHttp, requests, usesDatabase: false });
 }

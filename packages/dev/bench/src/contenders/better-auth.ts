@@ -5,9 +5,8 @@ import type { BetterAuthReady } from '../peers/peer-messages.ts';
 import { startBetterAuth } from '../peers/start-peer.ts';
 import type { Contender } from '../run/sample.ts';
 import type { ServerProcess } from '../run/server-process.ts';
-import { httpContender } from './http-contender.ts';
-import { probed } from './probe.ts';
-import { loginConnections } from './tessera.ts';
+import { loginConnections } from './endpoints.ts';
+import { httpContender, probe } from './http-contender.ts';
 
 export const betterAuthNames = {
   bcrypt: 'better-auth, bcrypt',
@@ -55,7 +54,7 @@ export function betterAuthSignIn(lab: Lab, hash: 'bcrypt' | 'scrypt', peer: Peer
 }
 
 export async function betterAuthSession(lab: Lab, peer: Peer): Promise<Contender> {
-  const requests = await probed(peer.ready.url, sessionRequests(peer), () => undefined);
+  const requests = await probe(peer.ready.url, sessionRequests(peer));
   return httpContender(lab, {
     name: betterAuthNames.session,
     origins: [peer.ready.url],

@@ -1,36 +1,35 @@
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
+import type { Scope } from '../lab/scope.ts';
 import { forkEntry } from '../run/fork-entry.ts';
 import type { Contender, Sample } from '../run/sample.ts';
+import type { LimitName } from '../servers/limit.process.ts';
 
-/** A limit that needs no server: a process that does nothing else than the one operation. */
-export interface LimitProcess extends Contender {
-  stop(): Promise<void>;
-}
+export const bcryptLimitName = 'bcrypt.compare on all cores';
+export const signingLimitName = 'two RS256 signatures on the thread pool';
 
-/**
- * @param entry a file that answers a number of seconds with the sample of such a window
- * @param args what it is told on its command line
- */
-export function startLimit(name: string, entry: URL, args: readonly string[] = []): LimitProcess {
-  const environment = { UV_THREADPOOL_SIZE: String(availableParallelism()) };
-  const child = forkEntry(entry, { args, environment });
+/** A limit that needs no server: a process that repeats one operation. It stops when the scope closes. */
+export function startLimit(scope: Scope, name: string, limit: LimitName): Contender {
+  const child = forkEntry(new URL('../servers/limit.process.ts', import.meta.url), {
+    args: [limit],
+    environment: { UV_THREADPOOL_SIZE: String(availableParallelism()) },
+  });
   const exited = once(child, 'exit');
+  scope.defer(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
   return {
     name,
     measure: async (seconds) => {
-      const ended = exited.then(() => {
-        throw new Error(`${name} has ended`);
+      const failed = exited.then(() => {
+        throw new Error(`the process of "${name}" has exited`);
       });
       const answer = once(child, 'message');
       child.send({ seconds });
-      const [sample]: Sample[] = await Promise.race([answer, ended]);
-      if (sample === undefined) throw new Error(`${name} measured nothing`);
+      const [sample]: Sample[] = await Promise.race([answer, failed]);
+      if (sample === undefined) throw new Error(`the process of "${name}" measured nothing`);
       return sample;
-    },
-    stop: async () => {
-      child.kill('SIGKILL');
-      await exited;
     },
   };
 }

@@ -5,9 +5,8 @@ import type { OidcReady } from '../peers/peer-messages.ts';
 import { startOidcProvider } from '../peers/start-peer.ts';
 import type { Contender } from '../run/sample.ts';
 import type { ServerProcess } from '../run/server-process.ts';
-import { httpContender } from './http-contender.ts';
-import { probed } from './probe.ts';
-import { refreshConnections } from './tessera.ts';
+import { refreshConnections } from './endpoints.ts';
+import { httpContender, probe } from './http-contender.ts';
 
 export const oidcNames = {
   memory: 'oidc-provider, in memory',
@@ -17,7 +16,7 @@ export const oidcNames = {
 type Storage = keyof typeof oidcNames;
 type Peer = ServerProcess<OidcReady>;
 
-/** @param grants how many sessions it shall have; each may be refreshed by one connection at a time */
+/** @param grants the number of sessions; one connection at a time can refresh each */
 export async function startOidc(lab: Lab, scope: Scope, storage: Storage, grants = 32): Promise<Peer> {
   const peer = await startOidcProvider(
     storage === 'memory'
@@ -28,7 +27,7 @@ export async function startOidc(lab: Lab, scope: Scope, storage: Storage, grants
   return peer;
 }
 
-/** Each measurement begins with tokens that none before it has used. */
+/** Each measurement starts with unused tokens. */
 export function oidcRefresh(lab: Lab, storage: Storage, peer: Peer): Contender {
   const { refreshPath, clientId, clientSecret, refreshTokens } = peer.ready;
   const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
@@ -57,7 +56,7 @@ export async function oidcUserInfo(lab: Lab, storage: Storage, peer: Peer): Prom
     headers: { Authorization: `Bearer ${token}` },
     expect: { status: 200, contains: '"sub":"' },
   }));
-  return contenderOf(lab, storage, peer, { requests: await probed(url, requests, () => undefined) });
+  return contenderOf(lab, storage, peer, { requests: await probe(url, requests) });
 }
 
 export async function oidcDocument(
@@ -72,7 +71,7 @@ export async function oidcDocument(
     path: document === 'jwks' ? jwksPath : discoveryPath,
     expect: { status: 200, contains: document === 'jwks' ? '"kty":"RSA"' : '"jwks_uri":"' },
   };
-  return contenderOf(lab, storage, peer, { requests: await probed(url, [request], () => undefined) });
+  return contenderOf(lab, storage, peer, { requests: await probe(url, [request]) });
 }
 
 type Asked = Pick<Parameters<typeof httpContender>[1], 'requests' | 'connections' | 'prepare'>;

@@ -39,15 +39,15 @@ const requestsOf = {
   ],
 };
 
-/** @throws Error where there is none */
+/** @throws Error where Redmine cannot run */
 export async function redmine(lab: Lab, what: keyof typeof requestsOf): Promise<Contender> {
   const peer = await lab.redmine();
   return httpContender(lab, {
     name: redmineName,
     origins: [peer.url],
     requests: requestsOf[what](peer),
-    // Puma has two to four threads: more connections would only wait for each other. SQLite has one writer, and whoever
-    // has read before it finds the database locked is refused at once, with status 500.
+    // Puma has two to four threads, so further connections would only queue. SQLite has one writer: a transaction that reads
+    // first and then finds the database locked fails at once, with status 500.
     connections: what === 'create' ? 1 : 4,
     pids: peer.pids,
   });

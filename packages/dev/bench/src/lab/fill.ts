@@ -2,13 +2,13 @@ import type { Stack } from '@tessera/stack';
 import { fillThroughDatabase } from '@tessera/stack/demo';
 import bcrypt from 'bcrypt';
 
-/** Everybody's. */
+/** The password of every identity. */
 export const password = 'a password of the bench';
 // The default of the service (BCRYPT_COST).
 const cost = 10;
 const batch = 50_000;
 
-/** Writes identities, whose ids follow from their numbers, into identity's database and into the mirror of issues. */
+/** Inserts identities into the database of identity and into the mirror of issues, with the same ids in both. */
 export async function fillIdentities(stack: Stack, count: number): Promise<void> {
   const hash = await bcrypt.hash(password, cost);
   for (let written = 0; written < count; written += batch) {
@@ -20,7 +20,7 @@ export async function fillIdentities(stack: Stack, count: number): Promise<void>
   await stack.sql('issues', 'VACUUM ANALYZE identity_mirror');
 }
 
-/** Writes issues; every tenth with three comments and two links, and each with the first line of its history. */
+/** Inserts issues, each with the first entry of its history; every tenth has three comments and two links. */
 export async function fillIssues(stack: Stack, count: number): Promise<void> {
   await fillThroughDatabase(stack.databases.issues.owner, count);
   for (const statement of [insertActivity, insertComments, insertLinks, countComments]) {
@@ -31,7 +31,7 @@ export async function fillIssues(stack: Stack, count: number): Promise<void> {
   }
 }
 
-// A UUID of version 4 that is the same in both databases.
+// A UUID of version 4, derived from the number so that both databases have the same.
 const idOf = `overlay(overlay(md5('person ' || n) placing '4' from 13) placing '8' from 17)::uuid`;
 
 const insertIdentities = `

@@ -1,8 +1,9 @@
 import { httpClient, type Service, type Stack, startStack } from '@tessera/stack';
+import { decodeJwt } from 'jose';
 import { fillIdentities, fillIssues, password } from './fill.ts';
 import type { Scope } from './scope.ts';
 
-/** Somebody signed in. */
+/** A person with an access token. */
 export interface Person {
   id: string;
   email: string;
@@ -17,7 +18,7 @@ export interface Tessera {
   issueIds: string[];
   identity: Service;
   issues: Service;
-  /** Started for the rows that compare two replicas with one. */
+  /** The second replicas, which run only for the rows that compare two replicas with one. */
   secondIdentity: Service;
   secondIssues: Service;
 }
@@ -29,30 +30,30 @@ interface TesseraOptions {
   scope: Scope;
 }
 
-const most = '1000000';
-// Every limit is on and does all of its work; only the point where it refuses is beyond what one machine's load is.
+const unreached = '1000000';
+// Every limit counts each request. Only the thresholds are too high to be reached by the load of one machine.
 const environment = {
   identity: {
     METRICS_PORT: '0',
-    SIGN_IN_PAIR_LIMIT: most,
-    SIGN_IN_EMAIL_LIMIT: most,
-    SIGN_IN_IP_LIMIT: most,
+    SIGN_IN_PAIR_LIMIT: unreached,
+    SIGN_IN_EMAIL_LIMIT: unreached,
+    SIGN_IN_IP_LIMIT: unreached,
     HASH_QUEUE_MAX: '1000',
     HASH_QUEUE_TIMEOUT_MS: '60000',
-    // So that nobody has to sign in again while a row is measured.
+    // No token expires during a run.
     ACCESS_TOKEN_TTL_SECONDS: '86400',
   },
   issues: {
     METRICS_PORT: '0',
-    RATE_LIMIT_READS_PER_MINUTE: most,
-    RATE_LIMIT_WRITES_PER_MINUTE: most,
-    RATE_LIMIT_SYNCS_PER_MINUTE: most,
+    RATE_LIMIT_READS_PER_MINUTE: unreached,
+    RATE_LIMIT_WRITES_PER_MINUTE: unreached,
+    RATE_LIMIT_SYNCS_PER_MINUTE: unreached,
   },
 };
 const peopleCount = 32;
 const issueCount = 100;
 
-/** Starts, fills and signs in. What it starts ends with the scope. */
+/** Starts both services, fills their databases and logs people in. The services stop when the scope closes. */
 export async function startTessera({
   adminUrl,
   rows,
@@ -68,7 +69,7 @@ export async function startTessera({
   scope.defer(() => stack.stop());
   const [identity, secondIdentity] = stack.identities;
   const [issues, secondIssues] = stack.issues;
-  if (!identity || !secondIdentity || !issues || !secondIssues) throw new Error('there are two of each');
+  if (!identity || !secondIdentity || !issues || !secondIssues) throw new Error('a replica is missing');
   await Promise.all([secondIdentity.stop(), secondIssues.stop()]);
   await fillIdentities(stack, rows);
   await fillIssues(stack, rows);
@@ -76,29 +77,28 @@ export async function startTessera({
   for (let index = 0; index < peopleCount; index += 1) {
     people.push(await signIn(identity.url, 1 + Math.floor((index * rows) / peopleCount)));
   }
-  const issueIds = await richIssueIds(stack);
+  const issueIds = await selectIssueIds(stack);
   return { stack, people, issueIds, identity, issues, secondIdentity, secondIssues };
 }
 
 async function signIn(url: string, number: number): Promise<Person> {
   const email = `person-${number}@example.com`;
   const { accessToken } = await logIn(url, email);
-  const [, payload = ''] = accessToken.split('.');
-  return { id: JSON.parse(Buffer.from(payload, 'base64url').toString()).sub, email, accessToken };
+  return { id: decodeJwt(accessToken).sub ?? '', email, accessToken };
 }
 
-/** Signs in once more. */
+/** Creates a session and returns its tokens. */
 export async function logIn(
   url: string,
   email: string,
 ): Promise<{ accessToken: string; refreshToken: string }> {
-  const answer = await httpClient(url).post('/token', { grant_type: 'password', email, password });
-  if (answer.status !== 200) throw new Error(`${email} was not let in: ${answer.status}`);
-  return { accessToken: answer.data.access_token, refreshToken: answer.data.refresh_token };
+  const response = await httpClient(url).post('/token', { grant_type: 'password', email, password });
+  if (response.status !== 200) throw new Error(`the login of ${email} failed: status ${response.status}`);
+  return { accessToken: response.data.access_token, refreshToken: response.data.refresh_token };
 }
 
-// From the whole table, not from a corner that is always in memory.
-async function richIssueIds(stack: Stack): Promise<string[]> {
+// Spread over the whole table, because a few neighbouring pages would always be in memory.
+async function selectIssueIds(stack: Stack): Promise<string[]> {
   const { rows } = await stack.sql(
     'issues',
     `SELECT id FROM issues WHERE comments_count > 0 AND assignee_id IS NOT NULL ORDER BY md5(id::text) LIMIT $1`,

@@ -1,29 +1,31 @@
+import type { EndpointName } from '../contenders/endpoints.ts';
+import { tesseraContender } from '../contenders/tessera.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
+import type { Tessera } from '../lab/tessera.ts';
 import type { Absence, Contender, Goal, Row } from '../run/sample.ts';
 
-/** A row before anything is started. */
+/** A row before its contenders are started. */
 export interface RowPlan {
-  /** What `--only` knows it by. */
+  /** Its name for `--only`. */
   name: string;
   title: string;
   goals: readonly Goal[];
-  /** Starts everybody; what it starts ends with the scope. */
-  open(lab: Lab, scope: Scope): Promise<Row>;
+  /** Starts the contenders, Tessera first. They stop when the scope closes. */
+  start(lab: Lab, scope: Scope): Promise<Row>;
 }
 
-/** Collects the contenders of a row; a reference that cannot be started here is named instead. */
+/** Collects the contenders of a row. */
 export class RowBuilder {
   readonly #contenders: Contender[] = [];
   readonly #absent: Absence[] = [];
 
-  /** Without this one there is no row. */
-  add(contender: Contender): this {
-    this.#contenders.push(contender);
+  add(...contenders: Contender[]): this {
+    this.#contenders.push(...contenders);
     return this;
   }
 
-  /** A peer, which not every machine can run. */
+  /** Adds a peer, or the reason why it cannot run on this machine. */
   async addPeer(name: string, start: () => Promise<Contender>): Promise<this> {
     try {
       this.#contenders.push(await start());
@@ -37,4 +39,23 @@ export class RowBuilder {
   build(): Row {
     return { contenders: this.#contenders, absent: this.#absent };
   }
+}
+
+interface EndpointRow extends Pick<RowPlan, 'title' | 'goals'> {
+  addReferences(row: RowBuilder, context: { lab: Lab; scope: Scope; tessera: Tessera }): Promise<unknown>;
+}
+
+/** Compares an endpoint of Tessera with references. */
+export function endpointRow(name: EndpointName, { title, goals, addReferences }: EndpointRow): RowPlan {
+  return {
+    name,
+    title,
+    goals,
+    start: async (lab, scope) => {
+      const tessera = await lab.tessera();
+      const row = new RowBuilder().add(await tesseraContender(lab, tessera, name));
+      await addReferences(row, { lab, scope, tessera });
+      return row.build();
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '@tessera/stack';
+import { getRequests, userInfoRequests } from '../contenders/endpoints.ts';
 import { readConnections } from '../contenders/http-contender.ts';
-import { getRequests, userInfoRequests } from '../contenders/tessera-requests.ts';
 import type { Lab } from '../lab/lab.ts';
 import { Connection } from '../load/connection.ts';
 import type { LoadRequest } from '../load/load.ts';

@@ -21,7 +21,7 @@ export async function measureRow(
   const scope = new Scope();
   try {
     progress.note(`${plan.name}: starting`);
-    const { contenders, absent } = await plan.open(lab, scope);
+    const { contenders, absent } = await plan.start(lab, scope);
     progress.skip((expectedContenders(plan) - contenders.length) * rounds);
     const measured: Measured[] = contenders.map(({ name }) => ({ name, samples: [] }));
     for (const contender of contenders) {

@@ -1,112 +1,87 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import express, { type Response } from 'express';
+import express from 'express';
 import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { type Recipe, type RecipeStatement, valuesFor } from '../recording/recipe.ts';
-import type { Recipes } from '../recording/record-services.ts';
-import { listPlainly } from './plain-list.ts';
+import { z } from 'zod';
+import { createIssue, findIssue, listIssues } from './bare-issues.ts';
 import { signLikeToken } from './rs256.ts';
-import { announce, listen } from './served-process.ts';
+import { announce, listen, readOptions } from './served-process.ts';
 
-/** What this server is told on its command line. */
-export interface BareOptions {
-  identityUrl: string;
-  issuesUrl: string;
-  recipes: Recipes;
-  poolMax: number;
-  /** Who creates issues. */
-  actorId: string;
-}
+const { identityUrl, issuesUrl, poolMax, actorId } = readOptions(
+  z.object({
+    identityUrl: z.string(),
+    issuesUrl: z.string(),
+    poolMax: z.int(),
+    /** The person who creates issues. */
+    actorId: z.string(),
+  }),
+);
+const identity = new pg.Pool({ connectionString: identityUrl, max: poolMax });
+const issues = new pg.Pool({ connectionString: issuesUrl, max: poolMax });
 
-const options: BareOptions = JSON.parse(process.argv[2] ?? '');
-const { recipes } = options;
-const identity = new pg.Pool({ connectionString: options.identityUrl, max: options.poolMax });
-const issues = new pg.Pool({ connectionString: options.issuesUrl, max: options.poolMax });
-
-/** What any of the recorded statements answers. */
-interface Answered extends pg.QueryResultRow {
-  document: string;
-}
-
-// Nothing but Express, pg and the services' own statements: no check, no limit, no log, no header that is not needed.
+// Express, pg and named statements: no authentication, no validation, no limit, no log, no optional header.
 const app = express();
 app.disable('x-powered-by');
 app.disable('etag');
 
+const userInfo = `
+  SELECT id AS sub, email, is_verified AS email_verified, username AS preferred_username
+    FROM identities WHERE id = $1 AND deleted_at IS NULL AND is_active`;
+
 app.get('/userinfo/:id', async ({ params: { id } }, response) => {
-  const row = await replay(identity, recipes.userInfo, { id });
-  response.json({
-    sub: row.id,
-    email: row.email,
-    email_verified: row.isVerified,
-    preferred_username: row.username,
-  });
+  const { rows } = await identity.query({ name: 'user-info', text: userInfo, values: [id] });
+  response.json(rows[0]);
 });
 
-// The statement and the two signatures; a token is what the statement knows it by.
-app.post('/token/refresh', express.json(), async ({ body: { refresh_token: jti } }, response) => {
-  const nextJti = randomUUID();
-  const [signature] = await Promise.all([
+// One statement, as in identity (refresh-token.repository.ts): further round trips would make it slower.
+const rotation = `
+  WITH rotated AS (
+    UPDATE refresh_tokens t SET revoked_at = clock_timestamp(), replaced_by = $2::uuid
+      FROM token_families f, identities i
+     WHERE t.jti = $1 AND t.revoked_at IS NULL AND t.expires_at > now()
+       AND f.id = t.family_id AND f.revoked_at IS NULL AND f.expires_at > now()
+       AND i.id = f.identity_id AND i.deleted_at IS NULL AND i.is_active AND i.session_epoch = f.session_epoch
+    RETURNING t.family_id, t.generation, f.expires_at, i.id
+  ), successor AS (
+    INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)
+    SELECT $2::uuid, family_id, generation + 1, expires_at FROM rotated
+  ), touched AS (
+    UPDATE token_families f SET last_used_at = now() FROM rotated WHERE f.id = rotated.family_id
+  ), audited AS (
+    INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+    SELECT 'refresh.rotated', 'success', 'user', id, '127.0.0.1', NULL, $2::uuid::text,
+           jsonb_build_object('family', family_id)
+      FROM rotated
+  )
+  SELECT id FROM rotated`;
+
+app.post('/token/refresh', express.json(), async ({ body }, response) => {
+  const next = randomUUID();
+  const [refreshToken, accessToken, { rowCount }] = await Promise.all([
     signLikeToken(),
-    replay(identity, recipes.refresh, { jti, nextJti, requestId: nextJti }),
+    signLikeToken(),
+    identity.query({ name: 'rotation', text: rotation, values: [body.refresh_token, next] }),
   ]);
-  const accessToken = (await signLikeToken()).toString('base64url');
-  response.json({
-    access_token: accessToken,
-    refresh_token: nextJti,
-    signature: signature.toString('base64url'),
+  response.status(rowCount === 1 ? 200 : 401).json({
+    access_token: accessToken.toString('base64url'),
+    refresh_token: next,
+    signature: refreshToken.toString('base64url'),
   });
 });
 
-app.get('/issues/:id', async ({ params: { id } }, response) => {
-  const row = await replay(issues, recipes.getIssue, { id });
-  sendJson(response, row.document);
+app.get('/api/v1/issues/:id/', async ({ params: { id } }, response) => {
+  response.json(await findIssue(issues, id));
 });
 
-app.get('/issues', async (_request, response) => {
-  response.json(await listPlainly(issues, 50));
+app.get('/api/v1/issues/', async (_request, response) => {
+  response.json(await listIssues(issues, 50));
 });
 
-app.post('/issues', express.json(), async ({ body: { title, description } }, response) => {
-  const given = { id: uuidv7(), actorId: options.actorId, requestId: uuidv7(), title, description };
-  const row = await replay(issues, recipes.createIssue, given);
-  sendJson(response.status(201), row.document);
+app.post('/api/v1/issues/', express.json(), async ({ body: { title, description, priority } }, response) => {
+  const issue = { id: uuidv7(), title, description, priority, reporterId: actorId, requestId: randomUUID() };
+  response.status(201).json(await createIssue(issues, issue));
 });
-
-// The first rows of all statements together: a path may find a row with one and its document with the next.
-async function replay(
-  pool: pg.Pool,
-  { statements }: Recipe,
-  given: Record<string, string>,
-): Promise<Answered> {
-  let answered: Answered | undefined;
-  for (const statement of statements) {
-    const { rows } = await pool.query<Answered>({
-      name: nameOf(statement),
-      text: statement.text,
-      values: valuesFor(statement, given),
-    });
-    if (rows[0] !== undefined) answered = { ...answered, ...rows[0] };
-  }
-  if (answered === undefined) throw new Error('no row');
-  return answered;
-}
-
-const names = new Map<RecipeStatement, string>();
-
-function nameOf(statement: RecipeStatement): string {
-  const known = names.get(statement);
-  if (known !== undefined) return known;
-  const name = createHash('sha256').update(statement.text).digest('hex').slice(0, 32);
-  names.set(statement, name);
-  return name;
-}
-
-function sendJson(response: Response, json: string): void {
-  response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  response.end(json);
-}
 
 const server = createServer(app);
 announce(server, { url: await listen(server) }, async () => {

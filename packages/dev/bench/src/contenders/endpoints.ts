@@ -1,0 +1,154 @@
+import { availableParallelism } from 'node:os';
+import { password } from '../lab/fill.ts';
+import { logIn, type Person, type Tessera } from '../lab/tessera.ts';
+import type { Load, LoadRequest } from '../load/load.ts';
+
+/** One endpoint of the services, and the load that measures it. */
+export interface Endpoint {
+  service: 'identity' | 'issues';
+  requests: (tessera: Tessera) => LoadRequest[];
+  /** Default: {@link readConnections}. */
+  connections?: number;
+  /** Whether to measure what PostgreSQL uses; default: yes. */
+  usesDatabase?: false;
+  /**
+   * Called once with each document before the load; throws when it is not as expected. Every response under load must then
+   * be as long as the document that was checked. Absent for endpoints whose responses vary.
+   */
+  check?: (document: unknown) => void;
+  /** What a measurement adds to the load, such as unused tokens. */
+  prepare?: (tessera: Tessera) => Promise<Partial<Load>>;
+}
+
+/** With fewer, a core idles while several logins are between two hashes. */
+export const loginConnections = availableParallelism() * 4;
+export const refreshConnections = 16;
+
+const issuesPath = '/api/v1/issues/';
+const json = { 'Content-Type': 'application/json' };
+
+export const endpoints = {
+  token: { service: 'identity', requests: loginRequests, connections: loginConnections },
+  refresh: {
+    service: 'identity',
+    requests: () => [refreshRequest],
+    connections: refreshConnections,
+    prepare: async (tessera) => ({
+      chain: { tokens: await refreshTokens(tessera), before: '{"refresh_token":"', after: '"}' },
+    }),
+  },
+  userinfo: { service: 'identity', requests: userInfoRequests, check: () => undefined },
+  jwks: {
+    service: 'identity',
+    requests: () => [documentRequest('/jwks', '"kty":"RSA"')],
+    usesDatabase: false,
+    check: () => undefined,
+  },
+  discovery: {
+    service: 'identity',
+    requests: () => [documentRequest('/.well-known/openid-configuration', '"jwks_uri":"')],
+    usesDatabase: false,
+    check: () => undefined,
+  },
+  'get-issue': { service: 'issues', requests: getRequests, check: checkIssue },
+  'list-issues': { service: 'issues', requests: listRequests, check: checkList },
+  'create-issue': { service: 'issues', requests: createRequests },
+} as const satisfies Record<string, Endpoint>;
+
+export type EndpointName = keyof typeof endpoints;
+
+export function loginRequests({ people }: Tessera): LoadRequest[] {
+  return people.map(({ email }) => ({
+    method: 'POST',
+    path: '/token',
+    headers: json,
+    body: JSON.stringify({ grant_type: 'password', email, password }),
+    expect: { status: 200, contains: '"refresh_token":"' },
+  }));
+}
+
+export const refreshRequest: LoadRequest = {
+  method: 'POST',
+  path: '/token/refresh',
+  headers: json,
+  expect: { status: 200, contains: '"access_token":"' },
+};
+
+/** A refresh token of a new session for each connection. */
+export async function refreshTokens(tessera: Tessera): Promise<string[]> {
+  const tokens: string[] = [];
+  while (tokens.length < refreshConnections) {
+    const { email } = personOf(tessera, tokens.length);
+    tokens.push((await logIn(tessera.identity.url, email)).refreshToken);
+  }
+  return tokens;
+}
+
+export function userInfoRequests({ people }: Tessera): LoadRequest[] {
+  return people.map((person) => ({
+    method: 'GET',
+    path: '/userinfo',
+    headers: bearer(person),
+    expect: { status: 200, contains: `"sub":"${person.id}"` },
+  }));
+}
+
+function documentRequest(path: string, contains: string): LoadRequest {
+  return { method: 'GET', path, expect: { status: 200, contains } };
+}
+
+export function getRequests(tessera: Tessera): LoadRequest[] {
+  return tessera.issueIds.map((id, index) => ({
+    method: 'GET',
+    path: `${issuesPath}${id}/`,
+    headers: bearer(personOf(tessera, index)),
+    expect: { status: 200, contains: `"id":"${id}"` },
+  }));
+}
+
+function checkIssue(document: unknown): void {
+  const { comments, links, assignee } = Object(document);
+  if (comments.length !== 3 || links.length !== 2 || typeof assignee?.username !== 'string') {
+    throw new Error('an issue lacks its comments, its links or its assignee');
+  }
+}
+
+/** The newest issues, requested by each person in turn. */
+export function listRequests({ people }: Tessera): LoadRequest[] {
+  return people.map((person) => ({
+    method: 'GET',
+    path: `${issuesPath}?limit=50`,
+    headers: bearer(person),
+    expect: { status: 200, contains: '"allowed_transitions":' },
+  }));
+}
+
+function checkList(document: unknown): void {
+  if (!Array.isArray(document) || document.length !== 50) throw new Error('a list does not have 50 issues');
+}
+
+const newIssue = {
+  title: 'Created by the bench',
+  description: 'What happened, and what should have happened.',
+  priority: 'URGENT',
+};
+
+export function createRequests({ people }: Tessera): LoadRequest[] {
+  return people.map((person) => ({
+    method: 'POST',
+    path: issuesPath,
+    headers: { ...bearer(person), ...json },
+    body: JSON.stringify(newIssue),
+    expect: { status: 201, contains: `"title":"${newIssue.title}"` },
+  }));
+}
+
+function bearer({ accessToken }: Person) {
+  return { Authorization: `Bearer ${accessToken}` };
+}
+
+function personOf({ people }: Tessera, index: number): Person {
+  const person = people[index % people.length];
+  if (person === undefined) throw new Error('there are no people');
+  return person;
+}

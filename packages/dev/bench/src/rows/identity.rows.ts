@@ -1,0 +1,129 @@
+import { bare, bareDocument, bareHttp, bareReads, bareRefreshes, bareSigning } from '../contenders/bare.ts';
+import {
+  betterAuthNames,
+  betterAuthSession,
+  betterAuthSignIn,
+  startBetterAuthFor,
+} from '../contenders/better-auth.ts';
+import { endpoints, refreshConnections, userInfoRequests } from '../contenders/endpoints.ts';
+import { bcryptLimitName, signingLimitName, startLimit } from '../contenders/limit.ts';
+import {
+  oidcDocument,
+  oidcNames,
+  oidcRefresh,
+  oidcUserInfo,
+  startOidc,
+} from '../contenders/oidc-provider.ts';
+import { endpointRow, RowBuilder, type RowPlan } from './row-plan.ts';
+
+export const tokenRow = endpointRow('token', {
+  title: 'Log in (`POST /token`)',
+  goals: [
+    // About 0.94 is possible, because the client and the database use the same cores.
+    { kind: 'ratio', of: bcryptLimitName, atLeast: 0.9 },
+    { kind: 'ratio', of: betterAuthNames.bcrypt, atLeast: 1.15 },
+    { kind: 'ratio', of: betterAuthNames.scrypt },
+  ],
+  addReferences: async (row, { lab, scope }) => {
+    row.add(startLimit(scope, bcryptLimitName, 'bcrypt'));
+    for (const hash of ['bcrypt', 'scrypt'] as const) {
+      await row.addPeer(betterAuthNames[hash], async () =>
+        betterAuthSignIn(lab, hash, await startBetterAuthFor(lab, scope, hash)),
+      );
+    }
+  },
+});
+
+export const refreshRow = endpointRow('refresh', {
+  title: 'Refresh the tokens (`POST /token/refresh`)',
+  goals: [
+    { kind: 'ratio', of: oidcNames.postgres, atLeast: 1.5 },
+    { kind: 'ratio', of: oidcNames.memory, atLeast: 1.15 },
+    { kind: 'ratio', of: signingLimitName, atLeast: 0.5 },
+    { kind: 'ratio', of: bareSigning },
+  ],
+  addReferences: async (row, { lab, scope, tessera }) => {
+    // Each round and the warm-up use a new grant on each connection.
+    const grants = (lab.options.rounds + 1) * refreshConnections;
+    for (const storage of ['postgres', 'memory'] as const) {
+      await row.addPeer(oidcNames[storage], async () =>
+        oidcRefresh(lab, storage, await startOidc(lab, scope, storage, grants)),
+      );
+    }
+    row.add(startLimit(scope, signingLimitName, 'signing'), await bareRefreshes(lab, scope, tessera));
+  },
+});
+
+export const userInfoRow = endpointRow('userinfo', {
+  title: 'Read the own identity (`GET /userinfo`)',
+  goals: [
+    { kind: 'ratio', of: oidcNames.postgres, atLeast: 2.3 },
+    { kind: 'ratio', of: bare, atLeast: 0.85 },
+    { kind: 'ratio', of: betterAuthNames.session, atLeast: 14 },
+    { kind: 'ratio', of: oidcNames.memory },
+  ],
+  addReferences: async (row, { lab, scope, tessera }) => {
+    for (const storage of ['postgres', 'memory'] as const) {
+      await row.addPeer(oidcNames[storage], async () =>
+        oidcUserInfo(lab, storage, await startOidc(lab, scope, storage)),
+      );
+    }
+    const path = (index: number) => `/userinfo/${tessera.people[index]?.id}`;
+    row.add(
+      await bareReads(lab, scope, {
+        tessera,
+        service: 'identity',
+        requests: userInfoRequests(tessera),
+        path,
+      }),
+    );
+    await row.addPeer(betterAuthNames.session, async () =>
+      betterAuthSession(lab, await startBetterAuthFor(lab, scope, 'bcrypt')),
+    );
+  },
+});
+
+export const jwksRow = documentRow('jwks', 'Public keys (`GET /jwks`)');
+export const discoveryRow = documentRow(
+  'discovery',
+  'Discovery document (`GET /.well-known/openid-configuration`)',
+);
+
+function documentRow(name: 'jwks' | 'discovery', title: string): RowPlan {
+  return endpointRow(name, {
+    title,
+    goals: [
+      { kind: 'ratio', of: oidcNames.memory, atLeast: 1.8 },
+      { kind: 'ratio', of: bareHttp },
+    ],
+    addReferences: async (row, { lab, scope, tessera }) => {
+      // oidc-provider reads neither document from its storage.
+      await row.addPeer(oidcNames.memory, async () =>
+        oidcDocument(lab, 'memory', await startOidc(lab, scope, 'memory', 1), name),
+      );
+      for (const request of endpoints[name].requests()) {
+        row.add(await bareDocument(lab, scope, { tessera, request }));
+      }
+    },
+  });
+}
+
+const knownToken = 'a token seen before';
+const newToken = 'a new token';
+const cpu = 'cpu µs';
+
+export const verificationRow: RowPlan = {
+  name: 'verification',
+  title: 'Verify an access token, as issues does (one thread)',
+  goals: [
+    { kind: 'bound', contender: knownToken, measure: cpu, atMost: 60 },
+    { kind: 'bound', contender: newToken, measure: cpu, atMost: 150 },
+  ],
+  start: async (_lab, scope) =>
+    new RowBuilder()
+      .add(
+        startLimit(scope, knownToken, 'verify-known-token'),
+        startLimit(scope, newToken, 'verify-new-token'),
+      )
+      .build(),
+};

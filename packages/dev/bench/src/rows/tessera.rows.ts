@@ -1,0 +1,45 @@
+import type { EndpointName } from '../contenders/endpoints.ts';
+import { tesseraContender } from '../contenders/tessera.ts';
+import { defaultRows } from '../options.ts';
+import { RowBuilder, type RowPlan } from './row-plan.ts';
+
+const oneProcess = 'one process';
+const fewRows = `at ${defaultRows.toLocaleString('en')} rows`;
+
+/** Compares two replicas on one database with one. */
+export function replicasRow(endpoint: 'userinfo' | 'get-issue' | 'list-issues'): RowPlan {
+  return {
+    name: `replicas-${endpoint}`,
+    title: `Two replicas instead of one: ${endpoint}`,
+    goals: [{ kind: 'ratio', of: oneProcess, atLeast: 1.4 }],
+    start: async (lab, scope) => {
+      const tessera = await lab.tessera();
+      const second = endpoint === 'userinfo' ? tessera.secondIdentity : tessera.secondIssues;
+      await second.start();
+      scope.defer(() => second.stop());
+      return new RowBuilder()
+        .add(
+          await tesseraContender(lab, tessera, endpoint, { name: 'two processes', both: true }),
+          await tesseraContender(lab, tessera, endpoint, { name: oneProcess }),
+        )
+        .build();
+    },
+  };
+}
+
+/** Compares an endpoint with many issues and identities with the same endpoint with a thousand. */
+export function scaleRow(endpoint: EndpointName, rows: number): RowPlan {
+  const manyRows = `at ${rows.toLocaleString('en')} rows`;
+  return {
+    name: `scale-${endpoint}`,
+    title: `${rows.toLocaleString('en')} issues and identities: ${endpoint}`,
+    goals: [{ kind: 'ratio', of: fewRows, atLeast: 0.85 }],
+    start: async (lab) =>
+      new RowBuilder()
+        .add(
+          await tesseraContender(lab, await lab.tessera({ rows }), endpoint, { name: manyRows }),
+          await tesseraContender(lab, await lab.tessera(), endpoint, { name: fewRows }),
+        )
+        .build(),
+  };
+}

@@ -1,0 +1,119 @@
+import type pg from 'pg';
+
+const transitions: Record<string, string[]> = {
+  OPEN: ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
+  IN_PROGRESS: ['OPEN', 'RESOLVED', 'CLOSED'],
+  RESOLVED: ['CLOSED', 'REOPENED'],
+  CLOSED: ['REOPENED'],
+  REOPENED: ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
+};
+const withoutTracker = {
+  state: 'not_configured',
+  last_synced_at: null,
+  last_result: null,
+  last_error: null,
+  moved_to: null,
+  conflicts: [],
+  next_attempt_at: null,
+};
+
+const issueColumns = `
+  i.id, i.number, i.title, i.description, i.priority, i.status, i.reporter_id, reporter.username AS reporter, i.assignee_id,
+  assignee.username AS assignee, i.comments_count, i.version, i.created_at, i.updated_at, i.resolved_at, i.closed_at`;
+const people = `
+  LEFT JOIN identity_mirror reporter ON reporter.id = i.reporter_id
+  LEFT JOIN identity_mirror assignee ON assignee.id = i.assignee_id`;
+const issueById = `SELECT ${issueColumns} FROM issues i ${people} WHERE i.id = $1`;
+const newestIssues = `SELECT ${issueColumns} FROM issues i ${people} ORDER BY i.created_at DESC, i.id DESC LIMIT $1`;
+const linksOfIssues = 'SELECT * FROM issue_links WHERE issue_id = ANY($1) ORDER BY created_at, id';
+const commentsOfIssue = `
+  SELECT c.*, author.username AS author FROM comments c LEFT JOIN identity_mirror author ON author.id = c.author_id
+   WHERE c.issue_id = $1 ORDER BY c.created_at, c.id`;
+const insertIssue = `
+  WITH i AS (
+    INSERT INTO issues (id, title, description, priority, reporter_id) VALUES ($1, $2, $3, $4, $5) RETURNING *
+  ), created AS (
+    INSERT INTO activity (issue_id, actor_id, kind, request_id) VALUES ($1, $5, 'created', $6)
+  )
+  SELECT ${issueColumns} FROM i ${people}`;
+
+/** Reads an issue with its links and comments: three plain statements at once, presented in JavaScript. */
+export async function findIssue(pool: pg.Pool, id: string) {
+  const [[issue], links, comments] = await Promise.all([
+    select(pool, 'issue', issueById, [id]),
+    select(pool, 'links', linksOfIssues, [[id]]),
+    select(pool, 'comments', commentsOfIssue, [id]),
+  ]);
+  return issue === undefined ? undefined : present(issue, links, comments);
+}
+
+/** Reads the newest issues: one plain statement for the page, one for its links. */
+export async function listIssues(pool: pg.Pool, limit: number) {
+  const issues = await select(pool, 'page', newestIssues, [limit]);
+  const links = await select(pool, 'links', linksOfIssues, [issues.map(({ id }) => id)]);
+  const linksByIssue = new Map<string, pg.QueryResultRow[]>();
+  for (const link of links) {
+    const known = linksByIssue.get(link.issue_id);
+    if (known === undefined) linksByIssue.set(link.issue_id, [link]);
+    else known.push(link);
+  }
+  return issues.map((issue) => present(issue, linksByIssue.get(issue.id) ?? []));
+}
+
+export interface BareIssue {
+  id: string;
+  title: string;
+  description: string;
+  priority: string;
+  reporterId: string;
+  requestId: string;
+}
+
+/** Creates an issue and the first entry of its history in one statement. */
+export async function createIssue(pool: pg.Pool, issue: BareIssue) {
+  const { id, title, description, priority, reporterId, requestId } = issue;
+  const values = [id, title, description, priority, reporterId, requestId];
+  const [created] = await select(pool, 'insert', insertIssue, values);
+  return created === undefined ? undefined : present(created, [], []);
+}
+
+async function select(pool: pg.Pool, name: string, text: string, values: unknown[]) {
+  return (await pool.query({ name, text, values })).rows;
+}
+
+function present(
+  issue: pg.QueryResultRow,
+  links: readonly pg.QueryResultRow[],
+  comments?: readonly pg.QueryResultRow[],
+) {
+  return {
+    id: issue.id,
+    number: issue.number,
+    key: `ISS-${issue.number}`,
+    title: issue.title,
+    description: issue.description,
+    priority: issue.priority,
+    status: issue.status,
+    allowed_transitions: transitions[issue.status],
+    reporter: { id: issue.reporter_id, username: issue.reporter },
+    assignee: issue.assignee_id === null ? null : { id: issue.assignee_id, username: issue.assignee },
+    links: links.map(({ id, type, ref, title, url, relation, metadata, created_by, created_at }) => ({
+      ...{ id, type, ref, title, url, relation, metadata, created_by, created_at },
+    })),
+    external: null,
+    sync: withoutTracker,
+    comments_count: issue.comments_count,
+    ...(comments === undefined ? {} : { comments: comments.map(presentComment) }),
+    version: issue.version,
+    created_at: issue.created_at,
+    updated_at: issue.updated_at,
+    resolved_at: issue.resolved_at,
+    closed_at: issue.closed_at,
+  };
+}
+
+function presentComment(comment: pg.QueryResultRow) {
+  const { id, issue_id, body, author_id, author, origin, created_at, updated_at } = comment;
+  const presentedAuthor = author_id === null ? null : { id: author_id, username: author };
+  return { id, issue_id, body, author: presentedAuthor, origin, external: null, created_at, updated_at };
+}
