@@ -11,20 +11,23 @@ const help = `Usage: npx pnpm@12 bench [options]
 
 Builds both services, measures them beside their peers and the limits of this machine, and prints a table. A whole run
 takes about twenty minutes on two cores, a third of it for the million requests of the footprint. It writes
-packages/dev/bench/results/latest.{json,md} and the table in the README; a run with --only writes partial.{json,md}.
+packages/dev/bench/results/latest.{json,md} and the table in the README; a run with --against writes against.{json,md},
+any other run partial.{json,md}.
 
 Options:
   --only <names>             Measure only these rows, separated by commas. A name also selects the rows that start with
                              it and a hyphen. Default: all. The rows:
                              ${wrap(rowNamesFor(Number.POSITIVE_INFINITY))}
   --rounds <n>               Measurements of each contender; the table shows medians. Default: 5.
-  --rows <n>                 Issues and identities, from 1000. Above 1000, each path is also compared with itself at
-                             1000. Default: 1000.
+  --rows <n>                 Issues and identities, from 1000. Above 1000, endpoints are also compared
+                             with themselves at 1000. Default: 1000.
   --seconds <n>              Duration of one measurement, after a warm-up. Default: 3.
   --json <file>              Also write the results to this file.
   --footprint-requests <n>   Requests between the two memory measurements of a service. Default: 1000000; with --only,
                              20000.
   --node <version>           Run everything on this version of Node, from the npm package \`node\`. Default: this one.
+  --against <folder>         Also measure the built services of this checkout. Without --only, only the rows that compare
+                             with them are measured.
   --no-build                 Measure the services as they were last built.
   -h, --help                 Print this help.
 
@@ -62,7 +65,7 @@ async function bench(options: BenchOptions): Promise<number> {
   }
   const report = await runBench(options, interruption.signal);
   if (interruption.signal.aborted) return 130;
-  writeReport(report, options.json);
+  writeReport(report);
   process.stdout.write(markdown(report));
   return report.failures.length === 0 ? 0 : 1;
 }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { type OptionValues, UsageError } from '@tessera/stack/command-line';
 
 export interface BenchOptions {
@@ -11,6 +13,8 @@ export interface BenchOptions {
   footprintRequests: number;
   /** The version of Node that the bench and every server that it starts run on; undefined for the one at hand. */
   node: string | undefined;
+  /** The folder of another checkout, whose built services are measured, too. */
+  against: string | undefined;
   /** Whether the services are built first. */
   build: boolean;
 }
@@ -32,6 +36,7 @@ export const commandOptions = {
   seconds: text,
   json: text,
   node: text,
+  against: text,
   'footprint-requests': text,
   'no-build': { type: 'boolean', default: false },
 } as const;
@@ -42,7 +47,7 @@ export const commandOptions = {
  * @throws UsageError
  */
 export function readOptions(
-  { only: listed, json, node, ...values }: OptionValues<typeof commandOptions>,
+  { only: listed, json, node, against, ...values }: OptionValues<typeof commandOptions>,
   rowNamesFor: (rows: number) => readonly string[],
 ): BenchOptions {
   const rows = whole('rows', values.rows, { min: small.rows, max: largest, default: small.rows });
@@ -66,6 +71,7 @@ export function readOptions(
       default: only === undefined ? 1_000_000 : small.footprintRequests,
     }),
     node,
+    against: against === undefined ? undefined : readCheckout(against),
     build: !values['no-build'],
   };
 }
@@ -88,6 +94,20 @@ function readOnly(listed: string, { all, here }: Record<'all' | 'here', readonly
     throw new UsageError(`--only: ${tooFew.join(', ')} wants --rows above ${small.rows}`);
   }
   return names;
+}
+
+/** Returns the absolute path of a checkout whose services can be started. */
+function readCheckout(folder: string): string {
+  const root = resolve(folder);
+  const has = (...files: string[]) =>
+    ['identity', 'issues'].every((app) => files.every((file) => existsSync(join(root, 'apps', app, file))));
+  const problem = (text: string) => new UsageError(`--against: ${text} ${root}`);
+  if (folder === '' || !has('package.json')) throw problem('there is no checkout of Tessera in');
+  if (!has('node_modules')) throw problem('dependencies are missing: run "npx pnpm@12 install" in');
+  if (!has('dist/migrate.js', 'dist/server.js')) {
+    throw problem('the services are not built: run "npx pnpm@12 build" in');
+  }
+  return root;
 }
 
 interface Bounds {

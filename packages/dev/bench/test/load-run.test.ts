@@ -91,4 +91,11 @@ describe('a load', () => {
     const origin = await serve((_request, response) => response.end('fine'));
     expect(await run(origin, { total: 25, warmUpSeconds: 0 })).toMatchObject({ operations: 25 });
   });
+
+  it('keeps the window open until the first response', async () => {
+    const origin = await serve((_request, response) => setTimeout(() => response.end('fine'), 500));
+    const { operations, seconds } = await run(origin, { warmUpSeconds: 0, seconds: 0.1 });
+    expect(operations).toBeGreaterThan(0);
+    expect(seconds).toBeGreaterThan(0.4);
+  });
 });

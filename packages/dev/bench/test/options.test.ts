@@ -1,4 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseOptions, UsageError } from '@tessera/stack/command-line';
 import { commandOptions, isSelected, readOptions } from '../src/options.ts';
 
@@ -18,6 +21,7 @@ describe('options of the bench', () => {
       json: undefined,
       footprintRequests: 1_000_000,
       node: undefined,
+      against: undefined,
       build: true,
     });
   });
@@ -68,5 +72,34 @@ describe('options of the bench', () => {
   ])('refuses %j and names what is wrong', (args, message) => {
     expect(() => read(...args)).toThrow(UsageError);
     expect(() => read(...args)).toThrow(message);
+  });
+});
+
+describe('--against', () => {
+  let checkout: string;
+  beforeEach(() => {
+    checkout = mkdtempSync(join(tmpdir(), 'bench-checkout-'));
+  });
+  afterEach(() => rmSync(checkout, { recursive: true }));
+
+  const add = (path: string) => {
+    for (const app of ['identity', 'issues']) {
+      const file = join(checkout, 'apps', app, path);
+      mkdirSync(join(file, '..'), { recursive: true });
+      writeFileSync(file, '');
+    }
+  };
+
+  it('says what a checkout lacks, one thing after the other', () => {
+    expect(() => read('--against', '')).toThrow('--against: there is no checkout');
+    expect(() => read('--against', checkout)).toThrow(`there is no checkout of Tessera in ${checkout}`);
+    add('package.json');
+    expect(() => read('--against', checkout)).toThrow(`run "npx pnpm@12 install" in ${checkout}`);
+    add('node_modules/.modules.yaml');
+    expect(() => read('--against', checkout)).toThrow(`run "npx pnpm@12 build" in ${checkout}`);
+    add('dist/migrate.js');
+    expect(() => read('--against', checkout)).toThrow(`run "npx pnpm@12 build" in ${checkout}`);
+    add('dist/server.js');
+    expect(read('--against', checkout)).toMatchObject({ against: checkout });
   });
 });

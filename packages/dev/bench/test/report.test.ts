@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BenchReport } from '../src/report/bench-report.ts';
 import { markdown } from '../src/report/markdown.ts';
-import { withBench } from '../src/report/readme.ts';
 import { round, table } from '../src/report/table.ts';
+import { withBench } from '../src/report/write-report.ts';
 
 const contender = {
   perSecond: 1234.5,
@@ -16,12 +16,12 @@ const contender = {
 const report: BenchReport = {
   date: '2026-11-21T10:00:00.000Z',
   machine: {
-    ...{ cpu: 'A CPU', cores: 2, node: '20.20.2', postgres: '18.4' },
+    ...{ cpu: 'A CPU', cores: 2, node: '20.20.2', postgres: '18.4', before: undefined },
     ...{ loadBefore: 0.1, otherLoadPercent: 3.14 },
   },
   options: {
     ...{ only: undefined, rounds: 5, rows: 1000, seconds: 3, json: undefined },
-    ...{ footprintRequests: 1000, node: undefined, build: true, cores: 2 },
+    ...{ footprintRequests: 1000, node: undefined, against: undefined, build: true, cores: 2 },
   },
   rows: [
     {
@@ -65,6 +65,12 @@ describe('the report', () => {
     expect(lines[0]).toContain(' · other load on the machine: 3.1 % · ');
     const machine = { ...report.machine, otherLoadPercent: undefined };
     expect(markdown({ ...report, machine })).not.toContain('other load');
+  });
+
+  it('names the commit of the services that it compares with', () => {
+    const machine = { ...report.machine, before: '0123456789ab' };
+    expect(markdown({ ...report, machine })).toContain(' · Tessera before: 0123456789ab · ');
+    expect(lines[0]).not.toContain('Tessera before');
   });
 
   it('counts the goals, that of the start included', () => {

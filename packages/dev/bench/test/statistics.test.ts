@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { median, medianRatio, rotated } from '../src/run/statistics.ts';
+import { rotated } from '../src/run/measure-row.ts';
+import { median, medianRatio } from '../src/run/statistics.ts';
 
 describe('statistics', () => {
   it('takes the middle, or the mean of the two in the middle, in whatever order they come', () => {
@@ -15,7 +16,9 @@ describe('statistics', () => {
     expect(medianRatio([10, 20, 30], [5, 30, 20])).toBe(1.5);
     expect(() => medianRatio([1], [1, 2])).toThrow(RangeError);
   });
+});
 
+describe('the order of a round', () => {
   it('lets each contender come first in turn, and loses none', () => {
     expect([0, 1, 2, 3].map((round) => rotated(['a', 'b', 'c'], round).join(''))).toEqual([
       'abc',

@@ -6,6 +6,8 @@ import { httpContender, probe } from './http-contender.ts';
 
 /** The name of Tessera in a row. */
 export const ours = 'Tessera';
+/** The name of the services of `--against` in a row. */
+export const before = 'Tessera before';
 
 interface Variant {
   name?: string;

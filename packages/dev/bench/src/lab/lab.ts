@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { canRunRedmine } from '@tessera/trackers/redmine';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
+import { canRunRedmine } from '@tessera/trackers/redmine';
 import pg from 'pg';
 import { parseStat } from '../load/cpu-time.ts';
 import { LoadGenerator } from '../load/load-generator.ts';
@@ -15,6 +15,8 @@ import { startTessera, type Tessera } from './tessera.ts';
 interface TesseraVariant {
   /** How many issues and identities it has. */
   rows?: number;
+  /** The folder of the checkout whose services run; default: this one. */
+  checkout?: string | undefined;
 }
 
 /** Everything that rows share. Each part starts when the first row needs it, and stops when the lab closes. */
@@ -66,9 +68,9 @@ export class Lab {
   readonly generator = once(() => this.startGenerator(this.#scope));
 
   /** Both services, filled with data. */
-  tessera({ rows = defaultRows }: TesseraVariant = {}): Promise<Tessera> {
-    const key = String(rows);
-    const started = this.#tesseras.get(key) ?? this.#startTessera(rows);
+  tessera({ rows = defaultRows, checkout }: TesseraVariant = {}): Promise<Tessera> {
+    const key = JSON.stringify([rows, checkout]);
+    const started = this.#tesseras.get(key) ?? this.#startTessera(rows, checkout);
     this.#tesseras.set(key, started);
     return started;
   }
@@ -98,11 +100,12 @@ export class Lab {
     return this.#scope.close();
   }
 
-  async #startTessera(rows: number): Promise<Tessera> {
+  async #startTessera(rows: number, checkout: string | undefined): Promise<Tessera> {
     const { adminUrl } = await this.postgres();
-    this.note(`starting both services with ${rows.toLocaleString('en')} issues and identities`);
+    const of = checkout === undefined ? '' : ' of --against';
+    this.note(`starting both services${of} with ${rows.toLocaleString('en')} issues and identities`);
     const logDirectory = mkdtempSync(join(this.#logs, 'services-'));
-    return startTessera({ adminUrl, rows, logDirectory, scope: this.#scope });
+    return startTessera({ adminUrl, rows, checkout, logDirectory, scope: this.#scope });
   }
 
   /** Runs a query that returns one value, and `use` while its connection is open. */

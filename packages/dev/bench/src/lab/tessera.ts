@@ -26,6 +26,7 @@ export interface Tessera {
 interface TesseraOptions {
   adminUrl: string;
   rows: number;
+  checkout: string | undefined;
   logDirectory: string;
   scope: Scope;
 }
@@ -57,6 +58,7 @@ const issueCount = 100;
 export async function startTessera({
   adminUrl,
   rows,
+  checkout,
   logDirectory,
   scope,
 }: TesseraOptions): Promise<Tessera> {
@@ -64,6 +66,7 @@ export async function startTessera({
     postgres: { adminUrl, stop: async () => undefined },
     replicas: { identity: 2, issues: 2 },
     environment,
+    checkout,
     logDirectory,
   });
   scope.defer(() => stack.stop());

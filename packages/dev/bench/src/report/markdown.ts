@@ -17,11 +17,12 @@ export function markdown(report: BenchReport): string {
 }
 
 function factsLine({ date, machine, options }: BenchReport): string {
-  const { cpu, cores, node, postgres, loadBefore, otherLoadPercent: other } = machine;
+  const { cpu, cores, node, postgres, before, loadBefore, otherLoadPercent: other } = machine;
   const database = postgres === undefined ? '' : `, PostgreSQL ${postgres}`;
+  const compared = before === undefined ? '' : ` · Tessera before: ${before}`;
   const others = other === undefined ? '' : ` · other load on the machine: ${other.toFixed(1)} %`;
   return (
-    `${date.slice(0, 10)} · ${cpu}, ${cores} cores for everything · Node ${node}${database} · load before ` +
+    `${date.slice(0, 10)} · ${cpu}, ${cores} cores for everything · Node ${node}${database}${compared} · load before ` +
     `${loadBefore.toFixed(2)}${others} · medians of ${options.rounds} interleaved rounds of ${options.seconds} s`
   );
 }

@@ -1,23 +1,39 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { BenchReport } from './bench-report.ts';
 import { markdown } from './markdown.ts';
-import { withBench } from './readme.ts';
 
 const results = new URL('../../results/', import.meta.url);
-const readme = new URL('../../../../../README.md', import.meta.url);
+const readmeFile = new URL('../../../../../README.md', import.meta.url);
 
 /**
- * Keeps the results: a whole run as the latest, which the README shows; a part as `partial`, which git does not keep.
- * @param json where else the JSON shall be
+ * Writes a complete run to results/latest, which the root README shows; a complete run with `--against` to results/against;
+ * any other run to results/partial, which git ignores.
  */
-export function writeReport(report: BenchReport, json: string | undefined): void {
-  const isWhole = report.options.only === undefined && report.failures.length === 0;
-  const name = isWhole ? 'latest' : 'partial';
+export function writeReport(report: BenchReport): void {
+  const { only, against, json } = report.options;
+  const isComplete = only === undefined && report.failures.length === 0;
+  const isLatest = isComplete && against === undefined;
+  const name = isLatest ? 'latest' : isComplete ? 'against' : 'partial';
   const text = markdown(report);
-  const document = `${JSON.stringify({ ...report, options: { ...report.options, json: undefined } }, null, 2)}\n`;
+  const options = { ...report.options, json: undefined, against: undefined };
+  const document = `${JSON.stringify({ ...report, options }, null, 2)}\n`;
   mkdirSync(results, { recursive: true });
   writeFileSync(new URL(`${name}.json`, results), document);
   writeFileSync(new URL(`${name}.md`, results), text);
   if (json !== undefined) writeFileSync(json, document);
-  if (isWhole) writeFileSync(readme, withBench(readFileSync(readme, 'utf8'), text));
+  if (isLatest) writeFileSync(readmeFile, withBench(readFileSync(readmeFile, 'utf8'), text));
+}
+
+const begin = '<!-- bench -->';
+const end = '<!-- /bench -->';
+
+/**
+ * Replaces the text between the markers.
+ * @throws Error when the markers are missing or in the wrong order
+ */
+export function withBench(readme: string, text: string): string {
+  const from = readme.indexOf(begin);
+  const to = readme.indexOf(end);
+  if (from === -1 || to < from) throw new Error(`README.md needs ${begin} followed by ${end}`);
+  return `${readme.slice(0, from + begin.length)}\n\n${text.trim()}\n\n${readme.slice(to)}`;
 }

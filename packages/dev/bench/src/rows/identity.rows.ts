@@ -14,11 +14,13 @@ import {
   oidcUserInfo,
   startOidc,
 } from '../contenders/oidc-provider.ts';
+import { before } from '../contenders/tessera.ts';
 import { endpointRow, RowBuilder, type RowPlan } from './row-plan.ts';
 
 export const tokenRow = endpointRow('token', {
   title: 'Log in (`POST /token`)',
   goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
     // About 0.94 is possible, because the client and the database use the same cores.
     { kind: 'ratio', of: bcryptLimitName, atLeast: 0.9 },
     { kind: 'ratio', of: betterAuthNames.bcrypt, atLeast: 1.15 },
@@ -37,6 +39,7 @@ export const tokenRow = endpointRow('token', {
 export const refreshRow = endpointRow('refresh', {
   title: 'Refresh the tokens (`POST /token/refresh`)',
   goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
     { kind: 'ratio', of: oidcNames.postgres, atLeast: 1.5 },
     { kind: 'ratio', of: oidcNames.memory, atLeast: 1.15 },
     { kind: 'ratio', of: signingLimitName, atLeast: 0.5 },
@@ -57,6 +60,7 @@ export const refreshRow = endpointRow('refresh', {
 export const userInfoRow = endpointRow('userinfo', {
   title: 'Read the own identity (`GET /userinfo`)',
   goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
     { kind: 'ratio', of: oidcNames.postgres, atLeast: 2.3 },
     { kind: 'ratio', of: bare, atLeast: 0.85 },
     { kind: 'ratio', of: betterAuthNames.session, atLeast: 14 },
@@ -93,6 +97,7 @@ function documentRow(name: 'jwks' | 'discovery', title: string): RowPlan {
   return endpointRow(name, {
     title,
     goals: [
+      ...(name === 'jwks' ? [{ kind: 'ratio', of: before, atLeast: 0.8 } as const] : []),
       { kind: 'ratio', of: oidcNames.memory, atLeast: 1.8 },
       { kind: 'ratio', of: bareHttp },
     ],

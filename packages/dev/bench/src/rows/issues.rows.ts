@@ -1,11 +1,13 @@
 import { bare, bareCreates, bareReads } from '../contenders/bare.ts';
 import { getRequests, listRequests } from '../contenders/endpoints.ts';
 import { redmine, redmineName } from '../contenders/redmine.ts';
+import { before } from '../contenders/tessera.ts';
 import { endpointRow } from './row-plan.ts';
 
 export const getIssueRow = endpointRow('get-issue', {
   title: 'Get an issue with comments, links, reporter and assignee',
   goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
     { kind: 'ratio', of: bare, atLeast: 0.85 },
     { kind: 'ratio', of: redmineName, atLeast: 30 },
   ],
@@ -18,6 +20,7 @@ export const getIssueRow = endpointRow('get-issue', {
 export const listIssuesRow = endpointRow('list-issues', {
   title: 'List 50 issues (Redmine: 25)',
   goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
     { kind: 'ratio', of: bare, atLeast: 1.3 },
     { kind: 'ratio', of: redmineName, atLeast: 55 },
   ],
@@ -30,6 +33,7 @@ export const listIssuesRow = endpointRow('list-issues', {
 export const createIssueRow = endpointRow('create-issue', {
   title: 'Create an issue with its history',
   goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
     { kind: 'ratio', of: bare, atLeast: 0.75 },
     { kind: 'ratio', of: redmineName, atLeast: 50 },
   ],

@@ -1,5 +1,5 @@
 import type { EndpointName } from '../contenders/endpoints.ts';
-import { tesseraContender } from '../contenders/tessera.ts';
+import { before, tesseraContender } from '../contenders/tessera.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { Tessera } from '../lab/tessera.ts';
@@ -41,11 +41,16 @@ export class RowBuilder {
   }
 }
 
+/** Whether `--against` adds a contender to a row. */
+export function isComparedWithBefore({ goals }: Pick<RowPlan, 'goals'>): boolean {
+  return goals.some((goal) => goal.kind === 'ratio' && goal.of === before);
+}
+
 interface EndpointRow extends Pick<RowPlan, 'title' | 'goals'> {
   addReferences(row: RowBuilder, context: { lab: Lab; scope: Scope; tessera: Tessera }): Promise<unknown>;
 }
 
-/** Compares an endpoint of Tessera with references. */
+/** Compares an endpoint of Tessera with the one of `--against`, if a goal names it, and with references. */
 export function endpointRow(name: EndpointName, { title, goals, addReferences }: EndpointRow): RowPlan {
   return {
     name,
@@ -54,6 +59,10 @@ export function endpointRow(name: EndpointName, { title, goals, addReferences }:
     start: async (lab, scope) => {
       const tessera = await lab.tessera();
       const row = new RowBuilder().add(await tesseraContender(lab, tessera, name));
+      const checkout = lab.options.against;
+      if (checkout !== undefined && isComparedWithBefore({ goals })) {
+        row.add(await tesseraContender(lab, await lab.tessera({ checkout }), name, { name: before }));
+      }
       await addReferences(row, { lab, scope, tessera });
       return row.build();
     },

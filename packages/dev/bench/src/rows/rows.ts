@@ -1,4 +1,4 @@
-import { type BenchOptions, defaultRows } from '../options.ts';
+import { type BenchOptions, defaultRows, isSelected } from '../options.ts';
 import {
   discoveryRow,
   jwksRow,
@@ -9,7 +9,7 @@ import {
 } from './identity.rows.ts';
 import { createIssueRow, getIssueRow, listIssuesRow } from './issues.rows.ts';
 import { loginStormRow } from './login-storm.row.ts';
-import type { RowPlan } from './row-plan.ts';
+import { isComparedWithBefore, type RowPlan } from './row-plan.ts';
 import { replicasRow, scaleRow } from './tessera.rows.ts';
 
 const scaledEndpoints = ['token', 'refresh', 'userinfo', 'get-issue', 'list-issues'] as const;
@@ -18,8 +18,15 @@ const replicatedEndpoints = ['userinfo', 'get-issue', 'list-issues'] as const;
 /** The name of the footprint for `--only`. It compares nothing, so it is not a row. */
 export const footprintName = 'footprint';
 
-/** Every row, in order. Rows that create issues come last, so that the others find as many as `--rows` says. */
-export function rowsFor(rows: BenchOptions['rows']): RowPlan[] {
+/** The rows of a run: those of `--only`, else those that `--against` compares, else all. */
+export function rowsFor({ rows, only, against }: BenchOptions): RowPlan[] {
+  return allRows(rows).filter((row) =>
+    only === undefined && against !== undefined ? isComparedWithBefore(row) : isSelected(row.name, only),
+  );
+}
+
+// Rows that create issues come last, so that the others find as many as `--rows` says.
+function allRows(rows: number): RowPlan[] {
   const isScaled = rows > defaultRows;
   return [
     ...[tokenRow, loginStormRow, refreshRow, userInfoRow, jwksRow, discoveryRow, getIssueRow, listIssuesRow],
@@ -33,5 +40,5 @@ export function rowsFor(rows: BenchOptions['rows']): RowPlan[] {
 
 /** Everything that `--only` may name with so many rows. */
 export function rowNamesFor(rows: number): string[] {
-  return [...rowsFor(rows).map(({ name }) => name), footprintName];
+  return [...allRows(rows).map(({ name }) => name), footprintName];
 }

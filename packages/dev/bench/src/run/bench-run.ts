@@ -2,75 +2,71 @@ import { availableParallelism } from 'node:os';
 import { Lab } from '../lab/lab.ts';
 import { watchOtherLoad } from '../load/other-load.ts';
 import { type BenchOptions, isSelected } from '../options.ts';
-import type { BenchReport } from '../report/bench-report.ts';
-import { machineFacts } from '../report/machine.ts';
+import { type BenchReport, machineFacts } from '../report/bench-report.ts';
 import { footprintName, rowsFor } from '../rows/rows.ts';
 import { measureFootprint } from './footprint.ts';
-import { expectedContenders, measureRow } from './measure-row.ts';
+import { measureRow } from './measure-row.ts';
 import { Progress } from './progress.ts';
 import { summarize } from './summary.ts';
 
 /**
- * The whole bench. A row that fails is told of, and the others go on.
- * @param signal ends it before its time
+ * Measures every selected row and the footprint. A failure is reported, and the other rows are still measured.
+ * @param signal stops the bench early
  */
 export async function runBench(options: BenchOptions, signal: AbortSignal): Promise<BenchReport> {
-  const machine = machineFacts();
-  const plans = rowsFor(options.rows).filter(({ name }) => isSelected(name, options.only));
-  const total = plans.reduce((sum, plan) => sum + expectedContenders(plan) * options.rounds, 0);
-  const progress = new Progress(total);
+  const report: BenchReport = {
+    date: new Date().toISOString(),
+    machine: machineFacts(options.against),
+    options: { ...options, cores: availableParallelism() },
+    rows: [],
+    failures: [],
+    footprint: undefined,
+  };
+  const plans = rowsFor(options);
+  const progress = new Progress(plans.length);
   const lab = new Lab(options, (text) => {
-    // What takes long is not begun any more.
+    // Every long step begins with a note, so this prevents the next one.
     signal.throwIfAborted();
     progress.note(text);
   });
   const interrupted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason));
   });
-  // It matters only to what waits for it.
+  // Rows race against it. Between rows its rejection is not an error.
   interrupted.catch(() => undefined);
-  const report: BenchReport = {
-    date: new Date().toISOString(),
-    machine,
-    options: { ...options, cores: availableParallelism() },
-    rows: [],
-    failures: [],
-    footprint: undefined,
-  };
   const attempt = async (name: string, action: () => Promise<void>) => {
     if (signal.aborted) return;
     try {
       await action();
     } catch (error) {
-      if (!signal.aborted) report.failures.push({ name, problem: messageOf(error) });
+      const problem = error instanceof Error ? error.message : String(error);
+      if (!signal.aborted) report.failures.push({ name, problem });
     }
   };
   let otherLoad = (): number | undefined => undefined;
   try {
     await attempt('PostgreSQL', async () => {
-      machine.postgres = await lab.postgresVersion();
+      report.machine.postgres = await lab.postgresVersion();
       otherLoad = watchOtherLoad([process.pid, (await lab.postmaster()) ?? process.pid]);
     });
     for (const plan of plans) {
+      progress.startRow();
       await attempt(plan.name, async () => {
-        report.rows.push(summarize(await measureRow(plan, lab, { progress, interrupted })));
+        report.rows.push(summarize(await measureRow(plan, lab, interrupted)));
       });
     }
-    if (isSelected(footprintName, options.only)) {
+    const { only, against } = options;
+    if (isSelected(footprintName, only) && (only !== undefined || against === undefined)) {
       await attempt(footprintName, async () => {
         report.footprint = await measureFootprint(lab, signal);
       });
     }
-    // Before anybody ends, and what it did with it.
-    machine.otherLoadPercent = otherLoad();
+    // The processor time of a process can be read only while the process runs.
+    report.machine.otherLoadPercent = otherLoad();
   } finally {
-    progress.note('stopping everything');
+    progress.note('stopping');
     await lab.close();
     progress.end();
   }
   return report;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,40 +1,34 @@
-/** What is being done, on standard error: one line drawn over itself, or a line each where nobody watches. */
+/** Reports the current step on standard error: in one line of a terminal, or in a line for each step elsewhere. */
 export class Progress {
   readonly #began = performance.now();
   readonly #total: number;
-  #done = 0;
+  #row = 0;
   #width = 0;
 
-  /** @param total how many measurements there will be, as far as can be told before */
+  /** @param total the number of rows */
   constructor(total: number) {
     this.#total = total;
   }
 
-  /** Something that takes a while and is no measurement. */
+  startRow(): void {
+    this.#row += 1;
+  }
+
   note(text: string): void {
-    this.#draw(text);
-  }
-
-  /** A measurement begins. */
-  step(text: string): void {
-    this.#done += 1;
-    this.#draw(`[${this.#done}/${this.#total}] ${text}${this.#left()}`);
-  }
-
-  /** So many measurements will not take place after all. */
-  skip(count: number): void {
-    this.#done += count;
+    const place = this.#row === 0 ? '' : `[${this.#row}/${this.#total}] `;
+    this.#draw(`${place}${text}${this.#remaining()}`);
   }
 
   end(): void {
     if (process.stderr.isTTY) process.stderr.write(`\r${' '.repeat(this.#width)}\r`);
   }
 
-  #left(): string {
-    const finished = this.#done - 1;
-    if (finished < 3) return '';
+  // An estimate: the rows that are left take as long on average as the rows before.
+  #remaining(): string {
+    const finished = this.#row - 1;
+    if (finished < 1) return '';
     const seconds = (performance.now() - this.#began) / 1000;
-    return ` · ${remainingText((seconds / finished) * (this.#total - finished))} left`;
+    return ` · about ${Math.ceil((seconds / finished / 60) * (this.#total - finished))} min left`;
   }
 
   #draw(text: string): void {
@@ -46,10 +40,4 @@ export class Progress {
     process.stderr.write(`\r${line.padEnd(this.#width)}`);
     this.#width = line.length;
   }
-}
-
-/** A time to wait, as people say it. */
-export function remainingText(seconds: number): string {
-  if (seconds < 90) return `about ${Math.max(1, Math.round(seconds))} s`;
-  return `about ${Math.round(seconds / 60)} min`;
 }
