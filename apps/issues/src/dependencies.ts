@@ -26,7 +26,16 @@ import { LinkService } from './links/link.service.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
 import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
-import { createTracking } from './tracker-sync/create-tracking.ts';
+import { SyncRepository } from './tracker-sync/sync.repository.ts';
+import { SyncBindingService } from './tracker-sync/sync-binding.service.ts';
+import { SyncExecutor, SyncService } from './tracker-sync/sync-issue.ts';
+import { SyncQueueRepository } from './tracker-sync/sync-queue.repository.ts';
+import { SyncScheduler } from './tracker-sync/sync-scheduler.ts';
+import { WebhookReceiver } from './tracker-sync/webhook.ts';
+import { GiteaTracker } from './trackers/gitea.tracker.ts';
+import { GitHubTracker } from './trackers/github.tracker.ts';
+import { GitLabTracker } from './trackers/gitlab.tracker.ts';
+import { RedmineTracker } from './trackers/redmine.tracker.ts';
 import { UserService } from './users/user.service.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
@@ -72,7 +81,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     health: new Health({
       // Once it has keys, the service goes on without identity: only the first fetch is waited for.
       checks: [...main.readiness, { name: 'keys', check: async () => keys.status().ready }],
-      warnings: [{ name: 'tracker_credentials', isOn: () => issues.syncer?.credentialsRefused ?? false }],
+      warnings: [{ name: 'tracker_credentials', isOn: () => issues.executor?.credentialsRejected ?? false }],
     }),
     ...issues,
     rateLimits: limits.rateLimits,
@@ -148,14 +157,61 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
     links: new LinkService({ issues: repository, people }),
     comments: new CommentService({ repository: new CommentRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),
-    ...createTracking({
-      config: config.tracking,
-      database: main,
-      issues: repository,
-      statuses,
-      statusRepository,
-      metrics,
-      logger,
-    }),
+    ...createTracking(config, logger, { main, metrics, issues: repository, statuses, statusRepository }),
+  };
+}
+
+const trackers = {
+  redmine: RedmineTracker,
+  github: GitHubTracker,
+  gitlab: GitLabTracker,
+  gitea: GiteaTracker,
+};
+
+interface TrackingCollaborators {
+  main: Database;
+  metrics: Metrics;
+  issues: IssueRepository;
+  statuses: IssueStatusService;
+  statusRepository: IssueStatusRepository;
+}
+
+/** Everything that syncs issues with the configured tracker, if there is one. */
+function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
+  const { main, metrics, issues, statuses, statusRepository } = collaborators;
+  if (tracking === undefined) {
+    return {
+      sync: new SyncService({ issues, executor: undefined }),
+      bindings: new SyncBindingService({ issues, statuses, tracking: undefined }),
+      webhooks: new WebhookReceiver(undefined),
+      scheduler: undefined,
+      executor: undefined,
+    };
+  }
+  const { policies, deadlineMs, retrySeconds, schedule, webhookSecret: secret } = tracking;
+  const { provider, project } = tracking.tracker;
+  const tracker = new trackers[provider](tracking.tracker, logger);
+  const repository = new SyncRepository(main, { provider, project });
+  const queue = new SyncQueueRepository(main, { provider, project });
+  const syncs = metrics.counter('issues_syncs_total', 'Syncs with the external tracker, by outcome.', [
+    'outcome',
+  ]);
+  const executor = new SyncExecutor({
+    tracker,
+    repository,
+    issues,
+    statuses: statusRepository,
+    policies,
+    deadlineMs,
+    retrySeconds,
+    onEnded: (outcome) => syncs.inc({ outcome }),
+    logger,
+  });
+  return {
+    sync: new SyncService({ issues, executor }),
+    bindings: new SyncBindingService({ issues, statuses, tracking: { tracker, repository, deadlineMs } }),
+    webhooks: new WebhookReceiver(secret === undefined ? undefined : { provider, project, secret, queue }),
+    scheduler: new SyncScheduler({ queue, executor, logger }, schedule),
+    executor,
   };
 }

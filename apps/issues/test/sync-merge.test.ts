@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
 import { mayFollow } from '../src/issue-status/issue-status.ts';
 import {
-  type Agreement,
   type ConflictPolicy,
   type LocalIssue,
+  type MergeBase,
   type MergeInput,
   mergeIssue,
 } from '../src/tracker-sync/sync-merge.ts';
@@ -16,7 +16,7 @@ import {
   stepTowards,
 } from '../src/trackers/external-tracker.ts';
 
-const agreed: Required<Agreement> = {
+const agreed: Required<MergeBase> = {
   title: 'base',
   description: 'base',
   priority: 'MEDIUM',
@@ -73,15 +73,15 @@ const fields = [
 
 describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
   it('does nothing where nothing has changed', () => {
-    expect(merge({}, {})).toEqual({ push: {}, pull: {}, clashes: [], agreement: agreed });
+    expect(merge({}, {})).toEqual({ push: {}, pull: {}, conflicts: [], base: agreed });
   });
 
   it('pushes what has changed here, and holds to the base until that is read back', () => {
     expect(merge({ [field]: mine }, {})).toEqual({
       push: { [field]: mine },
       pull: {},
-      clashes: [],
-      agreement: agreed,
+      conflicts: [],
+      base: agreed,
     });
   });
 
@@ -89,8 +89,8 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     expect(merge({}, { [field]: theirs })).toEqual({
       push: {},
       pull: { [field]: theirs },
-      clashes: [],
-      agreement: { ...agreed, [field]: theirs },
+      conflicts: [],
+      base: { ...agreed, [field]: theirs },
     });
   });
 
@@ -98,8 +98,8 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     expect(merge({ [field]: mine }, { [field]: mine })).toEqual({
       push: {},
       pull: {},
-      clashes: [],
-      agreement: { ...agreed, [field]: mine },
+      conflicts: [],
+      base: { ...agreed, [field]: mine },
     });
   });
 
@@ -112,8 +112,8 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     expect(merge({ [field]: mine }, { [field]: theirs }, policy)).toEqual({
       push,
       pull,
-      clashes: [{ field, reason: 'both_changed', local: mine, remote: theirs, base: agreed[field], kept }],
-      agreement: { ...agreed, [field]: base },
+      conflicts: [{ field, reason: 'both_changed', local: mine, remote: theirs, base: agreed[field], kept }],
+      base: { ...agreed, [field]: base },
     });
   });
 
@@ -131,14 +131,14 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
 
   it('without a base agrees on what is the same, and clashes on what is not', () => {
     const first = merge({ [field]: mine }, { [field]: theirs }, 'local', { base: {} });
-    expect(first.clashes).toMatchObject([{ field, base: null, kept: 'local' }]);
+    expect(first.conflicts).toMatchObject([{ field, base: null, kept: 'local' }]);
     expect(first.push).toEqual({ [field]: mine });
   });
 });
 
 describe('the merge of texts', () => {
   it('takes other line ends and blanks at the end for no change', () => {
-    expect(merge({ description: 'one\r\ntwo  \n' }, { description: 'one\ntwo' }).agreement.description).toBe(
+    expect(merge({ description: 'one\r\ntwo  \n' }, { description: 'one\ntwo' }).base.description).toBe(
       'one\ntwo',
     );
   });
@@ -148,56 +148,56 @@ describe('the merge of texts', () => {
     ['title', ''],
     ['description', 'x'.repeat(65_001)],
   ] as const)('keeps what is here where the other %s is more than an issue holds', (field, text) => {
-    const { push, pull, clashes, agreement } = merge({}, { [field]: text }, 'remote');
-    expect({ push, pull, agreement }).toEqual({ push: {}, pull: {}, agreement: agreed });
-    expect(clashes).toMatchObject([{ field, reason: 'not_storable', remote: text, kept: 'local' }]);
+    const { push, pull, conflicts, base } = merge({}, { [field]: text }, 'remote');
+    expect({ push, pull, base }).toEqual({ push: {}, pull: {}, base: agreed });
+    expect(conflicts).toMatchObject([{ field, reason: 'not_storable', remote: text, kept: 'local' }]);
   });
 
   it('leaves a priority that it has no word for as it is on both sides', () => {
     expect(merge({ priority: 'HIGH' }, { priority: null })).toMatchObject({
       push: {},
       pull: {},
-      clashes: [],
+      conflicts: [],
     });
   });
 });
 
 describe('the merge of the status', () => {
   it('sees no change in what is one state there', () => {
-    const { push, pull, agreement } = merge({ status: 'IN_PROGRESS' }, {});
+    const { push, pull, base } = merge({ status: 'IN_PROGRESS' }, {});
     expect({ push, pull }).toEqual({ push: {}, pull: {} });
-    expect(agreement.status).toEqual({ local: 'IN_PROGRESS', remote: 'open' });
+    expect(base.status).toEqual({ local: 'IN_PROGRESS', remote: 'open' });
   });
 
   it('pushes a change, and agrees on the pair when it is read back', () => {
     expect(merge({ status: 'CLOSED' }, {})).toMatchObject({ push: { state: 'closed' }, pull: {} });
-    expect(merge({ status: 'CLOSED' }, {}).agreement.status).toEqual(agreed.status);
+    expect(merge({ status: 'CLOSED' }, {}).base.status).toEqual(agreed.status);
   });
 
   it('pulls a change, by a step of the workflow', () => {
-    const { pull, agreement } = merge({}, { state: 'closed' });
+    const { pull, base } = merge({}, { state: 'closed' });
     expect(pull).toEqual({ status: 'RESOLVED' });
-    expect(agreement.status).toEqual({ local: 'RESOLVED', remote: 'closed' });
+    expect(base.status).toEqual({ local: 'RESOLVED', remote: 'closed' });
   });
 
   it('asks for nothing that the tracker cannot do any more', () => {
-    const base: Agreement = { ...agreed, status: { local: 'OPEN', remote: 'open' } };
+    const base: MergeBase = { ...agreed, status: { local: 'OPEN', remote: 'open' } };
     const tracker = { ...twoStates, stateOf: () => 'closed:completed', isReached: () => true };
     const closed = { state: 'closed:not_planned' };
     const merged = merge({ status: 'RESOLVED' }, closed, 'local', { base, tracker });
-    expect(merged).toMatchObject({ push: {}, pull: {}, clashes: [] });
-    expect(merged.agreement.status).toEqual({ local: 'RESOLVED', remote: 'closed:not_planned' });
+    expect(merged).toMatchObject({ push: {}, pull: {}, conflicts: [] });
+    expect(merged.base.status).toEqual({ local: 'RESOLVED', remote: 'closed:not_planned' });
   });
 
   it('settles a clash by the policy', () => {
-    const base: Agreement = { ...agreed, status: { local: 'RESOLVED', remote: 'closed' } };
+    const base: MergeBase = { ...agreed, status: { local: 'RESOLVED', remote: 'closed' } };
     const both = { local: { status: 'REOPENED' as const }, remote: { state: 'reopened elsewhere' } };
     const tracker = { ...twoStates, statusOf: () => 'REOPENED' as const, stateOf: () => 'open' };
     const clash = (policy: ConflictPolicy) => merge(both.local, both.remote, policy, { base, tracker });
-    expect(clash('local')).toMatchObject({ push: { state: 'open' }, clashes: [{ kept: 'local' }] });
-    expect(clash('local').agreement.status).toEqual({ local: null, remote: 'reopened elsewhere' });
-    expect(clash('remote')).toMatchObject({ push: {}, pull: {}, clashes: [{ kept: 'remote' }] });
-    expect(clash('manual')).toMatchObject({ push: {}, pull: {}, agreement: base, clashes: [{ kept: null }] });
+    expect(clash('local')).toMatchObject({ push: { state: 'open' }, conflicts: [{ kept: 'local' }] });
+    expect(clash('local').base.status).toEqual({ local: null, remote: 'reopened elsewhere' });
+    expect(clash('remote')).toMatchObject({ push: {}, pull: {}, conflicts: [{ kept: 'remote' }] });
+    expect(clash('manual')).toMatchObject({ push: {}, pull: {}, base, conflicts: [{ kept: null }] });
   });
 });
 

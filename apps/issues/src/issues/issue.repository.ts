@@ -121,16 +121,24 @@ export class IssueRepository {
     decide: (issue: IssueWithLinks, transaction: Transaction) => Promise<IssueChange | undefined>,
   ): Promise<IssueView | undefined> {
     return this.#database.$transaction(async (transaction) => {
-      const issue = await this.#lock(reference, transaction);
+      const issue = await this.lock(reference, transaction);
       if (issue === undefined) return undefined;
       const change = await decide(issue, transaction);
-      if (change !== undefined) await transaction.$executeRaw(write(issue.id, change, by));
+      if (change !== undefined) await this.write(issue.id, change, by, transaction);
       return this.find({ id: issue.id }, transaction);
     });
   }
 
-  // Two statements: the links are read once the lock is held, and so are the last ones that a writer before left.
-  async #lock(reference: IssueReference, transaction: Transaction): Promise<IssueWithLinks | undefined> {
+  /** Writes a change that was decided while the issue was locked. */
+  async write(id: string, change: IssueChange, by: ChangedBy, transaction: Transaction): Promise<void> {
+    await transaction.$executeRaw(updateIssue(id, change, by));
+  }
+
+  /**
+   * Locks an issue until the transaction ends. Two statements: the second one sees the links that the previous holder of
+   * the lock wrote.
+   */
+  async lock(reference: IssueReference, transaction: Transaction): Promise<IssueWithLinks | undefined> {
     const [issue] = await transaction.$queryRaw<IssueState[]>`
       SELECT ${stateColumns} FROM issues i WHERE ${isReferredTo(reference)} FOR NO KEY UPDATE`;
     return issue === undefined ? undefined : this.findWithLinks({ id: issue.id }, transaction);
@@ -144,7 +152,7 @@ export function isReferredTo(reference: IssueReference): Prisma.Sql {
     : Prisma.sql`i.number = ${reference.number}::bigint`;
 }
 
-function write(id: string, { fields, links, activity }: IssueChange, by: ChangedBy): Prisma.Sql {
+function updateIssue(id: string, { fields, links, activity }: IssueChange, by: ChangedBy): Prisma.Sql {
   const isNewVersion = Object.keys(fields).length > 0;
   return Prisma.sql`
     WITH removed AS (${deleteLinks(links.removed.map((link) => link.id))}),

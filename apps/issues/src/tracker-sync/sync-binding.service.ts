@@ -5,35 +5,32 @@ import type { Actor } from '../authentication/actor.ts';
 import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
 import { found } from '../issues/issue.service.ts';
-import { etagOf, type IssueView } from '../issues/issue.ts';
+import { etagOf } from '../issues/issue.ts';
 import { planChange } from '../issues/issue-change.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import type { ExternalTracker } from '../trackers/external-tracker.ts';
 import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
-import type { SyncRepository } from './sync.repository.ts';
-import { claimSeconds, inProgress, notConfigured } from './sync.service.ts';
-import type { SyncBindingRepository } from './sync-binding.repository.ts';
-import type { Agreement } from './sync-merge.ts';
-import type { TrackerLink } from './tracker-link.ts';
+import type { SyncJob, SyncRepository } from './sync.repository.ts';
+import { syncInProgress, trackerNotConfigured } from './sync-issue.ts';
+import type { MergeBase } from './sync-merge.ts';
 
 type Side = 'local' | 'remote';
 
-/** The tracker, and what is known of it. */
 interface Tracking {
   tracker: ExternalTracker;
   repository: SyncRepository;
-  bindings: SyncBindingRepository;
+  /** Time limit of a request to the tracker. */
+  deadlineMs: number;
 }
 
 interface SyncBindingDependencies {
   issues: IssueRepository;
   statuses: IssueStatusService;
-  /** Undefined where no tracker is configured. */
+  /** Undefined if no tracker is configured. */
   tracking: Tracking | undefined;
-  deadlineMs: number;
 }
 
-/** What staff set right: which issue of the tracker belongs to an issue, and who wins a conflict. */
+/** What staff can correct: which remote issue belongs to an issue, and which side wins a conflict. */
 export class SyncBindingService {
   readonly #dependencies: SyncBindingDependencies;
 
@@ -41,43 +38,44 @@ export class SyncBindingService {
     this.#dependencies = dependencies;
   }
 
-  /** Makes an issue of the tracker the counterpart, in place of a former one; the next sync brings them together. */
-  async attach(actor: Actor, reference: IssueReference, remoteId: string): Promise<IssueView> {
-    return this.#underClaim(actor, reference, async (link, { tracker, repository, bindings }) => {
-      const owner = await bindings.findOwner(remoteId);
-      if (owner !== undefined && owner !== link.issueId) throw taken(owner);
-      if (owner === link.issueId) return;
-      const remote = await tracker.get(remoteId, AbortSignal.timeout(this.#dependencies.deadlineMs));
-      await bindings.detach(link);
-      await repository.recordRemote(link, remote, {}, actor.id);
+  /** Replaces the remote issue of an issue; the next sync merges the two. */
+  async attach(actor: Actor, reference: IssueReference, remoteId: string) {
+    return this.#underLease(actor, reference, async (job, { tracker, repository, deadlineMs }) => {
+      const owner = await repository.findOwner(remoteId);
+      if (owner !== undefined && owner !== job.issueId) throw externalTaken(owner);
+      if (owner === job.issueId) return;
+      const remote = await tracker.get(remoteId, AbortSignal.timeout(deadlineMs));
+      await repository.detach(job);
+      await repository.recordRemote(job, remote, {}, actor.id);
     });
   }
 
-  /** Parts the issue from its counterpart, which stays as it is; the next sync creates another one. */
-  async detach(actor: Actor, reference: IssueReference): Promise<IssueView> {
-    return this.#underClaim(actor, reference, (link, { bindings }) => bindings.detach(link), {
+  /** Removes the remote issue from an issue without changing it; the next sync creates another one. */
+  async detach(actor: Actor, reference: IssueReference) {
+    return this.#underLease(actor, reference, (job, { repository }) => repository.detach(job), {
       isDue: false,
     });
   }
 
-  /** Decides a conflict: the value that did not win can be taken back, at once or later. */
+  /** Decides a conflict, or reverses its decision. */
   async resolve(
     actor: Actor,
     reference: IssueReference,
     conflictId: string,
     { keep, requestId }: { keep: Side; requestId: string },
-  ): Promise<IssueView> {
-    return this.#underClaim(actor, reference, async (link, { tracker, bindings }) => {
-      const conflict = link.conflicts.find(({ id }) => id === conflictId);
-      if (conflict === undefined) throw noSuchConflict();
-      if (changesIssue(conflict, keep))
-        await this.#take(actor, link.issueId, conflict, { keep, requestId, tracker });
-      const conflicts = link.conflicts.filter((other) => other !== conflict);
-      await bindings.settleConflict(link, conflicts, baseAfter(link.base, conflict, keep));
+  ) {
+    return this.#underLease(actor, reference, async (job, { tracker, repository }) => {
+      const conflict = job.conflicts.find(({ id }) => id === conflictId);
+      if (conflict === undefined) throw conflictNotFound();
+      if (changesIssue(conflict, keep)) {
+        await this.#changeIssue(actor, job.issueId, conflict, { keep, requestId, tracker });
+      }
+      const remaining = job.conflicts.filter((other) => other !== conflict);
+      await repository.recordDecision(job, remaining, baseAfter(job.base, conflict, keep));
     });
   }
 
-  async #take(
+  async #changeIssue(
     actor: Actor,
     id: string,
     { field, reason, local, remote }: SyncConflict,
@@ -98,41 +96,42 @@ export class SyncBindingService {
     await statuses.change(actor, { id }, { status, comment: null, precondition, requestId });
   }
 
-  async #underClaim(
+  async #underLease(
     actor: Actor,
     reference: IssueReference,
-    act: (link: TrackerLink, tracking: Tracking) => Promise<void>,
+    act: (job: SyncJob, tracking: Tracking) => Promise<void>,
     { isDue = true } = {},
-  ): Promise<IssueView> {
-    const { issues, tracking, deadlineMs } = this.#dependencies;
+  ) {
+    const { issues, tracking } = this.#dependencies;
     const issue = found(await issues.findState(reference));
     assertMay(actor, 'linkTracker', issue);
-    if (tracking === undefined) throw notConfigured();
-    const link = await tracking.repository.claim(issue.id, actor.id, claimSeconds(deadlineMs));
-    if (link === undefined) throw inProgress();
+    if (tracking === undefined) throw trackerNotConfigured();
+    const { repository, deadlineMs } = tracking;
+    const job = await repository.lease(issue.id, actor.id, deadlineMs);
+    if (job === undefined) throw syncInProgress();
     try {
-      await act(link, tracking);
+      await act(job, tracking);
     } catch (error) {
-      await tracking.repository.release(link, { isDue: false });
+      await repository.release(job, { isDue: false });
       throw error instanceof TrackerError ? trackerProblem(error, null) : error;
     }
-    await tracking.repository.release(link, { isDue });
+    await repository.release(job, { isDue });
     return found(await issues.find({ id: issue.id }));
   }
 }
 
-// What was decided one way and is now wanted the other; what is undecided is brought about by the next sync.
+// Deciding an open conflict only changes the base: the next sync pushes or pulls the value.
 function changesIssue({ reason, kept }: SyncConflict, keep: Side): boolean {
   if (reason === 'both_changed') return kept !== null && kept !== keep;
   return keep === 'remote';
 }
 
-// The next merge follows the side that has changed since the base: what is to give way becomes the base.
+// A merge follows the side that differs from the base, so the losing value becomes the base.
 function baseAfter(
-  base: Agreement,
+  base: MergeBase,
   { field, reason, kept, local, remote }: SyncConflict,
   keep: Side,
-): Agreement {
+): MergeBase {
   const isOpen = reason === 'not_storable' || (reason === 'both_changed' && kept === null);
   if (!isOpen) return base;
   if (field === 'status') {
@@ -142,23 +141,23 @@ function baseAfter(
   return { ...base, [field]: keep === 'local' ? remote : local };
 }
 
-function noSuchConflict(): ProblemError {
-  return new ProblemError({ status: 404, code: 'conflict_not_found', detail: 'There is no such conflict.' });
+function conflictNotFound(): ProblemError {
+  return new ProblemError({ status: 404, code: 'conflict_not_found', detail: 'Conflict not found.' });
 }
 
 function notStorable(): ProblemError {
   return new ProblemError({
     status: 409,
     code: 'not_storable',
-    detail: 'What the tracker has is more than an issue can hold; only the local value can be kept.',
+    detail: 'An issue cannot hold the value in the tracker; only the local value can be kept.',
   });
 }
 
-function taken(owner: string): ProblemError {
+function externalTaken(owner: string): ProblemError {
   return new ProblemError({
     status: 409,
     code: 'external_taken',
-    detail: 'That issue of the tracker belongs to another issue here.',
+    detail: 'This issue of the tracker belongs to another issue here.',
     members: { issue_id: owner },
   });
 }

@@ -1,28 +1,47 @@
-import type { IssuePriority, IssueStatus, SyncedField } from '@tessera/contracts';
-import type { ExternalTracker, RemoteChange, RemoteIssue } from '../trackers/external-tracker.ts';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  commentMaxLength,
+  type IssuePriority,
+  type IssueStatus,
+  type SyncConflict,
+  type SyncedField,
+} from '@tessera/contracts';
+import { v7 as uuidv7 } from 'uuid';
+import type { ActivityEntry } from '../activity/activity-entry.ts';
+import type {
+  ExternalTracker,
+  RemoteChange,
+  RemoteComment,
+  RemoteDraft,
+  RemoteIssue,
+} from '../trackers/external-tracker.ts';
 import {
   canonicalText,
   canonicalTitle,
+  cutText,
   isStorableDescription,
   isStorableTitle,
+  markedComment,
 } from '../trackers/tracker-text.ts';
 
-/** Which side wins a field that both have changed; `manual`: neither, until somebody decides. */
+// The decisions of a sync, without side effects: a three-way merge of each field, conflicts, and which comments to copy.
+
+/** Which side wins a field that both sides changed; `manual`: neither, until staff decide. */
 export type ConflictPolicy = 'local' | 'remote' | 'newest' | 'manual';
 export type ConflictPolicies = Readonly<Record<SyncedField, ConflictPolicy>>;
 
 /**
- * The fields as both sides last agreed on them; absent where they never did. The status is a pair: what it was here, null
- * where that is not agreed, and what it was there.
+ * The values on which both sides last agreed, by field; absent if they never did. The status is a pair because several local
+ * statuses can map to one remote state; `local` is null while a pushed status is not confirmed.
  */
-export interface Agreement {
+export interface MergeBase {
   title?: string;
   description?: string;
   priority?: IssuePriority;
   status?: { local: IssueStatus | null; remote: string };
 }
 
-/** The issue here, as far as it is synced. */
+/** The synced values of the local issue. */
 export interface LocalIssue {
   title: string;
   description: string;
@@ -31,7 +50,7 @@ export interface LocalIssue {
   wasResolved: boolean;
 }
 
-/** A change of the issue here; absent means as it is. */
+/** A change of the local issue; absent members stay unchanged. */
 export interface LocalChange {
   title?: string;
   description?: string;
@@ -39,37 +58,56 @@ export interface LocalChange {
   status?: IssueStatus;
 }
 
-/** A field that cannot have both values. */
-export interface Clash {
-  field: SyncedField;
-  reason: 'both_changed' | 'not_storable';
-  local: string;
-  remote: string;
-  base: string | null;
-  kept: 'local' | 'remote' | null;
-}
+/** A field whose two values cannot both be kept. */
+export type FieldConflict = Omit<SyncConflict, 'id' | 'at'>;
 
 export interface Merge {
   push: RemoteChange;
   pull: LocalChange;
-  clashes: Clash[];
-  /** The base from now on, as far as it can be known before anything is pushed. */
-  agreement: Agreement;
+  conflicts: FieldConflict[];
+  /** The base of the next merge, as far as it is known before the push. */
+  base: MergeBase;
 }
 
 export interface MergeInput {
-  base: Agreement;
+  base: MergeBase;
   local: LocalIssue;
   remote: RemoteIssue;
   tracker: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf'>;
   policies: ConflictPolicies;
-  /** Which side changed a field last: asked only where both did and the policy wants to know. */
+  /** The side that changed a field last; for the policy `newest`. */
   newest: (field: SyncedField) => 'local' | 'remote';
 }
 
-/** What each side has become since the last agreement says who follows whom, field by field. */
+/** The fields to create a remote issue with. */
+export function draftOf({ title, description, priority }: Pick<LocalIssue, keyof RemoteDraft>): RemoteDraft {
+  return { title: canonicalTitle(title), description: canonicalText(description), priority };
+}
+
+/** The base after creating a remote issue: its own values. A value that the tracker did not apply is pushed next. */
+export function baseOfCreated({ title, description, priority, state }: RemoteIssue): MergeBase {
+  return {
+    title,
+    description,
+    ...(priority === null ? {} : { priority }),
+    status: { local: 'OPEN', remote: state },
+  };
+}
+
+/** The base after finding the remote issue of an earlier attempt: what was sent, so that later edits there are pulled. */
+export function baseOfAdopted(
+  draft: MergeBase,
+  remote: RemoteIssue,
+  tracker: Pick<ExternalTracker, 'stateOf'>,
+): MergeBase {
+  if (remote.createdAt.getTime() === remote.updatedAt.getTime()) return baseOfCreated(remote);
+  const state = tracker.stateOf({ status: 'OPEN', wasResolved: false });
+  return { ...draft, status: { local: 'OPEN', remote: state } };
+}
+
+/** Compares both sides with the base, field by field. */
 export function mergeIssue(input: MergeInput): Merge {
-  const merge: Merge = { push: {}, pull: {}, clashes: [], agreement: { ...input.base } };
+  const merge: Merge = { push: {}, pull: {}, conflicts: [], base: { ...input.base } };
   mergeText(input, 'title', merge);
   mergeText(input, 'description', merge);
   if (input.tracker.hasPriority) mergePriority(input, merge);
@@ -85,32 +123,31 @@ interface Sides {
   isEqual: boolean;
   localChanged: boolean;
   remoteChanged: boolean;
-  /** Whether an issue here could hold what the tracker has. */
+  /** Whether the local issue can hold the remote value. */
   isStorable: boolean;
 }
 
 interface Decision {
-  do: 'nothing' | 'push' | 'pull';
-  /** Whether what the tracker has now is the base from now on. */
-  isAgreed: boolean;
+  action: 'none' | 'push' | 'pull';
+  /** Whether the current remote value becomes the base. */
+  updatesBase: boolean;
 }
 
-// The truth table. Where both have changed, the winner's side acts as if the other had not; what is pushed against the
-// other side's change counts as agreed at once, so that a push that is cut off is no second clash.
-function decide(sides: Sides, { policies, newest }: MergeInput, clashes: Clash[]): Decision {
+// A value that is pushed over a remote change becomes the base before the push: an interrupted push is no second conflict.
+function decide(sides: Sides, { policies, newest }: MergeInput, conflicts: FieldConflict[]): Decision {
   const { field, local, remote, base, isEqual, localChanged, remoteChanged, isStorable } = sides;
-  if (isEqual) return { do: 'nothing', isAgreed: true };
-  if (!remoteChanged) return { do: localChanged ? 'push' : 'nothing', isAgreed: false };
+  if (isEqual) return { action: 'none', updatesBase: true };
+  if (!remoteChanged) return { action: localChanged ? 'push' : 'none', updatesBase: false };
   if (!isStorable) {
-    clashes.push({ field, reason: 'not_storable', local, remote, base, kept: 'local' });
-    return { do: 'nothing', isAgreed: false };
+    conflicts.push({ field, reason: 'not_storable', local, remote, base, kept: 'local' });
+    return { action: 'none', updatesBase: false };
   }
-  if (!localChanged) return { do: 'pull', isAgreed: true };
+  if (!localChanged) return { action: 'pull', updatesBase: true };
   const policy = policies[field];
   const kept = policy === 'manual' ? null : policy === 'newest' ? newest(field) : policy;
-  clashes.push({ field, reason: 'both_changed', local, remote, base, kept });
-  if (kept === null) return { do: 'nothing', isAgreed: false };
-  return { do: kept === 'local' ? 'push' : 'pull', isAgreed: true };
+  conflicts.push({ field, reason: 'both_changed', local, remote, base, kept });
+  if (kept === null) return { action: 'none', updatesBase: false };
+  return { action: kept === 'local' ? 'push' : 'pull', updatesBase: true };
 }
 
 const textRules = {
@@ -120,74 +157,207 @@ const textRules = {
 
 function mergeText(input: MergeInput, field: 'title' | 'description', merge: Merge): void {
   const { canonical, isStorable } = textRules[field];
-  // What somebody decided to be the base is as it was typed.
+  // A base that staff chose by deciding a conflict is not in canonical form.
   const base = field in input.base ? canonical(input.base[field] ?? '') : null;
   const local = canonical(input.local[field]);
   const remote = input.remote[field];
-  const decision = decide(
+  const { action, updatesBase } = decide(
     { ...compare(field, local, remote, base), local: input.local[field], isStorable: isStorable(remote) },
     input,
-    merge.clashes,
+    merge.conflicts,
   );
-  if (decision.do === 'push') merge.push[field] = local;
-  if (decision.do === 'pull') merge.pull[field] = remote;
-  if (decision.isAgreed) merge.agreement[field] = remote;
+  if (action === 'push') merge.push[field] = local;
+  if (action === 'pull') merge.pull[field] = remote;
+  if (updatesBase) merge.base[field] = remote;
 }
 
 function mergePriority(input: MergeInput, merge: Merge): void {
   const { local, remote, base } = input;
-  // A priority that we have no word for stays as it is there.
+  // A remote priority that maps to none of ours stays unchanged.
   if (remote.priority === null) return;
   const sides = compare('priority', local.priority, remote.priority, base.priority ?? null);
-  const decision = decide({ ...sides, isStorable: true }, input, merge.clashes);
-  if (decision.do === 'push') merge.push.priority = local.priority;
-  if (decision.do === 'pull') merge.pull.priority = remote.priority;
-  if (decision.isAgreed) merge.agreement.priority = remote.priority;
+  const { action, updatesBase } = decide({ ...sides, isStorable: true }, input, merge.conflicts);
+  if (action === 'push') merge.push.priority = local.priority;
+  if (action === 'pull') merge.pull.priority = remote.priority;
+  if (updatesBase) merge.base.priority = remote.priority;
 }
 
 function compare(field: SyncedField, local: string, remote: string, base: string | null) {
-  const isEqual = local === remote;
   return {
     field,
     local,
     remote,
     base,
-    isEqual,
+    isEqual: local === remote,
     localChanged: local !== base,
     remoteChanged: remote !== base,
   };
 }
 
-// Several statuses here may be one there, and the other way round: only a change is followed, and what counts as agreed
-// is the pair of what stands here and what stands there.
+// Statuses and states do not map one to one: only a change on one side moves the other side.
 function mergeStatus(input: MergeInput, merge: Merge): void {
   const { tracker, local, remote, base } = input;
-  const wanted = tracker.stateOf(local);
-  const lifted = tracker.statusOf(remote.state, local.status);
+  const wantedState = tracker.stateOf(local);
+  const statusThere = tracker.statusOf(remote.state, local.status);
   const isFirst = base.status === undefined;
   const localChanged = local.status !== base.status?.local;
-  const isEqual =
-    wanted === remote.state ||
-    (localChanged && tracker.isReached(remote.state, wanted)) ||
-    (isFirst && lifted === local.status);
-  const decision = decide(
+  const { action, updatesBase } = decide(
     {
       field: 'status',
       local: local.status,
       remote: remote.state,
       base: base.status?.remote ?? null,
-      isEqual,
+      isEqual:
+        wantedState === remote.state ||
+        (localChanged && tracker.isReached(remote.state, wantedState)) ||
+        (isFirst && statusThere === local.status),
       localChanged,
       remoteChanged: remote.state !== base.status?.remote,
       isStorable: true,
     },
     input,
-    merge.clashes,
+    merge.conflicts,
   );
-  const status = decision.do === 'pull' ? lifted : local.status;
+  const status = action === 'pull' ? statusThere : local.status;
   if (status !== local.status) merge.pull.status = status;
-  if (decision.do === 'push') merge.push.state = wanted;
-  // What is pushed is agreed once the tracker shows it: until then the status here counts as changed.
-  const agreed = decision.do === 'push' ? null : status;
-  if (decision.isAgreed) merge.agreement.status = { local: agreed, remote: remote.state };
+  if (action === 'push') merge.push.state = wantedState;
+  // Until the tracker shows a pushed state, the local status counts as changed.
+  if (updatesBase) merge.base.status = { local: action === 'push' ? null : status, remote: remote.state };
+}
+
+/** A change that the tracker accepted but did not apply. */
+export type NotApplied = Pick<SyncConflict, 'field' | 'local' | 'remote' | 'base'>;
+
+interface PushResult {
+  base: MergeBase;
+  applied: SyncedField[];
+  notApplied: NotApplied[];
+}
+
+const remoteMembers = [
+  ['title', 'title'],
+  ['description', 'description'],
+  ['priority', 'priority'],
+  ['status', 'state'],
+] as const;
+
+/**
+ * Compares the remote issue after a push with what was pushed. A third value is a change by someone else, which the next
+ * sync merges.
+ */
+export function verifyPush(
+  { push, base }: Merge,
+  local: LocalIssue,
+  { before, after }: { before: RemoteIssue; after: RemoteIssue },
+): PushResult {
+  const result: PushResult = { base: { ...base }, applied: [], notApplied: [] };
+  for (const [field, member] of remoteMembers) {
+    const { [member]: wanted } = push;
+    if (wanted === undefined) continue;
+    if (after[member] === wanted) {
+      result.applied.push(field);
+      if (field === 'status') result.base.status = { local: local.status, remote: after.state };
+      else Object.assign(result.base, { [field]: wanted });
+    } else if (after[member] === before[member]) {
+      const shown = field === 'status' ? local.status : wanted;
+      result.notApplied.push({ field, local: shown, remote: after[member] ?? '', base: before[member] });
+    }
+  }
+  return result;
+}
+
+/** More conflicts replace the oldest ones, whose values stay in the history. */
+const conflictsMax = 100;
+
+/**
+ * The conflicts after a merge, with the history of new ones whose value would be lost. A decided conflict stays until staff
+ * remove it; an undecided one as long as the merge finds it.
+ */
+export function addConflicts(
+  present: readonly SyncConflict[],
+  found: readonly FieldConflict[],
+): { conflicts: SyncConflict[]; activity: ActivityEntry[] } {
+  const added = found
+    .filter((conflict) => !present.some((other) => isSame(other, conflict)))
+    .map((conflict): SyncConflict => ({ id: uuidv7(), ...conflict, at: new Date().toISOString() }));
+  const staying = present.filter(
+    (conflict) => isDecided(conflict) || found.some((other) => isSame(conflict, other)),
+  );
+  return {
+    conflicts: [...staying, ...added].slice(-conflictsMax),
+    activity: added.filter(({ kept }) => kept !== 'remote').map(toActivity),
+  };
+}
+
+/** The conflicts after a push. `previous`: those before the merge, whose ids and times are kept. */
+export function addNotApplied(
+  present: readonly SyncConflict[],
+  changes: readonly NotApplied[],
+  previous: readonly SyncConflict[],
+): SyncConflict[] {
+  const added = changes.map((change): SyncConflict => {
+    const known = previous.find(({ reason, field }) => reason === 'not_applied' && field === change.field);
+    const { id, at } = known ?? { id: uuidv7(), at: new Date().toISOString() };
+    return { id, ...change, reason: 'not_applied', kept: null, at };
+  });
+  return [...present, ...added].slice(-conflictsMax);
+}
+
+function isDecided({ reason, kept }: SyncConflict): boolean {
+  return reason === 'both_changed' && kept !== null;
+}
+
+function isSame({ id: _id, at: _at, ...conflict }: SyncConflict, other: FieldConflict): boolean {
+  return isDeepStrictEqual(conflict, { ...other });
+}
+
+function toActivity({ field, local, remote }: SyncConflict): ActivityEntry {
+  return { kind: 'sync_conflict', field, old: remote, new: local };
+}
+
+/** A local comment that is not known to be in the tracker. */
+export interface UnsentComment {
+  id: string;
+  body: string;
+  username: string | null;
+  /** Seconds since it was sent without a known outcome; null if it was not. */
+  attemptAge: number | null;
+}
+
+/** A remote comment to add to the local issue. */
+export interface NewRemoteComment {
+  remoteId: string;
+  body: string;
+  author: string | null;
+  createdAt: Date;
+}
+
+interface CommentPlan {
+  /** Local comments that arrived although the response was lost. */
+  arrived: { commentId: string; remoteId: string }[];
+  pull: NewRemoteComment[];
+  push: UnsentComment[];
+}
+
+/** Which comments one side has and the other lacks. `knownIds`: remote ids of the comments that both sides have. */
+export function planComments(
+  remote: readonly RemoteComment[],
+  knownIds: ReadonlySet<string>,
+  unsent: readonly UnsentComment[],
+): CommentPlan {
+  const attempted = new Set(unsent.filter(({ attemptAge }) => attemptAge !== null).map(({ id }) => id));
+  const plan: CommentPlan = { arrived: [], pull: [], push: [] };
+  for (const { id: remoteId, body, author, createdAt } of remote) {
+    if (knownIds.has(remoteId)) continue;
+    const commentId = markedComment(body);
+    // A marker does not prove authorship: anyone can copy one of a comment that has already arrived.
+    if (commentId !== undefined && attempted.delete(commentId)) plan.arrived.push({ commentId, remoteId });
+    else {
+      const text = cutText(canonicalText(body), commentMaxLength);
+      if (text !== '') plan.pull.push({ remoteId, body: text, author, createdAt });
+    }
+  }
+  const arrivedIds = new Set(plan.arrived.map(({ commentId }) => commentId));
+  plan.push = unsent.filter(({ id }) => !arrivedIds.has(id));
+  return plan;
 }

@@ -1,38 +1,32 @@
 import type { Logger } from '@tessera/service-kit';
-import type { SyncRepository } from './sync.repository.ts';
-import { claimSeconds } from './sync.service.ts';
-import type { SyncDueRepository } from './sync-due.repository.ts';
-import type { Syncer } from './syncer.ts';
+import type { SyncExecutor } from './sync-issue.ts';
+import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
 interface SyncSchedulerDependencies {
-  repository: SyncRepository;
-  due: SyncDueRepository;
-  syncer: Syncer;
+  queue: SyncQueueRepository;
+  executor: SyncExecutor;
   logger: Logger;
 }
 
 export interface SyncSchedule {
-  /** Between two looks for what is due, in milliseconds. */
+  /** Average time between two looks into the queue. */
   pollMs: number;
-  /** Syncs at the same time in this process, at most. */
+  /** Maximum number of background syncs at once in this process. */
   workers: number;
-  /** Bound on one sync that nobody waits for, in milliseconds. */
+  /** Time limit of a background sync. */
   timeoutMs: number;
-  /** Whether changes here are synced without anybody asking: never, of issues that are in the tracker, or of all. */
+  /** Which changed issues are synced in the background: none, those with a remote issue, or all. */
   autoSync: 'off' | 'linked' | 'all';
 }
 
-/**
- * Syncs that nobody waits for: failed ones that are due again, those whose process died, and, where it is wanted,
- * changes. Any number of replicas may do so: each issue is claimed by one.
- */
+/** Syncs in the background: retries, syncs whose process died, and changes. Leases let any number of replicas do so. */
 export class SyncScheduler {
   readonly #dependencies: SyncSchedulerDependencies;
   readonly #schedule: SyncSchedule;
-  readonly #working = new Set<Promise<void>>();
+  readonly #workers = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
-  #changesSeenAt: Date | undefined;
+  #changesReadUntil: Date | undefined;
 
   constructor(dependencies: SyncSchedulerDependencies, schedule: SyncSchedule) {
     this.#dependencies = dependencies;
@@ -40,57 +34,57 @@ export class SyncScheduler {
   }
 
   start(): void {
-    this.#plan();
+    this.#planPoll();
   }
 
-  /** Claims nothing any more, and waits until what runs has ended. */
+  /** Leases no more issues, aborts running syncs, and waits until they have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
-    await this.#dependencies.syncer.stop();
-    await Promise.allSettled(this.#working);
+    await this.#dependencies.executor.stop();
+    await Promise.allSettled(this.#workers);
   }
 
-  // With jitter, so that replicas which started together do not look together.
-  #plan(): void {
+  // With jitter, so that replicas that started together do not poll together.
+  #planPoll(): void {
     if (this.#isStopping) return;
-    this.#timer = setTimeout(() => void this.#look(), this.#schedule.pollMs * (0.75 + Math.random() / 2));
+    this.#timer = setTimeout(() => void this.#poll(), this.#schedule.pollMs * (0.75 + Math.random() / 2));
     this.#timer.unref();
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
-      await this.#scheduleChanges();
+      await this.#queueChanges();
     } catch (error) {
-      this.#dependencies.logger.warn({ err: error }, 'could not look for changes to sync');
+      this.#dependencies.logger.warn({ err: error }, 'could not queue changed issues for sync');
     }
-    while (!this.#isStopping && this.#working.size < this.#schedule.workers) {
-      const work: Promise<void> = this.#work().finally(() => this.#working.delete(work));
-      this.#working.add(work);
+    while (!this.#isStopping && this.#workers.size < this.#schedule.workers) {
+      const worker: Promise<void> = this.#workUntilEmpty().finally(() => this.#workers.delete(worker));
+      this.#workers.add(worker);
     }
-    this.#plan();
+    this.#planPoll();
   }
 
-  // Goes on as long as anything is due.
-  async #work(): Promise<void> {
-    const { repository, syncer, logger } = this.#dependencies;
+  async #workUntilEmpty(): Promise<void> {
+    const { queue, executor, logger } = this.#dependencies;
     const { timeoutMs } = this.#schedule;
     try {
       while (!this.#isStopping) {
-        const link = await repository.claimDue(claimSeconds(timeoutMs));
-        if (link === undefined) return;
-        await syncer.sync(link, `sync-${link.claimId}`, timeoutMs);
+        const job = await queue.leaseDue(timeoutMs);
+        if (job === undefined) return;
+        await executor.run(job, `sync-${job.leaseId}`, timeoutMs);
       }
     } catch (error) {
-      logger.warn({ err: error }, 'a background sync was cut off');
+      logger.warn({ err: error }, 'a background sync failed');
     }
   }
 
-  async #scheduleChanges(): Promise<void> {
+  async #queueChanges(): Promise<void> {
     const { autoSync: which, timeoutMs } = this.#schedule;
     if (which === 'off') return;
-    const graceSeconds = 2 * claimSeconds(timeoutMs);
-    const { due } = this.#dependencies;
-    this.#changesSeenAt = await due.scheduleChanges(this.#changesSeenAt, { which, graceSeconds });
+    this.#changesReadUntil = await this.#dependencies.queue.addChanged(this.#changesReadUntil, {
+      which,
+      overlapMs: timeoutMs + 60_000,
+    });
   }
 }

@@ -10,8 +10,8 @@ import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import { presentIssue } from '../issues/issue.presenter.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
-import type { SyncService } from './sync.service.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';
+import type { SyncService } from './sync-issue.ts';
 
 interface SyncHandlersOptions {
   sync: SyncService;

@@ -1,94 +1,142 @@
-import type { SyncConflict } from '@tessera/contracts';
+import type { SyncConflict, SyncedField, SyncResult } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issues/issue-document.repository.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
-import type { Agreement } from './sync-merge.ts';
-import type { SyncClaim, SyncOutcome, TrackerLink } from './tracker-link.ts';
+import type { MergeBase, NewRemoteComment, UnsentComment } from './sync-merge.ts';
 
-const linkColumns = Prisma.raw(`t.issue_id AS "issueId", t.claim_id AS "claimId", t.remote_id AS "remoteId",
-  coalesce(t.base, '{}') AS base, t.create_attempted_at AS "createAttemptedAt",
+/** The exclusive right to sync an issue until it expires. */
+export interface SyncLease {
+  issueId: string;
+  /** Part of the condition of every write under the lease, so that a write after its expiry has no effect. */
+  leaseId: string;
+}
+
+/** A leased issue with the state that its sync starts from. */
+export interface SyncJob extends SyncLease {
+  /** Null if the issue is not known to exist in the tracker. */
+  remoteId: string | null;
+  base: MergeBase;
+  conflicts: SyncConflict[];
+  /** When a request to create the remote issue was last sent without a known outcome. */
+  createAttemptedAt: Date | null;
+  /** Seconds since then, by the database's clock. */
+  createAttemptAge: number | null;
+  requestedBy: string;
+}
+
+/** A sync that ended with an error. */
+export interface FailedSync {
+  code: string;
+  /** The new URL of a moved remote issue. */
+  movedTo: string | null;
+  /** Null: not in the background. */
+  retry: { firstDelaySeconds: number; minSeconds: number } | null;
+}
+
+/** What people did to an issue, by its history. */
+export interface LocalHistory {
+  /** The last line; 0 if there is none. */
+  lastId: number;
+  /** When each field was last changed. */
+  changedAt: Map<SyncedField, Date>;
+}
+
+/** The sync took longer than its lease: another process may be syncing the issue. */
+export class LeaseLostError extends TrackerError {
+  override readonly name = 'LeaseLostError';
+
+  constructor() {
+    super('tracker_timeout', 'the lease has expired');
+  }
+}
+
+/** Consecutive failures after which the background stops retrying. */
+const attemptsMax = 12;
+const retryDelayMaxSeconds = 3_600;
+// A lease outlasts the time limit of its sync, so that it expires only if the process dies.
+const leaseMarginMs = 2_000;
+
+/** The columns of a `SyncJob` in the row `t`. */
+export const jobColumns =
+  Prisma.raw(`t.issue_id AS "issueId", t.claim_id AS "leaseId", t.remote_id AS "remoteId",
+  coalesce(t.base, '{}') AS base, t.conflicts, t.create_attempted_at AS "createAttemptedAt",
   extract(epoch FROM clock_timestamp() - t.create_attempted_at)::float8 AS "createAttemptAge",
-  t.failures, t.conflicts, t.requested_by AS "requestedBy"`);
+  t.requested_by AS "requestedBy"`);
 
-/** Attempts in a row that fail before nobody but a person tries again. */
-export const attemptsMax = 12;
+/** When a lease for a sync with this time limit expires. */
+export function leaseEnd(timeoutMs: number): Prisma.Sql {
+  return fromNow(Prisma.sql`${(timeoutMs + leaseMarginMs) / 1000}::float8`);
+}
 
-/** How the issues here and in the one configured tracker belong together. */
+/** The state of each issue's sync with the configured tracker. Methods that take a `SyncLease` throw `LeaseLostError`. */
 export class SyncRepository {
   readonly #database: Database;
   readonly #tracker: TrackerIdentity;
+  readonly #isTracker: Prisma.Sql;
 
   constructor(database: Database, tracker: TrackerIdentity) {
     this.#database = database;
     this.#tracker = tracker;
+    this.#isTracker = Prisma.sql`provider = ${tracker.provider} AND project = ${tracker.project}`;
   }
 
-  /** Claims an issue for a sync, in one statement; undefined while somebody else has it. */
-  async claim(issueId: string, requestedBy: string, seconds: number): Promise<TrackerLink | undefined> {
+  /** Runs several methods in one transaction. */
+  async transaction<Result>(run: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+    return this.#database.$transaction(run);
+  }
+
+  /** Leases an issue for a sync with this time limit; undefined while another lease is valid. */
+  async lease(issueId: string, requestedBy: string, timeoutMs: number): Promise<SyncJob | undefined> {
     const { provider, project } = this.#tracker;
-    const [link] = await this.#database.$queryRaw<TrackerLink[]>`
+    const [job] = await this.#database.$queryRaw<SyncJob[]>`
       INSERT INTO tracker_links AS t (issue_id, provider, project, requested_by, claim_id, claim_until)
-      VALUES (${issueId}::uuid, ${provider}, ${project}, ${requestedBy}::uuid, ${uuidv7()}::uuid, ${inSeconds(seconds)})
+      VALUES (${issueId}::uuid, ${provider}, ${project}, ${requestedBy}::uuid, ${uuidv7()}::uuid, ${leaseEnd(timeoutMs)})
       ON CONFLICT (issue_id, provider, project) DO UPDATE
         SET claim_id = excluded.claim_id, claim_until = excluded.claim_until, requested_by = excluded.requested_by,
             failures = CASE WHEN t.failures >= ${attemptsMax}::int THEN 0 ELSE t.failures END
         WHERE t.claim_until IS NULL OR t.claim_until < clock_timestamp()
-      RETURNING ${linkColumns}`;
-    return link;
+      RETURNING ${jobColumns}`;
+    return job;
   }
 
-  /** Claims the one that has waited longest of those that are due, or whose sync died; undefined where there is none. */
-  async claimDue(seconds: number): Promise<TrackerLink | undefined> {
-    const [link] = await this.#database.$queryRaw<TrackerLink[]>`
-      UPDATE tracker_links t SET claim_id = ${uuidv7()}::uuid, claim_until = ${inSeconds(seconds)}
-       WHERE (t.issue_id, t.provider, t.project) IN (
-         SELECT issue_id, provider, project FROM tracker_links
-          WHERE provider = ${this.#tracker.provider} AND project = ${this.#tracker.project}
-            AND (claim_until < clock_timestamp() OR (claim_until IS NULL AND next_attempt_at <= clock_timestamp()))
-          ORDER BY next_attempt_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
-      RETURNING ${linkColumns}`;
-    return link;
-  }
-
-  /** Writes down, before it happens, that the tracker is asked to create, and with what. */
-  async beginCreate(claim: SyncClaim, draft: Agreement): Promise<void> {
-    await this.#hold(
-      claim,
-      Prisma.sql`create_attempted_at = clock_timestamp(), base = ${JSON.stringify(draft)}::jsonb`,
+  /** Records a request to create the remote issue, before it is sent. */
+  async beginCreate(lease: SyncLease, draft: MergeBase): Promise<void> {
+    await this.#updateUnderLease(
+      lease,
+      Prisma.sql`create_attempted_at = clock_timestamp(), base = ${json(draft)}`,
     );
   }
 
-  /** The attempt took no effect: nothing is uncertain any more. */
-  async forgetCreate(claim: SyncClaim): Promise<void> {
-    await this.#hold(claim, Prisma.sql`create_attempted_at = NULL`);
+  /** Records that the request to create the remote issue had no effect. */
+  async cancelCreate(lease: SyncLease): Promise<void> {
+    await this.#updateUnderLease(lease, Prisma.sql`create_attempted_at = NULL`);
   }
 
   /**
-   * The issue is in the tracker; from now on it has a link to it. Another issue's claim to the same counterpart is stale:
-   * the tracker has given the number of one that it deleted again.
+   * Records the remote issue, and adds a link to it. SQLite behind a Redmine reuses the id of a deleted issue: another
+   * issue with this remote id has lost its own.
    */
   async recordRemote(
-    { issueId, claimId }: SyncClaim,
+    { issueId, leaseId }: SyncLease,
     remote: RemoteIssue,
-    base: Agreement,
+    base: MergeBase,
     requestedBy: string,
   ): Promise<void> {
-    const { provider, project } = this.#tracker;
+    const { provider } = this.#tracker;
     const rows = await this.#database.$queryRaw<{ id: string }[]>`
       WITH stale AS (
-        UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_activity_id = NULL, last_error = 'remote_gone',
-          next_attempt_at = NULL
-         WHERE provider = ${provider} AND project = ${project} AND remote_id = ${remote.id}
-           AND issue_id <> ${issueId}::uuid
+        UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_activity_id = NULL,
+          last_error = 'remote_gone', next_attempt_at = NULL
+         WHERE ${this.#isTracker} AND remote_id = ${remote.id} AND issue_id <> ${issueId}::uuid
         RETURNING issue_id
       ), t AS (
         UPDATE tracker_links SET remote_id = ${remote.id}, remote_key = ${remote.key}, remote_url = ${remote.url},
-          remote_state = ${remote.state}, base = ${JSON.stringify(base)}::jsonb, create_attempted_at = NULL
-         WHERE issue_id = ${issueId}::uuid AND provider = ${provider} AND project = ${project}
-           AND claim_id = ${claimId}::uuid AND (SELECT count(*) FROM stale) >= 0
+          remote_state = ${remote.state}, base = ${json(base)}, create_attempted_at = NULL
+         WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
+           AND (SELECT count(*) FROM stale) >= 0
         RETURNING issue_id
       ), others AS (
         UPDATE issues SET rev = rev + 1 FROM stale WHERE id = stale.issue_id
@@ -99,110 +147,196 @@ export class SyncRepository {
         ON CONFLICT (issue_id, type, ref) DO NOTHING
       )
       UPDATE issues SET rev = rev + 1 FROM t WHERE id = t.issue_id RETURNING id`;
-    if (rows.length === 0) throw new ClaimLostError();
+    if (rows.length === 0) throw new LeaseLostError();
   }
 
-  /** The last line of an issue's history that was written here and not by the tracker. */
-  async lastLocalActivity(issueId: string, within: Transaction): Promise<number> {
-    const [row] = await within.$queryRaw<{ id: number }[]>`SELECT ${localActivity(issueId)}::float8 AS id`;
-    return row?.id ?? 0;
+  /** Within a transaction that holds the issue's lock, under which every line of its history is written. */
+  async localHistory(issueId: string, within: Transaction): Promise<LocalHistory> {
+    const rows = await within.$queryRaw<{ field: SyncedField; at: Date; id: number }[]>`
+      SELECT field, max(at) AS at, max(id)::float8 AS id FROM activity
+       WHERE issue_id = ${issueId}::uuid AND origin = 'local' GROUP BY field`;
+    return {
+      lastId: Math.max(0, ...rows.map(({ id }) => id)),
+      changedAt: new Map(rows.map(({ field, at }) => [field, at])),
+    };
   }
 
-  /** What a merge has come to, within the transaction that writes it into the issue. */
+  /** Records a merge, within the transaction that changes the issue, or what a push changed. */
   async recordMerge(
-    claim: SyncClaim,
-    { base, conflicts, remote }: { base: Agreement; conflicts: SyncConflict[]; remote: RemoteIssue },
+    lease: SyncLease,
+    { base, conflicts, remote }: { base: MergeBase; conflicts: SyncConflict[]; remote: RemoteIssue },
     within: Transaction = this.#database,
   ): Promise<void> {
-    await this.#hold(
-      claim,
-      Prisma.sql`base = ${JSON.stringify(base)}::jsonb, conflicts = ${JSON.stringify(conflicts)}::jsonb,
+    await this.#updateUnderLease(
+      lease,
+      Prisma.sql`base = ${json(base)}, conflicts = ${json(conflicts)},
         remote_url = ${remote.url}, remote_state = ${remote.state}`,
       within,
     );
   }
 
-  /** When the fields of an issue were last changed here, by people. */
-  async lastChanges(issueId: string, within: Transaction = this.#database): Promise<Map<string, Date>> {
-    const rows = await within.$queryRaw<{ field: string; at: Date }[]>`
-      SELECT field, max(at) AS at FROM activity
-       WHERE issue_id = ${issueId}::uuid AND origin = 'local' AND kind IN ('updated', 'status_changed')
-       GROUP BY field`;
-    return new Map(rows.map(({ field, at }) => [field, at]));
-  }
-
-  /** Ends a sync that succeeded. An issue that was changed after the merge counts as changed. */
-  async finish(claim: SyncClaim, { result, activityId }: SyncOutcome): Promise<void> {
-    await this.#end(
-      claim,
-      Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${JSON.stringify(result)}::jsonb,
-        last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
-        synced_activity_id = ${activityId}::bigint`,
+  /** Records that staff decided a conflict: the remaining ones, and the base that makes the next merge follow. */
+  async recordDecision(lease: SyncLease, conflicts: readonly SyncConflict[], base: MergeBase): Promise<void> {
+    await this.#updateUnderLease(
+      lease,
+      Prisma.sql`base = ${json(base)}, conflicts = ${json(conflicts)}, synced_activity_id = NULL`,
     );
   }
 
-  /** Ends a sync that failed; answers when it is tried again, if it is. */
-  async fail(
-    claim: SyncClaim,
-    {
-      code,
-      movedTo,
-      retryInSeconds,
-    }: { code: string; movedTo: string | null; retryInSeconds: number | null },
-  ): Promise<Date | null> {
+  /** The remote ids of the comments that both sides have, and the local comments not known to be in the tracker. */
+  async listComments(issueId: string): Promise<{ knownIds: Set<string>; unsent: UnsentComment[] }> {
+    const known = await this.#database.$queryRaw<{ id: string }[]>`
+      SELECT remote_id AS id FROM tracker_comments
+       WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND remote_id IS NOT NULL`;
+    const unsent = await this.#database.$queryRaw<UnsentComment[]>`
+      SELECT c.id, c.body, author.username,
+             extract(epoch FROM clock_timestamp() - t.attempted_at)::float8 AS "attemptAge"
+        FROM comments c
+        LEFT JOIN identity_mirror author ON author.id = c.author_id
+        LEFT JOIN tracker_comments t ON t.comment_id = c.id AND ${this.#isTracker}
+       WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND t.remote_id IS NULL
+       ORDER BY c.created_at, c.id`;
+    return { knownIds: new Set(known.map(({ id }) => id)), unsent };
+  }
+
+  /** Records that a comment is sent, before the request. */
+  async beginSend(issueId: string, commentId: string): Promise<void> {
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      INSERT INTO tracker_comments (comment_id, issue_id, provider, project, attempted_at)
+      VALUES (${commentId}::uuid, ${issueId}::uuid, ${provider}, ${project}, clock_timestamp())
+      ON CONFLICT (comment_id, provider, project) DO UPDATE SET attempted_at = excluded.attempted_at`;
+  }
+
+  /** Records the remote id of a sent comment; null: the request had no effect. */
+  async recordSent(commentId: string, remoteId: string | null): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE tracker_comments SET remote_id = ${remoteId}, attempted_at = NULL
+       WHERE comment_id = ${commentId}::uuid AND ${this.#isTracker}`;
+  }
+
+  /** Adds remote comments to an issue, in order, each once, with their history; returns how many were new. */
+  async addRemoteComments(
+    issueId: string,
+    comments: readonly NewRemoteComment[],
+    requestId: string,
+  ): Promise<number> {
+    const rows = comments.map((comment) => ({ id: uuidv7(), ...comment }));
+    const { provider, project } = this.#tracker;
+    const added = await this.#database.$queryRaw<{ id: string }[]>`
+      WITH fresh AS (
+        SELECT r.* FROM jsonb_to_recordset(${json(rows)})
+            AS r (id uuid, "remoteId" text, body text, author text, "createdAt" timestamptz)
+         WHERE NOT EXISTS (SELECT FROM tracker_comments t WHERE ${this.#isTracker} AND t.remote_id = r."remoteId")
+      ), i AS (
+        UPDATE issues SET comments_count = comments_count + (SELECT count(*)::int FROM fresh), rev = rev + 1,
+          updated_at = clock_timestamp()
+         WHERE id = ${issueId}::uuid AND EXISTS (SELECT FROM fresh)
+        RETURNING id, updated_at
+      ), c AS (
+        INSERT INTO comments (id, issue_id, body, origin, created_at, updated_at)
+        SELECT fresh.id, i.id, fresh.body, ${provider}, i.updated_at, i.updated_at FROM fresh, i
+        RETURNING id, issue_id, created_at
+      ), mapped AS (
+        INSERT INTO tracker_comments
+          (comment_id, issue_id, provider, project, remote_id, external_author, external_created_at)
+        SELECT id, ${issueId}::uuid, ${provider}, ${project}, "remoteId", author, "createdAt" FROM fresh
+      ), logged AS (
+        INSERT INTO activity (issue_id, origin, kind, new_value, at, request_id)
+        SELECT issue_id, ${provider}, 'comment_added', jsonb_build_object('comment_id', id), created_at, ${requestId}
+          FROM c ORDER BY id
+      )
+      SELECT id FROM c`;
+    return added.length;
+  }
+
+  /** Ends a sync that succeeded. `activityId`: the last local line of history that it took into account. */
+  async finish(lease: SyncLease, result: SyncResult, activityId: number): Promise<void> {
+    await this.#end(
+      lease,
+      Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${json(result)}, last_error = NULL,
+        moved_to = NULL, failures = 0, next_attempt_at = NULL, synced_activity_id = ${activityId}::bigint`,
+    );
+  }
+
+  /** Ends a sync that failed; returns when it is retried. The delay doubles with each failure, with jitter. */
+  async fail(lease: SyncLease, { code, movedTo, retry }: FailedSync): Promise<Date | null> {
     const next =
-      retryInSeconds === null
+      retry === null
         ? Prisma.sql`NULL`
-        : Prisma.sql`CASE WHEN failures + 1 < ${attemptsMax}::int THEN ${inSeconds(retryInSeconds)} END`;
+        : Prisma.sql`CASE WHEN failures + 1 < ${attemptsMax}::int THEN ${fromNow(Prisma.sql`
+            greatest(${retry.minSeconds}::float8, (0.5 + random() / 2) *
+              least(${retryDelayMaxSeconds}::float8, ${retry.firstDelaySeconds}::float8 * 2 ^ failures))`)} END`;
     return this.#end(
-      claim,
+      lease,
       Prisma.sql`last_error = ${code}, moved_to = ${movedTo}, failures = failures + 1, next_attempt_at = ${next},
-        failed_activity_id = ${localActivity(claim.issueId)}`,
+        failed_activity_id = (
+          SELECT max(id) FROM activity WHERE issue_id = ${lease.issueId}::uuid AND origin = 'local')`,
     );
   }
 
-  /** Gives a claim back; `isDue`: the issue is to be synced as soon as anybody can. */
-  async release(claim: SyncClaim, { isDue }: { isDue: boolean }): Promise<void> {
+  /** Ends a lease without a result; `isDue`: the issue is to be synced as soon as possible. */
+  async release(lease: SyncLease, { isDue }: { isDue: boolean }): Promise<void> {
     await this.#end(
-      claim,
+      lease,
       Prisma.sql`next_attempt_at = ${isDue ? Prisma.sql`clock_timestamp()` : Prisma.sql`next_attempt_at`}`,
     );
   }
 
-  async #hold({ issueId, claimId }: SyncClaim, set: Prisma.Sql, within: Transaction = this.#database) {
-    const held = await within.$executeRaw`
-      UPDATE tracker_links SET ${set}
-       WHERE issue_id = ${issueId}::uuid AND provider = ${this.#tracker.provider}
-         AND project = ${this.#tracker.project} AND claim_id = ${claimId}::uuid`;
-    if (held === 0) throw new ClaimLostError();
+  /** The id of the local issue with this remote issue. */
+  async findOwner(remoteId: string): Promise<string | undefined> {
+    const [row] = await this.#database.$queryRaw<{ issueId: string }[]>`
+      SELECT issue_id AS "issueId" FROM tracker_links WHERE ${this.#isTracker} AND remote_id = ${remoteId}`;
+    return row?.issueId;
   }
 
-  // The issue's representation shows how its sync stands, so that its ETag moves. Its row comes first, as everywhere.
-  async #end({ issueId, claimId }: SyncClaim, set: Prisma.Sql): Promise<Date | null> {
+  /** Removes the remote issue from an issue. Local comments count as not sent; comments from the tracker stay. */
+  async detach({ issueId, leaseId }: SyncLease): Promise<void> {
+    const { provider } = this.#tracker;
+    await this.#database.$executeRaw`
+      WITH t AS (
+        UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
+          base = NULL, create_attempted_at = NULL, synced_activity_id = NULL, last_synced_at = NULL,
+          last_result = NULL, last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
+          conflicts = '[]'
+         WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
+        RETURNING issue_id
+      ), links AS (
+        DELETE FROM issue_links l USING t WHERE l.issue_id = t.issue_id AND l.type = 'external_issue'
+           AND starts_with(l.ref, ${`${provider}:`})
+      )
+      DELETE FROM tracker_comments c USING t, comments
+       WHERE c.issue_id = t.issue_id AND ${this.#isTracker} AND comments.id = c.comment_id
+         AND comments.origin = 'local'`;
+  }
+
+  async #updateUnderLease(
+    { issueId, leaseId }: SyncLease,
+    set: Prisma.Sql,
+    within: Transaction = this.#database,
+  ): Promise<void> {
+    const updated = await within.$executeRaw`
+      UPDATE tracker_links SET ${set}
+       WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid`;
+    if (updated === 0) throw new LeaseLostError();
+  }
+
+  // The issue shows the state of its sync, so its ETag changes. All writers lock the issue's row first.
+  async #end({ issueId, leaseId }: SyncLease, set: Prisma.Sql): Promise<Date | null> {
     const [ended] = await this.#database.$queryRaw<{ nextAttemptAt: Date | null }[]>`
       WITH i AS (UPDATE issues SET rev = rev + 1 WHERE id = ${issueId}::uuid RETURNING rev)
       UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL FROM i
-       WHERE issue_id = ${issueId}::uuid AND provider = ${this.#tracker.provider}
-         AND project = ${this.#tracker.project} AND claim_id = ${claimId}::uuid
+       WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
       RETURNING next_attempt_at AS "nextAttemptAt"`;
-    if (ended === undefined) throw new ClaimLostError();
+    if (ended === undefined) throw new LeaseLostError();
     return ended.nextAttemptAt;
   }
 }
 
-function localActivity(issueId: string): Prisma.Sql {
-  return Prisma.sql`(SELECT max(id) FROM activity WHERE issue_id = ${issueId}::uuid AND origin = 'local')`;
+function fromNow(seconds: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`clock_timestamp() + make_interval(secs => ${seconds})`;
 }
 
-function inSeconds(seconds: number): Prisma.Sql {
-  return Prisma.sql`clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
-}
-
-/** The sync took longer than its claim: another process may have begun to sync the issue. */
-export class ClaimLostError extends TrackerError {
-  override readonly name = 'ClaimLostError';
-
-  constructor() {
-    super('tracker_timeout', 'the claim has expired');
-  }
+function json(value: unknown): Prisma.Sql {
+  return Prisma.sql`${JSON.stringify(value)}::jsonb`;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type takeWebhook, trackerProviderSchema } from '@tessera/contracts';
 import { type BodyOptions, type Handler, ProblemError } from '@tessera/service-kit';
-import type { SyncWebhookService } from './webhook.service.ts';
+import type { WebhookReceiver } from './webhook.ts';
 
 /** The signature covers the bytes. A body is at most an issue and a comment, with the tracker's data of its repository. */
 export const webhookBody: BodyOptions = {
@@ -12,7 +12,7 @@ export const webhookBody: BodyOptions = {
 };
 
 /** Inbound webhooks of the tracker: authenticated by a signature instead of an access token. */
-export function webhookHandlers(webhooks: SyncWebhookService) {
+export function webhookHandlers(webhooks: WebhookReceiver) {
   /** Throws a 404 problem for a tracker whose webhook is not configured; no body is read then. */
   const assertConfigured = (_caller: undefined, { params }: IncomingMessage): void => {
     const provider = trackerProviderSchema.safeParse(params?.provider).data;

@@ -1,23 +1,25 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { TrackerProvider } from '@tessera/contracts';
+import { ProblemError } from '@tessera/service-kit';
 import { z } from 'zod';
+import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
-/** What a delivery says, as far as it matters: everything else is read from the tracker itself. */
-export interface Delivery {
+/** What a sync needs of a delivery: it reads everything else from the tracker. */
+interface Delivery {
   id: string;
-  /** The issue that it is about, in the project that is configured; undefined where it is about something else. */
+  /** The remote issue in the configured project; undefined for other events. */
   remoteId: string | undefined;
 }
 
 interface WebhookRequest {
-  /** Header values by lower-case name. */
+  /** Returns the header with a lower-case name. */
   header: (name: string) => string | undefined;
   body: Buffer;
 }
 
 interface WebhookRules {
   isSigned: (request: WebhookRequest, secret: string) => boolean;
-  /** Headers that may hold the delivery's id. */
+  /** Headers that can contain the id of the delivery. */
   deliveryHeaders: readonly string[];
   payload: z.ZodType<{ project: string; id: number } | undefined>;
 }
@@ -58,7 +60,7 @@ const rules: Readonly<Partial<Record<TrackerProvider, WebhookRules>>> = {
     deliveryHeaders: ['x-gitea-delivery', 'x-forgejo-delivery'],
     payload: repositoryPayload,
   },
-  // docs.gitlab.com/user/project/integrations/webhooks: the secret itself is the proof.
+  // docs.gitlab.com/user/project/integrations/webhooks: GitLab sends the secret itself.
   gitlab: {
     isSigned: (request, secret) => isEqual(request.header('x-gitlab-token'), secret),
     deliveryHeaders: ['idempotency-key', 'x-gitlab-event-uuid'],
@@ -66,16 +68,50 @@ const rules: Readonly<Partial<Record<TrackerProvider, WebhookRules>>> = {
   },
 };
 
-/** Whether a tracker sends webhooks that can be told from anybody else's. */
+/** Whether a tracker authenticates its webhooks. */
 export function sendsWebhooks(provider: TrackerProvider): boolean {
   return rules[provider] !== undefined;
 }
 
-/**
- * Reads a delivery; undefined where its signature does not hold. A body that is about nothing we know is a delivery
- * about nothing.
- */
-export function readDelivery(
+interface WebhookHook {
+  provider: TrackerProvider;
+  project: string;
+  secret: string;
+  queue: SyncQueueRepository;
+}
+
+/** Receives webhooks of the tracker. A delivery only makes an issue due; the sync reads the tracker instead of trusting it. */
+export class WebhookReceiver {
+  readonly #hook: WebhookHook | undefined;
+
+  /** Without a hook no webhook is configured. */
+  constructor(hook: WebhookHook | undefined) {
+    this.#hook = hook;
+  }
+
+  isFor(provider: TrackerProvider): boolean {
+    return this.#hook?.provider === provider;
+  }
+
+  /** False if the delivery was received before. Throws a 401 problem if its signature is invalid. */
+  async take(request: WebhookRequest): Promise<boolean> {
+    const hook = this.#hook;
+    if (hook === undefined) throw new Error('isFor returned false');
+    const delivery = readDelivery(hook.provider, hook, request);
+    if (delivery === undefined) {
+      throw new ProblemError({
+        status: 401,
+        code: 'invalid_signature',
+        detail: 'Invalid signature.',
+        headers: { 'WWW-Authenticate': 'Signature' },
+      });
+    }
+    return hook.queue.addDelivery(delivery.id, delivery.remoteId);
+  }
+}
+
+// Undefined if the signature is invalid.
+function readDelivery(
   provider: TrackerProvider,
   { secret, project }: { secret: string; project: string },
   request: WebhookRequest,
@@ -83,7 +119,7 @@ export function readDelivery(
   const { [provider]: rule } = rules;
   if (rule === undefined || !rule.isSigned(request, secret)) return undefined;
   const named = rule.deliveryHeaders.map((name) => request.header(name)).find((id) => id !== undefined);
-  // Without an id of its own a delivery is known by its content.
+  // A delivery without an id is identified by its content.
   const id = named?.slice(0, 200) ?? createHash('sha256').update(request.body).digest('hex');
   const about = rule.payload.safeParse(parseJson(request.body)).data;
   const isOurs = about?.project.toLowerCase() === project.toLowerCase();
@@ -94,7 +130,7 @@ function hmac(body: Buffer, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 
-// Over digests, which are of one length: how much is alike takes no time that could be measured.
+// Compares digests: timingSafeEqual needs equal lengths.
 function isEqual(given: string | undefined, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given ?? ''), digest(expected));

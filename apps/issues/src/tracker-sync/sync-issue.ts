@@ -1,0 +1,336 @@
+import { type SyncedField, syncedFields } from '@tessera/contracts';
+import { type Logger, ProblemError } from '@tessera/service-kit';
+import { assertMay } from '../access/issue-access.ts';
+import type { Actor } from '../authentication/actor.ts';
+import type { IssueStatusRepository } from '../issue-status/issue-status.repository.ts';
+import type { IssueRepository } from '../issues/issue.repository.ts';
+import { found } from '../issues/issue.service.ts';
+import type { ChangedBy } from '../issues/issue.ts';
+import { planChange } from '../issues/issue-change.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
+import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
+import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
+import { commentMarker, issueMarker } from '../trackers/tracker-text.ts';
+import { LeaseLostError, type SyncJob, type SyncRepository } from './sync.repository.ts';
+import {
+  addConflicts,
+  addNotApplied,
+  baseOfAdopted,
+  baseOfCreated,
+  type ConflictPolicies,
+  draftOf,
+  type LocalIssue,
+  type Merge,
+  type MergeBase,
+  mergeIssue,
+  planComments,
+  type UnsentComment,
+  verifyPush,
+} from './sync-merge.ts';
+
+interface SyncServiceDependencies {
+  issues: IssueRepository;
+  /** Undefined if no tracker is configured. */
+  executor: SyncExecutor | undefined;
+}
+
+/** POST /api/v1/issues/{id}/sync/ (issue-tracking.md 4). */
+export class SyncService {
+  readonly #dependencies: SyncServiceDependencies;
+
+  constructor(dependencies: SyncServiceDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async sync(actor: Actor, reference: IssueReference, requestId: string) {
+    const { issues, executor } = this.#dependencies;
+    const issue = found(await issues.findState(reference));
+    assertMay(actor, 'sync', issue);
+    if (executor === undefined) throw trackerNotConfigured();
+    await executor.syncNow(issue.id, actor.id, requestId);
+    return found(await issues.find({ id: issue.id }));
+  }
+}
+
+export function trackerNotConfigured(): ProblemError {
+  return new ProblemError({
+    status: 409,
+    code: 'tracker_not_configured',
+    detail: 'No external tracker is configured.',
+  });
+}
+
+export function syncInProgress(): ProblemError {
+  return new ProblemError({
+    status: 409,
+    code: 'sync_in_progress',
+    detail: 'Another sync of this issue is running.',
+    headers: { 'Retry-After': '1' },
+  });
+}
+
+interface SyncExecutorDependencies {
+  tracker: ExternalTracker;
+  repository: SyncRepository;
+  issues: IssueRepository;
+  statuses: IssueStatusRepository;
+  policies: ConflictPolicies;
+  /** Time limit of a sync that a person waits for. */
+  deadlineMs: number;
+  /** Delay before the first retry in the background. */
+  retrySeconds: number;
+  /** Called with `synced` or the error code of each sync. */
+  onEnded: (outcome: string) => void;
+  logger: Logger;
+}
+
+interface FailedRun {
+  error: TrackerError;
+  /** When the background retries; null: never. */
+  nextAttemptAt: Date | null;
+}
+
+/** Both sides of an issue in the tracker. */
+interface RemotePair {
+  remoteId: string;
+  base: MergeBase;
+}
+
+interface MergedFields extends Merge {
+  local: LocalIssue;
+  /** All conflicts of the issue after the merge. */
+  allConflicts: SyncJob['conflicts'];
+  /** The last local line of history that the merge took into account. */
+  activityId: number;
+}
+
+/** How often fields are merged again in one sync because someone changed the remote issue before our update. */
+const mergesMax = 2;
+
+/** Syncs issues with the tracker. Each step can be the last one before a crash: the next sync continues after it. */
+export class SyncExecutor {
+  readonly #dependencies: SyncExecutorDependencies;
+  readonly #stopping = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
+  #credentialsRejected = false;
+
+  constructor(dependencies: SyncExecutorDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Whether the tracker rejected our credentials in the last sync. */
+  get credentialsRejected(): boolean {
+    return this.#credentialsRejected;
+  }
+
+  /** Syncs an issue while a person waits. Of several concurrent calls one syncs, the others throw `sync_in_progress`. */
+  async syncNow(issueId: string, requestedBy: string, requestId: string): Promise<void> {
+    const { repository, deadlineMs } = this.#dependencies;
+    const job = await repository.lease(issueId, requestedBy, deadlineMs);
+    if (job === undefined) throw syncInProgress();
+    const failed = await this.run(job, requestId, deadlineMs);
+    if (failed !== undefined) throw trackerProblem(failed.error, failed.nextAttemptAt);
+  }
+
+  /** Syncs a leased issue within a time limit, and records how the sync ended. */
+  async run(job: SyncJob, requestId: string, timeoutMs: number): Promise<FailedRun | undefined> {
+    const { onEnded } = this.#dependencies;
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal]);
+    const run = this.#syncIssue(job, requestId, signal).catch((error) => this.#fail(job, error, requestId));
+    this.#running.add(run);
+    try {
+      const failed = await run;
+      onEnded(failed === undefined ? 'synced' : failed.error.code);
+      return failed;
+    } catch (error) {
+      onEnded('sync_failed');
+      throw error;
+    } finally {
+      this.#running.delete(run);
+    }
+  }
+
+  /** Aborts running syncs, and waits until they have ended their leases. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.allSettled(this.#running);
+  }
+
+  async #syncIssue(job: SyncJob, requestId: string, signal: AbortSignal): Promise<undefined> {
+    const pair =
+      job.remoteId === null
+        ? await this.#createOrAdopt(job, signal)
+        : { remoteId: job.remoteId, base: job.base };
+    const fields = await this.#syncFields(job, pair, requestId, signal);
+    const comments = await this.#syncComments(job.issueId, pair.remoteId, requestId, signal);
+    const result = {
+      created: job.remoteId === null,
+      pushed: fields.pushed,
+      pulled: fields.pulled,
+      comments_pushed: comments.pushed,
+      comments_pulled: comments.pulled,
+    };
+    await this.#dependencies.repository.finish(job, result, fields.activityId);
+    this.#credentialsRejected = false;
+  }
+
+  // A request to create whose response was lost may have had an effect: the next sync looks for it first.
+  async #createOrAdopt(job: SyncJob, signal: AbortSignal): Promise<RemotePair> {
+    const { tracker, issues, repository } = this.#dependencies;
+    const earlier = await this.#findCreated(job, signal);
+    if (earlier !== undefined) {
+      const base = baseOfAdopted(job.base, earlier, tracker);
+      await repository.recordRemote(job, earlier, base, job.requestedBy);
+      return { remoteId: earlier.id, base };
+    }
+    const draft = draftOf(found(await issues.findState({ id: job.issueId })));
+    await repository.beginCreate(job, draft);
+    const created = await tracker
+      .create(draft, issueMarker(job.issueId), signal)
+      .catch(unlessSent(() => repository.cancelCreate(job)));
+    const base = baseOfCreated(created);
+    await repository.recordRemote(job, created, base, job.requestedBy);
+    return { remoteId: created.id, base };
+  }
+
+  async #findCreated(job: SyncJob, signal: AbortSignal): Promise<RemoteIssue | undefined> {
+    const { tracker } = this.#dependencies;
+    const { createAttemptedAt, createAttemptAge } = job;
+    if (createAttemptedAt === null || createAttemptAge === null) return undefined;
+    // The tracker's clock can differ from ours.
+    const since = new Date(createAttemptedAt.getTime() - 10 * 60_000);
+    const [earlier] = await tracker.findByMarker(issueMarker(job.issueId), since, signal);
+    if (earlier === undefined) this.#assertSettled(createAttemptAge);
+    return earlier;
+  }
+
+  #assertSettled(attemptAge: number): void {
+    const remaining = this.#dependencies.tracker.settleSeconds - attemptAge;
+    if (remaining <= 0) return;
+    throw new TrackerError('create_outcome_unknown', 'an earlier request may still take effect', {
+      retryAfterSeconds: Math.ceil(remaining),
+    });
+  }
+
+  // Read, merge, change the local issue, push, read again: success of a push does not prove that it was applied.
+  async #syncFields(job: SyncJob, { remoteId, base }: RemotePair, requestId: string, signal: AbortSignal) {
+    const { tracker, repository } = this.#dependencies;
+    const pulled = new Set<SyncedField>();
+    let state = { base, conflicts: job.conflicts };
+    for (let merges = 1; ; merges += 1) {
+      const before = await tracker.get(remoteId, signal);
+      const merged = await this.#mergeLocally(job, state, before, requestId);
+      const { push, activityId } = merged;
+      for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
+      state = { base: merged.base, conflicts: merged.allConflicts };
+      if (Object.keys(push).length === 0) return { pushed: [], pulled: [...pulled], activityId };
+      try {
+        await tracker.update(before, push, issueMarker(job.issueId), signal);
+      } catch (error) {
+        const isOutdated = error instanceof TrackerError && error.code === 'tracker_busy';
+        if (isOutdated && merges < mergesMax) continue;
+        throw error;
+      }
+      const after = await tracker.get(remoteId, signal);
+      const pushed = verifyPush(merged, merged.local, { before, after });
+      const conflicts = addNotApplied(state.conflicts, pushed.notApplied, job.conflicts);
+      await repository.recordMerge(job, { base: pushed.base, conflicts, remote: after });
+      return { pushed: pushed.applied, pulled: [...pulled], activityId };
+    }
+  }
+
+  // One transaction that locks the issue's row, so that nobody changes the issue between comparing and writing.
+  async #mergeLocally(
+    job: SyncJob,
+    { base, conflicts }: Pick<SyncJob, 'base' | 'conflicts'>,
+    remote: RemoteIssue,
+    requestId: string,
+  ): Promise<MergedFields> {
+    const { tracker, issues, statuses, repository, policies } = this.#dependencies;
+    const by: ChangedBy = { actorId: null, origin: tracker.provider, requestId };
+    return repository.transaction(async (transaction) => {
+      const issue = found(await issues.lock({ id: job.issueId }, transaction));
+      const history = await repository.localHistory(job.issueId, transaction);
+      const local: LocalIssue = { ...issue, wasResolved: issue.resolvedAt !== null };
+      const newest = (field: SyncedField) =>
+        (history.changedAt.get(field)?.getTime() ?? 0) >= remote.updatedAt.getTime() ? 'local' : 'remote';
+      const merge = mergeIssue({ base, local, remote, tracker, policies, newest });
+      const after = addConflicts(conflicts, merge.conflicts);
+      await repository.recordMerge(
+        job,
+        { base: merge.base, conflicts: after.conflicts, remote },
+        transaction,
+      );
+      const { status, ...fields } = merge.pull;
+      if (status !== undefined) {
+        await statuses.change({ seen: issue, status, comment: null, exactly: false }, by, transaction);
+      }
+      const change = planChange(issue, { ...fields, keepTrackerLinks: true });
+      const activity = [...(change?.activity ?? []), ...after.activity];
+      if (activity.length > 0) {
+        const links = { put: [], removed: [] };
+        await issues.write(issue.id, { fields: change?.fields ?? {}, links, activity }, by, transaction);
+      }
+      return { ...merge, local, allConflicts: after.conflicts, activityId: history.lastId };
+    });
+  }
+
+  // Comments are only added, never changed or removed.
+  async #syncComments(issueId: string, remoteId: string, requestId: string, signal: AbortSignal) {
+    const { tracker, repository } = this.#dependencies;
+    const remote = await tracker.listComments(remoteId, signal);
+    const { knownIds, unsent } = await repository.listComments(issueId);
+    const { arrived, pull, push } = planComments(remote, knownIds, unsent);
+    for (const comment of arrived) await repository.recordSent(comment.commentId, comment.remoteId);
+    const pulled = pull.length === 0 ? 0 : await repository.addRemoteComments(issueId, pull, requestId);
+    for (const comment of push) await this.#sendComment(issueId, remoteId, comment, signal);
+    return { pushed: arrived.length + push.length, pulled };
+  }
+
+  async #sendComment(
+    issueId: string,
+    remoteId: string,
+    { id, body, username, attemptAge }: UnsentComment,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { tracker, repository } = this.#dependencies;
+    if (attemptAge !== null) this.#assertSettled(attemptAge);
+    await repository.beginSend(issueId, id);
+    const text = `${username ?? 'Somebody'} wrote:\n\n${body}`;
+    const sentId = await tracker
+      .addComment(remoteId, text, commentMarker(id), signal)
+      .catch(unlessSent(() => repository.recordSent(id, null)));
+    await repository.recordSent(id, sentId);
+  }
+
+  async #fail(job: SyncJob, error: unknown, requestId: string): Promise<FailedRun> {
+    const { repository, retrySeconds: firstDelaySeconds, logger } = this.#dependencies;
+    const { issueId } = job;
+    if (!(error instanceof TrackerError)) {
+      logger.error({ err: error, issueId, requestId }, 'sync failed with an internal error');
+      // If the database fails again, the lease expires.
+      await repository
+        .fail(job, { code: 'sync_failed', movedTo: null, retry: { firstDelaySeconds, minSeconds: 0 } })
+        .catch((err: unknown) => logger.warn({ err, issueId }, 'could not record a failed sync'));
+      throw error;
+    }
+    const { code, message, isTransient, retryAfterSeconds: minSeconds = 0, location: movedTo } = error;
+    logger.warn({ issueId, requestId, code, reason: message }, 'sync failed');
+    if (error instanceof LeaseLostError) return { error, nextAttemptAt: null };
+    if (this.#stopping.signal.aborted) {
+      await repository.release(job, { isDue: true });
+      return { error, nextAttemptAt: new Date() };
+    }
+    this.#credentialsRejected = code === 'tracker_auth_failed';
+    const retry = isTransient ? { firstDelaySeconds, minSeconds } : null;
+    return { error, nextAttemptAt: await repository.fail(job, { code, movedTo, retry }) };
+  }
+}
+
+// Handles the error of a request that creates something: if it certainly had no effect, its record is cancelled.
+function unlessSent(cancel: () => Promise<void>): (error: unknown) => Promise<never> {
+  return async (error) => {
+    if (error instanceof TrackerError && error.hadNoEffect) await cancel();
+    throw error;
+  };
+}

@@ -1,0 +1,76 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../database.ts';
+import type { TrackerIdentity } from '../issues/issue-document.repository.ts';
+import { jobColumns, leaseEnd, type SyncJob } from './sync.repository.ts';
+
+/** The issues that the background has to sync: those whose `next_attempt_at` has passed. */
+export class SyncQueueRepository {
+  readonly #database: Database;
+  readonly #tracker: TrackerIdentity;
+
+  constructor(database: Database, tracker: TrackerIdentity) {
+    this.#database = database;
+    this.#tracker = tracker;
+  }
+
+  /** Leases the issue that is due for the longest time, or whose lease has expired because its process died. */
+  async leaseDue(timeoutMs: number): Promise<SyncJob | undefined> {
+    const { provider, project } = this.#tracker;
+    const [job] = await this.#database.$queryRaw<SyncJob[]>`
+      UPDATE tracker_links t SET claim_id = ${uuidv7()}::uuid, claim_until = ${leaseEnd(timeoutMs)}
+       WHERE (t.issue_id, t.provider, t.project) IN (
+         SELECT issue_id, provider, project FROM tracker_links
+          WHERE provider = ${provider} AND project = ${project}
+            AND (claim_until < clock_timestamp() OR (claim_until IS NULL AND next_attempt_at <= clock_timestamp()))
+          ORDER BY next_attempt_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING ${jobColumns}`;
+    return job;
+  }
+
+  /**
+   * Makes issues due that were changed since a time (at first: within a day) and not synced since: those with a remote
+   * issue, or all. An issue that the tracker rejected is due once it is changed again. Returns the time to continue from,
+   * which overlaps by `overlapMs` for transactions and syncs that are still running.
+   */
+  async addChanged(
+    since: Date | undefined,
+    { which, overlapMs }: { which: 'linked' | 'all'; overlapMs: number },
+  ): Promise<Date> {
+    const { provider, project } = this.#tracker;
+    const [row] = await this.#database.$queryRaw<{ next: Date }[]>`
+      WITH changed AS (
+        SELECT id, reporter_id,
+               (SELECT max(a.id) FROM activity a WHERE a.issue_id = issues.id AND a.origin = 'local') AS activity_id
+          FROM issues
+         WHERE updated_at > coalesce(${since ?? null}::timestamptz, clock_timestamp() - interval '1 day')
+      ), changed_again AS (
+        UPDATE tracker_links t SET next_attempt_at = clock_timestamp() FROM changed
+         WHERE t.issue_id = changed.id AND t.provider = ${provider} AND t.project = ${project}
+           AND t.remote_id IS NOT NULL AND t.claim_id IS NULL AND t.next_attempt_at IS NULL
+           AND changed.activity_id > coalesce(t.synced_activity_id, 0)
+           AND (t.last_error IS NULL
+             OR (t.last_error = 'tracker_rejected' AND changed.activity_id > t.failed_activity_id))
+      ), never_synced AS (
+        INSERT INTO tracker_links (issue_id, provider, project, requested_by, next_attempt_at)
+        SELECT id, ${provider}, ${project}, reporter_id, clock_timestamp() FROM changed WHERE ${which === 'all'}
+        ON CONFLICT (issue_id, provider, project) DO NOTHING
+      )
+      SELECT clock_timestamp() - make_interval(secs => ${overlapMs / 1000}::float8) AS next`;
+    return row?.next ?? new Date(0);
+  }
+
+  /** Records a webhook delivery and makes the issue due that it names; false if it was recorded before. */
+  async addDelivery(deliveryId: string, remoteId: string | undefined): Promise<boolean> {
+    const { provider, project } = this.#tracker;
+    const rows = await this.#database.$queryRaw<{ id: string }[]>`
+      WITH delivery AS (
+        INSERT INTO tracker_deliveries (provider, delivery_id) VALUES (${provider}, ${deliveryId})
+        ON CONFLICT DO NOTHING RETURNING delivery_id AS id
+      ), made_due AS (
+        UPDATE tracker_links SET next_attempt_at = clock_timestamp() FROM delivery
+         WHERE provider = ${provider} AND project = ${project} AND remote_id = ${remoteId ?? null}
+      )
+      SELECT id FROM delivery`;
+    return rows.length === 1;
+  }
+}
