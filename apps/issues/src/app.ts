@@ -67,7 +67,7 @@ export function createApp(dependencies: Dependencies): App {
   });
 }
 
-/** The whole HTTP surface: each operation with who may call it and how often, the most frequent ones first. */
+/** All HTTP operations with their access and rate limits. Express tries routes in order: frequent ones come first. */
 export function createRoutes(dependencies: Dependencies): Route[] {
   const { config, health, rateLimits } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
@@ -111,8 +111,8 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(detachExternalIssue, { access: member, limit: writes }, sync.detach),
 
     route(listUsers, { access: member, limit: reads }, users.list),
-    // Before `getUser`, whose path matches `me` too.
-    route(getMe, { access: member, limit: reads }, users.getOneself),
+    // Must come before `getUser`, whose path also matches `me`.
+    route(getMe, { access: member, limit: reads }, users.getCurrent),
     route(getUser, { access: member, limit: reads }, users.get),
     route(createUser, { access: member, limit: writes, body: userBody }, users.create),
     route(updateUser, { access: member, limit: writes, body: userBody }, users.update),
@@ -127,7 +127,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
 
 function accesses(dependencies: Dependencies) {
   const { corsOrigins, requireVerified } = dependencies.config;
-  // Bearer tokens are no ambient credential; still, other origins are allowed only by name.
+  // Browsers do not send bearer tokens by themselves, but only listed origins are allowed anyway.
   const crossOrigin: CrossOrigin = {
     origins: corsOrigins,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
@@ -145,7 +145,7 @@ function accesses(dependencies: Dependencies) {
   };
   const shared = { crossOrigin, headers: { 'Cache-Control': 'no-store' } };
   const member: Access<Actor> = { ...shared, identify: authenticate({ ...dependencies, requireVerified }) };
-  /** Trackers have no token: the handler verifies the signature of the body. */
+  /** Trackers send no token. The handler verifies the signature of the body. */
   const trackers: Access<undefined> = { ...shared, ...everyone };
   return { member, trackers };
 }

@@ -17,7 +17,7 @@ import {
   trackingConfig,
 } from './tracker-sync/tracker-environment.ts';
 
-/** The process's environment; only this file reads it. */
+/** The process environment. Only this file reads it. */
 export const environment: Record<string, string | undefined> = process.env;
 
 const origin = z
@@ -55,7 +55,7 @@ const environmentSchema = z.object({
 
 export type Config = ReturnType<typeof loadConfig>;
 
-/** Reads the environment, once. Throws a `ConfigError` that lists every problem by variable name, never a value. */
+/** Reads the environment. Throws a `ConfigError` that lists every invalid variable by name, never its value. */
 export function loadConfig(variables = environment) {
   const read = readConfig(environmentSchema, variables, secretNames, problemsOf);
   return {
@@ -77,8 +77,8 @@ export function loadConfig(variables = environment) {
     requirePrecondition: read.REQUIRE_PRECONDITION,
     strictPrivilegeCheck: read.STRICT_PRIVILEGE_CHECK,
     tracking: trackingConfig(read),
-    janitorIntervalSeconds: read.JANITOR_INTERVAL_SECONDS,
-    /** Of one identity; 0 is off. */
+    cleanupIntervalSeconds: read.JANITOR_INTERVAL_SECONDS,
+    /** Per identity; 0 disables the limit. */
     rateLimits: {
       readsPerMinute: read.RATE_LIMIT_READS_PER_MINUTE,
       writesPerMinute: read.RATE_LIMIT_WRITES_PER_MINUTE,
@@ -97,7 +97,7 @@ function problemsOf(read: Environment): string[] {
   ];
 }
 
-// Only outside production is there an issuer that nobody configured: identity's own default there.
+// Outside production, defaults to identity's default issuer.
 function issuerOf(read: Environment): string | undefined {
   return read.JWT_ISSUER ?? (isProduction(read) ? undefined : 'http://localhost:3001');
 }

@@ -2,14 +2,15 @@ import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
 import { Health, Janitor, type Logger, Metrics, type Tracing } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
 import { ActivityService } from './activity/activity.service.ts';
+import { CleanupRepository } from './cleanup/cleanup.repository.ts';
+import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
 import { CommentRepository } from './comments/comment.repository.ts';
 import { CommentService } from './comments/comment.service.ts';
 import type { Config } from './config.ts';
 import { createDatabase, createLimitPool, createListDatabase, type Database } from './database.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
 import { IdempotencyService } from './idempotency/idempotency.service.ts';
-import { IdentityClient } from './identity-mirror/identity-client.ts';
-import { observeBreaker } from './identity-mirror/identity-metrics.ts';
+import { IdentityClient, observeBreaker } from './identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
 import { IssueListRepository } from './issue-list/issue-list.repository.ts';
@@ -20,8 +21,6 @@ import { IssueRepository } from './issues/issue.repository.ts';
 import { IssueService } from './issues/issue.service.ts';
 import { IssueDocument } from './issues/issue-document.repository.ts';
 import { IssueUrls } from './issues/issue-urls.ts';
-import { JanitorRepository } from './janitor/janitor.repository.ts';
-import { issuesSweeps } from './janitor/sweeps.ts';
 import { LinkService } from './links/link.service.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
@@ -40,7 +39,7 @@ import { UserService } from './users/user.service.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
-/** The composition root: everything that holds state or a collaborator is made here, once. */
+/** Composition root: creates every object that has state or dependencies, once. */
 export async function createDependencies(config: Config, logger: Logger, tracing?: Tracing) {
   const main = createDatabase(config.database, logger);
   const lists = createListDatabase(config.database, logger);
@@ -55,9 +54,9 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     metrics,
   });
   issues.scheduler?.start();
-  const sweeps = issuesSweeps(new JanitorRepository(main.database));
-  const janitor = new Janitor({ sweeps, intervalSeconds: config.janitorIntervalSeconds, logger });
-  janitor.start();
+  const sweeps = cleanupTasks(new CleanupRepository(main.database));
+  const cleanup = new Janitor({ sweeps, intervalSeconds: config.cleanupIntervalSeconds, logger });
+  cleanup.start();
   const limits = createRateLimits(config, logger);
   metrics.observePool('main', main.pool);
   metrics.observePool('lists', lists.pool);
@@ -79,7 +78,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       clockToleranceSeconds: config.identity.clockToleranceSeconds,
     }),
     health: new Health({
-      // Once it has keys, the service goes on without identity: only the first fetch is waited for.
+      // Cached keys keep working while identity is down, so readiness requires only the first fetch.
       checks: [...main.readiness, { name: 'keys', check: async () => keys.status().ready }],
       warnings: [{ name: 'tracker_credentials', isOn: () => issues.executor?.credentialsRejected ?? false }],
     }),
@@ -87,7 +86,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     rateLimits: limits.rateLimits,
     close: async () => {
       keys.stop();
-      await Promise.all([issues.scheduler?.stop(), janitor.stop()]);
+      await Promise.all([issues.scheduler?.stop(), cleanup.stop()]);
       await Promise.all([main.close(), lists.close(), limits.close()]);
     },
   };

@@ -19,9 +19,9 @@ class CountedRepository extends IdentityMirrorRepository {
     this.statements += 1;
     return super.find(id);
   }
-  override keepClaims(claims: AccessTokenClaims) {
+  override upsertClaims(claims: AccessTokenClaims) {
     this.statements += 1;
-    return super.keepClaims(claims);
+    return super.upsertClaims(claims);
   }
 }
 
@@ -90,7 +90,7 @@ function claimsOf(
 
 /** An answer of identity: which state it is of, and between which moments it was given. */
 const keep = (identity: KnownIdentity, updated: number, asked: number, answered: number) =>
-  repository.keep({ ...identity, updatedAt: at(updated) }, 'lookup', {
+  repository.upsert({ ...identity, updatedAt: at(updated) }, 'lookup', {
     askedAt: at(asked),
     answeredAt: at(answered),
   });
@@ -127,7 +127,8 @@ describe('a row of the mirror', () => {
       );
       const tokens = Array.from(
         { length: 15 },
-        (_, index) => () => repository.keepClaims(claimsOf(ann, index - 150, { username: `token ${index}` })),
+        (_, index) => () =>
+          repository.upsertClaims(claimsOf(ann, index - 150, { username: `token ${index}` })),
       );
       const writes = [...answers, ...tokens].sort(() => Math.random() - 0.5);
       await Promise.all(writes.map((write) => write()));
@@ -143,12 +144,12 @@ describe('a row of the mirror', () => {
     const ann = known({ ssoProvider: 'google', ssoId: '17' });
     await keep(ann, -100, -60, -59);
     const older = claimsOf(ann, -70, { username: 'older', is_staff: true });
-    await repository.keepClaims(older);
+    await repository.upsertClaims(older);
     expect(await repository.find(ann.id)).toMatchObject({ username: 'ann', isStaff: false, asOf: at(-100) });
-    await repository.keepClaims(claimsOf(ann, -10));
+    await repository.upsertClaims(claimsOf(ann, -10));
     // The same claims are no reason to write.
     expect(await repository.find(ann.id)).toMatchObject({ asOf: at(-100), checkedAt: at(-59) });
-    await repository.keepClaims(claimsOf(ann, -10, { username: 'newer', is_staff: true }));
+    await repository.upsertClaims(claimsOf(ann, -10, { username: 'newer', is_staff: true }));
     expect(await repository.find(ann.id)).toMatchObject({
       username: 'newer',
       isStaff: true,
@@ -163,7 +164,7 @@ describe('a row of the mirror', () => {
     await keep(ann, -100, -60, -59);
     await repository.markMissing(ann.id, { askedAt: at(-50), answeredAt: at(-49) });
     await repository.markMissing(ann.id, { askedAt: at(-40), answeredAt: at(-39) });
-    await repository.keepClaims(claimsOf(ann, 10, { username: 'back' }));
+    await repository.upsertClaims(claimsOf(ann, 10, { username: 'back' }));
     expect(await repository.find(ann.id)).toMatchObject({
       username: 'ann',
       isActive: false,
@@ -203,10 +204,10 @@ describe('a token that is seen', () => {
     const mirror = startReplica();
     const claims = claimsOf(known(), -5);
     repository.statements = 0;
-    await Promise.all(Array.from({ length: 50 }, () => mirror.seeToken(claims)));
+    await Promise.all(Array.from({ length: 50 }, () => mirror.syncFromClaims(claims)));
     expect(repository.statements).toBe(2);
     repository.statements = 0;
-    for (let count = 0; count < 100; count += 1) await mirror.seeToken(claims);
+    for (let count = 0; count < 100; count += 1) await mirror.syncFromClaims(claims);
     expect(repository.statements).toBe(0);
     expect(ask()).toBe(0);
   });
@@ -217,16 +218,16 @@ describe('a token that is seen', () => {
     const claims = claimsOf(ann, -5);
     const readAt = performance.now();
     const clock = jest.spyOn(performance, 'now').mockReturnValue(readAt);
-    await Promise.all([here.seeToken(claims), there.seeToken(claims)]);
+    await Promise.all([here.syncFromClaims(claims), there.syncFromClaims(claims)]);
     const moment = { askedAt: new Date(), answeredAt: new Date() };
-    await here.keepMissing(ann.id, moment);
-    expect(await here.seeToken(claims)).toMatchObject({ isActive: false });
+    await here.markMissing(ann.id, moment);
+    expect(await here.syncFromClaims(claims)).toMatchObject({ isActive: false });
     clock.mockReturnValue(readAt + 4_900);
-    expect(await there.seeToken(claims)).toMatchObject({ isActive: true });
+    expect(await there.syncFromClaims(claims)).toMatchObject({ isActive: true });
     clock.mockReturnValue(readAt + 5_100);
     // lru-cache looks at the clock once a millisecond.
     await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(await there.seeToken(claims)).toMatchObject({ isActive: false });
+    expect(await there.syncFromClaims(claims)).toMatchObject({ isActive: false });
     clock.mockRestore();
     expect(ask()).toBe(0);
   });
@@ -235,7 +236,7 @@ describe('a token that is seen', () => {
     const mirror = startReplica();
     const ann = known();
     await keep({ ...ann, isActive: false }, -100, -60, -59);
-    expect(await mirror.seeToken(claimsOf(ann, -70))).toMatchObject({ isActive: false });
+    expect(await mirror.syncFromClaims(claimsOf(ann, -70))).toMatchObject({ isActive: false });
     expect(ask()).toBe(0);
 
     // Identity still says so: no later request asks again.
@@ -244,8 +245,8 @@ describe('a token that is seen', () => {
       wireIdentity({ id: ann.id, is_active: false, updated_at: at(-100).toISOString() }),
     );
     const newer = claimsOf(ann, -30);
-    expect(await mirror.seeToken(newer)).toMatchObject({ isActive: false });
-    expect(await mirror.seeToken(newer)).toMatchObject({ isActive: false });
+    expect(await mirror.syncFromClaims(newer)).toMatchObject({ isActive: false });
+    expect(await mirror.syncFromClaims(newer)).toMatchObject({ isActive: false });
     expect(ask()).toBe(1);
   });
 
@@ -254,14 +255,16 @@ describe('a token that is seen', () => {
     const ann = known();
     await keep({ ...ann, isActive: false }, -100, -60, -59);
     stub.answer = json(200, wireIdentity({ id: ann.id, updated_at: at(-35).toISOString() }));
-    expect(await mirror.seeToken(claimsOf(ann, -30))).toMatchObject({ isActive: true });
+    expect(await mirror.syncFromClaims(claimsOf(ann, -30))).toMatchObject({ isActive: true });
   });
 
   it('lets nobody in whom identity cannot be asked about', async () => {
     const mirror = startReplica('http://127.0.0.1:1');
     const ann = known();
     await keep({ ...ann, isActive: false }, -100, -60, -59);
-    await expect(mirror.seeToken(claimsOf(ann, -30))).rejects.toMatchObject({ code: 'identity_unavailable' });
+    await expect(mirror.syncFromClaims(claimsOf(ann, -30))).rejects.toMatchObject({
+      code: 'identity_unavailable',
+    });
   });
 });
 
@@ -320,7 +323,7 @@ describe('resolving a person', () => {
   it('while identity is down, accepts whom a token of today has shown', async () => {
     const mirror = startReplica('http://127.0.0.1:1');
     const ann = known();
-    await mirror.seeToken(claimsOf(ann, -3600));
+    await mirror.syncFromClaims(claimsOf(ann, -3600));
     expect(await mirror.resolveForAssignment({ id: ann.id }, 'x')).toMatchObject({ id: ann.id });
   });
 
@@ -359,7 +362,7 @@ describe('resolving a person', () => {
     await expect(resolve()).rejects.toMatchObject(refusal);
     expect(stub.seen).toHaveLength(1);
     const identity = wireIdentity({ email });
-    await mirror.keepWritten({ identity, askedAt: new Date(), answeredAt: new Date() });
+    await mirror.upsertFromWrite({ identity, askedAt: new Date(), answeredAt: new Date() });
     expect(await resolve()).toMatchObject({ id: identity.id });
   });
 
@@ -381,7 +384,7 @@ describe('resolving a person', () => {
     const reference = { email: identity.email };
     const early = expect(mirror.resolveForAssignment(reference, 'x')).rejects.toMatchObject({ status: 422 });
     await new Promise((resolve) => setTimeout(resolve, 50));
-    await mirror.keepWritten({ identity, askedAt: new Date(), answeredAt: new Date() });
+    await mirror.upsertFromWrite({ identity, askedAt: new Date(), answeredAt: new Date() });
     await early;
     expect(await mirror.resolveForAssignment(reference, 'x')).toMatchObject({ id: identity.id });
   });
@@ -394,7 +397,7 @@ describe('resolving a person', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     const change: Omit<Lookup, 'identity'> = { askedAt: new Date(), answeredAt: new Date() };
     const changed = { ...identity, is_active: false, updated_at: new Date().toISOString() };
-    await mirror.keepWritten({ identity: changed, ...change });
+    await mirror.upsertFromWrite({ identity: changed, ...change });
     // Joins the request that is under way, later than the change.
     const late = mirror.refresh(identity.id);
     await Promise.all([early, late]);

@@ -1,4 +1,4 @@
-/** The caller: the identity of the request's access token, with the rights that it has now. */
+/** The caller: the identity of the access token, with its current privileges. */
 export interface Actor {
   id: string;
   username: string;

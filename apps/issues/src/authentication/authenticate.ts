@@ -6,24 +6,24 @@ import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.s
 import { isOlderThan, type MirroredIdentity } from '../identity-mirror/mirrored-identity.ts';
 import type { Actor } from './actor.ts';
 
-/** What `WWW-Authenticate` names. */
+/** The realm in `WWW-Authenticate`. */
 export const realm = 'issues';
 
 interface AuthenticateOptions {
   verifier: TokenVerifier<'access'>;
-  mirror: Pick<IdentityMirrorService, 'seeToken'>;
-  /** Whether an identity must be verified: never, to write, or to do anything. */
+  mirror: Pick<IdentityMirrorService, 'syncFromClaims'>;
+  /** Which requests require a verified identity: none, writes or all. */
   requireVerified: 'off' | 'write' | 'all';
 }
 
 /**
- * Identifies the caller: verifies the access token with cached keys, and takes from the mirror whether the identity is
- * still active and has its rights. The identity service is asked only about an inactive identity with a newer token.
+ * Authenticates the request. Verifies the access token with cached keys, then checks in the mirror that the identity is
+ * active and still has its privileges. Calls the identity service only if the mirror says inactive and the token is newer.
  */
 export function authenticate({ verifier, mirror, requireVerified }: AuthenticateOptions) {
   return async (request: IncomingMessage): Promise<Actor> => {
     const claims = await verifyRequest(request, verifier, { realm });
-    const mirrored = await mirror.seeToken(claims, request.requestId);
+    const mirrored = await mirror.syncFromClaims(claims, request.requestId);
     if (mirrored !== undefined && !mirrored.isActive) throw inactiveProblem();
     const actor = toActor(claims, mirrored);
     const mustBeVerified =
@@ -33,7 +33,7 @@ export function authenticate({ verifier, mirror, requireVerified }: Authenticate
   };
 }
 
-// Least privilege: if the mirror is newer than the token, a right needs both.
+// If the mirror is newer than the token, a privilege must be in both (least privilege).
 function toActor(claims: AccessTokenClaims, mirrored: MirroredIdentity | undefined): Actor {
   const newer = mirrored === undefined || isOlderThan(mirrored, claims) ? undefined : mirrored;
   return {
@@ -55,7 +55,7 @@ function inactiveProblem(): ProblemError {
   return new ProblemError({
     status: 401,
     code: 'identity_inactive',
-    detail: 'The identity of this token is not active any more.',
+    detail: 'The identity of this token is no longer active.',
     headers,
   });
 }
@@ -64,6 +64,6 @@ function unverifiedProblem(): ProblemError {
   return new ProblemError({
     status: 403,
     code: 'unverified',
-    detail: 'The identity must be verified first.',
+    detail: 'The identity must be verified.',
   });
 }

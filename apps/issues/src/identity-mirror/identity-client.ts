@@ -6,9 +6,9 @@ import {
   identitySchema,
   type UpdateIdentity,
 } from '@tessera/contracts';
-import { ProblemError, validationProblem } from '@tessera/service-kit';
+import { type Metrics, ProblemError, validationProblem } from '@tessera/service-kit';
 import { z } from 'zod';
-import { identityAnswerInvalid, isOutage, outcomeUnknown } from './identity-problem.ts';
+import { createOutcomeUnknown, identityAnswerInvalid, isOutage } from './identity-problem.ts';
 import {
   type BreakerState,
   type IdentityReply,
@@ -16,22 +16,22 @@ import {
   type IdentityTransportOptions,
 } from './identity-transport.ts';
 
-/** Between which moments of our clock an answer became true. */
+/** When a request was sent and when its response arrived, by our clock. */
 export interface Observation {
   askedAt: Date;
   answeredAt: Date;
 }
 
-/** An identity, or that there is none. Callers who asked together get one observation: of the request that was sent. */
+/** The result of a lookup; `identity` is undefined if there is none. Concurrent lookups share one request. */
 export interface Lookup extends Observation {
   identity: Identity | undefined;
 }
 
-export interface Written extends Observation {
+export interface WriteResult extends Observation {
   identity: Identity;
 }
 
-const refusalSchema = z.looseObject({
+const problemSchema = z.looseObject({
   code: z
     .string()
     .regex(/^[a-z_]{1,64}$/)
@@ -41,9 +41,9 @@ const refusalSchema = z.looseObject({
 });
 
 /**
- * Identity's internal API (identity-service.md 4.2). A request that cannot be carried out throws a problem: 503
- * `identity_unavailable`, 502 `identity_credentials_rejected` or `identity_answer_invalid`; what identity refuses for
- * the client's reasons (404, 409, 422) keeps its status, code and field names.
+ * Client of identity's internal API (identity-service.md 4.2). Throws the problems 503 `identity_unavailable`, 502
+ * `identity_credentials_rejected` and 502 `identity_answer_invalid`. A 404, 409 or 422 of identity keeps its status,
+ * code and field names.
  */
 export class IdentityClient {
   readonly #transport: IdentityTransport;
@@ -53,7 +53,7 @@ export class IdentityClient {
     this.#transport = new IdentityTransport(options);
   }
 
-  /** How identity is taken to be, for a service that goes on without it. */
+  /** The state of the circuit breaker. */
   status(): { breaker: BreakerState } {
     return { breaker: this.#transport.breakerState };
   }
@@ -63,8 +63,8 @@ export class IdentityClient {
   }
 
   async findByEmail(email: string, requestId?: string): Promise<Lookup> {
-    // Nobody has what is no e-mail; and dots alone would be taken for a folder of the path.
-    if (!emailSchema.safeParse(email).success) return { identity: undefined, ...atOnce() };
+    // No identity has an invalid e-mail. Also, `.` and `..` would be resolved as path segments.
+    if (!emailSchema.safeParse(email).success) return { identity: undefined, ...observedNow() };
     return this.#find(`/internal/identities/by-email/${encode(email)}`, requestId);
   }
 
@@ -74,12 +74,12 @@ export class IdentityClient {
   }
 
   /**
-   * Creates an identity. An unknown outcome is looked up by its e-mail before anything is said: an identity that was
-   * made since the request began, and is as it was to be, is this one. It can only be another where somebody else made
-   * the same at the same moment; then one of both passwords holds, as with two changes at once. Whatever is less
-   * certain is 503 `create_outcome_unknown`.
+   * Creates an identity. If the response is lost, looks up the e-mail: an identity that was created after the request
+   * started and has the requested fields counts as created by it. (A concurrent identical request may have created it
+   * instead; then the password of one of both requests is set, as with concurrent updates.) Otherwise throws 503
+   * `create_outcome_unknown`.
    */
-  async create(body: CreateIdentity, requestId?: string): Promise<Written> {
+  async create(body: CreateIdentity, requestId?: string): Promise<WriteResult> {
     const startedAt = new Date();
     try {
       const reply = await this.#transport.send({
@@ -88,35 +88,36 @@ export class IdentityClient {
         body,
         requestId,
       });
-      return written(reply);
+      return parseWriteResult(reply);
     } catch (error) {
       if (!isOutage(error) || error.cause.isUnsent) throw error;
       const { identity, ...observation } = await this.findByEmail(body.email, requestId).catch(() => {
-        throw outcomeUnknown(error);
+        throw createOutcomeUnknown(error);
       });
-      if (identity === undefined || !isMadeFrom(body, identity, startedAt)) throw outcomeUnknown(error);
+      if (identity === undefined || !matchesRequest(body, identity, startedAt))
+        throw createOutcomeUnknown(error);
       return { identity, ...observation };
     }
   }
 
-  async update(id: string, body: UpdateIdentity, requestId?: string): Promise<Written> {
-    return written(await this.#transport.send({ method: 'PUT', path: pathOf(id), body, requestId }));
+  async update(id: string, body: UpdateIdentity, requestId?: string): Promise<WriteResult> {
+    return parseWriteResult(await this.#transport.send({ method: 'PUT', path: pathOf(id), body, requestId }));
   }
 
-  /** Soft-deletes. */
+  /** Soft-deletes an identity. */
   async delete(id: string, requestId?: string): Promise<Observation> {
     const reply = await this.#transport.send({ method: 'DELETE', path: pathOf(id), requestId });
-    if (reply.status < 200 || reply.status > 299) throw refusal(reply);
+    if (reply.status < 200 || reply.status > 299) throw toProblem(reply);
     return reply;
   }
 
-  // Callers that ask the same at the same time share one request.
+  // Concurrent lookups of the same path share one request.
   #find(path: string, requestId: string | undefined): Promise<Lookup> {
-    const asked = this.#inFlight.get(path);
-    if (asked !== undefined) return asked;
-    const answer = this.#get(path, requestId).finally(() => this.#inFlight.delete(path));
-    this.#inFlight.set(path, answer);
-    return answer;
+    const running = this.#inFlight.get(path);
+    if (running !== undefined) return running;
+    const lookup = this.#get(path, requestId).finally(() => this.#inFlight.delete(path));
+    this.#inFlight.set(path, lookup);
+    return lookup;
   }
 
   async #get(path: string, requestId: string | undefined): Promise<Lookup> {
@@ -124,55 +125,66 @@ export class IdentityClient {
     const { askedAt, answeredAt } = reply;
     if (reply.status === 200) return { identity: parseIdentity(reply.data), askedAt, answeredAt };
     if (isUnknownIdentity(reply)) return { identity: undefined, askedAt, answeredAt };
-    throw refusal(reply);
+    throw toProblem(reply);
   }
+}
+
+const breakerStates: BreakerState[] = ['closed', 'half_open', 'open'];
+
+/** Exposes the state of the circuit breaker: 1 for the current state, 0 for the others. */
+export function observeBreaker(metrics: Metrics, client: IdentityClient): void {
+  const help = 'State of the circuit breaker for identity: 1 for the current state.';
+  const gauge = metrics.gauge('issues_identity_breaker_state', help, ['state'], () => {
+    const { breaker } = client.status();
+    for (const state of breakerStates) gauge.set({ state }, state === breaker ? 1 : 0);
+  });
 }
 
 function pathOf(id: string): string {
   return `/internal/identities/${encode(id)}`;
 }
 
-// A lone surrogate cannot be encoded; what stands for it names nobody.
+// encodeURIComponent throws on a lone surrogate. Its replacement character matches no identity.
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-function atOnce(): Observation {
+function observedNow(): Observation {
   const now = new Date();
   return { askedAt: now, answeredAt: now };
 }
 
-function written(reply: IdentityReply): Written {
-  if (reply.status !== 200 && reply.status !== 201) throw refusal(reply);
+function parseWriteResult(reply: IdentityReply): WriteResult {
+  if (reply.status !== 200 && reply.status !== 201) throw toProblem(reply);
   return { identity: parseIdentity(reply.data), askedAt: reply.askedAt, answeredAt: reply.answeredAt };
 }
 
 function parseIdentity(data: unknown): Identity {
   const parsed = identitySchema.safeParse(data);
   if (parsed.success) return parsed.data;
-  throw identityAnswerInvalid('an identity that is none');
+  throw identityAnswerInvalid('not an identity');
 }
 
-// Somebody's 404 is not enough to take an identity for gone: a wrong address answers with a page, or without a route.
+// A 404 without one of identity's codes may come from a wrong IDENTITY_URL and does not prove that the identity is gone.
 function isUnknownIdentity({ status, data }: IdentityReply): boolean {
   if (status !== 404) return false;
-  const parsed = refusalSchema.safeParse(data);
+  const parsed = problemSchema.safeParse(data);
   return parsed.success && parsed.data.code !== 'not_found';
 }
 
-// What identity refuses for the client's reasons goes on to the client, with the fields that it named.
-function refusal(reply: IdentityReply): ProblemError {
+// Passes identity's 404, 409 and 422 on to the client, with the field names.
+function toProblem(reply: IdentityReply): ProblemError {
   const { status } = reply;
-  const parsed = refusalSchema.safeParse(reply.data);
-  if (!parsed.success) return identityAnswerInvalid(`answered ${status}`);
+  const parsed = problemSchema.safeParse(reply.data);
+  if (!parsed.success) return identityAnswerInvalid(`responded ${status}`);
   const { code, detail, errors } = parsed.data;
   if (status === 422)
     return validationProblem(errors.length > 0 ? errors : [{ field: 'body', message: detail }]);
   if (status === 409) return new ProblemError({ status, code, detail });
   if (isUnknownIdentity(reply)) {
-    return new ProblemError({ status: 404, code: 'user_not_found', detail: 'There is no such user.' });
+    return new ProblemError({ status: 404, code: 'user_not_found', detail: 'User not found.' });
   }
-  return identityAnswerInvalid(`answered ${status}`);
+  return identityAnswerInvalid(`responded ${status}`);
 }
 
 const comparedFields = [
@@ -185,9 +197,11 @@ const comparedFields = [
   'is_superuser',
 ] as const;
 
-function isMadeFrom(body: CreateIdentity, identity: Identity, startedAt: Date): boolean {
-  const isAlike = comparedFields.every((name) => body[name] === undefined || body[name] === identity[name]);
+function matchesRequest(body: CreateIdentity, identity: Identity, startedAt: Date): boolean {
+  const hasRequestedFields = comparedFields.every(
+    (name) => body[name] === undefined || body[name] === identity[name],
+  );
   const isNew =
     Date.parse(identity.created_at) >= startedAt.getTime() && identity.updated_at === identity.created_at;
-  return isNew && isAlike && identity.email.toLowerCase() === body.email.toLowerCase();
+  return isNew && hasRequestedFields && identity.email.toLowerCase() === body.email.toLowerCase();
 }

@@ -5,16 +5,16 @@ import type { Observation } from './identity-client.ts';
 import type { KnownIdentity, MirroredIdentity, MirrorSource } from './mirrored-identity.ts';
 
 export interface PeopleFilter {
-  /** The beginning of a username or, where e-mails may be seen, of an e-mail; in any case. */
+  /** Prefix of the username or, if `searchEmails` is set, of the e-mail. Case-insensitive. */
   search: string | undefined;
   searchEmails: boolean;
   isActive: boolean | undefined;
-  /** The id that the page before ended with. */
+  /** The last id of the previous page. */
   after: string | undefined;
   limit: number;
 }
 
-/** The mirror's rows. Freshness is decided by the database, in the statement that writes. */
+/** The rows of the mirror. Each statement that writes compares the times, so a stale write never replaces a newer row. */
 export class IdentityMirrorRepository {
   readonly #database: Database;
 
@@ -28,7 +28,10 @@ export class IdentityMirrorRepository {
     return rows[0];
   }
 
-  /** The active rows with an e-mail or an SSO pair, surest first: both pass from one identity to the next. */
+  /**
+   * The active rows with an e-mail or an SSO pair, the latest confirmed first. There can be several, because an e-mail
+   * and an SSO pair can pass from a deleted identity to another.
+   */
   async findActive(
     by: { email: string } | { ssoProvider: string; ssoId: string },
   ): Promise<MirroredIdentity[]> {
@@ -55,11 +58,11 @@ export class IdentityMirrorRepository {
   }
 
   /**
-   * Takes an answer of identity, unless the row is of a later one. What was asked after the row was last confirmed is
-   * later, whatever the clocks say; of two answers that crossed, the one with the later state is. A row of a missing
-   * identity has no state to compare: an answer that crossed its 404 does not bring it back.
+   * Writes a response of identity, unless the row is newer. A response is newer if its request was sent after the row
+   * was last confirmed. For concurrent requests, the later `updated_at` is newer. A row that is marked missing has no
+   * comparable `updated_at`, so a response to a concurrent request does not restore it.
    */
-  async keep(
+  async upsert(
     identity: KnownIdentity & { updatedAt: Date },
     source: Exclude<MirrorSource, 'token'>,
     { askedAt, answeredAt }: Observation,
@@ -80,10 +83,10 @@ export class IdentityMirrorRepository {
   }
 
   /**
-   * Takes a token's claims where they differ and are newer: an old token must not undo what came after it. Whether the
-   * identity is active, and its SSO link, no token tells.
+   * Writes the claims of a token if they differ from the row and are newer, so an old token never reverts a later
+   * change. Does not write `is_active` and the SSO pair, which are not in the claims.
    */
-  async keepClaims(claims: AccessTokenClaims): Promise<void> {
+  async upsertClaims(claims: AccessTokenClaims): Promise<void> {
     const issuedAt = new Date(claims.iat * 1000);
     await this.#database.$executeRaw`
       INSERT INTO identity_mirror AS m (id, username, email, is_verified, is_staff, is_superuser, as_of, source)
@@ -97,7 +100,7 @@ export class IdentityMirrorRepository {
             (excluded.username, excluded.email, excluded.is_verified, excluded.is_staff, excluded.is_superuser)`;
   }
 
-  /** Identity does not know the id (any more): the row stays for history, inactive. */
+  /** Marks an identity that identity does not know (any more) as inactive. The row is kept, because issues name it. */
   async markMissing(id: string, { answeredAt }: Observation): Promise<void> {
     await this.#database.$executeRaw`
       UPDATE identity_mirror

@@ -2,16 +2,16 @@ import type { AccessTokenClaims } from '@tessera/contracts';
 import { validationProblem } from '@tessera/service-kit';
 import { LRUCache } from 'lru-cache';
 import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
-import type { IdentityClient, Lookup, Observation, Written } from './identity-client.ts';
+import type { IdentityClient, Lookup, Observation, WriteResult } from './identity-client.ts';
 import type { IdentityMirrorRepository } from './identity-mirror.repository.ts';
 import { isOutage, unknownIdentity } from './identity-problem.ts';
 import {
   isFresh,
   isOlderThan,
+  isUsableDuringOutage,
   type KnownIdentity,
   type MirroredIdentity,
-  mayStandIn,
-  readIdentity,
+  toKnownIdentity,
 } from './mirrored-identity.ts';
 
 interface IdentityMirrorDependencies {
@@ -19,23 +19,23 @@ interface IdentityMirrorDependencies {
   client: IdentityClient;
 }
 
-/** How long this process answers for the mirror: what bounds how late it notices another's deactivation. */
-const rememberedMs = 5_000;
-/** How long nobody is asked again after a person who does not exist. */
-const unknownMs = 30_000;
+/** How long this process caches rows. Bounds the delay until it notices a deactivation by another replica. */
+const cacheTtlMs = 5_000;
+/** How long a negative lookup is cached. */
+const unknownTtlMs = 30_000;
 
-/** The local mirror of identities: refreshed from identity's answers and from newer claims, never the other way. */
+/** The local mirror of identities. Responses of identity and newer token claims update it. */
 export class IdentityMirrorService implements PersonResolver {
   readonly #repository: IdentityMirrorRepository;
   readonly #client: IdentityClient;
-  readonly #remembered = new LRUCache<string, Promise<MirroredIdentity | undefined>>({
+  readonly #cachedRows = new LRUCache<string, Promise<MirroredIdentity | undefined>>({
     max: 20_000,
-    ttl: rememberedMs,
+    ttl: cacheTtlMs,
   });
-  readonly #tokensSeen = new LRUCache<string, Promise<void>>({ max: 20_000 });
-  readonly #unknown = new LRUCache<string, true>({ max: 5_000, ttl: unknownMs });
-  readonly #resolving = new Map<string, Promise<KnownIdentity | undefined>>();
-  #changes = 0;
+  readonly #syncedTokens = new LRUCache<string, Promise<void>>({ max: 20_000 });
+  readonly #unknownPeople = new LRUCache<string, true>({ max: 5_000, ttl: unknownTtlMs });
+  readonly #runningLookups = new Map<string, Promise<KnownIdentity | undefined>>();
+  #writes = 0;
 
   constructor({ repository, client }: IdentityMirrorDependencies) {
     this.#repository = repository;
@@ -43,39 +43,39 @@ export class IdentityMirrorService implements PersonResolver {
   }
 
   /**
-   * The row of a token's identity, after its claims were taken in. The steady state neither writes nor reads. Where the
-   * row says inactive and the token is newer, identity has the word: it issues no token to whom it does not let in.
+   * Applies the token's claims if they are newer, then returns the mirrored identity. Repeated calls for the same token
+   * use caches only. If the row is inactive and the token is newer, the identity may have been reactivated: asks identity.
    */
-  async seeToken(claims: AccessTokenClaims, requestId?: string): Promise<MirroredIdentity | undefined> {
-    await this.#takeIn(claims);
-    const row = await this.#recall(claims.sub);
+  async syncFromClaims(claims: AccessTokenClaims, requestId?: string): Promise<MirroredIdentity | undefined> {
+    await this.#upsertClaims(claims);
+    const row = await this.#getCached(claims.sub);
     if (row === undefined || row.isActive || !isOlderThan(row, claims)) return row;
     await this.refresh(claims.sub, requestId);
-    return this.#recall(claims.sub);
+    return this.#getCached(claims.sub);
   }
 
-  /** Takes in what identity has answered to a change. */
-  async keepWritten({ identity, ...observation }: Written): Promise<KnownIdentity> {
-    const known = readIdentity(identity);
-    await this.#repository.keep(known, 'write', observation);
-    this.#remembered.delete(known.id);
-    // Whoever was unknown so far may be the one who is known now.
-    this.#changes += 1;
-    this.#unknown.clear();
+  /** Writes the response of identity to a change. */
+  async upsertFromWrite({ identity, ...observation }: WriteResult): Promise<KnownIdentity> {
+    const known = toKnownIdentity(identity);
+    await this.#repository.upsert(known, 'write', observation);
+    this.#cachedRows.delete(known.id);
+    // A negative lookup may have been for this identity.
+    this.#writes += 1;
+    this.#unknownPeople.clear();
     return known;
   }
 
-  /** Identity answered that an id is gone. */
-  async keepMissing(id: string, observation: Observation): Promise<void> {
+  /** Marks the identity as missing after identity has deleted it or responded that it does not exist. */
+  async markMissing(id: string, observation: Observation): Promise<void> {
     await this.#repository.markMissing(id, observation);
-    this.#remembered.delete(id);
+    this.#cachedRows.delete(id);
   }
 
-  /** Asks identity about an id and takes the answer in; undefined where identity does not know it. */
+  /** Looks up the id at identity and writes the result; undefined if identity does not know it. */
   async refresh(id: string, requestId?: string): Promise<KnownIdentity | undefined> {
     const { identity, ...observation } = await this.#client.findById(id, requestId);
-    if (identity !== undefined) return this.#keepFound(identity, observation);
-    await this.keepMissing(id, observation);
+    if (identity !== undefined) return this.#upsertFromLookup(identity, observation);
+    await this.markMissing(id, observation);
     return undefined;
   }
 
@@ -85,28 +85,28 @@ export class IdentityMirrorService implements PersonResolver {
     requestId?: string,
   ): Promise<{ id: string; username: string }> {
     const key = JSON.stringify(reference);
-    const person = this.#unknown.has(key) ? undefined : await this.#findOnce(key, reference, requestId);
+    const person = this.#unknownPeople.has(key) ? undefined : await this.#findOnce(key, reference, requestId);
     if (person === undefined) throw unknownIdentity(field);
     if (!person.isActive) throw validationProblem([{ field, message: 'is not an active identity' }]);
     return { id: person.id, username: person.username };
   }
 
-  // Who asks for the same meanwhile waits for this answer; who comes after it finds that it was negative.
+  // Concurrent calls share one lookup; later calls reuse a negative result, unless a write may have made it wrong.
   #findOnce(key: string, reference: PersonReference, requestId?: string): Promise<KnownIdentity | undefined> {
-    const running = this.#resolving.get(key);
+    const running = this.#runningLookups.get(key);
     if (running !== undefined) return running;
-    const changes = this.#changes;
+    const writesBefore = this.#writes;
     const found = this.#findPerson(reference, requestId)
       .then((person) => {
-        if (person === undefined && changes === this.#changes) this.#unknown.set(key, true);
+        if (person === undefined && writesBefore === this.#writes) this.#unknownPeople.set(key, true);
         return person;
       })
-      .finally(() => this.#resolving.delete(key));
-    this.#resolving.set(key, found);
+      .finally(() => this.#runningLookups.delete(key));
+    this.#runningLookups.set(key, found);
     return found;
   }
 
-  // The mirror first, while it is fresh; while identity is down, a row of the last day stands in for it.
+  // Uses a fresh row of the mirror, then identity. During an outage, uses a row that was confirmed in the last 24 hours.
   async #findPerson(reference: PersonReference, requestId?: string): Promise<KnownIdentity | undefined> {
     const rows = await this.#findMirrored(reference);
     const [mirrored] = rows;
@@ -117,7 +117,7 @@ export class IdentityMirrorService implements PersonResolver {
         ? await this.refresh(reference.id, requestId)
         : await this.#lookUp(reference, rows, requestId);
     } catch (error) {
-      if (isOutage(error) && mirrored?.isActive && mayStandIn(mirrored)) return mirrored;
+      if (isOutage(error) && mirrored?.isActive && isUsableDuringOutage(mirrored)) return mirrored;
       throw error;
     }
   }
@@ -131,17 +131,20 @@ export class IdentityMirrorService implements PersonResolver {
       'email' in reference
         ? await this.#client.findByEmail(reference.email, requestId)
         : await this.#client.findBySso(reference.ssoProvider, reference.ssoId, requestId);
-    const found = identity === undefined ? undefined : await this.#keepFound(identity, observation);
-    // That an e-mail is nobody's, or another's, does not tell what became of its owner: only their id does.
-    const formerOwners = rows.filter((row) => row.id !== found?.id);
-    await Promise.allSettled(formerOwners.map((row) => this.refresh(row.id, requestId)));
+    const found = identity === undefined ? undefined : await this.#upsertFromLookup(identity, observation);
+    // The e-mail or SSO pair no longer belongs to these identities. Only a lookup by id shows their current state.
+    const previousOwners = rows.filter((row) => row.id !== found?.id);
+    await Promise.allSettled(previousOwners.map((row) => this.refresh(row.id, requestId)));
     return found;
   }
 
-  async #keepFound(identity: Written['identity'], observation: Observation): Promise<KnownIdentity> {
-    const known = readIdentity(identity);
-    await this.#repository.keep(known, 'lookup', observation);
-    this.#remembered.delete(known.id);
+  async #upsertFromLookup(
+    identity: WriteResult['identity'],
+    observation: Observation,
+  ): Promise<KnownIdentity> {
+    const known = toKnownIdentity(identity);
+    await this.#repository.upsert(known, 'lookup', observation);
+    this.#cachedRows.delete(known.id);
     return known;
   }
 
@@ -151,30 +154,30 @@ export class IdentityMirrorService implements PersonResolver {
     return row === undefined ? [] : [row];
   }
 
-  #takeIn(claims: AccessTokenClaims): Promise<void> {
-    const known = this.#tokensSeen.get(claims.jti);
-    if (known !== undefined) return known;
-    const taken = this.#repository.keepClaims(claims).then(
+  #upsertClaims(claims: AccessTokenClaims): Promise<void> {
+    const cached = this.#syncedTokens.get(claims.jti);
+    if (cached !== undefined) return cached;
+    const written = this.#repository.upsertClaims(claims).then(
       () => {
-        this.#remembered.delete(claims.sub);
+        this.#cachedRows.delete(claims.sub);
       },
       (error: unknown) => {
-        this.#tokensSeen.delete(claims.jti);
+        this.#syncedTokens.delete(claims.jti);
         throw error;
       },
     );
-    this.#tokensSeen.set(claims.jti, taken);
-    return taken;
+    this.#syncedTokens.set(claims.jti, written);
+    return written;
   }
 
-  #recall(id: string): Promise<MirroredIdentity | undefined> {
-    const known = this.#remembered.get(id);
-    if (known !== undefined) return known;
+  #getCached(id: string): Promise<MirroredIdentity | undefined> {
+    const cached = this.#cachedRows.get(id);
+    if (cached !== undefined) return cached;
     const row = this.#repository.find(id).catch((error: unknown) => {
-      this.#remembered.delete(id);
+      this.#cachedRows.delete(id);
       throw error;
     });
-    this.#remembered.set(id, row);
+    this.#cachedRows.set(id, row);
     return row;
   }
 }

@@ -18,17 +18,16 @@ import {
   identityUnavailable,
   OutageError,
 } from './identity-problem.ts';
-import { ServiceTokens } from './service-tokens.ts';
 
 export interface IdentityTransportOptions {
   /** Identity's origin, from configuration; the service token goes nowhere else. */
   url: string;
   serviceToken: string;
-  /** Tried once where identity refuses the other, so that a rotation may begin on either side. */
+  /** Used if identity rejects the other one, so that a rotation may start on either side. */
   previousServiceToken?: string | undefined;
-  /** Bound on one request, its connection and its whole answer included, in milliseconds. */
+  /** Timeout of one request in milliseconds, including the connection and the whole response. */
   timeoutMs: number;
-  /** How long identity is left alone after it failed several times in a row, in milliseconds. Default 5,000. */
+  /** How long the circuit breaker stays open, in milliseconds. Default 5,000. */
   breakMs?: number;
   logger: Logger;
   tracing?: Tracing | undefined;
@@ -38,11 +37,11 @@ export interface IdentityCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   body?: object;
-  /** Joins the logs of both services; identity makes one of its own where there is none. */
+  /** Correlates the logs of both services. */
   requestId?: string | undefined;
 }
 
-/** An answer, and between which moments of our clock it became true. */
+/** A response, and the time of its request and its arrival by our clock. */
 export interface IdentityReply {
   status: number;
   data: unknown;
@@ -50,31 +49,31 @@ export interface IdentityReply {
   answeredAt: Date;
 }
 
-/** `open`: identity is left alone for a while; `half_open`: one request tries whether it is back. */
+/** `open`: requests fail at once; `half_open`: one request tests whether identity responds again. */
 export type BreakerState = 'closed' | 'half_open' | 'open';
 
-const concurrentCalls = 8;
-const waitingCalls = 64;
-const maxAnswerBytes = 256 * 1024;
-const getRetries = 2;
-const failuresInARow = 5;
+const maxConcurrentCalls = 8;
+const maxQueuedCalls = 64;
+const maxResponseBytes = 256 * 1024;
+const maxGetRetries = 2;
+const failuresToOpen = 5;
 const rejectionLogIntervalMs = 60_000;
 
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 const timeoutCodes = new Set(['ECONNABORTED', 'ETIMEDOUT', 'ERR_CANCELED']);
-const briefStatuses = new Set([502, 503, 504]);
+const transientStatuses = new Set([502, 503, 504]);
 
 /**
- * Requests to identity, bounded in time, size and number. GETs are tried again, a little later and never at the same
- * moment as everybody's; nothing else is sent twice, unless identity has refused its service token. Throws 503
- * `identity_unavailable`, 502 `identity_credentials_rejected`.
+ * Sends requests to identity with a timeout, a size limit, a concurrency limit and a circuit breaker. Retries GETs with
+ * backoff and jitter, and other requests only if identity rejected the service token. Throws 503 `identity_unavailable`
+ * and 502 `identity_credentials_rejected`.
  */
 export class IdentityTransport {
   readonly #http: AxiosInstance;
   readonly #timeoutMs: number;
   readonly #logger: Logger;
   readonly #tracing: Tracing | undefined;
-  readonly #bulkhead = bulkhead(concurrentCalls, waitingCalls);
+  readonly #bulkhead = bulkhead(maxConcurrentCalls, maxQueuedCalls);
   readonly #breaker;
   readonly #policies;
   readonly #serviceTokens: ServiceTokens;
@@ -89,25 +88,27 @@ export class IdentityTransport {
     this.#http = axios.create({
       baseURL: url,
       allowAbsoluteUrls: false,
-      // A redirect, or a proxy of the environment, would carry the service token to wherever it points.
+      // A redirect or a proxy from the environment would send the service token to another server.
       maxRedirects: 0,
       proxy: false,
-      maxContentLength: maxAnswerBytes,
+      maxContentLength: maxResponseBytes,
       headers: { Accept: 'application/json' },
       validateStatus: () => true,
     });
     this.#breaker = circuitBreaker(handleType(OutageError), {
       halfOpenAfter: breakMs,
-      breaker: new ConsecutiveBreaker(failuresInARow),
+      breaker: new ConsecutiveBreaker(failuresToOpen),
     });
-    this.#breaker.onStateChange((state) => logger.warn({ state: CircuitState[state] }, 'identity breaker'));
-    const again = retry(
-      handleType(OutageError, (error) => error.isBrief),
-      { maxAttempts: getRetries, backoff: new ExponentialBackoff({ initialDelay: 100, maxDelay: 1_000 }) },
+    this.#breaker.onStateChange((state) =>
+      logger.warn({ state: CircuitState[state] }, 'identity circuit breaker changed state'),
+    );
+    const retries = retry(
+      handleType(OutageError, (error) => error.isTransient),
+      { maxAttempts: maxGetRetries, backoff: new ExponentialBackoff({ initialDelay: 100, maxDelay: 1_000 }) },
     );
     this.#policies = {
-      get: wrap(this.#bulkhead, again, this.#breaker),
-      change: wrap(this.#bulkhead, this.#breaker),
+      get: wrap(this.#bulkhead, retries, this.#breaker),
+      write: wrap(this.#bulkhead, this.#breaker),
     };
   }
 
@@ -117,7 +118,7 @@ export class IdentityTransport {
   }
 
   async send(call: IdentityCall): Promise<IdentityReply> {
-    const policy = call.method === 'GET' ? this.#policies.get : this.#policies.change;
+    const policy = call.method === 'GET' ? this.#policies.get : this.#policies.write;
     let reply: IdentityReply;
     try {
       reply = await policy.execute(() => this.#serviceTokens.send((token) => this.#sendTraced(call, token)));
@@ -159,35 +160,74 @@ export class IdentityTransport {
           ...(requestId === undefined ? {} : { 'X-Request-Id': requestId }),
         },
         ...(body === undefined ? {} : { data: body }),
-        // axios' own timeout is of silence: an answer that comes in drops would never end.
+        // The `timeout` of axios measures inactivity, so it does not bound a slow response.
         signal: AbortSignal.timeout(this.#timeoutMs),
       });
     } catch (error) {
-      throw describeFailure(error);
+      throw toOutageError(error);
     }
     const { status, data } = response;
     if (status >= 500 || status === 429) {
       const retryAfterSeconds = boundedSeconds(response.headers['retry-after']);
-      throw new OutageError(`answered ${status}`, { isBrief: briefStatuses.has(status), retryAfterSeconds });
+      throw new OutageError(`responded ${status}`, {
+        isTransient: transientStatuses.has(status),
+        retryAfterSeconds,
+      });
     }
     return { status, data, askedAt, answeredAt: new Date() };
   }
 
-  // A wrong token does not heal by itself, and everybody who asks would log it: once a minute is loud enough.
+  // Every request fails until an operator fixes the token, so this logs at most once a minute.
   #logRejection(status: number): void {
     const now = performance.now();
     if (now - this.#rejectionLoggedAt <= rejectionLogIntervalMs) return;
     this.#rejectionLoggedAt = now;
-    this.#logger.error({ status }, 'identity refuses our service token: check SERVICE_TOKEN on both sides');
+    this.#logger.error({ status }, 'identity rejects our service token: check SERVICE_TOKEN on both sides');
   }
 }
 
-// axios' error holds the request, with its credentials and its body: only its code goes on.
-function describeFailure(error: unknown): Error {
-  if (!axios.isAxiosError(error)) return new OutageError('no answer');
-  const { code = 'no answer', message } = error;
-  if (message.startsWith('maxContentLength')) return identityAnswerInvalid('an answer of too many bytes');
-  return new OutageError(code, { isUnsent: unsentCodes.has(code), isBrief: !timeoutCodes.has(code) });
+/** The current and, during a rotation, the previous service token. Sends the one that identity accepted last. */
+class ServiceTokens {
+  readonly #logger: Logger;
+  readonly #values: readonly { variable: string; token: string }[];
+  #accepted: string;
+
+  constructor({ serviceToken, previousServiceToken = serviceToken, logger }: IdentityTransportOptions) {
+    this.#logger = logger;
+    this.#accepted = serviceToken;
+    this.#values = [
+      { variable: 'SERVICE_TOKEN', token: serviceToken },
+      { variable: 'SERVICE_TOKEN_PREVIOUS', token: previousServiceToken },
+    ];
+  }
+
+  /**
+   * Sends a request. After a 403, sends it again with the other token: identity checks the token before it processes
+   * the request (identity-service.md 5.1), so the first request had no effect.
+   */
+  async send<Reply extends { status: number }>(request: (token: string) => Promise<Reply>): Promise<Reply> {
+    const first = this.#accepted;
+    const reply = await request(first);
+    const other = this.#values.find(({ token }) => token !== first);
+    if (reply.status !== 403 || other === undefined) return reply;
+    const second = await request(other.token);
+    if (second.status !== 401 && second.status !== 403 && this.#accepted !== other.token) {
+      this.#accepted = other.token;
+      this.#logger.warn(
+        { variable: other.variable },
+        'identity accepts our other service token; using it from now on',
+      );
+    }
+    return second;
+  }
+}
+
+// The axios error contains the request with its credentials and its body. Only its code is kept.
+function toOutageError(error: unknown): Error {
+  if (!axios.isAxiosError(error)) return new OutageError('no response');
+  const { code = 'no response', message } = error;
+  if (message.startsWith('maxContentLength')) return identityAnswerInvalid('response too large');
+  return new OutageError(code, { isUnsent: unsentCodes.has(code), isTransient: !timeoutCodes.has(code) });
 }
 
 function boundedSeconds(retryAfter: unknown): number {

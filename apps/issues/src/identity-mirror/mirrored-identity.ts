@@ -1,6 +1,6 @@
 import type { Identity } from '@tessera/contracts';
 
-/** An identity as identity itself has told it. */
+/** An identity as the identity service returned it. */
 export interface KnownIdentity {
   id: string;
   username: string;
@@ -13,31 +13,31 @@ export interface KnownIdentity {
   isSuperuser: boolean;
 }
 
-/** A row of the mirror: what was told, and how sure that is. */
+/** A row of the mirror: the identity, and when it was confirmed. */
 export interface MirroredIdentity extends KnownIdentity {
-  /** Which state of the identity this is, by identity's clock: its `updated_at`, or the `iat` of a token. */
+  /** When the identity had this state, by identity's clock: its `updated_at`, or the `iat` of a token. */
   asOf: Date;
-  /** When identity last answered about the id, by our clock; null where only tokens have told of it. */
+  /** When identity last responded for this id, by our clock. Null if the row comes from tokens only. */
   checkedAt: Date | null;
-  /** Since when identity does not know the id any more. */
+  /** When identity first responded that the id does not exist. */
   missingSince: Date | null;
 }
 
-/** Where a fact came from: an answer to a change, an answer to a look-up, or the claims of a token. */
+/** The source of a row: the response to a change, the response to a lookup, or the claims of a token. */
 export type MirrorSource = 'write' | 'lookup' | 'token';
 
-/** The latest moment at which a row was known to be true. */
+/** The latest time at which the row was confirmed. */
 export function confirmedAt({ asOf, checkedAt }: MirroredIdentity): Date {
   return checkedAt !== null && checkedAt > asOf ? checkedAt : asOf;
 }
 
-/** Whether a token was issued after a row was known to be true. */
+/** Whether the token was issued after the row was confirmed. */
 export function isOlderThan(row: MirroredIdentity, { iat }: { iat: number }): boolean {
   return confirmedAt(row).getTime() < iat * 1000;
 }
 
-/** An answer's identity, and the state of it that the answer is of. */
-export function readIdentity(wire: Identity): KnownIdentity & { updatedAt: Date } {
+/** Converts a response of identity. */
+export function toKnownIdentity(wire: Identity): KnownIdentity & { updatedAt: Date } {
   return {
     id: wire.id,
     username: wire.username,
@@ -53,21 +53,21 @@ export function readIdentity(wire: Identity): KnownIdentity & { updatedAt: Date 
 }
 
 const minute = 60_000;
-/** How long a look-up answers for identity. */
+/** How long a row is used without asking identity. */
 const freshMs = 5 * minute;
-/** How old a row may be that stands in while identity is down. */
+/** How old a row may be that is used while identity is down. */
 const staleMs = 24 * 60 * minute;
 
-/** Whether a row answers for identity: for a spread of times, so that rows of one moment do not all end in one moment. */
+/** Whether the row can be used without asking identity. The limit has jitter, so rows do not expire all at once. */
 export function isFresh({ checkedAt }: MirroredIdentity): boolean {
   return checkedAt !== null && ageOf(checkedAt) < freshMs * (0.8 + Math.random() * 0.4);
 }
 
-/** Whether a row is young enough to stand in while identity is down. */
-export function mayStandIn(mirrored: MirroredIdentity): boolean {
+/** Whether the row may be used while identity is down. */
+export function isUsableDuringOutage(mirrored: MirroredIdentity): boolean {
   return ageOf(confirmedAt(mirrored)) < staleMs;
 }
 
-function ageOf(moment: Date): number {
-  return Date.now() - moment.getTime();
+function ageOf(time: Date): number {
+  return Date.now() - time.getTime();
 }

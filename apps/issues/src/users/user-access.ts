@@ -1,18 +1,18 @@
 import { ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 
-/** The flags that only a superuser may give or take. */
+/** Flags that only a superuser may set or clear. */
 const privilegeFlags = ['is_staff', 'is_superuser'] as const;
 
-/** What decides about the administration of a person. */
+/** The fields of a person that decide who may administer them. */
 export interface Privileges {
   isStaff: boolean;
   isSuperuser: boolean;
 }
 
 /**
- * Who may administer identities: staff those without privileges, superusers everybody. Staff who could set another
- * staff member's password, or a flag, could become them.
+ * Staff may administer users without privileges; superusers may administer all users. Otherwise staff could gain
+ * privileges by setting a flag or the password of another staff member.
  */
 export function assertMayAdminister(actor: Actor, person: Privileges | undefined, changes: object): void {
   if (actor.isSuperuser) return;
@@ -23,7 +23,7 @@ export function assertMayAdminister(actor: Actor, person: Privileges | undefined
   if (setsFlag) throw forbidden('Only a superuser may set is_staff and is_superuser.');
 }
 
-/** All fields are for staff and for the person; others see who somebody is. */
+/** Whether the actor may see all fields of a person. Other actors see only the id and the username. */
 export function maySeeAll(actor: Actor, id?: string): boolean {
   return actor.isStaff || actor.isSuperuser || actor.id === id;
 }

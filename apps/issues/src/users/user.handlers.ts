@@ -17,13 +17,13 @@ interface UserHandlersOptions {
   publicBaseUrl: string;
 }
 
-/** People: the assignee picker for everybody, administration for staff. */
+/** Users: the list for choosing an assignee, and administration by staff. */
 export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
   const usersUrl = `${publicBaseUrl}${listUsers.path}`;
 
   const list: Handler<typeof listUsers, Actor> = async ({ actor, query }) => {
     const { search, is_active: isActive, ...paging } = query;
-    // The next page's URL keeps the filters, and a cursor is valid only with them.
+    // The URL of the next page contains the filters, because a cursor is valid only for the same filters.
     const listUrl = withParameters(usersUrl, { search, is_active: isActive });
     const page = readKeysetPage(paging, listUrl, [{ field: 'id', descending: false }]);
     const after = page.after === undefined ? undefined : String(page.after[0]);
@@ -32,7 +32,7 @@ export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
     return page.present(items, end === undefined ? undefined : [end]);
   };
 
-  const getOneself: Handler<typeof getMe, Actor> = async ({ actor, requestId }) => ({
+  const getCurrent: Handler<typeof getMe, Actor> = async ({ actor, requestId }) => ({
     status: 200,
     body: presentFullUser(await users.find(actor, actor.id, requestId)),
   });
@@ -61,7 +61,7 @@ export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
     return { status: 204 };
   };
 
-  return { list, getOneself, get, create, update, deactivate };
+  return { list, getCurrent, get, create, update, deactivate };
 }
 
 function withParameters(address: string, parameters: Record<string, unknown>): string {

@@ -3,7 +3,7 @@ import type { Actor } from '../authentication/actor.ts';
 import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
 import { maySeeAll } from './user-access.ts';
 
-/** A person, as far as the actor may see them. */
+/** The fields of a person that the actor may see. */
 export function presentUser(person: KnownIdentity, actor: Actor): User | FullUser {
   return maySeeAll(actor, person.id) ? presentFullUser(person) : { id: person.id, username: person.username };
 }
@@ -22,16 +22,16 @@ export function presentFullUser(person: KnownIdentity): FullUser {
   };
 }
 
-/** What of a body is passed on to identity: read-only members may be anything, and are taken and ignored. */
+/** Removes the read-only members, which are accepted and ignored. The rest is sent to identity. */
 export function readUserBody<Body extends ReadOnlyMembers>(body: Body): Omit<Body, keyof ReadOnlyMembers> {
   const {
     id: _id,
     deleted_at: _deletedAt,
     created_at: _createdAt,
     updated_at: _updatedAt,
-    ...written
+    ...writable
   } = body;
-  return written;
+  return writable;
 }
 
 interface ReadOnlyMembers {

@@ -15,19 +15,19 @@ interface UserServiceDependencies {
   client: IdentityClient;
   mirror: IdentityMirrorService;
   repository: IdentityMirrorRepository;
-  /** Asks identity about the actor's own rights before a change, where the mirror is older than a minute. */
+  /** Before a change, refreshes the actor's privileges from identity if the mirror is older than a minute. */
   strictPrivilegeCheck: boolean;
 }
 
 export interface PeoplePage {
   people: KnownIdentity[];
-  /** The id that this page ended with, if there are more. */
+  /** The last id of this page, if there is a next page. */
   end: string | undefined;
 }
 
 const recheckAfterMs = 60_000;
 
-/** People: read from the mirror; changed at identity, whose answer the mirror then holds. */
+/** Users. Reads come from the mirror. Changes go to identity, and its response updates the mirror. */
 export class UserService {
   readonly #dependencies: UserServiceDependencies;
 
@@ -46,27 +46,27 @@ export class UserService {
     return { people, end: rows.length > filter.limit ? people.at(-1)?.id : undefined };
   }
 
-  /** Who may see everything may also look up whom the mirror has not met yet. */
+  /** Finds a user in the mirror. For an actor who may see all fields, also looks up unknown ids at identity. */
   async find(actor: Actor, id: string, requestId: string): Promise<KnownIdentity> {
     const { repository, mirror } = this.#dependencies;
     const mirrored = await repository.find(id);
-    if (mirrored !== undefined || !maySeeAll(actor)) return found(mirrored);
-    return found(await mirror.refresh(id, requestId));
+    if (mirrored !== undefined || !maySeeAll(actor)) return assertFound(mirrored);
+    return assertFound(await mirror.refresh(id, requestId));
   }
 
   async create(actor: Actor, body: CreateIdentity, requestId: string): Promise<KnownIdentity> {
-    assertMayAdminister(await this.#withPresentRights(actor, requestId), undefined, body);
+    assertMayAdminister(await this.#withCurrentPrivileges(actor, requestId), undefined, body);
     const { client, mirror } = this.#dependencies;
-    return mirror.keepWritten(await client.create(body, requestId));
+    return mirror.upsertFromWrite(await client.create(body, requestId));
   }
 
   async update(actor: Actor, id: string, body: UpdateIdentity, requestId: string): Promise<KnownIdentity> {
     await this.#assertMayChange(actor, id, body, requestId);
     const { client, mirror } = this.#dependencies;
     try {
-      return await mirror.keepWritten(await client.update(id, body, requestId));
+      return await mirror.upsertFromWrite(await client.update(id, body, requestId));
     } catch (error) {
-      await this.#learnOutcome(error, id, requestId);
+      await this.#refreshAfterOutage(error, id, requestId);
       throw error;
     }
   }
@@ -75,31 +75,33 @@ export class UserService {
     await this.#assertMayChange(actor, id, {}, requestId);
     const { client, mirror } = this.#dependencies;
     try {
-      await mirror.keepMissing(id, await client.delete(id, requestId));
+      await mirror.markMissing(id, await client.delete(id, requestId));
     } catch (error) {
-      if ((await this.#learnOutcome(error, id, requestId)) !== 'gone') throw error;
+      const isMissing = await this.#refreshAfterOutage(error, id, requestId);
+      if (!isMissing) throw error;
     }
   }
 
-  // A change whose answer got lost may have been made: the mirror must not go on with what was before it.
-  async #learnOutcome(error: unknown, id: string, requestId: string): Promise<'gone' | 'there' | 'unknown'> {
-    if (!isOutage(error) || error.cause.isUnsent) return 'unknown';
+  // A change whose response was lost may have taken effect, so this refreshes the mirror. Returns whether identity has
+  // confirmed that the user does not exist.
+  async #refreshAfterOutage(error: unknown, id: string, requestId: string): Promise<boolean> {
+    if (!isOutage(error) || error.cause.isUnsent) return false;
     try {
-      return (await this.#dependencies.mirror.refresh(id, requestId)) === undefined ? 'gone' : 'there';
+      return (await this.#dependencies.mirror.refresh(id, requestId)) === undefined;
     } catch {
-      return 'unknown';
+      return false;
     }
   }
 
-  // Whose rights they are is read from identity: the mirror may not know yet that somebody has become staff.
+  // Reads the person's privileges from identity: the mirror may not know yet that they have become staff.
   async #assertMayChange(actor: Actor, id: string, body: object, requestId: string): Promise<void> {
-    const present = await this.#withPresentRights(actor, requestId);
-    assertMayAdminister(present, undefined, body);
-    const person = found(await this.#dependencies.mirror.refresh(id, requestId));
-    assertMayAdminister(present, person, body);
+    const current = await this.#withCurrentPrivileges(actor, requestId);
+    assertMayAdminister(current, undefined, body);
+    const person = assertFound(await this.#dependencies.mirror.refresh(id, requestId));
+    assertMayAdminister(current, person, body);
   }
 
-  async #withPresentRights(actor: Actor, requestId: string): Promise<Actor> {
+  async #withCurrentPrivileges(actor: Actor, requestId: string): Promise<Actor> {
     const { strictPrivilegeCheck, mirror, repository } = this.#dependencies;
     if (!strictPrivilegeCheck) return actor;
     const mirrored = await repository.find(actor.id);
@@ -114,7 +116,7 @@ export class UserService {
   }
 }
 
-function found(person: KnownIdentity | undefined): KnownIdentity {
+function assertFound(person: KnownIdentity | undefined): KnownIdentity {
   if (person !== undefined) return person;
-  throw new ProblemError({ status: 404, code: 'user_not_found', detail: 'There is no such user.' });
+  throw new ProblemError({ status: 404, code: 'user_not_found', detail: 'User not found.' });
 }

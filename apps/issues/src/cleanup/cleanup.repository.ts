@@ -1,20 +1,26 @@
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 
-// One lock for the janitors of all replicas: an arbitrary constant, the same in every release.
-const janitorLockKey = 7_355_608_003n;
+// Advisory lock of the cleanup job. All replicas and releases must use the same value.
+const cleanupLockKey = 7_355_608_003n;
 
-/** Batches of what nobody needs any more; each is one statement, and passes over rows that somebody else holds. */
-export class JanitorRepository {
+/** The number of deleted rows; undefined if another replica holds the lock. */
+type DeletedRows = number | undefined;
+
+/**
+ * Deletes expired rows in batches. Each batch is one statement. It holds the advisory lock while it runs and skips
+ * locked rows, so it never waits for a request, and a request waits for at most one batch.
+ */
+export class CleanupRepository {
   readonly #database: Database;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  /** Answers to requests with an Idempotency-Key, an hour after they are not given any more. */
-  async deleteOldAnswers(batchSize: number): Promise<number | undefined> {
-    return this.#sweep(Prisma.sql`
+  /** Deletes idempotency keys an hour after their responses expired. */
+  async deleteExpiredResponses(batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(Prisma.sql`
       DELETE FROM idempotency_keys WHERE (user_id, method, path, key) IN (
         SELECT user_id, method, path, key FROM idempotency_keys
          WHERE (SELECT held FROM guard) AND claimed_at < now() - interval '25 hours'
@@ -22,9 +28,9 @@ export class JanitorRepository {
       ) RETURNING 1`);
   }
 
-  /** Webhook deliveries of which no tracker sends another copy any more. */
-  async deleteOldDeliveries(batchSize: number): Promise<number | undefined> {
-    return this.#sweep(Prisma.sql`
+  /** Deletes webhook deliveries after a week. Trackers redeliver for a shorter time. */
+  async deleteOldDeliveries(batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(Prisma.sql`
       DELETE FROM tracker_deliveries WHERE (provider, delivery_id) IN (
         SELECT provider, delivery_id FROM tracker_deliveries
          WHERE (SELECT held FROM guard) AND received_at < now() - interval '7 days'
@@ -32,9 +38,9 @@ export class JanitorRepository {
       ) RETURNING 1`);
   }
 
-  async #sweep(deletion: Prisma.Sql): Promise<number | undefined> {
+  async #deleteBatch(deletion: Prisma.Sql): Promise<DeletedRows> {
     const rows = await this.#database.$queryRaw<{ held: boolean; deleted: number }[]>`
-      WITH guard AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(${janitorLockKey}) AS held),
+      WITH guard AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(${cleanupLockKey}) AS held),
       deleted AS (${deletion})
       SELECT held, (SELECT count(*)::int FROM deleted) AS deleted FROM guard`;
     const [row] = rows;
