@@ -12,19 +12,19 @@ import type { TableRights } from '@tessera/service-kit/migrate';
 import type pg from 'pg';
 import { Prisma, PrismaClient } from './generated/prisma/client.ts';
 
-/** The database client, over a pool that is bounded in size, waiting and statement time. */
+/** The database client. Its pool limits connections, the wait for a connection and the statement time. */
 export type Database = PrismaClient;
 
-/** The client within one transaction. */
+/** The client of one transaction. */
 export type Transaction = Prisma.TransactionClient;
 
-/** The folder of the data model and its migrations. */
+/** Folder of the Prisma schema and its migrations. */
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 
-/** What the service's role may do to rows, where that is not everything: history is only added to. */
+/** Tables on which the service's role does not get all rights. The history is append-only. */
 export const tableRights: TableRights = { activity: ['INSERT'] };
 
-/** Connects lazily: a database that is down at start is a matter of readiness, not of a crash loop. */
+/** Connects lazily: if the database is down at start, the service is not ready, but does not crash. */
 export function createDatabase(config: DatabaseConfig, logger: Logger) {
   const { pool, adapter } = createDatabasePool(config, 'issues', logger);
   const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
@@ -39,15 +39,15 @@ export function createDatabase(config: DatabaseConfig, logger: Logger) {
   };
 }
 
-/** Begins a list's statement that PostgreSQL shall plan once a connection. */
+/** Prefix of a list statement that PostgreSQL plans once per connection. */
 export const prepared = Prisma.sql`/* prepared */`;
 
-/** No list is worth more of the database's time. */
+/** The statement timeout of lists. */
 const listTimeoutMs = 2_000;
 
 /**
- * The client for lists: a pool of its own, so that no number of slow searches keeps a write waiting. PostgreSQL plans
- * its statements with the values at hand, other than those that are `prepared` (see `IssueListRepository`).
+ * The client for lists. It has its own pool, so slow searches never delay a write. PostgreSQL plans each statement for
+ * its parameter values, except statements that start with `prepared` (see `IssueListRepository`).
  */
 export function createListDatabase(config: DatabaseConfig, logger: Logger) {
   const pool = createPool({
@@ -72,7 +72,7 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
   };
 }
 
-/** The connections of the shared rate limits: their own, so that they never keep a request waiting. */
+/** The pool of the shared rate limits. It is separate, so rate limits never delay a request. */
 export function createLimitPool(config: DatabaseConfig, logger: Logger): pg.Pool {
   return createPool({
     connectionString: config.url,

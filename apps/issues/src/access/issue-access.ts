@@ -3,16 +3,16 @@ import type { Actor } from '../authentication/actor.ts';
 
 type Role = 'user' | 'reporter' | 'assignee' | 'staff' | 'superuser';
 
-const everybody: readonly Role[] = ['user', 'reporter', 'assignee', 'staff', 'superuser'];
+const anyUser: readonly Role[] = ['user', 'reporter', 'assignee', 'staff', 'superuser'];
 const involved: readonly Role[] = ['reporter', 'assignee', 'staff', 'superuser'];
 const staff: readonly Role[] = ['staff', 'superuser'];
 
-/** Who may do what with an issue. `user` is every active user, whoever the issue is of. */
+/** The roles that may perform each action on an issue. `user` is any active user. */
 const permitted = {
-  read: everybody,
-  create: everybody,
-  comment: everybody,
-  takeUnassigned: everybody,
+  read: anyUser,
+  create: anyUser,
+  comment: anyUser,
+  takeUnassigned: anyUser,
   update: involved,
   assign: involved,
   changeStatus: involved,
@@ -22,7 +22,7 @@ const permitted = {
 
 export type IssueAction = keyof typeof permitted;
 
-/** What decides about access to an issue. */
+/** The fields of an issue that decide access. */
 export interface IssueParties {
   reporterId: string;
   assigneeId: string | null;
@@ -33,13 +33,13 @@ export function may(actor: Actor, action: IssueAction, issue: IssueParties): boo
   return permitted[action].some((role) => roles.has(role));
 }
 
-/** Throws a 403 problem. */
+/** Throws a 403 problem if the actor may not perform the action. */
 export function assertMay(actor: Actor, action: IssueAction, issue: IssueParties): void {
   if (may(actor, action, issue)) return;
   throw new ProblemError({
     status: 403,
     code: 'forbidden',
-    detail: 'Only the reporter and the assignee of the issue, and staff, may do this.',
+    detail: 'Only the reporter, the assignee and staff may do this.',
   });
 }
 

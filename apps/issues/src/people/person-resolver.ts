@@ -1,13 +1,13 @@
 import type { PersonInput } from '@tessera/contracts';
 
-/** How somebody is named who is to be looked up. */
+/** Identifies a person to look up. */
 export type PersonReference = { id: string } | { email: string } | { ssoProvider: string; ssoId: string };
 
-/** Finds who is meant, here or by asking the identity service. */
+/** Looks up people in the mirror or at the identity service. */
 export interface PersonResolver {
   /**
-   * Answers an active identity. Throws a 422 problem that names `field` where there is none, 503 where the identity
-   * service cannot be asked, 502 where it refuses us.
+   * Returns an active identity. Throws a 422 problem for `field` if there is none, 503 if the identity service is
+   * unavailable, and 502 if it rejects our credentials.
    */
   resolveForAssignment(reference: PersonReference, field: string): Promise<{ id: string; username: string }>;
 }

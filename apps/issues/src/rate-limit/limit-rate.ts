@@ -3,25 +3,25 @@ import { ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import { type RateLimiter, type RateLimitStatus, windowSeconds } from './rate-limiter.ts';
 
-/** The limits of an identity; one that is absent is off. */
+/** The limits of one identity. Undefined means no limit. */
 export interface RateLimits {
   reads: RateLimiter | undefined;
   writes: RateLimiter | undefined;
   syncs: RateLimiter | undefined;
 }
 
-/** Counts requests of an identity: refuses with 429 above the quota, and tells in every response what remains. */
+/** Counts the request, sets the `RateLimit` fields, and throws a 429 problem if the quota is exceeded. */
 export function limitRate(limiter: RateLimiter | undefined) {
   if (limiter === undefined) return undefined;
   return async ({ id }: Actor, response: ServerResponse): Promise<void> => {
     const status = await limiter.count(id);
-    setFields(response, limiter, status);
+    setRateLimitFields(response, limiter, status);
     if (!status.allowed) throw tooManyRequests(limiter, status);
   };
 }
 
-// draft-ietf-httpapi-ratelimit-headers-10: lists of structured fields, one member for each policy.
-function setFields(
+// draft-ietf-httpapi-ratelimit-headers-10: structured field lists with one member per policy.
+function setRateLimitFields(
   response: ServerResponse,
   { name, quota }: RateLimiter,
   { remaining, resetSeconds }: RateLimitStatus,

@@ -1,14 +1,14 @@
 import type pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 
-/** What somebody has done in the running window. */
+/** The requests of one identity in the current window. */
 export interface Usage {
   count: number;
-  /** Until the window ends. */
+  /** Milliseconds until the window ends. */
   resetMs: number;
 }
 
-/** Counts that all replicas share: one statement each, which adds and answers. */
+/** Request counts that all replicas share. */
 export class RateLimitRepository {
   readonly #counts: RateLimiterPostgres;
 
@@ -19,13 +19,13 @@ export class RateLimitRepository {
       tableName: 'rate_limits',
       tableCreated: true,
       keyPrefix: options.name,
-      // Nothing is refused here: who counts decides.
+      // The caller compares the count with its quota.
       points: Number.MAX_SAFE_INTEGER,
       duration: options.windowSeconds,
     });
   }
 
-  /** Counts `requests` more, and answers how many there are by now. */
+  /** Adds `requests` to the count and returns the new total, in one statement. */
   async add(identityId: string, requests: number): Promise<Usage> {
     const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId, requests);
     return { count: consumedPoints, resetMs: msBeforeNext };

@@ -4,30 +4,30 @@ import type { RateLimitRepository } from './rate-limit.repository.ts';
 
 export const windowSeconds = 60;
 
-/** The state of a limit after a request. */
+/** The state of a limit after a request was counted. */
 export interface RateLimitStatus {
   allowed: boolean;
   remaining: number;
-  /** Until the whole quota is available again. */
+  /** Seconds until the whole quota is available again. */
   resetSeconds: number;
 }
 
 interface RateLimiterOptions {
-  /** What is limited; names the policy. */
+  /** The name of the policy in the `RateLimit` fields. */
   name: string;
-  /** Requests of one identity in a minute. */
+  /** Requests per identity and minute. */
   quota: number;
-  /** Counts shared by replicas; without it each replica counts for itself. */
+  /** Counts shared by all replicas. Without it, each replica counts alone. */
   shared?: RateLimitRepository;
   logger: Logger;
 }
 
-// At most one statement for an identity in this time.
-const flushEveryMs = 100;
+// Each identity causes at most one statement per interval.
+const flushIntervalMs = 100;
 
 /**
- * Requests of an identity in a minute. Decided in memory, so that no request waits for the database or fails with it. The
- * counts are added to the shared ones afterwards, several requests at once; the sum corrects the count for later requests.
+ * Limits the requests of an identity per minute. Decides in memory, so requests neither wait for the database nor fail
+ * with it. Adds its counts to the shared counts in batches; the shared total then corrects the count in memory.
  */
 export class RateLimiter {
   readonly name: string;
@@ -46,11 +46,11 @@ export class RateLimiter {
     this.#logger = logger;
   }
 
-  /** Counts a request, whether it is allowed or not. */
+  /** Counts a request, allowed or not. */
   async count(identityId: string): Promise<RateLimitStatus> {
     const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId);
     const allowed = consumedPoints <= this.quota;
-    // Refused requests are not shared: a flood costs the database nothing.
+    // Refused requests are not shared, so a flood causes no database load.
     if (allowed && this.#shared !== undefined) this.#flushSoon(this.#shared, identityId);
     return {
       allowed,
@@ -66,7 +66,7 @@ export class RateLimiter {
       this.#pending = new Map();
       this.#timer = undefined;
       for (const [id, requests] of pending) void this.#flush(shared, id, requests);
-    }, flushEveryMs).unref();
+    }, flushIntervalMs).unref();
   }
 
   async #flush(shared: RateLimitRepository, identityId: string, requests: number): Promise<void> {
@@ -75,7 +75,7 @@ export class RateLimiter {
       const own = await this.#counts.get(identityId);
       if (count > (own?.consumedPoints ?? 0)) await this.#counts.set(identityId, count, resetMs / 1000);
     } catch (error) {
-      this.#logger.debug({ err: error }, 'the shared rate limit does not answer');
+      this.#logger.debug({ err: error }, 'failed to update the shared rate limit');
     }
   }
 }
