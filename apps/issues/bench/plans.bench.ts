@@ -1,4 +1,4 @@
-// Every list that must stay fast, among a million issues, on a throw-away PostgreSQL: `pnpm bench:plans [count]`.
+// Measures the plan of each list with a million issues in a temporary PostgreSQL: `pnpm bench:plans [count]`.
 import { fileURLToPath } from 'node:url';
 import { createLogger } from '@tessera/service-kit';
 import { migrate } from '@tessera/service-kit/migrate';
@@ -23,7 +23,7 @@ const url = await createServiceDatabase(postgres.adminUrl, {
 await migrate({ connectionString: url, prismaDir: fileURLToPath(new URL('../prisma', import.meta.url)) });
 const client = new pg.Client({ connectionString: url });
 await client.connect();
-console.log(`filling in ${count} issues …`);
+console.log(`inserting ${count} issues …`);
 await fillWithIssues(client, count);
 
 const logger = createLogger({ service: 'bench', level: 'error' });
@@ -47,14 +47,14 @@ async function measure({ name, request, indexes, visited }: PlanCase): Promise<n
   }
   const perSecond = (rounds * parallel * 1000) / (performance.now() - startedAt);
   const used = plan.indexes.find((index) => indexes.includes(index));
-  const isGood = plan.tableScans === 0 && used !== undefined && plan.visited <= visited;
+  const isExpected = plan.tableScans === 0 && used !== undefined && plan.visited <= visited;
   const figures = [
     plan.milliseconds.toFixed(1).padStart(8),
     String(plan.visited).padStart(7),
     perSecond.toFixed(0).padStart(10),
   ];
   console.log(
-    `${name.padEnd(36)} ${figures.join('  ')}  ${used ?? plan.indexes.join(',')}${isGood ? '' : '  NOT GOOD'}`,
+    `${name.padEnd(36)} ${figures.join('  ')}  ${used ?? plan.indexes.join(',')}${isExpected ? '' : '  UNEXPECTED PLAN'}`,
   );
-  return isGood ? 0 : 1;
+  return isExpected ? 0 : 1;
 }
