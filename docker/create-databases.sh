@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run by the postgres image when its volume is empty: for each service a database, the role that owns and migrates it,
-# and the role that the service runs under, which owns nothing. These alone may connect to it.
+# The postgres image runs this if its volume is empty. Creates for each service a database, its owner, which migrates,
+# and the role of the service, which owns nothing. Only these two roles may connect.
 set -eu
 
 secrets=/run/secrets/tessera

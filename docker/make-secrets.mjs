@@ -1,5 +1,5 @@
-// Makes every secret of the compose project, once: what is there already stays. Each folder is a volume that only its
-// reader mounts: whoever serves never sees the password of whoever owns the tables.
+// Creates the missing secrets of the compose project. Each directory is a volume that only its reader mounts, so a
+// service cannot read the password of its database's owner.
 // Usage: node make-secrets.mjs FOLDER
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import {
@@ -18,8 +18,8 @@ if (folder === undefined) throw new Error('Usage: node make-secrets.mjs FOLDER')
 
 const serviceUser = 1000;
 
-/** Keeps a secret that exists; the rename makes sure that nobody ever reads half of one. */
-function keep(path, make, { user, mode = 0o400 } = { user: serviceUser }) {
+/** Creates a secret if it does not exist. The rename is atomic, so no reader sees a partial file. */
+function ensureSecret(path, make, { user, mode = 0o400 } = { user: serviceUser }) {
   const file = join(folder, path);
   if (!existsSync(file)) {
     mkdirSync(dirname(file), { recursive: true });
@@ -33,22 +33,22 @@ function keep(path, make, { user, mode = 0o400 } = { user: serviceUser }) {
 }
 
 const password = () => randomBytes(24).toString('hex');
-// Read by the postgres image's own user, whose number differs from image to image.
+// Readable by all, because the uid of the postgres user depends on the image.
 const forPostgres = { user: undefined, mode: 0o444 };
 
-keep('postgres/admin-password', password, forPostgres);
+ensureSecret('postgres/admin-password', password, forPostgres);
 for (const service of ['identity', 'issues']) {
   for (const [role, file] of [
     [`${service}_owner`, `${service}-owner/migration-database-url`],
     [service, `${service}/database-url`],
   ]) {
-    const secret = keep(`postgres/${role}-password`, password, forPostgres);
-    keep(file, () => `postgresql://${role}:${secret}@postgres:5432/${service}`);
+    const secret = ensureSecret(`postgres/${role}-password`, password, forPostgres);
+    ensureSecret(file, () => `postgresql://${role}:${secret}@postgres:5432/${service}`);
   }
 }
-const serviceToken = keep('identity/service-token', () => randomBytes(32).toString('base64url'));
-keep('issues/service-token', () => serviceToken);
-keep('identity/keys/identity-key-1.pem', () =>
+const serviceToken = ensureSecret('identity/service-token', () => randomBytes(32).toString('base64url'));
+ensureSecret('issues/service-token', () => serviceToken);
+ensureSecret('identity/keys/identity-key-1.pem', () =>
   generateKeyPairSync('rsa', { modulusLength: 2048 })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
     .trimEnd(),

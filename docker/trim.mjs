@@ -1,4 +1,4 @@
-// Takes out of a deployed service what production never loads; refuses where a rule finds nothing any more.
+// Removes files that production never loads from a deployed service. Fails if a rule matches no file.
 // Usage: node trim.mjs FOLDER
 import { globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ const package_ = (name) => `node_modules/.pnpm/${name.replace('/', '+')}@*/node_
 const prismaRuntime = `${package_('@prisma/client')}/runtime`;
 
 const rules = [
-  // The query compiler is WebAssembly, once for each database, size and module system; one of them is loaded.
+  // Prisma contains the WebAssembly query compiler for each database, size and module system, and loads one.
   {
     drop: `${prismaRuntime}/query_compiler_*`,
     keep: /query_compiler_fast_bg\.postgresql\.(wasm-base64\.)?mjs$/,
@@ -16,12 +16,12 @@ const rules = [
   { drop: `${prismaRuntime}/wasm-compiler-edge.*` },
   { drop: `${package_('swagger-ui-dist')}/*.js`, keep: /\/(swagger-ui-bundle|index|absolute-path)\.js$/ },
   { drop: 'node_modules/.pnpm/@types+*' },
-  // A pattern passes over dotted folders unless it names them.
+  // A glob does not match directories that start with a dot, unless it names them.
   { drop: 'node_modules/.pnpm/**/*.{map,d.ts,d.mts,d.cts}' },
   { drop: 'dist/**/*.d.ts' },
   { drop: 'node_modules/.pnpm/lock.yaml' },
 ];
-// Where there is bcrypt: it brings one binary for every platform.
+// bcrypt contains binaries for all platforms.
 const optionalRules = [{ drop: `${package_('bcrypt')}/prebuilds/{win32,darwin}-*` }];
 
 for (const { drop, keep, optional = false } of [
@@ -35,4 +35,4 @@ for (const { drop, keep, optional = false } of [
 
 const forbidden = ['prisma@*', '@prisma+engines@*', 'typescript@*', 'jest@*', '@tessera+stack*'];
 const present = forbidden.flatMap((name) => globSync(`node_modules/.pnpm/${name}`, { cwd: folder }));
-if (present.length > 0) throw new Error(`This belongs to no service: ${present.join(', ')}`);
+if (present.length > 0) throw new Error(`Not allowed in an image: ${present.join(', ')}`);

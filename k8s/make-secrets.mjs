@@ -1,5 +1,5 @@
-// Prints fresh secrets for the local overlay, as one List: `node k8s/make-secrets.mjs | kubectl apply -f -`, once.
-// Applied again it changes every password, which the databases do not learn.
+// Prints new secrets for the local overlay as one List. Run it once: `node k8s/make-secrets.mjs | kubectl apply -f -`.
+// A second run changes the passwords in the Secrets, but not in the databases.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
 const password = () => randomBytes(24).toString('hex');
