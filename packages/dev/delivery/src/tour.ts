@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,14 +10,30 @@ interface TourOptions {
   serviceToken: string;
 }
 
-/** The shell commands of README's tour, in order, and the lines that they are said to print. */
-export function readTour(readme = readRepositoryFile('README.md')): { script: string; printed: string[] } {
-  const tour = /^## A tour$(.*?)^## /ms.exec(readme)?.[1];
-  if (tour === undefined) throw new Error('README.md has no tour.');
-  const blocks = [...tour.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, text = '']) => ({
+interface CodeBlock {
+  language: string;
+  text: string;
+}
+
+/** The fenced code blocks of a Markdown file under one heading of the second level, in order. */
+export function readCodeBlocks(file: string, heading: string): CodeBlock[] {
+  return codeBlocksUnder(readRepositoryFile(file), heading, file);
+}
+
+function codeBlocksUnder(markdown: string, heading: string, file: string): CodeBlock[] {
+  const start = markdown.indexOf(`\n## ${heading}\n`);
+  if (start === -1) throw new Error(`${file} has no section "${heading}".`);
+  const end = markdown.indexOf('\n## ', start + 1);
+  const section = markdown.slice(start, end === -1 ? undefined : end);
+  return [...section.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
     language,
     text,
   }));
+}
+
+/** The shell commands of the README's tour, in order, and the lines that the README says they print. */
+export function readTour(readme = readRepositoryFile('README.md')): { script: string; printed: string[] } {
+  const blocks = codeBlocksUnder(readme, 'A tour', 'README.md');
   const script = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
   const printed = blocks
     .filter(({ language }) => language === 'text')
@@ -27,25 +42,23 @@ export function readTour(readme = readRepositoryFile('README.md')): { script: st
 }
 
 /**
- * Pastes README's tour into a shell, against services that run anywhere, as a person who has not been there before.
- * Rejects where a line that README promises is not printed. Answers what was printed.
+ * Runs the README's tour in a shell, against services at any address. Returns its output; rejects when the output lacks a
+ * line that the README shows.
  */
 export async function takeTour({ identityUrl, issuesUrl, serviceToken }: TourOptions): Promise<string> {
   const { script, printed } = readTour();
-  const name = `ada-${randomBytes(4).toString('hex')}`;
   const folder = mkdtempSync(join(tmpdir(), 'tessera-tour-'));
   try {
     mkdirSync(join(folder, '.data'));
     writeFileSync(join(folder, '.data/service-token'), serviceToken, { mode: 0o600 });
     const here = script
       .replaceAll('http://localhost:3001', identityUrl)
-      .replaceAll('http://localhost:3002', issuesUrl)
-      .replaceAll('ada@', `${name}@`);
+      .replaceAll('http://localhost:3002', issuesUrl);
     const output = await run('bash', ['-euo', 'pipefail', '-s'], { cwd: folder, input: here });
-    // Which number an issue gets depends on who was here before.
+    // The number of an issue depends on the issues before it.
     const numberless = output.replaceAll(/ISS-\d+/g, 'ISS-1');
     const missing = printed.filter((line) => !numberless.includes(line));
-    if (!output.includes(`"email":"${name}@example.com"`)) missing.push('the identity');
+    if (!/"email":"ada-\d+@example\.com"/.test(output)) missing.push('the identity');
     if (!output.includes('"alg":"RS256"')) missing.push('the key set');
     if (missing.length > 0) throw new Error(`The tour did not print: ${missing.join(', ')}\n${output}`);
     return output;

@@ -14,6 +14,6 @@ describe("README's tour", () => {
   });
 
   it('is missed where there is none', () => {
-    expect(() => readTour('# Tessera\n')).toThrow('README.md has no tour.');
+    expect(() => readTour('# Tessera\n')).toThrow('README.md has no section "A tour".');
   });
 });

@@ -1,0 +1,94 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readCodeBlocks } from '@tessera/delivery/tour';
+import { httpClient } from '@tessera/stack';
+import { type BreakablePostgres, findFreePort, startBreakablePostgres } from '@tessera/stack/postgres';
+import pg from 'pg';
+import { Shell } from './support/shell.ts';
+
+// The READMEs' recipes for one service on its own, as they are pasted; only ports and the folder of secrets differ.
+describe('a service on its own, by the recipe in its README', () => {
+  let postgres: BreakablePostgres;
+  let secrets: string;
+  let ports: Record<'identity' | 'issues', number>;
+  const shells: Shell[] = [];
+
+  beforeAll(async () => {
+    // A server of its own: the recipes create roles with fixed names.
+    postgres = await startBreakablePostgres();
+    secrets = mkdtempSync(join(tmpdir(), 'tessera-secrets-'));
+    ports = { identity: await findFreePort(), issues: await findFreePort() };
+  }, 60_000);
+
+  afterAll(async () => {
+    for (const shell of shells) await shell.interrupt();
+    await postgres.stop();
+    rmSync(secrets, { recursive: true });
+  }, 60_000);
+
+  const blocks = (name: string, language: string) =>
+    readCodeBlocks(`apps/${name}/README.md`, 'Running it')
+      .filter((block) => block.language === language)
+      .map(({ text }) => text);
+
+  async function createDatabase(name: string): Promise<void> {
+    const client = new pg.Client(postgres.adminUrl);
+    await client.connect();
+    for (const statement of blocks(name, 'sql').join('\n').split(';\n')) {
+      if (statement !== '') await client.query(statement);
+    }
+    await client.end();
+  }
+
+  async function paste(name: 'identity' | 'issues'): Promise<Shell> {
+    const script = blocks(name, 'sh')
+      .join('\n')
+      .replaceAll('$HOME/tessera-secrets', secrets)
+      .replaceAll('localhost:5432', new URL(postgres.adminUrl).host)
+      .replaceAll('localhost:3001', `localhost:${ports.identity}`)
+      .replaceAll('localhost:3002', `localhost:${ports.issues}`);
+    const shell = new Shell(script, { PORT: String(ports[name]), SHUTDOWN_DELAY_MS: '0' });
+    shells.push(shell);
+    await shell.waitFor(async () => {
+      const answer = await fetch(`http://localhost:${ports[name]}/readyz`).catch(() => undefined);
+      return answer?.ok ?? false;
+    });
+    return shell;
+  }
+
+  it('runs identity, with a first key and a service token', async () => {
+    await createDatabase('identity');
+    const shell = await paste('identity');
+    expect(shell.output).toContain('identity: applied ');
+    expect(readdirSync(join(secrets, 'keys')).sort()).toEqual(['identity-key-1.pem', 'keys.json']);
+  }, 120_000);
+
+  it('runs identity again with the same key and service token', async () => {
+    const token = readFileSync(join(secrets, 'service-token'), 'utf8');
+    await shells[0]?.interrupt();
+    const shell = await paste('identity');
+    expect(shell.output).toContain('identity: no migration to apply');
+    expect(readdirSync(join(secrets, 'keys')).sort()).toEqual(['identity-key-1.pem', 'keys.json']);
+    expect(readFileSync(join(secrets, 'service-token'), 'utf8')).toBe(token);
+  }, 120_000);
+
+  it('runs issues, which accepts the tokens of identity', async () => {
+    await createDatabase('issues');
+    await paste('issues');
+    const identity = httpClient(`http://localhost:${ports.identity}`);
+    const ada = { email: 'ada@example.com', password: 'correct horse battery staple' };
+    const headers = { 'X-Service-Token': readFileSync(join(secrets, 'service-token'), 'utf8').trim() };
+    expect((await identity.post('/internal/identities', ada, { headers })).status).toBe(201);
+    const { data } = await identity.post('/token', { grant_type: 'password', ...ada });
+    const issues = httpClient(`http://localhost:${ports.issues}/api/v1`, {
+      headers: { Authorization: `Bearer ${data.access_token}` },
+    });
+    const created = await issues.post('/issues/', { title: 'The printer is on fire' });
+    expect([created.status, created.headers.location]).toEqual([
+      201,
+      expect.stringContaining(`http://localhost:${ports.issues}/api/v1/issues/`),
+    ]);
+  }, 120_000);
+});

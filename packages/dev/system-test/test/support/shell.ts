@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const repository = fileURLToPath(new URL('../../../../..', import.meta.url));
+
+/** A shell in the repository's root that runs a script from its standard input, as a pasted text does. */
+export class Shell {
+  readonly #process: ChildProcess;
+  /** What it has printed so far, on both outputs. */
+  output = '';
+
+  constructor(script: string, environment: Record<string, string> = {}) {
+    this.#process = spawn('bash', ['-euo', 'pipefail', '-s'], {
+      cwd: repository,
+      env: { ...process.env, ...environment },
+      // A process group of its own, so that it can be interrupted as a terminal does.
+      detached: true,
+    });
+    for (const stream of [this.#process.stdout, this.#process.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.output += chunk.toString();
+      });
+    }
+    this.#process.stdin?.end(script);
+  }
+
+  /** Waits until the condition holds. @throws when the script ends before */
+  async waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
+    while (!(await condition())) {
+      if (this.#hasEnded) throw new Error(`The script ended:\n${this.output}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  /** Sends SIGINT to the whole group, as Ctrl-C does, and waits for the end. */
+  async interrupt(): Promise<void> {
+    const { pid } = this.#process;
+    if (pid === undefined || this.#hasEnded) return;
+    const closed = once(this.#process, 'close');
+    process.kill(-pid, 'SIGINT');
+    await closed;
+  }
+
+  get #hasEnded(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+}
