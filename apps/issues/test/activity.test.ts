@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 describe('GET /api/v1/issues/{id}/activity/', () => {
-  it('tells everybody who did what, when, and in which request', async () => {
+  it('returns the actor, the time and the request of every change to any active user', async () => {
     const issue = await createIssue(ann);
     await ann.put(issuePath(issue), { priority: 'LOW' }).set('X-Request-Id', 'request-17').expect(200);
     const stranger = await aPerson(app);
@@ -35,7 +35,7 @@ describe('GET /api/v1/issues/{id}/activity/', () => {
     });
   });
 
-  it('pages through all of it, oldest first', async () => {
+  it('pages through the whole history, oldest first', async () => {
     const issue = await createIssue(ann);
     for (let index = 0; index < 12; index += 1) {
       await ann.put(issuePath(issue), { title: `title ${index}` }).expect(200);
@@ -50,7 +50,7 @@ describe('GET /api/v1/issues/{id}/activity/', () => {
     ).toEqual(Array.from({ length: 12 }, (_, index) => `title ${index}`));
   });
 
-  it('keeps the whole of a description that was replaced', async () => {
+  it('keeps the full text of a replaced description', async () => {
     const description = 'é'.repeat(65_000);
     const issue = await createIssue(ann, { description });
     await ann.put(issuePath(issue), { description: '' }).expect(200);
@@ -58,7 +58,7 @@ describe('GET /api/v1/issues/{id}/activity/', () => {
     expect(body[1].old).toBe(description);
   });
 
-  it('says who was assigned by the name of today', async () => {
+  it('shows an assignee with the current username', async () => {
     const bob = await aPerson(app);
     const issue = await createIssue(ann, { assignee_id: bob.id });
     await ann.put(issuePath(issue), { assignee_id: ann.id }).expect(200);

@@ -10,8 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('the routes', () => {
-  it('are one for each operation, and the documents', () => {
+describe('the route list', () => {
+  it('has one route for each operation and for each file of the documentation', () => {
     const operations = createRoutes(app.dependencies).map(({ operation }) => operation);
     expect(operations.flatMap(({ id }) => id ?? []).toSorted()).toEqual(
       issuesApi.operations.map(({ id }) => id).toSorted(),
@@ -27,7 +27,7 @@ describe('the routes', () => {
     ]);
   });
 
-  it('demand a token exactly when their operation does', async () => {
+  it('requires a token exactly where the operation declares one', async () => {
     for (const { id, method, path, security } of routedOperations()) {
       const url = path.replaceAll(/:\w+/g, 'x');
       const { status, body } = await app.http[method](url);
@@ -40,7 +40,7 @@ describe('the routes', () => {
 });
 
 describe('the OpenAPI document', () => {
-  it('is served as OpenAPI 3.1, with its interactive page', async () => {
+  it('is served as OpenAPI 3.1 with an interactive page', async () => {
     const { body } = await app.http.get('/api/openapi.json').expect(200);
     expect(body.openapi).toBe('3.1.0');
     expect(body).toEqual(readApiDocument('issues'));

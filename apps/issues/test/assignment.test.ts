@@ -13,17 +13,17 @@ beforeAll(async () => {
   app = await startTestApp({}, { identity });
 }, 60_000);
 afterAll(async () => {
-  await app.close();
   await identity.stop();
+  await app.close();
 });
 
-describe('the identity mirror', () => {
+describe('assigning a person', () => {
   const assign = async (person: object) => {
     const reporter = await aPerson(app);
     return reporter.post('/api/v1/issues', { title: 'x', ...person });
   };
 
-  it('resolves an assignee by id and by e-mail through identity, and keeps the answer', async () => {
+  it('resolves an assignee by id and by e-mail through identity and stores the result in the mirror', async () => {
     const [ann, bob] = [
       await identity.create({ email: anEmail(), password }),
       await identity.create({ email: anEmail(), password }),
@@ -38,7 +38,7 @@ describe('the identity mirror', () => {
     expect(await mirrorRow(app, bob.id)).toMatchObject({ email: bob.email, is_active: true });
   });
 
-  it('refuses somebody unknown or inactive with 422 that names the field', async () => {
+  it('returns 422 naming the field when the person is unknown or inactive', async () => {
     const gone = await identity.create({ email: anEmail(), password, is_active: false });
     const unknown = await assign({ assignee_id: '00000000-0000-4000-8000-000000000000' });
     expectProblem(unknown, 422, 'unknown_identity');
@@ -47,7 +47,7 @@ describe('the identity mirror', () => {
     expectProblem(await assign({ assignee_id: gone.id }), 422, 'validation_failed');
   });
 
-  it('marks an identity inactive that identity does not know any more, and lets its e-mail pass to another', async () => {
+  it('marks a deleted identity inactive and lets another identity take over its e-mail', async () => {
     const email = anEmail();
     const first = await identity.create({ email, password });
     expect((await assign({ assignee_id: first.id })).status).toBe(201);
@@ -62,7 +62,7 @@ describe('the identity mirror', () => {
     expect(await mirrorRow(app, second.id)).toMatchObject({ is_active: true, email });
   });
 
-  it('answers 502 while identity refuses our service token, and tells the operator without showing it', async () => {
+  it('returns 502 when identity rejects the service token and logs the cause without the token', async () => {
     const wrongToken = rememberSecret('another-service-token-0123456789abcdef');
     const misconfigured = await startTestApp({ SERVICE_TOKEN: wrongToken }, app);
     const [staff, ann] = [
@@ -83,7 +83,7 @@ describe('the identity mirror', () => {
 });
 
 describe('while identity is down', () => {
-  it('does everything but what needs identity, and recovers by itself', async () => {
+  it('serves every request that does not need identity and recovers without a restart', async () => {
     const [ann, known, staff] = [
       await aPerson(app),
       await aPerson(app),
@@ -104,7 +104,7 @@ describe('while identity is down', () => {
     await ann.post(`/api/v1/issues/${issue.id}/status`, { status: 'IN_PROGRESS' }).expect(200);
     await ann.get('/api/v1/users').expect(200);
     await app.http.get('/readyz').expect(200);
-    // Somebody whom the mirror has seen today stands in for the answer, although it is not fresh.
+    // The row is stale but less than a day old, so it is used while identity is down.
     await app.sql(`UPDATE identity_mirror SET checked_at = now() - interval '1 hour' WHERE id = $1`, [
       known.id,
     ]);

@@ -15,12 +15,12 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 afterAll(async () => {
-  await app.close();
   await identity.stop();
+  await app.close();
 });
 
 describe('authentication', () => {
-  it('wants a valid access token on everything below /api/v1', async () => {
+  it('returns 401 without a valid access token on every path below /api/v1', async () => {
     const ann = await aPerson(app);
     const { refresh_token } = await identity.signIn(ann.email, password);
     for (const path of ['/issues', '/issues/1', '/users/me', '/nothing']) {
@@ -32,7 +32,7 @@ describe('authentication', () => {
     await ann.get('/api/v1/issues').expect(200);
   });
 
-  it('takes a first-seen person into the mirror from the claims, without asking identity', async () => {
+  it('adds a new person to the mirror from the claims without a request to identity', async () => {
     const ann = await aPerson(app, { username: 'ann', is_verified: true });
     const { body } = await ann.get('/api/v1/users/me/').expect(200);
     expect(body).toEqual(await mirrorRow(app, ann.id));
@@ -45,7 +45,7 @@ describe('authentication', () => {
     });
   });
 
-  it('lets no older token undo a newer fact, and no token grant a right that the mirror has taken', async () => {
+  it('ignores older claims and grants no right that the mirror has withdrawn', async () => {
     const ann = await aPerson(app, { is_staff: true });
     await ann.get('/api/v1/users/me').expect(200);
     const root = await aPerson(app, { is_superuser: true, is_staff: true });
@@ -56,7 +56,7 @@ describe('authentication', () => {
     expect(body.username).toBe('demoted');
   });
 
-  it('refuses somebody who was deactivated here at once, and keeps the row', async () => {
+  it('returns 401 immediately after this service deactivated the person and keeps the mirror row', async () => {
     const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
     await ann.get('/api/v1/issues').expect(200);
     await staff.delete(`/api/v1/users/${ann.id}`).expect(204);
@@ -66,7 +66,7 @@ describe('authentication', () => {
     expect(await mirrorRow(app, ann.id)).toMatchObject({ is_active: false, username: ann.username });
   });
 
-  it('refuses an expired token that was accepted a moment ago, and for no other reason', async () => {
+  it('returns 401 once a cached token has expired, because of its expiry alone', async () => {
     const { now } = Date;
     let aheadMs = 0;
     jest.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
@@ -74,7 +74,7 @@ describe('authentication', () => {
     const ann = await aPerson(app);
     const { expires_in } = await identity.signIn(ann.email, password);
     await ann.on(replica).get('/api/v1/issues').expect(200);
-    // And the tolerance for clocks that differ.
+    // The lifetime plus the clock tolerance.
     aheadMs = (expires_in + 6) * 1000;
     expectProblem(await ann.on(replica).get('/api/v1/issues'), 401, 'invalid_token');
     aheadMs = 0;
@@ -82,7 +82,7 @@ describe('authentication', () => {
     await replica.close();
   });
 
-  it('refuses whom another backend has deleted as soon as identity has said so', async () => {
+  it('returns 401 to a person deleted by another backend as soon as a look-up reports it', async () => {
     const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
     await ann.get('/api/v1/issues').expect(200);
     await identity.delete(ann.id);
@@ -95,13 +95,13 @@ describe('authentication', () => {
     expectProblem(await ann.get('/api/v1/issues'), 401, 'identity_inactive');
   });
 
-  it('lets somebody in again whom another backend has reactivated, with a new token', async () => {
+  it('accepts a new token after another backend reactivated the person', async () => {
     const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
     await staff.put(`/api/v1/users/${ann.id}`, { is_active: false }).expect(200);
     expectProblem(await ann.get('/api/v1/issues'), 401, 'identity_inactive');
     await identity.update(ann.id, { is_active: true });
     expectProblem(await ann.get('/api/v1/issues'), 401, 'identity_inactive');
-    // Tokens tell seconds apart.
+    // `iat` has a resolution of one second.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const { access_token: token } = await identity.signIn(ann.email, password);
     const again = await app.http.get('/api/v1/issues').auth(token, { type: 'bearer' });
@@ -114,7 +114,7 @@ describe('authentication', () => {
     ['write', 200, 403],
     ['all', 403, 403],
   ])(
-    'with REQUIRE_VERIFIED=%s answers an unverified identity %d to read and %d to write',
+    'with REQUIRE_VERIFIED=%s returns %d to reads and %d to writes of an unverified identity',
     async (required, read, write) => {
       const strict = await startTestApp({ REQUIRE_VERIFIED: required }, app);
       const [ann, bob] = [await aPerson(app), await aPerson(app, { is_verified: true })];
@@ -129,7 +129,7 @@ describe('authentication', () => {
     },
   );
 
-  it('answers 503, never 401, while there are no keys to verify with', async () => {
+  it('returns 503, not 401, while no key set has been fetched', async () => {
     const ann = await aPerson(app);
     const keyless = await startTestApp({ IDENTITY_URL: 'http://127.0.0.1:1' }, app);
     const response = await ann.on(keyless).get('/api/v1/issues');

@@ -21,7 +21,7 @@ const comment = (issue: { id: string }, body: object, person = ann) =>
   person.post(issuePath(issue, 'comments/'), body);
 
 describe('POST /api/v1/issues/{id}/comments/', () => {
-  it('answers 201 with the comment and its address, to everybody, and shows it in the issue', async () => {
+  it('returns 201 with the comment and its URL to any active user and shows it in the issue', async () => {
     const issue = await createIssue(ann);
     const response = await comment(issue, { body: ' Seen *here* too.\n' }, bob).expect(201);
     const added = commentSchema.parse(response.body);
@@ -51,12 +51,12 @@ describe('POST /api/v1/issues/{id}/comments/', () => {
     ]);
   });
 
-  it.each(['body', 'comment', 'text', 'content'])('takes the text as %s', async (name) => {
+  it.each(['body', 'comment', 'text', 'content'])('accepts the text under the name %s', async (name) => {
     const issue = await createIssue(ann);
     expect((await comment(issue, { [name]: 'x', unknown: 1 }).expect(201)).body.body).toBe('x');
   });
 
-  it('takes the issue by its key, and comments on a closed issue', async () => {
+  it('accepts a key or a number as the id and comments on a closed issue', async () => {
     const issue = await createIssueThatIs(ann, 'CLOSED');
     await comment({ id: issue.key }, { body: 'x' }).expect(201);
     await comment({ id: String(issue.number) }, { body: '🖨'.repeat(65_000) }).expect(201);
@@ -77,7 +77,7 @@ describe('POST /api/v1/issues/{id}/comments/', () => {
     ['text', { text: 5 }],
     ['body', []],
     ['body', 'x'],
-  ])('refuses a bad %s (%#) with 422 and adds nothing', async (field, body) => {
+  ])('returns 422 for an invalid %s (%#) and adds no comment', async (field, body) => {
     const issue = await createIssue(ann);
     expectInvalidFields(
       await ann.post(issuePath(issue, 'comments/')).type('json').send(JSON.stringify(body)),
@@ -86,7 +86,7 @@ describe('POST /api/v1/issues/{id}/comments/', () => {
     expect(await getIssue(ann, issue)).toEqual(issue);
   });
 
-  it('counts every one of many at once, in the order of their times', async () => {
+  it('counts all concurrent comments and orders them by time', async () => {
     const issue = await createIssue(ann);
     const answers = await Promise.all(
       Array.from({ length: 25 }, (_, index) => comment(issue, { body: `${index}` })),
@@ -107,7 +107,7 @@ describe('POST /api/v1/issues/{id}/comments/', () => {
 });
 
 describe('GET /api/v1/issues/{id}/comments/', () => {
-  it('pages through all of them, oldest first, while others are added', async () => {
+  it('pages through all comments, oldest first, while others are added', async () => {
     const issue = await createIssue(ann);
     const added: Comment[] = [];
     for (let index = 0; index < 25; index += 1) added.push((await comment(issue, { body: `${index}` })).body);
@@ -120,13 +120,13 @@ describe('GET /api/v1/issues/{id}/comments/', () => {
     expect(new Set(read.map(({ id }) => id)).size).toBe(read.length);
   });
 
-  it('answers an empty array where there is none', async () => {
+  it('returns an empty array when there are no comments', async () => {
     const response = await ann.get(issuePath(await createIssue(ann), 'comments/')).expect(200);
     expect(response.body).toEqual([]);
     expect(response.headers.link).toBeUndefined();
   });
 
-  it('refuses unknown parameters, bad sizes and the cursor of another list', async () => {
+  it('returns 422 for unknown parameters, invalid sizes and the cursor of another list', async () => {
     const [issue, other] = [await createIssue(ann), await createIssue(ann)];
     for (const body of ['1', '2']) await comment(issue, { body });
     const { headers } = await ann.get(issuePath(issue, 'comments/?limit=1')).expect(200);
@@ -147,7 +147,7 @@ describe('GET /api/v1/issues/{id}/comments/', () => {
 });
 
 describe('GET /api/v1/issues/{id}/comments/{comment_id}/', () => {
-  it('404s on a comment of another issue, and refuses what is no UUID', async () => {
+  it('returns 404 for a comment of another issue and 422 for an invalid id', async () => {
     const [issue, other] = [await createIssue(ann), await createIssue(ann)];
     const { body: added } = await comment(issue, { body: 'x' }).expect(201);
     expectProblem(await ann.get(issuePath(other, `comments/${added.id}/`)), 404, 'comment_not_found');

@@ -5,7 +5,7 @@ import { type IssuesService, startIssuesService } from './support/issues-service
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-// What must be once is decided by the database: two processes of the service, one database, a real token.
+// The database enforces uniqueness: two processes of the service share it.
 describe('two processes on one database', () => {
   let store: TestApp;
   let services: [IssuesService, IssuesService];
@@ -30,7 +30,7 @@ describe('two processes on one database', () => {
   const historyOf = (id: string) =>
     store.sql(`SELECT 1 FROM activity WHERE issue_id = $1 AND kind = 'status_changed'`, [id]);
 
-  it('makes one issue of 20 requests with one Idempotency-Key, and answers all of them alike', async () => {
+  it('creates one issue for 20 requests with the same Idempotency-Key and sends all of them the same response', async () => {
     const key = randomUUID();
     const answers = await inParallel(20, (service) =>
       post(service, '').set('Idempotency-Key', key).send({ title: 'Only once' }),
@@ -42,7 +42,7 @@ describe('two processes on one database', () => {
     expect(await store.sql(`SELECT 1 FROM issues WHERE title = 'Only once'`)).toHaveLength(1);
   });
 
-  it('lets one of two changes of status win that were made of the same issue, with one line of history', async () => {
+  it('applies one of two status changes with the same If-Match and writes one history entry', async () => {
     for (let round = 0; round < 20; round += 1) {
       const created = await post(services[0], '')
         .send({ title: `Round ${round}` })
@@ -57,7 +57,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  it('makes no step from a status that another has left: each that is made has its line, any other is a 409', async () => {
+  it('applies each status change to the current status: a history entry for each one applied, 409 for the others', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { body: issue } = await post(services[0], '')
         .send({ title: `Round ${round}` })
@@ -66,7 +66,7 @@ describe('two processes on one database', () => {
         post(service, `${issue.id}/status`).send({ status: index === 0 ? 'CLOSED' : 'IN_PROGRESS' }),
       );
       const statuses = answers.map((answer) => answer.status);
-      // Closed first, the issue cannot be taken up; taken up first, it can still be closed.
+      // CLOSED cannot become IN_PROGRESS, but IN_PROGRESS can become CLOSED.
       expect([
         [200, 200],
         [200, 409],
@@ -75,7 +75,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  it('numbers issues once each', async () => {
+  it('gives every issue a unique number', async () => {
     const answers = await inParallel(40, (service) => post(service, '').send({ title: 'Numbered' }));
     expect(new Set(answers.map((answer) => answer.body.number)).size).toBe(40);
   });

@@ -8,7 +8,7 @@ import { createIssue, getIssue, issuePath, issuesPath } from './support/issues.t
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-describe("the service's database role, where another one migrates", () => {
+describe('the database role of the service, when another role migrates', () => {
   let app: TestApp;
   let ann: TestPerson;
   let service: pg.Client;
@@ -33,7 +33,7 @@ describe("the service's database role, where another one migrates", () => {
     await app.close();
   });
 
-  it('suffices for the service: issues are written, listed, found by their words, and have a history', async () => {
+  it('is allowed to write, list and search issues and to read their history', async () => {
     const issue = await createIssue(ann, { title: 'Crème brûlée' });
     await ann.put(issuePath(issue), { priority: 'LOW' }).expect(200);
     await ann.post(issuePath(issue, 'comments/'), { body: 'Delicious.' }).expect(201);
@@ -56,7 +56,7 @@ describe("the service's database role, where another one migrates", () => {
     'DROP TABLE activity',
     'CREATE TABLE mine (id int)',
     'DELETE FROM _prisma_migrations',
-  ])('may not %s', async (statement) => {
+  ])('is not allowed to %s', async (statement) => {
     await createIssue(ann);
     const history = () => app.sql('SELECT * FROM activity ORDER BY id');
     const before = await history();

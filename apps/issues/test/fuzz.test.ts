@@ -13,7 +13,7 @@ const settings = fuzzSettings(process.env);
 const document = readApiDocument('issues');
 const operations = new ApiSurface(document).operations.map(({ operationId }) => operationId);
 
-describe('whatever is sent, the answer is a described one and a refusal writes nothing', () => {
+describe('every response matches the API document, and a rejected request writes nothing', () => {
   let identity: IdentityService;
   let identityDatabase: pg.Pool;
   let app: TestApp;
@@ -72,7 +72,7 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
         'createUser.password': () => 'a password of its own',
       },
       state,
-      // How a sync stands is a part of its issue, also after one that failed.
+      // A failed sync stores its state in the issue.
       writtenByRefusals: {
         syncIssue: ['issues'],
         attachExternalIssue: ['issues'],
@@ -102,7 +102,7 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
     return body;
   }
 
-  // Not the mirror, which is a cache, nor the idempotency keys, under which refusals are kept.
+  // Without the mirror, which is a cache, and without the idempotency keys, which store rejections.
   async function state() {
     const [ours, theirs] = await Promise.all([
       digestTables(app.sql, ['issues', 'comments', 'issue_links', 'activity']),
@@ -113,8 +113,8 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
 
   it.each(operations)('%s', async (operationId) => fuzzer.run(operationId, settings), 600_000);
 
-  it('gets far enough to mean something: every operation does its work and refuses', () => {
-    // These want a conflict, an issue of the tracker that has no counterpart, and a signature.
+  it('every operation has both succeeded and rejected requests', () => {
+    // These need a conflict, an unlinked issue in the tracker, and a signature.
     const hard = ['resolveSyncConflict', 'attachExternalIssue', 'takeWebhook'].map(
       (one) => `${one}: success`,
     );

@@ -29,7 +29,7 @@ function expectReplayOf(first: Response, second: Response): void {
 }
 
 describe('Idempotency-Key', () => {
-  it('on create: makes one issue and replays its answer byte for byte', async () => {
+  it('creates one issue and replays its response byte for byte', async () => {
     const key = randomUUID();
     const before = await countIssues();
     const first = await send(
@@ -47,7 +47,7 @@ describe('Idempotency-Key', () => {
     expect(await countIssues()).toBe(before + 1);
   });
 
-  it('on a comment and a status: takes effect once', async () => {
+  it('applies a comment and a status change once', async () => {
     const issue = await createIssue(ann);
     for (const [part, body] of [
       ['comments/', { body: 'once' }],
@@ -61,7 +61,7 @@ describe('Idempotency-Key', () => {
     expect((await getIssue(ann, issue)).comments.map(({ body }) => body)).toEqual(['once', 'twice']);
   });
 
-  it('replays a refusal too', async () => {
+  it('replays a rejection', async () => {
     const issue = await createIssue(ann);
     await ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200);
     for (const [part, body, code] of [
@@ -88,7 +88,7 @@ describe('Idempotency-Key', () => {
       (issue: { id: string }) => [issuePath(issue, 'status/'), { status: 'CLOSED', comment: 'x' }] as const,
     ],
   ])(
-    'of twenty of the same %s at once has one effect, and answers all alike',
+    'applies one of twenty concurrent requests (%s) and sends all of them the same response',
     async (_name, status, request) => {
       const issue = await createIssue(ann);
       const [path, body] = request(issue);
@@ -104,7 +104,7 @@ describe('Idempotency-Key', () => {
     },
   );
 
-  it('refuses the same key with another body, and does nothing', async () => {
+  it('returns 422 for the same key with another body and changes nothing', async () => {
     const key = randomUUID();
     await send(issuesPath, { title: 'one' }, key).expect(201);
     const before = await countIssues();
@@ -112,7 +112,7 @@ describe('Idempotency-Key', () => {
     expect(await countIssues()).toBe(before);
   });
 
-  it('is of a person, a method and a path: elsewhere the same key is another one', async () => {
+  it('scopes a key to the person, the method and the path', async () => {
     const key = randomUUID();
     const bob = await aPerson(app);
     const issue = await createIssue(ann);
@@ -128,7 +128,7 @@ describe('Idempotency-Key', () => {
     expect((await send('/api/v1/issues', { title: 'x' }, key)).headers['idempotency-replayed']).toBe('true');
   });
 
-  it('does not keep what was refused before it took effect, so that a corrected request may follow', async () => {
+  it('does not store a rejection by validation, so that the corrected request may use the same key', async () => {
     const key = randomUUID();
     expectInvalidFields(await send(issuesPath, { title: '' }, key), ['title']);
     const unknown = await send(issuesPath, { title: 'x', assignee_email: 'nobody@example.com' }, key);
@@ -136,12 +136,12 @@ describe('Idempotency-Key', () => {
     await send(issuesPath, { title: 'x' }, key).expect(201);
   });
 
-  it.each(['', 'two words', 'ü', 'x'.repeat(256)])('refuses the key %j with 422', async (key) => {
+  it.each(['', 'two words', 'ü', 'x'.repeat(256)])('returns 422 for the key %j', async (key) => {
     const header = Buffer.from(key).toString('latin1');
     expectInvalidFields(await send(issuesPath, { title: 'x' }, header), ['Idempotency-Key']);
   });
 
-  it('leaves nothing behind where the effect fails, so that the next attempt takes effect', async () => {
+  it('stores nothing when the change fails, so that the next attempt succeeds', async () => {
     const key = randomUUID();
     await app.sql(`ALTER TABLE activity ADD CONSTRAINT broken CHECK (kind <> 'created') NOT VALID`);
     const before = await countIssues();
@@ -152,7 +152,7 @@ describe('Idempotency-Key', () => {
     await send(issuesPath, { title: 'x' }, key).expect(201);
   });
 
-  it('answers 409 with Retry-After while the same request is running, and takes over from one that was lost', async () => {
+  it('returns 409 with Retry-After while the first request runs and takes over after its lease has expired', async () => {
     const key = randomUUID();
     const issue = await createIssue(ann);
     const path = issuePath(issue, 'sync/');
@@ -168,7 +168,7 @@ describe('Idempotency-Key', () => {
     expect((await send(path, {}, key)).text).not.toBe(first.text);
   });
 
-  it('does not wait for ever for the same request', async () => {
+  it('returns 409 instead of waiting for a long transaction with the same key', async () => {
     const key = randomUUID();
     await send(issuesPath, { title: 'x' }, key).expect(201);
     await app.sql('DELETE FROM idempotency_keys WHERE key = $1', [key]);
@@ -188,7 +188,7 @@ describe('Idempotency-Key', () => {
     await send(issuesPath, { title: 'x' }, key).expect(201);
   });
 
-  it('forgets an answer after a day', async () => {
+  it('forgets a response after one day', async () => {
     const key = randomUUID();
     await send(issuesPath, { title: 'yesterday' }, key).expect(201);
     await send(issuesPath, { title: 'x' }, `${key}-other`).expect(201);

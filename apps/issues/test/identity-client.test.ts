@@ -29,7 +29,7 @@ function clientOf(url: string): IdentityClient {
   return new IdentityClient({ url, serviceToken, timeoutMs, breakMs, logger });
 }
 
-/** The problem of a refused call: its status and code. Whatever a log would hold of it goes to the leak scan. */
+/** Returns the status and code of the problem that a call throws, and records its log line for the leak scan. */
 async function problemOf(call: Promise<unknown>): Promise<[status: number, code: string]> {
   const error = await call.then(
     () => undefined,
@@ -80,19 +80,19 @@ describe('a look-up', () => {
   });
 
   it.each(['..', '.', 'nobody', '\ud800@example.com', ''])(
-    'does not ask after the e-mail %j',
+    'sends no request for the invalid e-mail %j',
     async (email) => {
       expect((await client.findByEmail(email)).identity).toBeUndefined();
       expect(stub.seen).toEqual([]);
     },
   );
 
-  it('takes identity’s 404 for "nobody", and no other 404', async () => {
+  it('treats only a 404 in identity’s own format as an unknown identity', async () => {
     stub.answer = json(404, { code: 'identity_not_found', detail: 'There is no such identity.' });
     expect((await client.findById(someId())).identity).toBeUndefined();
     stub.answer = json(404, { detail: 'Not found.' });
     expect((await client.findById(someId())).identity).toBeUndefined();
-    // A wrong address must not turn everybody into somebody who is gone.
+    // A misconfigured URL must not mark every person as missing.
     const page: RequestListener = (_request, response) =>
       response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>404</h1>');
     const noRoute = json(404, { code: 'not_found', detail: 'There is nothing at this path.' });
@@ -103,22 +103,22 @@ describe('a look-up', () => {
   });
 
   it.each<[string, RequestListener]>([
-    ['no JSON', (_request, response) => response.writeHead(200).end('<html>')],
-    ['another object', json(200, { id: 7 })],
-    ['an identity that lacks a field', json(200, { ...wireIdentity(), is_staff: undefined })],
+    ['a body that is not JSON', (_request, response) => response.writeHead(200).end('<html>')],
+    ['an object of another shape', json(200, { id: 7 })],
+    ['an identity with a missing field', json(200, { ...wireIdentity(), is_staff: undefined })],
     ['an array', json(200, [wireIdentity()])],
-    ['nothing', (_request, response) => response.writeHead(204).end()],
-    ['too much', json(200, { ...wireIdentity(), padding: 'x'.repeat(300_000) })],
+    ['an empty response', (_request, response) => response.writeHead(204).end()],
+    ['a response that is too large', json(200, { ...wireIdentity(), padding: 'x'.repeat(300_000) })],
     ['a redirect', (_request, response) => response.writeHead(302, { Location: '/elsewhere' }).end()],
     ['418', json(418, {})],
-  ])('answers 502 to %s', async (_name, answer) => {
+  ])('returns 502 for %s', async (_name, answer) => {
     stub.answer = answer;
     expect(await problemOf(client.findById(someId()))).toEqual([502, 'identity_answer_invalid']);
     expect(stub.seen).toHaveLength(1);
     expect(client.status()).toEqual({ breaker: 'closed' });
   });
 
-  it('follows no redirect, nor takes the service token to another origin', async () => {
+  it('follows no redirect, so that the service token is never sent to another origin', async () => {
     const heard: unknown[] = [];
     const elsewhere = createServer((request, response) => {
       heard.push(request.headers);
@@ -141,29 +141,29 @@ describe('a look-up', () => {
     ['503', 3, json(503, {})],
     ['504', 3, json(504, {})],
     ['a reset connection', 3, reset],
-    ['an answer that is cut off', 3, cutOff],
+    ['a truncated response', 3, cutOff],
     ['500', 1, json(500, {})],
     ['429', 1, json(429, {})],
-    ['silence', 1, silent],
-    ['an answer in drops', 1, drip],
-  ])('is 503 for %s, after %d requests', async (_name, requests, answer) => {
+    ['no response', 1, silent],
+    ['a response that arrives too slowly', 1, drip],
+  ])('returns 503 for %s after %d requests', async (_name, requests, answer) => {
     stub.answer = answer;
-    // Silence and drops would last for good.
+    // Without an override, the failure would never end.
     expect(await problemOf(client.findById(someId()))).toEqual([503, 'identity_unavailable']);
     expect(stub.seen).toHaveLength(requests);
   });
 
-  it('is 503 where nobody listens', async () => {
+  it('returns 503 when the connection is refused', async () => {
     client = clientOf('http://127.0.0.1:1');
     expect(await problemOf(client.findById(someId()))).toEqual([503, 'identity_unavailable']);
   });
 
-  it('succeeds when a failure was brief', async () => {
+  it('succeeds after a short failure', async () => {
     stub.answer = inTurn(reset, json(503, {}), json(200, wireIdentity()));
     expect((await client.findById(someId())).identity?.username).toBe('ann');
   });
 
-  it('says when to come back: what identity said, within bounds', async () => {
+  it('returns the Retry-After of identity within bounds', async () => {
     for (const [given, expected] of [
       ['17', '17'],
       ['100000', '60'],
@@ -176,20 +176,20 @@ describe('a look-up', () => {
     }
   });
 
-  it('is one request for fifty callers at once, with its moments', async () => {
+  it('sends one request for fifty concurrent callers and returns its times to all', async () => {
     stub.answer = (request, response) => setTimeout(() => json(200, wireIdentity())(request, response), 100);
     const id = someId();
     const first = client.findById(id);
     await pause(50);
     const lookups = await Promise.all([first, ...Array.from({ length: 49 }, () => client.findById(id))]);
     expect(stub.seen).toHaveLength(1);
-    // Who came later learns that the answer was asked for earlier.
+    // Later callers see when the request was sent.
     expect(new Set(lookups.map(({ askedAt }) => askedAt.getTime())).size).toBe(1);
     await client.findById(id);
     expect(stub.seen).toHaveLength(2);
   });
 
-  it('shares identity with at most seven others, and turns away who would wait too long', async () => {
+  it('sends at most eight requests at a time and rejects calls that would wait too long', async () => {
     stub.answer = (request, response) => setTimeout(() => json(200, wireIdentity())(request, response), 20);
     const lookups = await Promise.allSettled(Array.from({ length: 100 }, () => client.findById(someId())));
     expect(stub.peak).toBe(8);
@@ -199,8 +199,8 @@ describe('a look-up', () => {
   });
 });
 
-describe('the breaker', () => {
-  it('leaves a failing identity alone, tries once, and closes when it is back', async () => {
+describe('the circuit breaker', () => {
+  it('opens after failures, sends one trial request, and closes when identity is back', async () => {
     stub.answer = json(500, {});
     for (let count = 0; count < 5; count += 1) await problemOf(client.findById(someId()));
     expect(client.status()).toEqual({ breaker: 'open' });
@@ -221,7 +221,7 @@ describe('the breaker', () => {
     expect(client.status()).toEqual({ breaker: 'closed' });
   });
 
-  it('stays closed for refusals: identity is well', async () => {
+  it('stays closed when identity rejects requests', async () => {
     for (const status of [403, 404, 409, 422]) {
       stub.answer = json(status, {});
       for (let count = 0; count < 6; count += 1) await client.findById(someId()).catch(() => undefined);
@@ -230,9 +230,9 @@ describe('the breaker', () => {
   });
 });
 
-describe('a service token that identity refuses', () => {
+describe('a rejected service token', () => {
   it.each([401, 403])(
-    'is 502 for %d, asked once, and logged once a minute without the token',
+    'returns 502 for %d after one request and logs it once a minute without the token',
     async (status) => {
       stub.answer = json(status, { detail: serviceToken });
       for (const call of [
@@ -250,7 +250,7 @@ describe('a service token that identity refuses', () => {
 });
 
 describe('a change', () => {
-  it('passes on what identity refuses: status, code and fields', async () => {
+  it('returns the status, code and fields of a rejection', async () => {
     const errors = [{ field: 'password', message: 'must be at least 8 characters' }];
     stub.answer = json(422, { code: 'validation_failed', detail: 'x', errors });
     await expect(client.update(someId(), {})).rejects.toMatchObject({ status: 422, errors });
@@ -271,8 +271,8 @@ describe('a change', () => {
   it.each<[string, RequestListener]>([
     ['503', json(503, {})],
     ['a reset connection', reset],
-    ['silence', silent],
-  ])('is never sent twice, whatever comes back: %s', async (_name, answer) => {
+    ['no response', silent],
+  ])('is sent only once when the response is lost or invalid: %s', async (_name, answer) => {
     stub.answer = answer;
     await problemOf(client.update(someId(), { password }));
     await problemOf(client.delete(someId()));
@@ -280,7 +280,7 @@ describe('a change', () => {
   });
 });
 
-describe('a creation whose answer is lost', () => {
+describe('a creation whose response is lost', () => {
   const body = { email: 'Ann@example.com', username: 'ann', is_verified: true, password };
   const lost = (identity: () => object | undefined): RequestListener => {
     return (request, response) => {
@@ -295,7 +295,7 @@ describe('a creation whose answer is lost', () => {
   const made = (overrides: object = {}) =>
     wireIdentity({ email: 'ann@example.com', is_verified: true, ...overrides });
 
-  it('is answered when identity turns out to have made it', async () => {
+  it('succeeds when a look-up finds the created identity', async () => {
     stub.answer = lost(() => made());
     const { identity } = await client.create(body, 'request-17');
     expect(identity.email).toBe('ann@example.com');
@@ -308,19 +308,19 @@ describe('a creation whose answer is lost', () => {
 
   const before = '2020-01-01T00:00:00.000Z';
   it.each<[string, () => object | undefined]>([
-    ['there is none (yet)', () => undefined],
-    ['it was there before', () => made({ created_at: before, updated_at: before })],
-    ['it has been changed since', () => made({ updated_at: new Date(Date.now() + 1000).toISOString() })],
-    ['it has another name', () => made({ username: 'bob' })],
-    ['it has other flags', () => made({ is_verified: false })],
-    ['the look-up is refused', () => ({})],
-  ])('is 503 create_outcome_unknown when %s', async (_name, identity) => {
+    ['the look-up finds no identity', () => undefined],
+    ['the identity existed before', () => made({ created_at: before, updated_at: before })],
+    ['the identity was changed since', () => made({ updated_at: new Date(Date.now() + 1000).toISOString() })],
+    ['the username differs', () => made({ username: 'bob' })],
+    ['the flags differ', () => made({ is_verified: false })],
+    ['the look-up is rejected', () => ({})],
+  ])('returns 503 create_outcome_unknown when %s', async (_name, identity) => {
     stub.answer = lost(identity);
     expect(await problemOf(client.create(body))).toEqual([503, 'create_outcome_unknown']);
     expect(stub.seen.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('is plainly unavailable when it was never sent', async () => {
+  it('returns identity_unavailable when the request was never sent', async () => {
     client = clientOf('http://127.0.0.1:1');
     expect(await problemOf(client.create(body))).toEqual([503, 'identity_unavailable']);
   });

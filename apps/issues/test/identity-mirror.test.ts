@@ -12,7 +12,7 @@ import './support/leak-guard.ts';
 import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-/** Counts what reaches the database. */
+/** Counts statements. */
 class CountedRepository extends IdentityMirrorRepository {
   statements = 0;
   override find(id: string) {
@@ -38,7 +38,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** A replica: a mirror with memory and breaker of its own. */
+/** Starts a mirror with its own cache and circuit breaker, like another replica. */
 function startReplica(url = stub.url): IdentityMirrorService {
   const logger = createLogger({ service: 'issues', level: 'debug', destination: recordingLog() });
   const serviceToken = rememberSecret('a-service-token-of-the-mirror-tests-0123');
@@ -47,7 +47,7 @@ function startReplica(url = stub.url): IdentityMirrorService {
 }
 
 const now = Math.floor(Date.now() / 1000);
-/** Moments around now, in seconds, as a Date. */
+/** A time relative to now, in seconds. */
 const at = (seconds: number) => new Date((now + seconds) * 1000);
 
 function known(overrides: Partial<KnownIdentity> = {}): KnownIdentity {
@@ -88,7 +88,7 @@ function claimsOf(
   };
 }
 
-/** An answer of identity: which state it is of, and between which moments it was given. */
+/** Stores a response of identity: its `updated_at`, when it was requested and when it arrived. */
 const keep = (identity: KnownIdentity, updated: number, asked: number, answered: number) =>
   repository.upsert({ ...identity, updatedAt: at(updated) }, 'lookup', {
     askedAt: at(asked),
@@ -97,17 +97,17 @@ const keep = (identity: KnownIdentity, updated: number, asked: number, answered:
 
 const nameOf = async (id: string) => (await repository.find(id))?.username;
 
-describe('a row of the mirror', () => {
-  it('takes what was asked later, even where the state is said to be older', async () => {
-    // As after identity's database was restored from a backup.
+describe('a mirror row', () => {
+  it('is overwritten by a later request even if the response has an older updated_at', async () => {
+    // For example after identity's database was restored from a backup.
     const ann = known();
     await keep({ ...ann, username: 'new' }, -100, -90, -89);
     await keep({ ...ann, username: 'restored' }, -500, -80, -79);
     expect(await nameOf(ann.id)).toBe('restored');
   });
 
-  it('keeps the later state of two answers that crossed, whichever arrives first', async () => {
-    // A slow change is asked for, a look-up overtakes it and reads what was before.
+  it('keeps the later state of two overlapping requests in either order of arrival', async () => {
+    // A look-up overtakes a slow change and reads the previous state.
     for (const order of ['change first', 'look-up first']) {
       const ann = known();
       const change = () => keep({ ...ann, username: 'changed', isActive: false }, -50, -100, -49);
@@ -117,7 +117,7 @@ describe('a row of the mirror', () => {
     }
   });
 
-  it('ends with the latest of many crossing answers and tokens, written at once in any order', async () => {
+  it('ends with the latest state after concurrent writes of responses and claims in random order', async () => {
     for (let round = 0; round < 5; round += 1) {
       const ann = known();
       const answers = Array.from(
@@ -140,14 +140,14 @@ describe('a row of the mirror', () => {
     }
   });
 
-  it('takes claims that differ and are newer than every answer, and no others', async () => {
+  it('is updated only by claims that differ and are newer than every response', async () => {
     const ann = known({ ssoProvider: 'google', ssoId: '17' });
     await keep(ann, -100, -60, -59);
     const older = claimsOf(ann, -70, { username: 'older', is_staff: true });
     await repository.upsertClaims(older);
     expect(await repository.find(ann.id)).toMatchObject({ username: 'ann', isStaff: false, asOf: at(-100) });
     await repository.upsertClaims(claimsOf(ann, -10));
-    // The same claims are no reason to write.
+    // Identical claims cause no write.
     expect(await repository.find(ann.id)).toMatchObject({ asOf: at(-100), checkedAt: at(-59) });
     await repository.upsertClaims(claimsOf(ann, -10, { username: 'newer', is_staff: true }));
     expect(await repository.find(ann.id)).toMatchObject({
@@ -159,7 +159,7 @@ describe('a row of the mirror', () => {
     });
   });
 
-  it('of an identity that is gone stays, inactive, and says since when', async () => {
+  it('of a missing identity stays, inactive, with the time since when it is missing', async () => {
     const ann = known();
     await keep(ann, -100, -60, -59);
     await repository.markMissing(ann.id, { askedAt: at(-50), answeredAt: at(-49) });
@@ -173,7 +173,7 @@ describe('a row of the mirror', () => {
     });
   });
 
-  it('comes back when identity is asked again, not by an answer that crossed the deletion', async () => {
+  it('becomes active again by a later look-up, not by one that overlapped the deletion', async () => {
     const ann = known();
     await keep(ann, -100, -60, -59);
     await repository.markMissing(ann.id, { askedAt: at(-50), answeredAt: at(-49) });
@@ -183,7 +183,7 @@ describe('a row of the mirror', () => {
     expect(await repository.find(ann.id)).toMatchObject({ isActive: true, missingSince: null });
   });
 
-  it('is unique by id alone: an e-mail, a name and an SSO pair pass from one to the next', async () => {
+  it('is unique by id alone: identities may take over an e-mail, a name or an SSO pair', async () => {
     const ann = known({ ssoProvider: 'google', ssoId: randomUUID() });
     const next = { ...ann, id: randomUUID() };
     await keep(ann, -100, -60, -59);
@@ -194,13 +194,13 @@ describe('a row of the mirror', () => {
   });
 });
 
-describe('a token that is seen', () => {
+describe('upserting the claims of a token', () => {
   const ask = () => stub.seen.length;
   beforeEach(() => {
     stub.seen.length = 0;
   });
 
-  it('needs one write and one read for its first requests, and none after them', async () => {
+  it('needs one write and one read for the first requests and no statement afterwards', async () => {
     const mirror = startReplica();
     const claims = claimsOf(known(), -5);
     repository.statements = 0;
@@ -212,7 +212,7 @@ describe('a token that is seen', () => {
     expect(ask()).toBe(0);
   });
 
-  it('learns at once of a deactivation on this replica, and after 5 seconds of one on another', async () => {
+  it('sees a deactivation immediately on the same replica and after 5 seconds on another', async () => {
     const [here, there] = [startReplica(), startReplica()];
     const ann = known();
     const claims = claimsOf(ann, -5);
@@ -225,21 +225,21 @@ describe('a token that is seen', () => {
     clock.mockReturnValue(readAt + 4_900);
     expect(await there.syncFromClaims(claims)).toMatchObject({ isActive: true });
     clock.mockReturnValue(readAt + 5_100);
-    // lru-cache looks at the clock once a millisecond.
+    // lru-cache reads the clock once per millisecond.
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(await there.syncFromClaims(claims)).toMatchObject({ isActive: false });
     clock.mockRestore();
     expect(ask()).toBe(0);
   });
 
-  it('of somebody inactive has identity asked, once, if it is newer than what is known', async () => {
+  it('sends one request to identity for an inactive person whose token is newer than the row', async () => {
     const mirror = startReplica();
     const ann = known();
     await keep({ ...ann, isActive: false }, -100, -60, -59);
     expect(await mirror.syncFromClaims(claimsOf(ann, -70))).toMatchObject({ isActive: false });
     expect(ask()).toBe(0);
 
-    // Identity still says so: no later request asks again.
+    // Identity confirms it, so later requests do not ask again.
     stub.answer = json(
       200,
       wireIdentity({ id: ann.id, is_active: false, updated_at: at(-100).toISOString() }),
@@ -250,7 +250,7 @@ describe('a token that is seen', () => {
     expect(ask()).toBe(1);
   });
 
-  it('lets somebody in whom another backend has reactivated', async () => {
+  it('accepts a person reactivated by another backend', async () => {
     const mirror = startReplica();
     const ann = known();
     await keep({ ...ann, isActive: false }, -100, -60, -59);
@@ -258,7 +258,7 @@ describe('a token that is seen', () => {
     expect(await mirror.syncFromClaims(claimsOf(ann, -30))).toMatchObject({ isActive: true });
   });
 
-  it('lets nobody in whom identity cannot be asked about', async () => {
+  it('rejects an inactive person while identity is unavailable', async () => {
     const mirror = startReplica('http://127.0.0.1:1');
     const ann = known();
     await keep({ ...ann, isActive: false }, -100, -60, -59);
@@ -275,7 +275,7 @@ describe('resolving a person', () => {
     stub.answer = json(404, { code: 'identity_not_found' });
   });
 
-  it('asks the mirror first, for about five minutes', async () => {
+  it('uses a row for about five minutes without a request to identity', async () => {
     const mirror = startReplica();
     const [fresh, old] = [known(), known({ isActive: true })];
     await keep(fresh, -900, -200, -200);
@@ -303,7 +303,7 @@ describe('resolving a person', () => {
     ['was confirmed 25 hours ago', -25 * 3600, true, false],
     ['was inactive an hour ago', -3600, false, false],
   ])(
-    'while identity is down, somebody who %s (%d s, active: %s) is accepted: %s',
+    'while identity is down, a person who %s (%d s, active: %s) is accepted: %s',
     async (_name, seconds, isActive, accepted) => {
       const mirror = startReplica('http://127.0.0.1:1');
       const ann = known({ isActive, ssoProvider: 'google', ssoId: randomUUID() });
@@ -320,14 +320,14 @@ describe('resolving a person', () => {
     },
   );
 
-  it('while identity is down, accepts whom a token of today has shown', async () => {
+  it('while identity is down, accepts a person known from a token of the last day', async () => {
     const mirror = startReplica('http://127.0.0.1:1');
     const ann = known();
     await mirror.syncFromClaims(claimsOf(ann, -3600));
     expect(await mirror.resolveForAssignment({ id: ann.id }, 'x')).toMatchObject({ id: ann.id });
   });
 
-  it('asks about former owners of an e-mail by their ids, and never takes them for gone by the e-mail', async () => {
+  it('looks up former owners of an e-mail by id instead of marking them missing', async () => {
     const mirror = startReplica();
     const [gone, renamed] = [known({ email: 'shared@example.com' }), known({ email: 'shared@example.com' })];
     await keep(gone, -5000, -4000, -4000);
@@ -349,7 +349,7 @@ describe('resolving a person', () => {
     expect(await repository.find(renamed.id)).toMatchObject({ isActive: true, email: 'other@example.com' });
   });
 
-  it('asks once in half a minute after somebody unknown, unless somebody was created since', async () => {
+  it('caches an unknown person for 30 seconds or until an identity is created', async () => {
     const mirror = startReplica();
     const email = `${randomUUID()}@example.com`;
     const resolve = () => mirror.resolveForAssignment({ email }, 'assignee_email');
@@ -366,7 +366,7 @@ describe('resolving a person', () => {
     expect(await resolve()).toMatchObject({ id: identity.id });
   });
 
-  it('asks once for fifty who want the same person at once', async () => {
+  it('sends one request for fifty concurrent look-ups of the same person', async () => {
     const mirror = startReplica();
     const identity = wireIdentity({ email: `${randomUUID()}@example.com` });
     stub.answer = (request, response) => setTimeout(() => json(200, identity)(request, response), 50);
@@ -376,7 +376,7 @@ describe('resolving a person', () => {
     expect(stub.seen).toHaveLength(1);
   });
 
-  it('does not remember as unknown who was created while identity was asked', async () => {
+  it('does not cache as unknown a person created during the look-up', async () => {
     const mirror = startReplica();
     const identity = wireIdentity({ email: `${randomUUID()}@example.com` });
     stub.answer = (request, response) =>
@@ -389,7 +389,7 @@ describe('resolving a person', () => {
     expect(await mirror.resolveForAssignment(reference, 'x')).toMatchObject({ id: identity.id });
   });
 
-  it('never gives a look-up that began before a change the last word', async () => {
+  it('does not overwrite a change with a look-up that began before it', async () => {
     const mirror = startReplica();
     const identity = wireIdentity({ updated_at: at(-900).toISOString() });
     stub.answer = (request, response) => setTimeout(() => json(200, identity)(request, response), 200);
@@ -398,7 +398,7 @@ describe('resolving a person', () => {
     const change: Omit<Lookup, 'identity'> = { askedAt: new Date(), answeredAt: new Date() };
     const changed = { ...identity, is_active: false, updated_at: new Date().toISOString() };
     await mirror.upsertFromWrite({ identity: changed, ...change });
-    // Joins the request that is under way, later than the change.
+    // Joins the pending look-up after the change.
     const late = mirror.refresh(identity.id);
     await Promise.all([early, late]);
     expect(stub.seen).toHaveLength(1);

@@ -19,7 +19,7 @@ afterAll(() => app.close());
 const countIssues = () => app.sql('SELECT count(*) FROM issues');
 
 describe('POST /api/v1/issues/', () => {
-  it('answers 201 with the issue, its address and its ETag', async () => {
+  it('returns 201 with the issue, its URL and its ETag', async () => {
     const response = await ann
       .post(issuesPath, { title: 'Printer', description: 'It does **not** print.', priority: 'HIGH' })
       .expect(201);
@@ -64,7 +64,7 @@ describe('POST /api/v1/issues/', () => {
     ]);
   });
 
-  it('needs a title alone', async () => {
+  it('requires only a title', async () => {
     expect(await createIssue(ann, { title: '  Printer  ' })).toMatchObject({
       title: 'Printer',
       description: '',
@@ -81,12 +81,12 @@ describe('POST /api/v1/issues/', () => {
     expect(await createIssue(ann, { priority })).toMatchObject({ priority: expected });
   });
 
-  it('takes texts up to their bounds, in characters, and gives them back unchanged', async () => {
+  it('accepts texts up to the limit in characters and returns them unchanged', async () => {
     const texts = { title: '🖨'.repeat(255), description: `\r\n\t${'é'.repeat(64_990)}🖨\u2028` };
     expect(await createIssue(ann, texts)).toMatchObject(texts);
   });
 
-  it('takes the texts that are worst for a search index', async () => {
+  it('accepts texts that are expensive for the search index', async () => {
     const distinct = Array.from({ length: 21_000 }, (_, i) =>
       String.fromCodePoint(0x4e00 + (i % 20_000)),
     ).join(' ');
@@ -95,7 +95,7 @@ describe('POST /api/v1/issues/', () => {
     }
   });
 
-  it('assigns by id, by e-mail in any case, and to oneself', async () => {
+  it('assigns by id, by e-mail in any case, and to the reporter', async () => {
     const assignee = { id: bob.id, username: bob.username };
     expect(await createIssue(ann, { assignee_id: bob.id.toUpperCase() })).toMatchObject({ assignee });
     expect(await createIssue(ann, { assignee_email: bob.email.toUpperCase() })).toMatchObject({ assignee });
@@ -103,7 +103,7 @@ describe('POST /api/v1/issues/', () => {
     expect(await createIssue(ann, { assignee_id: null })).toMatchObject({ assignee: null });
   });
 
-  it('links to everything that the document names, people however they are named', async () => {
+  it('accepts every type of link, and people by id, e-mail and SSO pair', async () => {
     const links = [
       { type: 'helpdesk_ticket', ref: '4711', title: 'Printer', url: 'https://help.example.com/4711' },
       {
@@ -134,7 +134,7 @@ describe('POST /api/v1/issues/', () => {
     }
   });
 
-  it('keeps one link for each target: the last one says how it is', async () => {
+  it('keeps one link per target, with the values of the last one', async () => {
     const links = [
       { type: 'invoice', ref: '1', title: 'first' },
       { type: 'invoice', ref: '2' },
@@ -146,7 +146,7 @@ describe('POST /api/v1/issues/', () => {
     ]);
   });
 
-  it('ignores members that it does not know or that are its own', async () => {
+  it('ignores unknown and read-only members', async () => {
     const issue = await createIssue(ann, {
       id: 'x',
       number: 1,
@@ -159,7 +159,7 @@ describe('POST /api/v1/issues/', () => {
     expect(issue).not.toHaveProperty('colour');
   });
 
-  it('refuses another status than the first one, and names the endpoint for it', async () => {
+  it('returns 422 for any status other than OPEN and names the status endpoint', async () => {
     const response = await ann.post(issuesPath, { title: 'x', status: 'CLOSED' });
     expectProblem(response, 422, 'status_not_writable');
     expect(response.body.detail).toContain('/status/');
@@ -224,7 +224,7 @@ describe('POST /api/v1/issues/', () => {
     ],
     ['body', []],
     ['body', 'text'],
-  ])('refuses a bad %s (%#) with 422 and creates nothing', async (field, body) => {
+  ])('returns 422 for an invalid %s (%#) and creates nothing', async (field, body) => {
     const before = await countIssues();
     const response = await ann.post(issuesPath).type('json').send(JSON.stringify(body));
     expectInvalidFields(response, [field]);
@@ -235,24 +235,21 @@ describe('POST /api/v1/issues/', () => {
     ['assignee_id', { assignee_id: '01980c5e-0000-7000-8000-000000000000' }],
     ['assignee_email', { assignee_email: 'nobody@example.com' }],
     ['links.0.ref', { links: [{ type: 'user', ref: 'nobody@example.com' }] }],
-  ])(
-    'returns 422 when %s (%#) names a person whom identity does not know, and creates nothing',
-    async (field, body) => {
-      const before = await countIssues();
-      const response = await ann.post(issuesPath, { title: 'x', ...body });
-      expectInvalidFields(response, [field], 'unknown_identity');
-      expect(await countIssues()).toEqual(before);
-    },
-  );
+  ])('returns 422 when %s (%#) names an unknown person and creates nothing', async (field, body) => {
+    const before = await countIssues();
+    const response = await ann.post(issuesPath, { title: 'x', ...body });
+    expectInvalidFields(response, [field], 'unknown_identity');
+    expect(await countIssues()).toEqual(before);
+  });
 
-  it('names the allowed values of a choice', async () => {
+  it('lists the allowed values in the error of an enumeration', async () => {
     const { body } = await ann.post(issuesPath, { title: 'x', priority: 'MAJOR' });
     expect(body.errors).toEqual([
       { field: 'priority', message: 'must be one of LOW, MEDIUM, HIGH, URGENT, CRITICAL' },
     ]);
   });
 
-  it('survives nesting that would exhaust a stack', async () => {
+  it('accepts or rejects deeply nested JSON without exhausting the stack', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const send = (text: string) => ann.post(issuesPath).type('json').send(text);
     expect((await send(`{"title":"x","unknown":${deep}}`)).status).toBe(201);
@@ -269,13 +266,13 @@ describe('POST /api/v1/issues/', () => {
     expect((await createIssue(staff, { links })).links).toMatchObject(links);
   });
 
-  it('gives every issue a number of its own, also at the same moment', async () => {
+  it('gives concurrent issues unique numbers', async () => {
     const issues = await Promise.all(Array.from({ length: 30 }, () => createIssue(ann)));
     expect(new Set(issues.map((issue) => issue.number)).size).toBe(30);
     expect(new Set(issues.map((issue) => issue.id)).size).toBe(30);
   });
 
-  it('shows no e-mail address', async () => {
+  it('returns no e-mail address', async () => {
     const issue = await createIssue(ann, {
       assignee_email: bob.email,
       links: [{ type: 'user', ref: ann.email }],
@@ -283,14 +280,14 @@ describe('POST /api/v1/issues/', () => {
     expect(JSON.stringify(issue)).not.toContain('@');
   });
 
-  it('refuses what is not JSON', async () => {
+  it('rejects a body that is not JSON, too large or missing', async () => {
     expectProblem(await ann.post(issuesPath).type('json').send('{'), 400, 'malformed_body');
     expectProblem(await ann.post(issuesPath).type('text').send('title=x'), 415, 'unsupported_media_type');
     expectProblem(await ann.post(issuesPath), 422, 'validation_failed');
     expectProblem(await ann.post(issuesPath, { title: 'x'.repeat(300_000) }), 413, 'body_too_large');
   });
 
-  it('is served with and without a slash at the end, and never redirected', async () => {
+  it('is served with and without a trailing slash, without a redirect', async () => {
     for (const path of ['/api/v1/issues', '/api/v1/issues/']) {
       await ann.post(path, { title: 'x' }).expect(201);
       await ann.get(path).expect(200);

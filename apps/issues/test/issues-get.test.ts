@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 describe('GET /api/v1/issues/{id}/', () => {
-  it('answers the issue by id, key and number, in any case, to everybody', async () => {
+  it('returns the issue by id, key and number, in any case, to any active user', async () => {
     const issue = await createIssue(ann);
     const stranger = await aPerson(app);
     const names = [
@@ -37,7 +37,7 @@ describe('GET /api/v1/issues/{id}/', () => {
     '2147483648',
     '9223372036854775807',
     '9999999999999999999',
-  ])('404s on %s, with every method', async (name) => {
+  ])('returns 404 for %s to every method', async (name) => {
     const path = `${issuesPath}${name}/`;
     const answers = [
       await ann.get(path),
@@ -73,7 +73,7 @@ describe('GET /api/v1/issues/{id}/', () => {
     '01980c5e-0000-7000-8000-00000000000\u0000',
     "1'; DROP TABLE issues",
     '9'.repeat(2000),
-  ])('refuses %j with 422 before any look-up', async (name) => {
+  ])('returns 422 for the id %j', async (name) => {
     const path = `${issuesPath}${encodeURIComponent(name)}/`;
     const answers = [
       await ann.get(path),
@@ -87,11 +87,14 @@ describe('GET /api/v1/issues/{id}/', () => {
     for (const answer of answers) expectInvalidFields(answer, ['id']);
   });
 
-  it.each(['%', '%zz', '%E0%A4%A', '%ff'])('refuses the broken encoding %s with 400', async (name) => {
-    expectProblem(await ann.get(`${issuesPath}${name}/`), 400, 'malformed_path');
-  });
+  it.each(['%', '%zz', '%E0%A4%A', '%ff'])(
+    'returns 400 for the invalid percent-encoding %s',
+    async (name) => {
+      expectProblem(await ann.get(`${issuesPath}${name}/`), 400, 'malformed_path');
+    },
+  );
 
-  it('answers 304 where the client has it, and the whole of it where anything has changed', async () => {
+  it('returns 304 for the current ETag and the issue after a change', async () => {
     const issue = await createIssue(ann);
     const { headers } = await ann.get(issuePath(issue)).expect(200);
     expect(headers['cache-control']).toBe('private, no-cache');
@@ -108,7 +111,7 @@ describe('GET /api/v1/issues/{id}/', () => {
     expect(answer.headers.etag).not.toBe(headers.etag);
   });
 
-  it('answers HEAD as GET without the body', async () => {
+  it('returns the headers of GET without a body to HEAD', async () => {
     const issue = await createIssue(ann);
     const head = await ann.head(issuePath(issue)).expect(200);
     expect(head.headers.etag).toBe('"1.1"');
@@ -129,7 +132,7 @@ describe('GET /api/v1/issues/{id}/', () => {
     expect(comments[0]?.author).toEqual({ id: ann.id, username: ann.username });
   });
 
-  it('names people by what they are called now, and by their id alone where nothing is known of them', async () => {
+  it('shows current usernames, and null for a person missing from the mirror', async () => {
     const issue = await createIssue(ann);
     await app.sql(`UPDATE identity_mirror SET username = 'ann the second' WHERE id = $1`, [ann.id]);
     expect((await getIssue(ann, issue)).reporter).toEqual({ id: ann.id, username: 'ann the second' });
@@ -137,12 +140,12 @@ describe('GET /api/v1/issues/{id}/', () => {
     expect((await getIssue(ann, issue)).reporter).toEqual({ id: ann.id, username: null });
   });
 
-  it('answers 401 without a credential', async () => {
+  it('returns 401 without a token', async () => {
     expectProblem(await app.http.get(issuesPath), 401, 'unauthorized');
   });
 });
 
-describe('methods', () => {
+describe('unsupported methods', () => {
   it.each([
     ['DELETE', '01980c5e-0000-7000-8000-000000000000/', 'GET, HEAD, PATCH, PUT'],
     ['POST', '01980c5e-0000-7000-8000-000000000000/', 'GET, HEAD, PATCH, PUT'],
@@ -152,7 +155,7 @@ describe('methods', () => {
     ['GET', '1/sync', 'POST'],
     ['PUT', '1/comments/', 'GET, HEAD, POST'],
     ['GET', '1/links/', 'POST'],
-  ] as const)('answers 405 to %s %j and names those that it has', async (method, path, allow) => {
+  ] as const)('returns 405 with Allow to %s %j', async (method, path, allow) => {
     const verb = method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
     const answer = await ann[verb](`${issuesPath}${path}`);
     expectProblem(answer, 405, 'method_not_allowed');
@@ -161,7 +164,7 @@ describe('methods', () => {
 });
 
 describe('OPTIONS /api/v1/issues/', () => {
-  it('says what a new issue may hold', async () => {
+  it('describes the fields of a new issue', async () => {
     const { body, headers } = await ann.options(issuesPath).expect(200);
     expect(headers.allow).toBe('GET, HEAD, OPTIONS, POST');
     expect(body.actions.POST.title).toMatchObject({ type: 'string', required: true, max_length: 255 });

@@ -22,7 +22,7 @@ const list = async (query = '', person = ann): Promise<IssueSummary[]> => {
 const titles = async (query: string, person = ann) => (await list(query, person)).map(({ title }) => title);
 
 describe('GET /api/v1/issues/', () => {
-  it('answers an array, newest first, of what each issue is by itself but for its comments', async () => {
+  it('returns an array, newest first, of the issues without their comments', async () => {
     const links = [
       { type: 'user', ref: bob.id },
       { type: 'invoice', ref: '1', metadata: { a: 1 } },
@@ -38,7 +38,7 @@ describe('GET /api/v1/issues/', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('answers an empty array where nothing matches', async () => {
+  it('returns an empty array when nothing matches', async () => {
     const response = await ann.get(`${issuesPath}?search=nosuchword`).expect(200);
     expect(response.text).toBe('[]');
     expect(response.headers['x-total-count']).toBe('0');
@@ -112,13 +112,13 @@ describe('filters', () => {
     expect(await titles(`?${query}`)).toEqual(expected);
   });
 
-  it('take people by their ids', async () => {
+  it('accept the ids of people', async () => {
     expect(await titles(`?assignee=${bob.id}`)).toEqual(['done']);
     expect(await titles(`?reporter=${bob.id.toUpperCase()}&status=OPEN`)).toEqual(['open']);
     expect(await titles('?assignee=me', bob)).toEqual(['done']);
   });
 
-  it('take a moment in at its beginning and leave it out at its end', async () => {
+  it('include the lower bound of a time range and exclude the upper bound', async () => {
     const at = issues.done.created_at;
     expect(await titles(`?created_after=${at}`)).toEqual(['again', 'closed', 'done']);
     expect(await titles(`?created_before=${at}`)).toEqual(['working', 'open']);
@@ -173,11 +173,11 @@ describe('filters', () => {
     ['status[]', 'status[]=OPEN'],
     ['__proto__', '__proto__=1'],
     ['offset', 'offset=50'],
-  ])('refuse a bad %s (%s)', async (field, query) => {
+  ])('return 422 for an invalid %s (%s)', async (field, query) => {
     expectInvalidFields(await ann.get(`${issuesPath}?${query}`), [field]);
   });
 
-  it('name the parameters that there are to who sends another one', async () => {
+  it('list the known parameters in the error of an unknown one', async () => {
     const { body } = await ann.get(`${issuesPath}?offset=50`).expect(422);
     expect(body.errors).toEqual([
       {
@@ -201,7 +201,7 @@ describe('search', () => {
     expect(await titles('?search=zoe')).toEqual(['Crème brûlée is burnt']);
   });
 
-  it('takes phrases, exclusions and alternatives', async () => {
+  it('supports phrases, exclusions and alternatives', async () => {
     expect(await titles('?search=%22creme+twice%22')).toEqual(['The oven']);
     expect(await titles('?search=%22twice+creme%22')).toEqual([]);
     expect(await titles('?search=creme+-oven')).toEqual(['Crème brûlée is burnt']);
@@ -220,11 +220,11 @@ describe('search', () => {
     '%F0%9F%96%A8',
     '---',
     'or+or',
-  ])('survives %s', async (search) => {
+  ])('accepts %s', async (search) => {
     await ann.get(`${issuesPath}?search=${search}`).expect(200);
   });
 
-  it('finds an issue by its key and by its number, first, and once', async () => {
+  it('returns the issue with the searched key or number first and once', async () => {
     const wanted = await createIssue(ann, { title: 'wanted' });
     const mentions = await createIssue(ann, { title: `see ${wanted.number} and ${wanted.key}` });
     const itself = await createIssue(ann, { title: 'itself' });

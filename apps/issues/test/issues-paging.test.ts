@@ -14,7 +14,7 @@ let wanted: string[];
 beforeAll(async () => {
   app = await startTestApp();
   ann = await aPerson(app);
-  // Many at one moment, so that only the tie-break tells them apart; three titles in all.
+  // Many issues share a time and a title, so that only the tie-breaker orders them.
   await app.sql(
     `INSERT INTO issues (id, title, description, priority, reporter_id, created_at, updated_at)
      SELECT gen_random_uuid(), 'wanted ' || n % 3, 'lorem', (enum_range(NULL::issue_priority))[1 + n % 5], $1,
@@ -30,7 +30,7 @@ const idsOf = (issues: readonly IssueSummary[]) => issues.map(({ id }) => id);
 const addAnother = async () => {
   await createIssue(ann, { title: 'in between' });
 };
-// What was there at the beginning, in order, without what came in between.
+// The issues that existed at the start, without those created in between.
 const readOf = (pages: IssueSummary[][]) => {
   const all = idsOf(pages.flat());
   expect(new Set(all).size).toBe(all.length);
@@ -50,17 +50,17 @@ async function readEnvelopes(path: string, between = addAnother): Promise<IssueP
 }
 
 describe('reading 250 issues while others are created', () => {
-  it('by the plain array and its Link: none twice, none missing', async () => {
+  it('returns each issue once by the Link header of the array', async () => {
     expect(readOf(await followLinks<IssueSummary>(ann, issuesPath, addAnother))).toEqual(wanted);
   });
 
-  it('by limit and cursor: none twice, none missing', async () => {
+  it('returns each issue once by limit and cursor', async () => {
     expect(readOf(await followLinks<IssueSummary>(ann, `${issuesPath}?limit=33`, addAnother))).toEqual(
       wanted,
     );
   });
 
-  it('by the envelope and its next: none twice, none missing, and an exact count', async () => {
+  it('returns each issue once by the next member of the envelope, with an exact count', async () => {
     const pages = await readEnvelopes(`${issuesPath}?page_size=40`);
     expect(readOf(pages.map(({ results }) => results))).toEqual(wanted);
     const [{ count } = { count: 0 }] = await app.sql('SELECT count(*)::int AS count FROM issues');
@@ -77,7 +77,7 @@ describe('reading 250 issues while others are created', () => {
     '-title',
     '-number',
     'status',
-  ])('ordered by %s', async (ordering) => {
+  ])('returns each issue once ordered by %s', async (ordering) => {
     const path = `${issuesPath}?limit=40&search=lorem&ordering=${ordering}`;
     const pages = await followLinks<IssueSummary>(ann, path, addAnother);
     const all = (await followLinks<IssueSummary>(ann, path.replace('limit=40', 'limit=200'))).flat();
@@ -91,7 +91,7 @@ describe('reading 250 issues while others are created', () => {
   });
 
   it.each(['priority,-title', '-priority,created_at', 'title,-updated_at,priority', '-status,number'])(
-    'ordered by %s, in both directions at once',
+    'returns each issue once ordered by %s',
     async (ordering) => {
       const path = `${issuesPath}?limit=40&search=lorem&ordering=${ordering}`;
       const pages = await followLinks<IssueSummary>(ann, path, addAnother);
@@ -102,8 +102,8 @@ describe('reading 250 issues while others are created', () => {
   );
 });
 
-describe('the array', () => {
-  it('holds LIST_MAX issues where the client names no size, and says that there are more', async () => {
+describe('the array format', () => {
+  it('has LIST_MAX issues and a Link header when the client sets no limit', async () => {
     const small = await startTestApp({ LIST_MAX: '7' }, app);
     const response = await ann.on(small).get(`${issuesPath}?search=lorem`).expect(200);
     expect(response.body).toHaveLength(7);
@@ -112,7 +112,7 @@ describe('the array', () => {
     await small.close();
   });
 
-  it('keeps the whole query in the address of the next page, and has no Link on the last one', async () => {
+  it('keeps the query in the URL of the next page and has no Link on the last page', async () => {
     const query =
       'limit=100&search=lorem&priority=LOW&priority=HIGH&created_after=2000-01-01T00:00:00%2B02:00';
     const first = await ann.get(`${issuesPath}?${query}`).expect(200);
@@ -131,12 +131,12 @@ describe('the array', () => {
     expect(await ann.get(nextOf(second) ?? '')).toMatchObject({ status: 200 });
   });
 
-  it('never believes the Host header', async () => {
+  it('ignores the Host header', async () => {
     const { headers } = await ann.get(`${issuesPath}?limit=1`).set('Host', 'evil.example.com').expect(200);
     expect(headers.link).toMatch(/^<https:\/\/issues\.test\//);
   });
 
-  it('counts no further than it says that it does', async () => {
+  it('returns no X-Total-Count above 10,000', async () => {
     const many = await startTestApp();
     const bob = await aPerson(many);
     await many.sql(
@@ -157,7 +157,7 @@ describe('the array', () => {
     await many.close();
   });
 
-  it('finds the issue whose number was searched for on the first page, whatever its size, and never again', async () => {
+  it('puts the issue with the searched number first on the first page and on no other page', async () => {
     const [{ number } = { number: 0 }] = await app.sql(
       'SELECT number FROM issues ORDER BY created_at LIMIT 1',
     );
@@ -178,8 +178,8 @@ describe('the array', () => {
   });
 });
 
-describe('the envelope', () => {
-  it('has a count, a way forth and a way back', async () => {
+describe('the envelope format', () => {
+  it('has a count, next and previous', async () => {
     const { body: first } = await ann.get(`${issuesPath}?search=lorem&page_size=100`).expect(200);
     expect(first).toMatchObject({ count: 250, previous: null });
     const { body: second } = await ann.get(pathOf(first.next)).expect(200);
@@ -190,14 +190,14 @@ describe('the envelope', () => {
     expect((await ann.get(pathOf(second.previous))).body).toEqual(first);
   });
 
-  it('answers any page by its number, with 50 issues unless another size is named', async () => {
+  it('returns a page by its number, with 50 issues by default', async () => {
     const { body } = await ann.get(`${issuesPath}?search=lorem&page=5`).expect(200);
     expect(body.results).toHaveLength(50);
     expect(body.next).toBeNull();
     expect(idsOf(body.results)).toEqual(wanted.slice(200));
   });
 
-  it('404s past its end, and has an empty first page', async () => {
+  it('returns 404 past the last page and an empty first page', async () => {
     for (const page of [6, 1_000_000_000]) {
       const response = await ann.get(`${issuesPath}?search=lorem&page=${page}`);
       expectProblem(response, 404, 'invalid_page');
@@ -214,7 +214,7 @@ describe('a cursor', () => {
     return new URL(next ?? '', 'http://x').searchParams.get('cursor') ?? '';
   };
 
-  it('belongs to its filters and its ordering, not to its size', async () => {
+  it('is valid for its filters and ordering with any limit', async () => {
     const cursor = await cursorOf('limit=1&priority=LOW,HIGH&ordering=-number');
     const use = (query: string) => ann.get(`${issuesPath}?${query}&cursor=${cursor}`);
     await use('limit=5&priority=LOW,HIGH&ordering=-number').expect(200);
@@ -228,13 +228,13 @@ describe('a cursor', () => {
     }
   });
 
-  it('belongs to who asked for their own', async () => {
+  it('is rejected when another user sends it with reporter=me', async () => {
     const bob = await aPerson(app);
     const cursor = await cursorOf('limit=1&reporter=me');
     expectInvalidFields(await bob.get(`${issuesPath}?limit=1&reporter=me&cursor=${cursor}`), ['cursor']);
   });
 
-  it('is refused when any character of it is changed', async () => {
+  it('is rejected when any character is changed', async () => {
     const cursor = await cursorOf('limit=1');
     for (let place = 0; place < cursor.length - 1; place += 1) {
       const other = cursor[place] === 'A' ? 'B' : 'A';
@@ -243,7 +243,7 @@ describe('a cursor', () => {
     }
   });
 
-  it('is refused with a right checksum over values that no issue has', async () => {
+  it('is rejected when its values are invalid although the checksum matches', async () => {
     const sort = [
       { field: 'created_at', descending: true },
       { field: 'id', descending: true },

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-// Written out here a second time: what the service allows is checked against it, not against itself.
+// The expected workflow, independent of the implementation.
 const allowed: Record<IssueStatus, IssueStatus[]> = {
   OPEN: ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
   IN_PROGRESS: ['OPEN', 'RESOLVED', 'CLOSED'],
@@ -49,7 +49,7 @@ describe('POST /api/v1/issues/{id}/status/', () => {
   );
 
   it.each(pairs.filter(([from, to]) => from !== to && !allowed[from].includes(to)))(
-    'refuses to move from %s to %s with 409, saying what is allowed',
+    'returns 409 for a change from %s to %s and lists the allowed ones',
     async (from, to) => {
       const issue = await createIssueThatIs(ann, from);
       const response = await move(issue, { status: to, comment: 'x' });
@@ -59,14 +59,14 @@ describe('POST /api/v1/issues/{id}/status/', () => {
     },
   );
 
-  it.each(issueStatuses)('answers 200 where the issue is %s already, and writes nothing', async (status) => {
+  it.each(issueStatuses)('returns 200 when the status is already %s and writes nothing', async (status) => {
     const issue = await createIssueThatIs(ann, status);
     const before = await historyOf(ann, issue);
     expect(issueIn(await move(issue, { status, comment: 'sent again' }).expect(200))).toEqual(issue);
     expect(await historyOf(ann, issue)).toEqual(before);
   });
 
-  it('sets the dates on entry and clears them when the issue is taken up again', async () => {
+  it('sets resolved_at and closed_at and clears them when the issue is reopened', async () => {
     const issue = await createIssue(ann);
     const to = async (status: IssueStatus) => issueIn(await move(issue, { status }).expect(200));
     const resolved = await to('RESOLVED');
@@ -77,7 +77,7 @@ describe('POST /api/v1/issues/{id}/status/', () => {
     expect(await to('CLOSED')).toMatchObject({ resolved_at: null, closed_at: expect.any(String) });
   });
 
-  it('adds the comment with the change', async () => {
+  it('adds the comment together with the change', async () => {
     const issue = await createIssue(ann);
     await ann.post(issuePath(issue, 'comments/'), { body: 'first' }).expect(201);
     const moved = issueIn(await move(issue, { status: 'RESOLVED', comment: 'New toner.' }).expect(200));
@@ -101,18 +101,18 @@ describe('POST /api/v1/issues/{id}/status/', () => {
     ['comment', { status: 'CLOSED', comment: 'nul\u0000' }],
     ['comment', { status: 'CLOSED', comment: 'x'.repeat(65_001) }],
     ['version', { status: 'CLOSED', version: 'x' }],
-  ])('refuses a bad %s (%#) with 422', async (field, body) => {
+  ])('returns 422 for an invalid %s (%#)', async (field, body) => {
     const issue = await createIssue(ann);
     expectInvalidFields(await move(issue, body), [field]);
     expect(await getIssue(ann, issue)).toEqual(issue);
   });
 
-  it('names the enumeration to who sends another status', async () => {
+  it('lists the statuses in the error of an unknown one', async () => {
     const { body } = await move(await createIssue(ann), { status: 'DONE' });
     expect(body.errors[0].message).toBe('must be one of OPEN, IN_PROGRESS, RESOLVED, CLOSED, REOPENED');
   });
 
-  it('checks version and If-Match, and writes nothing where they do not hold', async () => {
+  it('rejects an outdated version or If-Match and writes nothing', async () => {
     const issue = await createIssue(ann);
     await ann.put(issuePath(issue), { title: 'changed' }).expect(200);
     const stale = await move(issue, { status: 'CLOSED', version: 1, comment: 'x' });
@@ -127,7 +127,7 @@ describe('POST /api/v1/issues/{id}/status/', () => {
     await move(issue, { status: 'CLOSED', version: 2 }).set('If-Match', '"2.2"').expect(200);
   });
 
-  it('is for reporter, assignee, staff and superusers', async () => {
+  it('is allowed to reporter, assignee, staff and superusers only', async () => {
     const [assignee, staff, root, stranger] = await Promise.all([
       aPerson(app),
       aPerson(app, { is_staff: true }),
@@ -148,8 +148,8 @@ describe('POST /api/v1/issues/{id}/status/', () => {
   });
 });
 
-describe('changes of status at the same time', () => {
-  it('of the same change sent ten times writes one, and answers all alike', async () => {
+describe('concurrent status changes', () => {
+  it('applies one of ten identical changes and return the same response to all', async () => {
     const issue = await createIssue(ann);
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => move(issue, { status: 'RESOLVED', comment: 'x' })),
@@ -160,7 +160,7 @@ describe('changes of status at the same time', () => {
     expect((await getIssue(ann, issue)).comments_count).toBe(1);
   });
 
-  it('of conflicting changes lets one win each time, and never leaves the workflow', async () => {
+  it('applies conflicting changes one after the other, within the workflow', async () => {
     const issue = await createIssueThatIs(ann, 'RESOLVED');
     const before = (await historyOf(ann, issue)).length;
     const answers = await Promise.all(
@@ -179,20 +179,20 @@ describe('changes of status at the same time', () => {
     expect((await getIssue(ann, issue)).status).toBe(status);
   });
 
-  it('of moves that exclude each other lets exactly one through', async () => {
+  it('applies exactly one of two changes that exclude each other', async () => {
     const issue = await createIssueThatIs(ann, 'CLOSED');
     await move(issue, { status: 'REOPENED' }).expect(200);
     const before = (await historyOf(ann, issue)).length;
     const targets: IssueStatus[] = ['IN_PROGRESS', 'OPEN', 'OPEN', 'OPEN'];
     const answers = await Promise.all(targets.map((status) => move(issue, { status })));
-    // OPEN cannot follow REOPENED, and can follow IN_PROGRESS: each answer fits one order of events.
+    // OPEN may follow IN_PROGRESS but not REOPENED, so each response fits one order of events.
     const steps = (await historyOf(ann, issue)).slice(before);
     expect(steps.length).toBeLessThanOrEqual(2);
     expect(answers[0]?.status).toBe(200);
     for (const answer of answers.slice(1)) expect([200, 409]).toContain(answer.status);
   });
 
-  it('with the same If-Match lets exactly one through', async () => {
+  it('applies exactly one change with the same If-Match', async () => {
     const issue = await createIssue(ann);
     const targets: IssueStatus[] = ['IN_PROGRESS', 'RESOLVED', 'CLOSED', 'IN_PROGRESS', 'RESOLVED', 'CLOSED'];
     const answers = await Promise.all(

@@ -20,11 +20,11 @@ afterAll(() => app.close());
 const put = async (person: TestPerson, issue: { id: string }, body: object) =>
   issueIn(await person.put(issuePath(issue), body).expect(200));
 
-// What no change may touch, and what every change does.
+// Every change updates `updated_at`.
 const without = ({ updated_at: _, ...rest }: Issue) => rest;
 
 describe('PUT and PATCH /api/v1/issues/{id}/', () => {
-  it.each(['put', 'patch'] as const)('%s changes only what is supplied', async (method) => {
+  it.each(['put', 'patch'] as const)('%s changes only the supplied fields', async (method) => {
     const issue = await createIssue(ann, { description: 'before', priority: 'LOW' });
     const response = await ann[method](issuePath(issue), { title: ' after ' }).expect(200);
     expect(without(issueIn(response))).toEqual({ ...without(issue), title: 'after', version: 2 });
@@ -32,7 +32,7 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     expect(await getIssue(ann, issue)).toEqual(response.body);
   });
 
-  it('changes everything at once, and writes each old value to the history', async () => {
+  it('changes several fields at once and writes each old value to the history', async () => {
     const description = 'a long story '.repeat(1000);
     const issue = await createIssue(ann, { title: 'old', description });
     const changed = await put(ann, issue, {
@@ -60,7 +60,7 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     ]);
   });
 
-  it('takes back what it answered, and changes nothing by it', async () => {
+  it('accepts its own response as the body and changes nothing', async () => {
     const links = [
       { type: 'user', ref: bob.id },
       { type: 'entity', ref: 'acme', metadata: { a: [1] } },
@@ -72,13 +72,13 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     await app.sql('UPDATE identity_mirror SET is_active = true WHERE id = $1', [bob.id]);
   });
 
-  it('unassigns with null, and takes an e-mail for an id', async () => {
+  it('unassigns with null and assigns by e-mail', async () => {
     const issue = await createIssue(ann);
     expect(await put(ann, issue, { assignee_email: bob.email })).toMatchObject({ assignee: { id: bob.id } });
     expect(await put(ann, issue, { assignee_id: null })).toMatchObject({ assignee: null });
   });
 
-  it('replaces the whole list of links, keeping those that are the same', async () => {
+  it('replaces the list of links and keeps the ids of unchanged targets', async () => {
     const issue = await createIssue(ann, {
       links: [
         { type: 'invoice', ref: '1' },
@@ -103,7 +103,7 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     expect((await put(ann, issue, { links: [] })).links).toEqual([]);
   });
 
-  it('leaves links to a tracker to staff', async () => {
+  it('lets only staff change links to a tracker', async () => {
     const tracker = { type: 'external_issue', ref: 'redmine:17', title: 'Printer' };
     const issue = await createIssue(ann);
     await put(staff, issue, { links: [tracker] });
@@ -121,12 +121,12 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     expect((await put(staff, issue, { links: [] })).links).toEqual([]);
   });
 
-  it('changes a closed issue too', async () => {
+  it('changes a closed issue', async () => {
     const issue = await createIssueThatIs(ann, 'CLOSED');
     expect(await put(ann, issue, { title: 'after the fact' })).toMatchObject({ status: 'CLOSED' });
   });
 
-  it('takes the status that is there, and refuses another one whole, naming the endpoint for it', async () => {
+  it('accepts the current status and returns 422 for another one, naming the status endpoint', async () => {
     const issue = await createIssue(ann);
     expect(await put(ann, issue, { status: 'OPEN' })).toEqual(issue);
     const response = await ann.put(issuePath(issue), { status: 'CLOSED', title: 'changed' });
@@ -153,20 +153,20 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     ['version', { title: 'x', version: 0 }],
     ['version', { title: 'x', version: '1' }],
     ['version', { title: 'x', version: 1.5 }],
-  ])('refuses a bad %s (%j) with 422 and changes nothing', async (field, body) => {
+  ])('returns 422 for an invalid %s (%j) and changes nothing', async (field, body) => {
     const issue = await createIssue(ann);
     expectInvalidFields(await ann.put(issuePath(issue), { ...body }), [field]);
     expect(await getIssue(ann, issue)).toEqual(issue);
   });
 
-  it('returns 422 when the assignee is unknown to identity, and changes nothing', async () => {
+  it('returns 422 for an unknown assignee and changes nothing', async () => {
     const issue = await createIssue(ann);
     const response = await ann.put(issuePath(issue), { assignee_id: '01980c5e-0000-7000-8000-000000000000' });
     expectInvalidFields(response, ['assignee_id'], 'unknown_identity');
     expect(await getIssue(ann, issue)).toEqual(issue);
   });
 
-  it('refuses strangers, whatever they change, and changes nothing', async () => {
+  it('returns 403 to users who are neither reporter nor assignee and changes nothing', async () => {
     const issue = await createIssue(ann, { links: [{ type: 'invoice', ref: '1' }] });
     for (const body of [
       { title: 'x' },
@@ -180,7 +180,7 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     expect(await getIssue(ann, issue)).toEqual(issue);
   });
 
-  it('lets anybody take an issue that nobody has, and nobody a second time', async () => {
+  it('lets any user take an unassigned issue once', async () => {
     const issue = await createIssue(ann);
     const carol = await aPerson(app);
     expect(await put(bob, issue, { assignee_id: bob.id })).toMatchObject({ assignee: { id: bob.id } });
@@ -189,7 +189,7 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     expect(await put(staff, issue, { assignee_id: null })).toMatchObject({ assignee: null });
   });
 
-  it('of many who take it at once lets one', async () => {
+  it('lets one of several concurrent users take an issue', async () => {
     const issue = await createIssue(ann);
     const crowd = await Promise.all(Array.from({ length: 8 }, () => aPerson(app)));
     const answers = await Promise.all(crowd.map((one) => one.put(issuePath(issue), { assignee_id: one.id })));
@@ -200,8 +200,8 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
   });
 });
 
-describe('changes at the same time', () => {
-  it('keeps every one that touches something else', async () => {
+describe('concurrent changes', () => {
+  it('keeps all changes to different fields', async () => {
     const issue = await createIssue(ann);
     const links = Array.from({ length: 10 }, (_, index) => ({ type: 'invoice', ref: `${index}` }));
     await Promise.all([
@@ -224,7 +224,7 @@ describe('changes at the same time', () => {
     expect(after.links).toHaveLength(10);
   });
 
-  it('of changes based on one version lets one through, and shows the others what became of it', async () => {
+  it('applies one change per version and returns the current issue with the 409 of the others', async () => {
     const issue = await createIssue(ann);
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -241,7 +241,7 @@ describe('changes at the same time', () => {
     expect(await historyOf(ann, issue)).toHaveLength(2);
   });
 
-  it('does not count comments, links and status as a new version', async () => {
+  it('does not count comments, links and status changes as a new version', async () => {
     const issue = await createIssue(ann);
     await ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
     await ann.post(issuePath(issue, 'links/'), { type: 'invoice', ref: '1' }).expect(201);
@@ -249,7 +249,7 @@ describe('changes at the same time', () => {
     expect(await put(ann, issue, { title: 'x', version: 1 })).toMatchObject({ version: 2 });
   });
 
-  it('takes If-Match for the whole of what the client has seen', async () => {
+  it('compares If-Match with the ETag of the whole issue', async () => {
     const issue = await createIssue(ann);
     const etag = (await ann.get(issuePath(issue))).headers.etag ?? '';
     const change = (header: string) =>
@@ -265,12 +265,12 @@ describe('changes at the same time', () => {
     expectProblem(await change(fresh), 412, 'precondition_failed');
   });
 
-  it('checks who may before what it is based on', async () => {
+  it('returns 403 before 412', async () => {
     const issue = await createIssue(ann);
     expectProblem(await bob.put(issuePath(issue), { title: 'x' }).set('If-Match', '"0.0"'), 403, 'forbidden');
   });
 
-  it('demands a precondition where it is configured to', async () => {
+  it('returns 428 without a precondition when REQUIRE_PRECONDITION is on', async () => {
     const strict = await startTestApp({ REQUIRE_PRECONDITION: 'on' }, app);
     const annThere = ann.on(strict);
     const issue = await createIssue(annThere);

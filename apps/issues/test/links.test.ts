@@ -21,7 +21,7 @@ const link = (issue: { id: string }, body: object, person = ann) =>
   person.post(issuePath(issue, 'links/'), body);
 
 describe('POST /api/v1/issues/{id}/links/', () => {
-  it.each(linkTypes)('adds a link of type %s, and shows it in the issue with a new ETag', async (type) => {
+  it.each(linkTypes)('adds a link of type %s and shows it in the issue with a new ETag', async (type) => {
     const issue = await createIssue(ann);
     const ref = type === 'user' ? bob.id : 'X-1';
     const response = await link(
@@ -39,7 +39,7 @@ describe('POST /api/v1/issues/{id}/links/', () => {
     ]);
   });
 
-  it('updates what is linked already, and answers 200', async () => {
+  it('updates an existing link and returns 200', async () => {
     const issue = await createIssue(ann);
     const { body: first } = await link(issue, { type: 'invoice', ref: '1', title: 'first' }).expect(201);
     const { body: second } = await link(issue, { type: 'invoice', ref: '1', relation: 'blocks' }).expect(200);
@@ -56,7 +56,7 @@ describe('POST /api/v1/issues/{id}/links/', () => {
     ]);
   });
 
-  it('of the same link added ten times at once makes one', async () => {
+  it('creates one link for ten concurrent requests with the same target', async () => {
     const issue = await createIssue(ann);
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => link(issue, { type: 'entity', ref: 'acme' })),
@@ -65,7 +65,7 @@ describe('POST /api/v1/issues/{id}/links/', () => {
     expect((await getIssue(ann, issue)).links).toHaveLength(1);
   });
 
-  it('never lets an issue have more than fifty, also at once', async () => {
+  it('limits an issue to fifty links, also for concurrent requests', async () => {
     const links = Array.from({ length: 45 }, (_, index) => ({ type: 'invoice', ref: `${index}` }));
     const issue = await createIssue(ann, { links });
     const answers = await Promise.all(
@@ -76,7 +76,7 @@ describe('POST /api/v1/issues/{id}/links/', () => {
       ...Array(5).fill(422),
     ]);
     expect((await getIssue(ann, issue)).links).toHaveLength(50);
-    await link(issue, { type: 'invoice', ref: '7', title: 'an update is none more' }).expect(200);
+    await link(issue, { type: 'invoice', ref: '7', title: 'updated' }).expect(200);
   });
 
   it.each<[string, object]>([
@@ -88,7 +88,7 @@ describe('POST /api/v1/issues/{id}/links/', () => {
     ['type', { type: 'external_issue', ref: 'redmine:17' }],
     ['url', { type: 'invoice', ref: '1', url: 'ftp://example.com' }],
     ['title', { type: 'invoice', ref: '1', title: 'two\nlines' }],
-  ])('refuses a bad %s (%j) with 422', async (field, body) => {
+  ])('returns 422 for an invalid %s (%j)', async (field, body) => {
     const issue = await createIssue(ann);
     const response = await link(issue, body);
     expect(response.status).toBe(422);
@@ -96,7 +96,7 @@ describe('POST /api/v1/issues/{id}/links/', () => {
     expect(await getIssue(ann, issue)).toEqual(issue);
   });
 
-  it('is for reporter, assignee and staff, and checks If-Match', async () => {
+  it('is allowed to reporter, assignee and staff only, and checks If-Match', async () => {
     const issue = await createIssue(ann);
     expectProblem(await link(issue, { type: 'invoice', ref: '1' }, bob), 403, 'forbidden');
     expectProblem(
@@ -110,7 +110,7 @@ describe('POST /api/v1/issues/{id}/links/', () => {
 });
 
 describe('DELETE /api/v1/issues/{id}/links/{link_id}/', () => {
-  it('answers 204, once, and tells the history what it was', async () => {
+  it('returns 204, writes the link to the history, and returns 404 the second time', async () => {
     const issue = await createIssue(ann, { links: [{ type: 'invoice', ref: '1', title: 'x' }] });
     const path = issuePath(issue, `links/${issue.links[0]?.id}/`);
     expectProblem(await bob.delete(path), 403, 'forbidden');
@@ -122,7 +122,7 @@ describe('DELETE /api/v1/issues/{id}/links/{link_id}/', () => {
     ]);
   });
 
-  it('404s on a link of another issue, and refuses what is no UUID', async () => {
+  it('returns 404 for a link of another issue and 422 for an invalid id', async () => {
     const [issue, other] = [
       await createIssue(ann),
       await createIssue(ann, { links: [{ type: 'invoice', ref: '1' }] }),
@@ -131,7 +131,7 @@ describe('DELETE /api/v1/issues/{id}/links/{link_id}/', () => {
     expectInvalidFields(await ann.delete(issuePath(issue, 'links/1/')), ['link_id']);
   });
 
-  it('leaves a link to a tracker to staff', async () => {
+  it('lets only staff remove a link to a tracker', async () => {
     const issue = await createIssue(ann);
     const { body } = await link(issue, { type: 'external_issue', ref: 'redmine:17' }, staff).expect(201);
     expectInvalidFields(await ann.delete(issuePath(issue, `links/${body.id}/`)), ['link_id']);

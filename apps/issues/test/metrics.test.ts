@@ -16,7 +16,7 @@ describe('the metrics of issues', () => {
 
   const scrape = () => app.dependencies.metrics.registry.metrics();
 
-  it('tell whether identity is being asked', async () => {
+  it('report the state of the circuit breaker of identity', async () => {
     expect(await scrape()).toContain('issues_identity_breaker_state{state="closed",service="issues"} 1');
     expect(await scrape()).toContain('issues_identity_breaker_state{state="open",service="issues"} 0');
     identity.answer = (_request, response) => response.writeHead(503).end();
@@ -27,7 +27,7 @@ describe('the metrics of issues', () => {
     expect(await scrape()).toContain('issues_identity_breaker_state{state="open",service="issues"} 1');
   });
 
-  it('watch both pools, and name routes by their templates', async () => {
+  it('report both connection pools and label routes with their templates', async () => {
     await app.http.get('/readyz');
     await app.http.get('/api/v1/issues/').expect(401);
     const text = await scrape();

@@ -21,13 +21,13 @@ function create(person: TestPerson, at = app) {
   return person.on(at).post('/api/v1/issues/', { title: 'One more' });
 }
 
-/** What the answer says is left of a limit. */
+/** Reads the remaining quota from the RateLimit header. */
 function remaining(headers: Record<string, string>): number {
   return Number(/;r=(\d+);/.exec(headers.ratelimit ?? '')?.[1]);
 }
 
-describe('the rate limits of an identity', () => {
-  it('tell with every answer what is left, also with a refusal', async () => {
+describe('rate limits', () => {
+  it('return the remaining quota with every response, including rejections', async () => {
     const ann = await aPerson(app);
     const first = await create(ann).expect(201);
     expect(first.headers).toMatchObject({
@@ -43,7 +43,7 @@ describe('the rate limits of an identity', () => {
     });
   });
 
-  it('429 a write too many with the time to wait, and nothing is written', async () => {
+  it('return 429 with Retry-After for a write above the quota and write nothing', async () => {
     const ann = await aPerson(app);
     const answers = await Promise.all(Array.from({ length: 10 }, () => create(ann)));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
@@ -61,7 +61,7 @@ describe('the rate limits of an identity', () => {
     expect(count).toBe(4);
   });
 
-  it('count reads, writes and syncs apart, and each identity for itself', async () => {
+  it('count reads, writes and syncs separately for each identity', async () => {
     const [ann, bob] = [await aPerson(app), await aPerson(app)];
     const { id } = (await create(ann).expect(201)).body;
     const sync = () => ann.post(`/api/v1/issues/${id}/sync/`);
@@ -76,26 +76,26 @@ describe('the rate limits of an identity', () => {
     await create(bob).expect(201);
   });
 
-  it('do not ask the database about reads', async () => {
+  it('use no database for reads', async () => {
     const ann = await aPerson(app);
     await ann.get('/api/v1/issues/').expect(200);
     expect(await app.sql('SELECT key FROM rate_limits WHERE key LIKE $1', [`%${ann.id}`])).toEqual([]);
   });
 
-  it('are one for all replicas: what is written through one is gone at the other', async () => {
+  it('are shared by all replicas', async () => {
     const ten = { ...limits, RATE_LIMIT_WRITES_PER_MINUTE: '10' };
     const one = await startTestApp(ten);
     const other = await startTestApp(ten, one);
     const ann = await aPerson(one);
     for (let count = 0; count < 9; count += 1) await create(ann, one).expect(201);
-    // The other is told with its first write, in its own time; by itself it would allow ten.
+    // The other replica reads the shared count asynchronously; on its own it would allow ten.
     const allowed = await untilRefused(() => create(ann, other));
     expect(allowed).toBeLessThan(10);
     await other.close();
     await one.close();
   });
 
-  it('go on in memory where the database does not keep the counts', async () => {
+  it('are counted in memory when the database cannot store the counts', async () => {
     const alone = await startTestApp(limits);
     await alone.sql('DROP TABLE rate_limits');
     const ann = await aPerson(alone);
@@ -104,7 +104,7 @@ describe('the rate limits of an identity', () => {
     await alone.close();
   });
 
-  it('are off where they are 0', async () => {
+  it('are off when set to 0', async () => {
     const unlimited = await startTestApp();
     const ann = await aPerson(unlimited);
     for (let count = 0; count < 6; count += 1) {
@@ -135,7 +135,7 @@ interface DescribedOperation {
   security?: unknown[];
 }
 
-/** How many requests went through before one was refused. */
+/** Counts the requests before the first 429. */
 async function untilRefused(send: () => Promise<{ status: number }>): Promise<number> {
   for (let allowed = 0; ; allowed += 1) {
     if ((await send()).status === 429) return allowed;

@@ -10,7 +10,7 @@ import { createTestDatabase } from './support/test-database.ts';
 const only = (index: string) =>
   expect.stringMatching(new RegExp(`^only the migrations make: CREATE INDEX ${index} ON`));
 
-describe('the database', () => {
+describe('the database schema', () => {
   let client: pg.Client;
   let url: string;
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe('the database', () => {
   });
   afterAll(() => client.end());
 
-  it('is what schema.prisma says after the migrations, and the indexes that it has no words for', async () => {
+  it('matches schema.prisma, plus the indexes that Prisma cannot express', async () => {
     const emptyUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `empty_${randomBytes(6).toString('hex')}`,
       role: 'issues',
@@ -34,7 +34,7 @@ describe('the database', () => {
     ]);
   });
 
-  it('refuses to change or lose history, also to its owner', async () => {
+  it('rejects changes of the history, even by the owner', async () => {
     await client.query(
       `INSERT INTO issues (id, title, description, priority, reporter_id)
        VALUES ('01980c5e-0000-7000-8000-000000000001', 'x', '', 'LOW', gen_random_uuid())`,
@@ -52,7 +52,7 @@ describe('the database', () => {
     }
   });
 
-  it('refuses a second link to the same target, and texts out of bounds, whoever writes', async () => {
+  it('rejects a second link to the same target and texts beyond the limits', async () => {
     const link = `INSERT INTO issue_links (id, issue_id, type, ref, created_by)
       SELECT gen_random_uuid(), id, 'invoice', '1', reporter_id FROM issues`;
     await client.query(link);
@@ -63,14 +63,14 @@ describe('the database', () => {
     );
   });
 
-  it('searches without accents', async () => {
+  it('ignores accents in searches', async () => {
     const { rows } = await client.query(
       `SELECT to_tsvector('issue_text', 'Crème') @@ websearch_to_tsquery('issue_text', 'creme') AS found`,
     );
     expect(rows).toEqual([{ found: true }]);
   });
 
-  it('leaves people free of every constraint but the id', async () => {
+  it('has no constraint on the identity mirror except its primary key', async () => {
     const { rows } = await client.query(
       `SELECT conname FROM pg_constraint WHERE conrelid = 'identity_mirror'::regclass AND contype IN ('u', 'p', 'f')`,
     );
@@ -79,7 +79,7 @@ describe('the database', () => {
 });
 
 describe('schema.prisma', () => {
-  it('holds no credentials', () => {
+  it('contains no credentials', () => {
     expect(readFileSync(`${prismaDir}/schema.prisma`, 'utf8')).not.toMatch(/^\s*url\s*=/m);
   });
 });

@@ -11,10 +11,10 @@ import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 const current = rememberSecret('the-current-service-token-0123456789abc');
 const previous = rememberSecret('the-previous-service-token-0123456789ab');
 
-describe('a rotation of the service token, as the consumer goes through it', () => {
+describe('the rotation of the service token', () => {
   let stub: FakeIdentity;
   let log: string[];
-  /** What identity takes at the moment. */
+  /** The tokens that identity accepts. */
   let accepted: string[];
   beforeEach(async () => {
     stub = await FakeIdentity.start();
@@ -46,7 +46,7 @@ describe('a rotation of the service token, as the consumer goes through it', () 
   const look = (client: IdentityClient) => client.findById(randomUUID());
   const sent = () => stub.seen.map(({ serviceToken }) => serviceToken);
 
-  it('sends the current one alone where identity takes it', async () => {
+  it('sends only the current token while identity accepts it', async () => {
     const client = aClient(previous);
     await look(client);
     await look(client);
@@ -54,7 +54,7 @@ describe('a rotation of the service token, as the consumer goes through it', () 
     expect(log.join('')).not.toContain('SERVICE_TOKEN');
   });
 
-  it('begins on our side: falls back to the previous one, remembers it, and says so once', async () => {
+  it('falls back to the previous token, keeps using it, and logs that once', async () => {
     accepted = [previous];
     const client = aClient(previous);
     await look(client);
@@ -63,7 +63,7 @@ describe('a rotation of the service token, as the consumer goes through it', () 
     expect(log.filter((line) => line.includes('SERVICE_TOKEN_PREVIOUS'))).toHaveLength(1);
   });
 
-  it('goes over to the current one when identity lets go of the previous one', async () => {
+  it('switches to the current token when identity rejects the previous one', async () => {
     accepted = [previous];
     const client = aClient(previous);
     await look(client);
@@ -73,7 +73,7 @@ describe('a rotation of the service token, as the consumer goes through it', () 
     expect(sent()).toEqual([current, previous, previous, current, current]);
   });
 
-  it('sends a change again as well, whole, since a 403 means that nothing was done', async () => {
+  it('repeats a change with its whole body after a 403, because identity did nothing', async () => {
     accepted = [previous];
     const id = randomUUID();
     stub.answer = (request, response) => {
@@ -87,7 +87,7 @@ describe('a rotation of the service token, as the consumer goes through it', () 
     ]);
   });
 
-  it('tries the other one once: refused with both, the operator is told, and the next call begins as before', async () => {
+  it('fails when identity rejects both tokens, and starts the next call with the same token', async () => {
     accepted = [];
     const client = aClient(previous);
     const rejected = { status: 502, code: 'identity_credentials_rejected' };
@@ -99,15 +99,15 @@ describe('a rotation of the service token, as the consumer goes through it', () 
   });
 
   it.each([
-    ['there is none', undefined],
-    ['it is the same', current],
-  ])('does not try twice where %s', async (_why, other) => {
+    ['no previous token is configured', undefined],
+    ['both tokens are equal', current],
+  ])('sends one request when %s', async (_why, other) => {
     accepted = [];
     await expect(look(aClient(other))).rejects.toMatchObject({ code: 'identity_credentials_rejected' });
     expect(sent()).toEqual([current]);
   });
 
-  it('does not try the other one for any other answer', async () => {
+  it('does not try the other token after any other response', async () => {
     for (const status of [401, 404, 500]) {
       stub.seen.length = 0;
       stub.answer = json(status, {});
@@ -116,7 +116,7 @@ describe('a rotation of the service token, as the consumer goes through it', () 
     }
   });
 
-  it('keeps many calls at once apart', async () => {
+  it('handles concurrent calls independently', async () => {
     accepted = [previous];
     const client = aClient(previous);
     await Promise.all(Array.from({ length: 8 }, () => look(client)));

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@tessera/testing/problems';
 import type { Response, Test } from 'supertest';
@@ -69,13 +67,13 @@ const requests: [string, (base: Spelling) => Test][] = [
   ['POST without a token', (base) => app.http.post(`${base}/issues/`).send({ title: 'x' })],
 ];
 
-describe('another spelling of the path gets the same response', () => {
-  it.each(requests)('%s', async (_name, request) => {
+describe('another spelling of a path', () => {
+  it.each(requests)('gets the same response to %s', async (_name, request) => {
     const [usual, other] = [await request('/api/v1'), await request('/API/v1')];
     expect(essence(usual)).toEqual(essence(other));
   });
 
-  it('POST an issue', async () => {
+  it('gets the same response to POST an issue', async () => {
     const create = (base: Spelling) => send('post', `${base}/issues/`).send({ title: 'Twice' }).expect(201);
     const [usual, other] = [await create('/api/v1'), await create('/API/v1')];
     expect(Object.keys(usual.headers).sort()).toEqual(Object.keys(other.headers).sort());
@@ -83,7 +81,7 @@ describe('another spelling of the path gets the same response', () => {
     expect(other.body).toMatchObject(shown);
   });
 
-  it('with the slash at its end and without', async () => {
+  it('gets the same response with and without a trailing slash', async () => {
     for (const path of ['/issues', `/issues/${issue}`, `/issues/${issue}/comments`, '/users/me']) {
       const [without, withSlash] = [
         await send('get', `/api/v1${path}`),
@@ -96,14 +94,14 @@ describe('another spelling of the path gets the same response', () => {
 });
 
 describe('every path of the API', () => {
-  it('answers HEAD as GET without the body', async () => {
+  it('returns the headers of GET without a body to HEAD', async () => {
     for (const path of [`/issues/${issue}/`, '/issues/', '/users/me/']) {
       const [get, head] = [await send('get', `/api/v1${path}`), await send('head', `/api/v1${path}`)];
       expect(essence(head)).toEqual({ ...essence(get), text: '' });
     }
   });
 
-  it('401s an unknown path without a token, and 404s it with one, counted as a read', async () => {
+  it('returns 401 for an unknown path without a token, and 404 with one, counted as a read', async () => {
     expectProblem(await app.http.get('/api/v1/nothing/'), 401, 'unauthorized');
     for (const method of ['get', 'post', 'options'] as const) {
       const response = await send(method, '/api/v1/nothing/');
@@ -112,7 +110,7 @@ describe('every path of the API', () => {
     }
   });
 
-  it('405s another method with Allow, after the token', async () => {
+  it('returns 405 with Allow for an unsupported method, after checking the token', async () => {
     expectProblem(await app.http.delete(`/api/v1/issues/${issue}/`), 401, 'unauthorized');
     const response = await send('delete', `/api/v1/issues/${issue}/`);
     expectProblem(response, 405, 'method_not_allowed');
@@ -171,7 +169,7 @@ describe('every path of the API', () => {
 });
 
 describe('an absolute-form target (RFC 9112 3.2.2)', () => {
-  it('has the same limits, and the same idempotency keys as the path alone', async () => {
+  it('has the same limits and idempotency keys as the path alone', async () => {
     const headers = { 'Idempotency-Key': 'a-key-for-both-forms' };
     const first = await send('post', '/api/v1/issues/').set(headers).send({ title: 'Once' }).expect(201);
     const again = await sendRaw('POST', 'http://host/api/v1/issues?x=1', headers, { title: 'Once' });
@@ -188,11 +186,9 @@ describe('an absolute-form target (RFC 9112 3.2.2)', () => {
   });
 });
 
-/** Sends a request target as it is written. */
+/** Sends a request target unchanged. */
 async function sendRaw(method: string, target: string, headers: Record<string, string>, body?: object) {
-  const server = createServer(app.listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
   const text = body === undefined ? '' : JSON.stringify(body);
   const fields = {
     ...headers,
@@ -205,7 +201,6 @@ async function sendRaw(method: string, target: string, headers: Record<string, s
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`);
   socket.write(`${[`${method} ${target} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n${text}`);
   const chunks = await socket.toArray();
-  server.close();
   return Buffer.concat(chunks).toString();
 }
 

@@ -26,13 +26,13 @@ function problems(tracker: Record<string, string>): string {
   }
 }
 
-describe('the tracker’s configuration', () => {
-  it('is nothing without a provider', () => {
+describe('the configuration of the tracker', () => {
+  it('is undefined without a provider', () => {
     expect(load({})).toBeUndefined();
     expect(load({ ...redmine, TRACKER_PROVIDER: 'none' })).toBeUndefined();
   });
 
-  it('reads a tracker, with the usual words and bounds', () => {
+  it('has default words and limits', () => {
     expect(load(redmine)).toMatchObject({
       tracker: {
         provider: 'redmine',
@@ -51,7 +51,7 @@ describe('the tracker’s configuration', () => {
     });
   });
 
-  it('reads words and policies of one’s own', () => {
+  it('accepts custom words and policies', () => {
     const own = load({
       ...redmine,
       TRACKER_STATUSES: 'in_progress=Doing, CLOSED=Done',
@@ -96,14 +96,14 @@ describe('the tracker’s configuration', () => {
     [{ SYNC_CONFLICT_POLICY: 'local,colour=remote' }, /SYNC_CONFLICT_POLICY: must be one of/],
     [{ SYNC_AUTO: 'yes' }, /SYNC_AUTO: must be off, linked or all/],
     [{ TRACKER_DEADLINE_MS: 'soon' }, /TRACKER_DEADLINE_MS: must be an integer/],
-  ])('refuses %j by name', (overrides, message) => {
+  ])('rejects %j with the name of the variable', (overrides, message) => {
     const said = problems({ ...redmine, ...overrides });
     expect(said).toMatch(message);
     expect(said).not.toContain(redmine.TRACKER_TOKEN);
     expect(said).not.toContain('a-long-enough-secret');
   });
 
-  it('takes http in production where it is asked for by name', () => {
+  it('accepts http in production with TRACKER_ALLOW_HTTP', () => {
     const url = 'http://redmine.internal';
     expect(load({ ...redmine, TRACKER_URL: url, TRACKER_ALLOW_HTTP: 'on' })?.tracker.url).toBe(url);
   });

@@ -67,7 +67,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
   };
   const number = () => Number(issue.external?.id);
 
-  it('has the issue synced, with what the tracker itself says', async () => {
+  it('syncs the issue with the data of the tracker, not of the delivery', async () => {
     await far.edit(issue.external?.id ?? '', { title: 'Changed there' });
     const body = payload(provider, number());
     const { body: answer } = await deliver(body, senders[provider](body, 'first')).expect(202);
@@ -75,7 +75,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     expect((await titleBecomes('Changed there')).sync.state).toBe('synced');
   });
 
-  it('takes each delivery once', async () => {
+  it('accepts each delivery once', async () => {
     const body = payload(provider, number());
     const send = () => deliver(body, senders[provider](body, 'twice'));
     const answers = await Promise.all([send(), send(), send(), send()]);
@@ -88,7 +88,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     ]);
   });
 
-  it('refuses what is not signed, or signed with something else, and does nothing', async () => {
+  it('returns 401 for a missing or wrong signature and stores nothing', async () => {
     const body = payload(provider, number());
     const [[name = '', value = ''] = []] = Object.entries(senders[provider](body, 'x'));
     const { length } = await app.sql('SELECT FROM tracker_deliveries');
@@ -101,9 +101,9 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     expect(await app.sql('SELECT FROM tracker_deliveries')).toHaveLength(length);
   });
 
-  it('takes what is about something else, and does nothing', async () => {
+  it('accepts a delivery about something else and schedules no sync', async () => {
     const due = () => app.sql('SELECT FROM tracker_links WHERE next_attempt_at IS NOT NULL');
-    // What the deliveries before have made due is done first.
+    // Waits for the syncs that earlier deliveries scheduled.
     while ((await due()).length > 0) await new Promise((resolve) => setTimeout(resolve, 50));
     for (const [index, body] of [
       payload(provider, number(), 'acme/other'),
@@ -117,14 +117,14 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     expect(await due()).toEqual([]);
   });
 
-  it('refuses a body that is too large', async () => {
+  it('returns 413 for a body that is too large', async () => {
     const body = JSON.stringify({ text: 'x'.repeat(1024 * 1024) });
     expectProblem(await deliver(body, senders[provider](body, 'large')), 413, 'body_too_large');
   });
 });
 
-describe('a webhook that is not configured', () => {
-  it.each(['github', 'redmine', 'nonsense'])('is not there (%s)', async (provider) => {
+describe('a webhook without a configured tracker', () => {
+  it.each(['github', 'redmine', 'nonsense'])('returns 404 for %s', async (provider) => {
     const app = await startTestApp();
     const answer = await app.http.post(`/api/v1/integrations/${provider}/webhook/`).send({});
     expectProblem(answer, 404, 'webhook_not_configured');

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 describe('POST /api/v1/issues/{id}/sync/', () => {
-  it('answers 409 while no tracker is configured, with and without an empty body, and changes nothing', async () => {
+  it('returns 409 without a configured tracker, with and without an empty body, and changes nothing', async () => {
     const issue = await createIssue(ann);
     expectProblem(await ann.post(issuePath(issue, 'sync/')), 409, 'tracker_not_configured');
     expectProblem(await ann.post(issuePath(issue, 'sync'), {}), 409, 'tracker_not_configured');
@@ -21,12 +21,12 @@ describe('POST /api/v1/issues/{id}/sync/', () => {
     expect(issue.sync.state).toBe('not_configured');
   });
 
-  it('is for reporter, assignee and staff', async () => {
+  it('is allowed to reporter, assignee and staff only', async () => {
     const stranger = await aPerson(app);
     expectProblem(await stranger.post(issuePath(await createIssue(ann), 'sync/')), 403, 'forbidden');
   });
 
-  it('refuses what is no object', async () => {
+  it('returns 422 for a body that is not an object', async () => {
     const issue = await createIssue(ann);
     expectInvalidFields(await ann.post(issuePath(issue, 'sync/')).type('json').send('[]'), ['body']);
   });

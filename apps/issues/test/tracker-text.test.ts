@@ -13,7 +13,7 @@ import {
 
 const id = '01980c5e-0000-7000-8000-000000000001';
 
-describe('a text on its way to a tracker', () => {
+describe('a text sent to a tracker', () => {
   it.each([
     ['ask @octocat', 'ask @\u200boctocat'],
     ['see #12, owner/repo#12', 'see #\u200b12, owner/repo#\u200b12'],
@@ -24,25 +24,25 @@ describe('a text on its way to a tracker', () => {
     ['~~~\n@code\n~~~', '~~~\n@code\n~~~'],
     ['```\n@never closed', '```\n@never closed'],
     ['# A heading\n#hashtag &#39;', '# A heading\n#hashtag &#39;'],
-  ])('calls nobody and refers to nothing: %j', (given, sent) => {
+  ])('mentions no user and references no issue: %j', (given, sent) => {
     expect(neutralise(given, 'markdown')).toBe(sent);
     expect(canonicalText(sent)).toBe(given);
   });
 
-  it('knows Textile’s code, which stands between the signs that name people in Markdown', () => {
+  it('leaves @code@ of Textile unchanged', () => {
     expect(neutralise('@code@ and @name, <pre>@code</pre>', 'textile')).toBe(
       '@code@ and @\u200bname, <pre>@code</pre>',
     );
   });
 
-  it('gives GitLab no orders', () => {
+  it('disables the quick actions of GitLab', () => {
     const text = 'please\n/close\n/assign @ann\n```\n/close\n```\na/b';
     const sent = neutralise(text, 'gitlab');
     expect(sent).toBe('please\n\u200b/close\n\u200b/assign @\u200bann\n```\n/close\n```\na/b');
     expect(canonicalText(sent)).toBe(text);
   });
 
-  it.each(['markdown', 'gitlab', 'textile'] as const)('comes back as it went, in %s', (markup) => {
+  it.each(['markdown', 'gitlab', 'textile'] as const)('is read back unchanged, in %s', (markup) => {
     for (const text of [
       '',
       'one\ntwo',
@@ -58,13 +58,13 @@ describe('a text on its way to a tracker', () => {
     }
   });
 
-  it('carries our marker alone, whatever was typed', () => {
+  it('contains no marker except its own', () => {
     const foreign = issueMarker('01980c5e-0000-7000-8000-00000000dead');
     const sent = outboundText(`Nice ${foreign} try`, issueMarker(id), 'markdown');
     expect(sent).not.toContain(foreign);
   });
 
-  it('is read in a time that grows with its length', () => {
+  it('is processed in linear time', () => {
     const hostile = [
       '`'.repeat(65_000),
       ' '.repeat(65_000),
@@ -80,19 +80,19 @@ describe('a text on its way to a tracker', () => {
 });
 
 describe('a text from a tracker', () => {
-  it('is what the database can hold', () => {
+  it('contains only characters that the database can store', () => {
     expect(canonicalText('a\u0000b\ud800c')).toBe('a\ufffdb\ufffdc');
     expect(canonicalTitle(' two\r\nlines\u2028and\tmore ')).toBe('two lines and more');
   });
 
-  it('is cut with a word on it', () => {
+  it('ends with a note when it is cut', () => {
     expect(cutText('short', 10)).toBe('short');
     const cut = cutText('\u{1F600}'.repeat(500), 100);
     expect([...cut]).toHaveLength(100);
     expect(cut).toMatch(/cut: the whole text is in the external tracker/);
   });
 
-  it('is a comment of ours only with the marker on its last line', () => {
+  it('is recognised as a comment of this service only by the marker on its last line', () => {
     expect(markedComment(`text\r\n\r\n${commentMarker(id)}\r\n`)).toBe(id);
     expect(markedComment(`> text\n> ${commentMarker(id)}`)).toBeUndefined();
     expect(markedComment(`${commentMarker(id)}\n\nand my answer`)).toBeUndefined();
@@ -100,7 +100,7 @@ describe('a text from a tracker', () => {
   });
 });
 
-describe('when a tracker wants to be asked again', () => {
+describe('the rate limit of a tracker', () => {
   const now = Date.parse('2026-11-21T12:00:00Z');
   it.each([
     [{ 'retry-after': '17' }, 17],
@@ -113,7 +113,7 @@ describe('when a tracker wants to be asked again', () => {
     [{ 'x-ratelimit-remaining': '3', 'x-ratelimit-reset': String(now / 1000 + 42) }, 60],
     [{ 'ratelimit-remaining': '0', 'ratelimit-reset': String(now / 1000 + 7) }, 7],
     [{}, 60],
-  ])('%j is %i seconds', (headers, seconds) => {
+  ])('waits after %j for %i seconds', (headers, seconds) => {
     expect(retryAfterOf(headers, now)).toBe(seconds);
   });
 
@@ -124,7 +124,7 @@ describe('when a tracker wants to be asked again', () => {
     [403, {}, 'You have exceeded a secondary rate limit', true],
     [403, {}, 'Resource not accessible', false],
     [401, { 'x-ratelimit-remaining': '0' }, '', false],
-  ])('%i %j %j asks for it: %s', (status, headers, data, isIt) => {
+  ])('is reached with %i %j %j: %s', (status, headers, data, isIt) => {
     expect(isRateLimit({ status, headers, data })).toBe(isIt);
   });
 });

@@ -21,12 +21,12 @@ beforeAll(async () => {
   app = await startTestApp({}, { identity });
 }, 60_000);
 afterAll(async () => {
-  await app.close();
   await identity.stop();
+  await app.close();
 });
 
 describe('/api/v1/users', () => {
-  it('creates through identity, and mirrors its answer', async () => {
+  it('creates a user through identity and stores the response in the mirror', async () => {
     const staff = await aPerson(app, { is_staff: true });
     const email = anEmail();
     const response = await staff.post('/api/v1/users/', { email, password, is_verified: true }).expect(201);
@@ -36,7 +36,7 @@ describe('/api/v1/users', () => {
     expect((await identity.signIn(email, password)).token_type).toBe('Bearer');
   });
 
-  it('takes read-only members of any shape, and passes none of them on', async () => {
+  it('accepts and ignores read-only members of any type', async () => {
     const staff = await aPerson(app, { is_staff: true });
     const depth = 20_000;
     const body = `{"email":"${anEmail()}","password":"${password}","id":${'['.repeat(depth)}${']'.repeat(depth)}}`;
@@ -44,7 +44,7 @@ describe('/api/v1/users', () => {
     expect(response.body).toEqual(await mirrorRow(app, response.body.id));
   });
 
-  it('passes on what identity refuses, with its fields', async () => {
+  it('returns the rejections of identity with their fields', async () => {
     const staff = await aPerson(app, { is_staff: true });
     expectProblem(await staff.post('/api/v1/users', { email: staff.email, password }), 409, 'email_conflict');
     const weak = await staff.post('/api/v1/users', { email: anEmail(), password: 'short' });
@@ -68,7 +68,7 @@ describe('/api/v1/users', () => {
     [{ is_staff: true }, { is_superuser: true }, { is_active: false }, 403],
     [{ is_superuser: true }, { is_staff: true }, { is_staff: false }, 200],
     [{ is_superuser: true }, { is_superuser: true }, { password: anotherPassword }, 200],
-  ])('%j changing %j by %j is %d', async (actor, person, change, status) => {
+  ])('lets %j change %j by %j: %d', async (actor, person, change, status) => {
     const [changer, changed] = [
       await aPerson(app, actor),
       await identity.create({ email: anEmail(), password, ...person }),
@@ -83,7 +83,7 @@ describe('/api/v1/users', () => {
     }
   });
 
-  it('shows everybody who somebody is, and staff everything', async () => {
+  it('shows id and username to all users and every field to staff', async () => {
     const prefix = `p${randomBytes(4).toString('hex')}`;
     const [ann, staff] = [
       await aPerson(app, { username: `${prefix}_ann` }),
@@ -102,7 +102,7 @@ describe('/api/v1/users', () => {
     const all = await staff.get(`/api/v1/users?search=${prefix.toUpperCase()}`).expect(200);
     expect(all.body).toHaveLength(2);
     expect(all.body[0]).toHaveProperty('email');
-    // What LIKE takes for a pattern is text here.
+    // The wildcards of LIKE are escaped.
     expect((await ann.get(`/api/v1/users?search=${encodeURIComponent(`${prefix}%`)}`)).body).toEqual([
       { id: staff.id, username: staff.username },
     ]);
@@ -112,7 +112,7 @@ describe('/api/v1/users', () => {
     ]);
   });
 
-  it('pages by keyset, keeps the filters in the link, and refuses what it does not know', async () => {
+  it('pages by keyset, keeps the filters in the link, and returns 422 for unknown parameters', async () => {
     const prefix = `q${randomBytes(4).toString('hex')}`;
     const staff = await aPerson(app, { is_staff: true });
     for (const number of [1, 2, 3])
@@ -133,7 +133,7 @@ describe('/api/v1/users', () => {
     }
   });
 
-  it('lets staff see somebody whom only identity knows, and nobody else ask for them', async () => {
+  it('looks up an unmirrored user in identity for staff only', async () => {
     const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
     const unseen = await identity.create({ email: anEmail(), password });
     expectProblem(await ann.get(`/api/v1/users/${unseen.id}`), 404, 'user_not_found');
@@ -145,7 +145,7 @@ describe('/api/v1/users', () => {
     });
   });
 
-  it('takes back what it gave, edited', async () => {
+  it('accepts its own response, edited, as the body', async () => {
     const root = await aPerson(app, { is_superuser: true });
     const { body: user } = await root.post('/api/v1/users', { email: anEmail(), password }).expect(201);
     const edited = { ...user, username: 'edited', sso_provider: 'google', sso_id: user.id };
@@ -154,7 +154,7 @@ describe('/api/v1/users', () => {
     expect(body.errors).toEqual([{ field: 'is_actve', message: 'is not a known field' }]);
   });
 
-  it('keeps no password, in no table', async () => {
+  it('stores no password in any table', async () => {
     const staff = await aPerson(app, { is_staff: true });
     const { body } = await staff.post('/api/v1/users', { email: anEmail(), password }).expect(201);
     await staff.put(`/api/v1/users/${body.id}`, { password: anotherPassword }).expect(200);
@@ -170,7 +170,7 @@ describe('/api/v1/users', () => {
     }
   });
 
-  it('asks about rights of more than a minute ago where it is told to', async () => {
+  it('asks identity about rights older than a minute with STRICT_PRIVILEGE_CHECK', async () => {
     const strict = await startTestApp({ STRICT_PRIVILEGE_CHECK: 'on' }, app);
     const [lax, demoted] = [await aPerson(app, { is_staff: true }), await aPerson(app, { is_staff: true })];
     for (const person of [lax, demoted]) await identity.update(person.id, { is_staff: false });
@@ -178,7 +178,7 @@ describe('/api/v1/users', () => {
       person.on(instance).post('/api/v1/users', { email: anEmail(), password });
     expect((await create(lax, app)).status).toBe(201);
     expectProblem(await create(demoted), 403, 'forbidden');
-    // From now on every instance knows.
+    // The look-up updated the mirror that all instances share.
     expectProblem(await create(demoted, app), 403, 'forbidden');
     const staff = await aPerson(app, { is_staff: true });
     expect((await create(staff)).status).toBe(201);
@@ -186,8 +186,8 @@ describe('/api/v1/users', () => {
   });
 });
 
-// The network loses the answer after identity has done what it was asked.
-describe('a change whose answer is lost', () => {
+// Identity executes the change, but its response never arrives.
+describe('a change whose response is lost', () => {
   let lossy: TestApp;
   let stub: FakeIdentity;
   let lost: (request: IncomingMessage) => boolean;
@@ -213,7 +213,7 @@ describe('a change whose answer is lost', () => {
     await stub.stop();
   });
 
-  it('of a creation is found again, and mirrored', async () => {
+  it('finds the created user and stores it in the mirror', async () => {
     lost = (request) => request.method === 'POST';
     const staff = await aPerson(app, { is_staff: true });
     const email = anEmail();
@@ -223,7 +223,7 @@ describe('a change whose answer is lost', () => {
     expect(stub.seen.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('of a deletion is found out: the person is refused at once', async () => {
+  it('detects a deletion and rejects the person immediately', async () => {
     lost = (request) => request.method === 'DELETE';
     const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
     await ann.on(lossy).get('/api/v1/issues').expect(200);
@@ -231,7 +231,7 @@ describe('a change whose answer is lost', () => {
     expectProblem(await ann.on(lossy).get('/api/v1/issues'), 401, 'identity_inactive');
   });
 
-  it('of an update is 503, and the mirror follows what identity made of it', async () => {
+  it('returns 503 for an update and stores the result in the mirror', async () => {
     lost = (request) => request.method === 'PUT';
     const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
     await ann.on(lossy).get('/api/v1/issues').expect(200);

@@ -36,7 +36,10 @@ export async function startService(
   });
   const url = await listeningUrl(child);
   const http = supertest(url);
-  await assertAuthenticates({ http });
+  await assertAuthenticates({ http }).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
   return {
     url,
     http,

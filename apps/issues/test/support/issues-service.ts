@@ -10,11 +10,11 @@ const folder = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface IssuesService {
   http: ReturnType<typeof supertest>;
-  /** SIGTERM, and the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number | null>;
-  /** SIGKILL, at once. */
+  /** Sends SIGKILL. */
   kill: () => void;
-  /** When it has ended, in whatever way. */
+  /** Resolves when the process has ended. */
   ended: Promise<unknown>;
 }
 
@@ -42,7 +42,10 @@ export async function startIssuesService(
   );
   const ended = once(child, 'exit');
   const http = supertest(`http://127.0.0.1:${await listeningPort(child)}`);
-  await assertAuthenticates({ http });
+  await assertAuthenticates({ http }).catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
   return {
     http,
     stop: async () => {

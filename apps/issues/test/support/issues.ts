@@ -8,7 +8,7 @@ export function issuePath(issue: { id: string }, part = ''): string {
   return `${issuesPath}${issue.id}/${part}`;
 }
 
-/** The issue of an answer, checked against the contract. */
+/** Parses the issue in a response with the schema of the contract. */
 export function issueIn(response: Response): Issue {
   return issueSchema.parse(response.body);
 }
@@ -21,7 +21,7 @@ export async function getIssue(person: TestPerson, issue: { id: string }): Promi
   return issueIn(await person.get(issuePath(issue)).expect(200));
 }
 
-const wayTo: Record<IssueStatus, IssueStatus[]> = {
+const stepsTo: Record<IssueStatus, IssueStatus[]> = {
   OPEN: [],
   IN_PROGRESS: ['IN_PROGRESS'],
   RESOLVED: ['RESOLVED'],
@@ -29,15 +29,15 @@ const wayTo: Record<IssueStatus, IssueStatus[]> = {
   REOPENED: ['CLOSED', 'REOPENED'],
 };
 
-/** An issue that has come into a status by its own endpoint. */
+/** Creates an issue and moves it to a status through the API. */
 export async function createIssueThatIs(person: TestPerson, status: IssueStatus): Promise<Issue> {
   const issue = await createIssue(person);
-  for (const step of wayTo[status])
+  for (const step of stepsTo[status])
     await person.post(issuePath(issue, 'status/'), { status: step }).expect(200);
   return getIssue(person, issue);
 }
 
-/** The history of an issue, without what differs from run to run. */
+/** Returns the history of an issue without ids and times. */
 export async function historyOf(person: TestPerson, issue: { id: string }) {
   const { body } = await person.get(issuePath(issue, 'activity/')).expect(200);
   return body.map(({ kind, field, old, new: value, actor }: Record<string, unknown>) => ({

@@ -1,16 +1,16 @@
 import type pg from 'pg';
 
-/** Somebody to whom one issue in a thousand is assigned, and who has reported as many. */
+/** The assignee of one issue in a thousand, and the reporter of as many. */
 export const busyPerson = '01980c5e-0000-7000-8000-000000000001';
 
 /**
- * Fills an empty database with issues, two seconds apart: the word "printer" is in every eighth of them, "everywhere" in
+ * Fills an empty database with issues, two seconds apart. The word "printer" is in every eighth issue, "everywhere" in
  * all, "seldom" in one of two hundred, "zebrafish" in four, "recently" in the newest thousand, "formerly" in the oldest
- * thousand; REOPENED is one in a thousand, and so is each link. Of the words PostgreSQL has no statistics, as it has none
- * of most words of a language.
+ * thousand. One issue in a thousand is REOPENED, and as many share a link target. PostgreSQL keeps no statistics about
+ * the words, as in production for most words of a language.
  */
 export async function fillWithIssues(client: pg.ClientBase, count: number): Promise<void> {
-  // Built at once, the largest index costs a fraction of what it costs row by row.
+  // Building the largest index at the end is much faster than maintaining it for each row.
   await client.query('DROP INDEX issues_search_idx');
   await client.query(
     `INSERT INTO identity_mirror (id, username, email, as_of, source)
@@ -44,6 +44,6 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
   );
   await client.query('CREATE INDEX issues_search_idx ON issues USING gin (search)');
   await client.query('ALTER TABLE issues ALTER COLUMN search SET STATISTICS 0');
-  // As autovacuum leaves it: index-only scans need to know which pages everybody can see.
+  // Sets the visibility map, as autovacuum does, for index-only scans.
   await client.query('VACUUM ANALYZE');
 }

@@ -3,21 +3,21 @@ import type { Response } from 'supertest';
 import { publicBaseUrl } from './environment.ts';
 import type { TestPerson } from './people.ts';
 
-/** Path and query of a public address of ours. */
-export function pathOf(address: string | undefined): string {
-  expect(address).toMatch(new RegExp(`^${publicBaseUrl}/api/v1/issues/`));
-  const url = new URL(address ?? '');
+/** Returns path and query of a public URL of this service. */
+export function pathOf(publicUrl: string | undefined): string {
+  expect(publicUrl).toMatch(new RegExp(`^${publicBaseUrl}/api/v1/issues/`));
+  const url = new URL(publicUrl ?? '');
   expect(url.pathname.endsWith('/')).toBe(true);
   return `${url.pathname}${url.search}`;
 }
 
-/** Where the `Link` header says that the next page is. */
+/** Returns the path of the next page from the `Link` header. */
 export function nextOf(response: Response): string | undefined {
   const { link } = response.headers;
   return link === undefined ? undefined : pathOf(/^<([^>]+)>; rel="next"$/.exec(link)?.[1]);
 }
 
-/** All pages of an array, by its `Link` headers; something may happen between two pages. */
+/** Follows the `Link` headers of an array and calls `between` between two pages. */
 export async function followLinks<Item>(
   person: TestPerson,
   path: string,
@@ -28,7 +28,7 @@ export async function followLinks<Item>(
     const response: Response = await person.get(next).expect(200);
     pages.push(response.body);
     next = nextOf(response);
-    if (pages.length > 100) throw new Error('the pages have no end');
+    if (pages.length > 100) throw new Error('too many pages');
     if (next !== undefined && pages.length < 20) await between();
   }
   return pages;

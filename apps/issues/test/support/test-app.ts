@@ -57,6 +57,7 @@ export async function startTestApp(
     databaseUrl,
     identity: people,
     log,
+    url: server.url,
     http: server.http,
     /** Connections of the test's own. */
     database,
