@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import {
-  createDatabasePool,
+  createDatabase as createServiceDatabase,
   type DatabaseConfig,
-  databaseReadiness,
   type Logger,
 } from '@tessera/service-kit';
 import type { TableRights } from '@tessera/service-kit/migrate';
@@ -21,15 +20,11 @@ export const tableRights: TableRights = { identities: ['INSERT', 'UPDATE'], audi
 
 /** Connects on first use: if the database is down at start, `/readyz` fails instead of the process. */
 export function createDatabase(config: DatabaseConfig, logger: Logger) {
-  const { pool, adapter } = createDatabasePool(config, 'identity', logger);
-  const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
-  return {
-    database,
-    pool,
-    readiness: databaseReadiness(pool, prismaDir),
-    close: async () => {
-      await database.$disconnect();
-      await pool.end();
-    },
-  };
+  return createServiceDatabase({
+    config,
+    applicationName: 'identity',
+    logger,
+    prismaDir,
+    createClient: (adapter): Database => new PrismaClient({ adapter, errorFormat: 'minimal' }),
+  });
 }

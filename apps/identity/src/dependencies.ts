@@ -1,7 +1,7 @@
 import { createTokenVerifier, localKeySource } from '@tessera/jwt-verify';
 import {
+  CleanupJob,
   Health,
-  Janitor,
   type Logger,
   Metrics,
   type PreparedDocument,
@@ -59,8 +59,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   observeKeyAge(metrics, keys);
   const hasher = await createHasher(config, metrics);
   const { intervalSeconds, auditRetentionDays } = config.cleanup;
-  const sweeps = cleanupTasks(new CleanupRepository(database), auditRetentionDays);
-  const cleanup = new Janitor({ sweeps, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
+  const tasks = cleanupTasks(new CleanupRepository(database), auditRetentionDays);
+  const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
   cleanup.start();
 
   return {

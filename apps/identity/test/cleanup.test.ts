@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
-import { Janitor } from '@tessera/service-kit';
+import { CleanupJob } from '@tessera/service-kit';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
 import { createIdentity, signedIn, signIn } from './support/identities.ts';
@@ -23,8 +23,8 @@ describe('the cleanup job', () => {
     }: { auditRetentionDays?: number; intervalSeconds?: number; batchSize?: number; budgetMs?: number } = {},
     of = app,
   ) =>
-    new Janitor({
-      sweeps: cleanupTasks(new CleanupRepository(of.dependencies.database), auditRetentionDays),
+    new CleanupJob({
+      tasks: cleanupTasks(new CleanupRepository(of.dependencies.database), auditRetentionDays),
       logger: of.dependencies.logger,
       intervalSeconds: 0,
       ...options,
@@ -188,7 +188,7 @@ describe('the cleanup job', () => {
   it('goes on after a run that failed, and says so', async () => {
     const service = await startTestApp({ JANITOR_INTERVAL_SECONDS: '1' }, app.databaseUrl);
     await app.sql('ALTER TABLE sign_in_counters RENAME TO elsewhere');
-    const failed = () => service.log.lines.join('').includes('the janitor failed');
+    const failed = () => service.log.lines.join('').includes('cleanup failed');
     while (!failed()) await new Promise((resolve) => setTimeout(resolve, 20));
     await app.sql('ALTER TABLE elsewhere RENAME TO sign_in_counters');
     await addCounters(1, 'over', -1);

@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import {
-  createDatabasePool,
   createPool,
+  createDatabase as createServiceDatabase,
   type DatabaseConfig,
-  databaseReadiness,
   type Logger,
   statementName,
 } from '@tessera/service-kit';
@@ -26,17 +25,13 @@ export const tableRights: TableRights = { activity: ['INSERT'] };
 
 /** Connects lazily: if the database is down at start, the service is not ready, but does not crash. */
 export function createDatabase(config: DatabaseConfig, logger: Logger) {
-  const { pool, adapter } = createDatabasePool(config, 'issues', logger);
-  const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
-  return {
-    database,
-    pool,
-    readiness: databaseReadiness(pool, prismaDir),
-    close: async () => {
-      await database.$disconnect();
-      await pool.end();
-    },
-  };
+  return createServiceDatabase({
+    config,
+    applicationName: 'issues',
+    logger,
+    prismaDir,
+    createClient: (adapter): Database => new PrismaClient({ adapter, errorFormat: 'minimal' }),
+  });
 }
 
 /** Prefix of a list statement that PostgreSQL plans once per connection. */

@@ -1,5 +1,5 @@
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
-import { Health, Janitor, type Logger, Metrics, type Tracing } from '@tessera/service-kit';
+import { CleanupJob, Health, type Logger, Metrics, type Tracing } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
 import { ActivityService } from './activity/activity.service.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
@@ -54,8 +54,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     metrics,
   });
   issues.scheduler?.start();
-  const sweeps = cleanupTasks(new CleanupRepository(main.database));
-  const cleanup = new Janitor({ sweeps, intervalSeconds: config.cleanupIntervalSeconds, logger });
+  const tasks = cleanupTasks(new CleanupRepository(main.database));
+  const cleanup = new CleanupJob({ tasks, intervalSeconds: config.cleanupIntervalSeconds, logger });
   cleanup.start();
   const limits = createRateLimits(config, logger);
   metrics.observePool('main', main.pool);

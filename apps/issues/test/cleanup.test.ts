@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Janitor } from '@tessera/service-kit';
+import { CleanupJob } from '@tessera/service-kit';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -13,8 +13,8 @@ describe('the cleanup job', () => {
   afterAll(() => app.close());
 
   const aCleanup = (options: { batchSize?: number } = {}) =>
-    new Janitor({
-      sweeps: cleanupTasks(new CleanupRepository(app.database)),
+    new CleanupJob({
+      tasks: cleanupTasks(new CleanupRepository(app.database)),
       logger: app.dependencies.logger,
       intervalSeconds: 0,
       ...options,
@@ -43,11 +43,11 @@ describe('the cleanup job', () => {
 
   it('deletes each row once when two jobs run at the same time', async () => {
     await addResponses(200, 30);
-    const swept = await Promise.all([aCleanup({ batchSize: 5 }).run(), aCleanup({ batchSize: 5 }).run()]);
+    const deleted = await Promise.all([aCleanup({ batchSize: 5 }).run(), aCleanup({ batchSize: 5 }).run()]);
     const left = (
       await app.sql(`SELECT FROM idempotency_keys WHERE claimed_at < now() - interval '25 hours'`)
     ).length;
-    expect(left + swept.reduce((sum, { idempotency_keys: count }) => sum + count, 0)).toBe(200);
+    expect(left + deleted.reduce((sum, { idempotency_keys: count }) => sum + count, 0)).toBe(200);
     await aCleanup().run();
     expect(await app.sql('SELECT FROM idempotency_keys')).toHaveLength(7);
   });

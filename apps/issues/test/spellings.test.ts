@@ -120,6 +120,8 @@ describe('every path of the API', () => {
   });
 
   it('describes the list to OPTIONS', async () => {
+    // A preflight has an Origin.
+    await send('options', '/api/v1/issues/').set('Access-Control-Request-Method', 'PUT').expect(200);
     const response = await send('options', '/api/v1/issues/').expect(200);
     expect(response.headers.allow).toBe('GET, HEAD, OPTIONS, POST');
     expect(response.body.name).toBe('Issues');

@@ -4,30 +4,30 @@ import type { Api, Operation, OperationResponse } from '../src/operation.ts';
 import { oauthProblemSchema, problemSchema } from '../src/problem.ts';
 
 const descriptions: Record<number, string> = {
-  400: 'The path, a header or the body cannot be read.',
-  401: 'No valid credential.',
-  403: 'The credential does not permit this.',
-  404: 'There is no such thing.',
-  405: 'The path exists, and does not answer this method.',
-  406: 'No representation that the client accepts.',
-  409: 'The request conflicts with the present state; `code` says how.',
-  412: 'The precondition does not hold any more.',
+  400: 'The path, a header or the body is malformed.',
+  401: 'The credential is missing or invalid.',
+  403: 'The caller has no right to this operation.',
+  404: 'The resource does not exist.',
+  405: 'The path does not support this method.',
+  406: 'No acceptable representation.',
+  409: 'The request conflicts with the current state; `code` states how.',
+  412: 'The precondition failed.',
   413: 'The body is too large.',
-  415: 'The body is of another media type, charset or encoding.',
-  422: 'The request can be read and is not valid; `errors` names each refused field.',
+  415: 'The media type, charset or encoding of the body is not supported.',
+  422: 'The request is invalid; `errors` names each invalid field.',
   428: 'A precondition is required.',
   429: 'Too many requests or attempts.',
-  500: 'An error in the service; `request_id` finds it in the log.',
-  502: 'Another service gave an answer that cannot be used.',
-  503: 'A dependency is down, or the service is at its limit.',
-  504: 'Another service did not answer in time.',
+  500: 'Internal error; the log has it under `request_id`.',
+  502: 'Another service returned an invalid response.',
+  503: 'A dependency is unavailable, or the service is overloaded.',
+  504: 'Another service did not respond in time.',
 };
 
-const requestIdHeader = headerComponent('X-Request-Id', 'Names this request in the log.');
-const retryAfterHeader = headerComponent('Retry-After', 'When to try again, in seconds.');
+const requestIdHeader = headerComponent('X-Request-Id', 'The id of the request in the log.');
+const retryAfterHeader = headerComponent('Retry-After', 'The time until a retry, in seconds.');
 const headersByStatus: Record<number, Record<string, z.ZodType>> = {
   401: { 'WWW-Authenticate': headerComponent('WWW-Authenticate', 'The challenge (RFC 9110 11.6.1).') },
-  405: { Allow: headerComponent('Allow', 'The methods that the path answers.') },
+  405: { Allow: headerComponent('Allow', 'The methods of the path.') },
   429: { 'Retry-After': retryAfterHeader },
   503: { 'Retry-After': retryAfterHeader },
 };
@@ -36,7 +36,7 @@ function headerComponent(id: string, description: string): z.ZodType {
   return z.string().meta({ description, header: { id } });
 }
 
-/** All responses of an operation: its own, the errors that are always possible, and what `secured` adds. */
+/** All responses of an operation: its own, the errors that are always possible, and those of `secured`. */
 export function responsesOf(operation: Operation, secured: Api['secured']): ZodOpenApiResponsesObject {
   const always = operation.body === undefined ? [400, 500, 503] : [400, 413, 415, 500, 503];
   const own = Object.entries(operation.responses).map(([status, response]) => [
@@ -63,12 +63,12 @@ function ownResponse(
   };
 }
 
-// One object per status: zod-openapi recognises a component by its identity.
+// One object per status: zod-openapi identifies components by object identity.
 const sharedProblems = new Map<string, ZodOpenApiResponseObject>();
 
 function sharedProblem(status: number, oauth = false): ZodOpenApiResponseObject {
   const description = descriptions[status];
-  if (description === undefined) throw new Error(`The status ${status} needs a description of its own.`);
+  if (description === undefined) throw new Error(`The status ${status} needs a description.`);
   const id = `${oauth ? 'OAuthProblem' : 'Problem'}${status}`;
   const known = sharedProblems.get(id) ?? { id, ...describeProblem(status, description, oauth) };
   sharedProblems.set(id, known);

@@ -12,7 +12,10 @@ export const getLiveness = operation({
   summary: 'Whether the process is alive',
   tags: ['Operations'],
   responses: {
-    200: { description: 'It is.', schema: z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' }) },
+    200: {
+      description: 'The process is alive.',
+      schema: z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' }),
+    },
   },
 });
 
@@ -20,12 +23,12 @@ export const getReadiness = operation({
   id: 'getReadiness',
   method: 'GET',
   path: '/readyz',
-  summary: 'Whether the service can serve now',
+  summary: 'Whether the service is ready',
   tags: ['Operations'],
   responses: {
-    200: { description: 'It can.', schema: readinessSchema('ready').meta({ id: 'Ready' }) },
+    200: { description: 'The service is ready.', schema: readinessSchema('ready').meta({ id: 'Ready' }) },
     503: {
-      description: 'It cannot; `checks` says what is missing.',
+      description: 'The service is not ready; `checks` has the failed checks.',
       schema: readinessSchema('not_ready').meta({ id: 'NotReady' }),
     },
   },

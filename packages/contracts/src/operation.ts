@@ -52,7 +52,7 @@ export interface Api {
   readonly tags: readonly string[];
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
   readonly operations: readonly Operation[];
-  /** What every operation with security adds to its responses, such as rate limits. */
+  /** Headers and errors of every operation with security, such as rate limits. */
   readonly secured?: {
     readonly headers: Readonly<Record<string, z.ZodType>>;
     readonly problems: readonly number[];
@@ -81,7 +81,10 @@ export type BodyOf<Op extends Operation> = Op extends { readonly body: { readonl
   ? Output<Schema, undefined>
   : undefined;
 
-/** `Link` to the next page, where there is one. */
+/** `Link` to the next page, if there is one. */
 export const nextLinkHeader = {
-  Link: z.string().optional().describe('`<…>; rel="next"` where there are more.'),
+  Link: z
+    .string()
+    .optional()
+    .describe('RFC 8288, `rel="next"`: the next page, relative to this one. Absent on the last page.'),
 };

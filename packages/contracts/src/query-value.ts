@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Most items of a page that a client may ask for. */
+/** Maximum size of a page. */
 export const pageSizeMax = 200;
 export const pageSizeDefault = 50;
 
@@ -9,7 +9,7 @@ export const once = z.string({
   error: ({ input }) => (Array.isArray(input) ? 'must be given once' : 'must be text'),
 });
 
-/** From 1 to a bound. */
+/** A whole number from 1 to a maximum. */
 export function wholeNumber(max: number) {
   const range = `must be a whole number from 1 to ${max}`;
   return once
@@ -18,7 +18,7 @@ export function wholeNumber(max: number) {
     .refine((value) => value >= 1 && value <= max, { error: range });
 }
 
-/** A moment; a date alone is its midnight, UTC. */
+/** A point in time; a date means its midnight, UTC. */
 export const instant = once
   // An unescaped "+" of an offset arrives as a space.
   .transform((text) => text.replace(/ (?=\d\d:\d\d$)/, '+'))
@@ -32,5 +32,5 @@ export const instant = once
     error: 'must be of the years 1900 to 9999',
   });
 
-export const cursor = once.max(2500).describe('From a `Link` or `next`; never made by hand.');
+export const cursor = once.max(2500).describe('From a `Link` or `next`; opaque.');
 export const limit = wholeNumber(pageSizeMax);

@@ -1,9 +1,6 @@
 import { InvalidRequestError, MissingTokenError } from './errors.ts';
 
-/**
- * A request as far as this needs one: Node's distinct headers, since `headers` keeps the first of two Authorization
- * headers and hides the second.
- */
+/** The part of a request that is read: `headersDistinct`, because `headers` drops a second Authorization header. */
 export interface AuthorizedRequest {
   headersDistinct: NodeJS.Dict<string[]>;
 }
@@ -13,8 +10,8 @@ const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const bearerScheme = /^Bearer(?:[ \t]|$)/i;
 
 /**
- * The token of `Authorization: Bearer …` (RFC 6750 2.1); query and body are never read. Throws `MissingTokenError`
- * without one or with another scheme, `InvalidRequestError` for several headers or malformed bearer credentials.
+ * Returns the token of `Authorization: Bearer …` (RFC 6750 2.1); never reads query or body. Throws `MissingTokenError`
+ * without a token or with another scheme, `InvalidRequestError` for several headers or malformed bearer credentials.
  */
 export function extractBearerToken(request: AuthorizedRequest, realm: string): string {
   const values = request.headersDistinct.authorization ?? [];

@@ -4,19 +4,19 @@ import { InvalidTokenError } from './errors.ts';
 /** The exact `aud`: one string, or the whole set. A token for a larger audience is refused. */
 export type Audience = string | readonly [string, ...string[]];
 
-/** What a token must say to be for us, now. */
+/** Rules for the claims of a token that depend on configuration. */
 export interface ClaimRules {
   /** The exact `iss`. */
   issuer: string;
   audience: Audience;
-  /** How far the issuer's clock may differ from ours, in seconds (RFC 7519 4.1.4). */
+  /** Permitted difference to the issuer's clock, in seconds (RFC 7519 4.1.4). */
   clockToleranceSeconds: number;
 }
 
-// The last second of the year 9999: a later time is a mistake, such as milliseconds taken for seconds.
+// The last second of the year 9999. A later time is an error, such as milliseconds instead of seconds.
 const latestNumericDate = 253_402_300_799;
 
-/** The rules that depend on the clock and the configuration, so they run at each use. Throws `InvalidTokenError`. */
+/** Checks the claims that depend on clock and configuration, at each use. Throws `InvalidTokenError`. */
 export function assertClaimRules(
   { exp, iat, iss, aud }: Pick<AccessTokenClaims | RefreshTokenClaims, 'exp' | 'iat' | 'iss' | 'aud'>,
   { issuer, audience, clockToleranceSeconds }: ClaimRules,
@@ -25,8 +25,8 @@ export function assertClaimRules(
   if (nowSeconds >= exp + clockToleranceSeconds) throw new InvalidTokenError('expired');
   if (exp > latestNumericDate) throw new InvalidTokenError('exp out of range');
   if (iat > nowSeconds + clockToleranceSeconds) throw new InvalidTokenError('issued in the future');
-  if (iss !== issuer) throw new InvalidTokenError('another issuer');
-  if (!isSameAudience(aud, audience)) throw new InvalidTokenError('another audience');
+  if (iss !== issuer) throw new InvalidTokenError('wrong issuer');
+  if (!isSameAudience(aud, audience)) throw new InvalidTokenError('wrong audience');
 }
 
 function isSameAudience(actual: string | readonly string[], expected: Audience): boolean {

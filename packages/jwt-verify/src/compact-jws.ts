@@ -4,7 +4,7 @@ import { InvalidTokenError } from './errors.ts';
 
 const base64url = /^[A-Za-z0-9_-]+$/;
 
-// Members that name another key, or give the signature another meaning (RFC 7515 4.1, RFC 7516 4.1, RFC 7797 3).
+// Members that name a different key or change the meaning of the signature (RFC 7515 4.1, RFC 7516 4.1, RFC 7797 3).
 const forbiddenMembers = ['crit', 'b64', 'jku', 'jwk', 'x5u', 'x5c', 'x5t', 'x5t#S256', 'zip', 'enc', 'cty'];
 
 const headerSchema = z.object({
@@ -13,7 +13,7 @@ const headerSchema = z.object({
   typ: z.string().optional(),
 });
 
-/** A token that has the form of a signed one; its signature is still to be checked. */
+/** A well-formed token; its signature is not verified yet. */
 export interface CompactJws {
   kid: string;
   typ: string | undefined;
@@ -21,9 +21,9 @@ export interface CompactJws {
 }
 
 /**
- * Splits a compact JWS and checks its form before any key is touched: exactly three canonical base64url parts,
- * RS256, a kid, none of the members that could redirect the verification, header and payload JSON objects without
- * repeated members. Throws `InvalidTokenError`.
+ * Splits a compact JWS and checks its form before any key is used: exactly three canonical base64url parts, RS256, a
+ * kid, no forbidden header members, header and payload as JSON objects without repeated members. Throws
+ * `InvalidTokenError`.
  */
 export function parseCompactJws(token: string): CompactJws {
   const parts = token.split('.');
@@ -36,12 +36,12 @@ export function parseCompactJws(token: string): CompactJws {
     throw new InvalidTokenError('forbidden header member');
   }
   const parsed = headerSchema.safeParse(members);
-  if (!parsed.success) throw new InvalidTokenError('header not acceptable');
+  if (!parsed.success) throw new InvalidTokenError('invalid header');
   decode(signature);
   return { kid: parsed.data.kid, typ: parsed.data.typ, payload: parseObject(decode(payload), 'payload') };
 }
 
-// A second spelling of the same bytes would be a second token with the same signature.
+// A different encoding of the same bytes would be a second token with the same signature.
 function decode(part: string): Buffer {
   if (!base64url.test(part)) throw new InvalidTokenError('not base64url');
   const bytes = Buffer.from(part, 'base64url');
@@ -70,13 +70,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-// RFC 7519 4: readers differ in which of two equal names they take. Written again, an object has each name once.
+// RFC 7519 4: parsers differ in which of two equal names they use. A serialised object has each name once.
 function repeatsMember(text: string, value: object): boolean {
   const rewritten = JSON.stringify(value);
   return rewritten !== text && countNames(text) !== countNames(rewritten);
 }
 
-// In JSON a string is a name exactly if a colon follows it.
+// In JSON, a string is a name if and only if a colon follows it.
 function countNames(json: string): number {
   return Array.from(json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)).filter(([, colon]) => colon !== undefined)
     .length;

@@ -1,10 +1,10 @@
-/** What is wrong with a request's bearer credentials (RFC 6750 3): carries the status and the headers to send. */
+/** An error of a request's bearer credentials (RFC 6750 3), with the status and headers of the response. */
 export class BearerError extends Error {
   readonly status: number;
-  /** RFC 6750 3.1's error code, or a code of the same kind. */
+  /** An error code of RFC 6750 3.1, or a similar one. */
   readonly code: string;
   readonly headers: Record<string, string>;
-  /** For the log alone; never holds a token. */
+  /** Only for the log; never contains a token. */
   readonly reason: string;
 
   constructor(options: {
@@ -22,7 +22,7 @@ export class BearerError extends Error {
   }
 }
 
-/** 401: the request carries no bearer token. RFC 6750 3.1: then the challenge has no error code. */
+/** 401: the request has no bearer token. RFC 6750 3.1: the challenge has no error code in this case. */
 export class MissingTokenError extends BearerError {
   override readonly name = 'MissingTokenError';
 
@@ -37,7 +37,7 @@ export class MissingTokenError extends BearerError {
   }
 }
 
-/** 400: the Authorization header is malformed or given twice (RFC 6750 3.1 invalid_request). */
+/** 400: the Authorization header is malformed or repeated (RFC 6750 3.1 invalid_request). */
 export class InvalidRequestError extends BearerError {
   override readonly name = 'InvalidRequestError';
 
@@ -49,11 +49,11 @@ export class InvalidRequestError extends BearerError {
   }
 }
 
-/** 401: the token is not valid here; one public text for every reason (RFC 6750 3.1 invalid_token). */
+/** 401: the token is invalid; the public text is the same for every reason (RFC 6750 3.1 invalid_token). */
 export class InvalidTokenError extends BearerError {
   override readonly name = 'InvalidTokenError';
 
-  /** `reason` says why, for the log: a rule's name, never the token. */
+  /** `reason` names the violated rule, for the log; it never contains the token. */
   constructor(reason: string, realm = 'api') {
     const code = 'invalid_token';
     const message = 'The token is not valid.';
@@ -62,7 +62,7 @@ export class InvalidTokenError extends BearerError {
   }
 }
 
-/** 503: no key is at hand and none can be fetched, so nobody knows whether the token is valid. Never a 401. */
+/** 503: there are no keys and none can be fetched, so the token can be neither accepted nor refused. */
 export class KeysUnavailableError extends BearerError {
   override readonly name = 'KeysUnavailableError';
   readonly retryAfterSeconds: number;

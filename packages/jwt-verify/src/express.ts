@@ -7,8 +7,8 @@ import { verifyRequest } from './verify-request.ts';
 const claimsOf = Symbol('access token claims');
 
 /**
- * Lets a request pass with a valid access token and keeps its claims for `accessTokenOf`; hands a `BearerError` to
- * the next error handler otherwise. `realm` names the protected surface in `WWW-Authenticate`.
+ * Passes requests with a valid access token on and stores its claims for `accessTokenOf`; otherwise passes a
+ * `BearerError` to the next error handler. `realm` is the realm of `WWW-Authenticate`.
  */
 export function requireAccessToken(
   verifier: TokenVerifier<'access'>,
@@ -25,7 +25,7 @@ export function requireAccessToken(
   };
 }
 
-/** The claims of the request's access token, behind `requireAccessToken`; throws without it. */
+/** Returns the claims that `requireAccessToken` has stored; throws without it. */
 export function accessTokenOf(response: Response): Readonly<AccessTokenClaims> {
   const claims: Readonly<AccessTokenClaims> | undefined = Reflect.get(response.locals, claimsOf);
   if (claims === undefined) throw new Error('accessTokenOf needs requireAccessToken before it');
@@ -38,7 +38,7 @@ const titles: Record<number, string> = {
   503: 'Service Unavailable',
 };
 
-/** Writes a `BearerError` as an answer (RFC 9457 members), for backends that have no error body of their own. */
+/** Writes a `BearerError` as a response with members of RFC 9457, for backends without their own error body. */
 export function bearerErrorHandler(): ErrorRequestHandler {
   return (error: unknown, _request, response, next) => {
     if (!(error instanceof BearerError) || response.headersSent) {

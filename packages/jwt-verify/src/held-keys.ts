@@ -1,30 +1,34 @@
 import type { KeyObject } from 'node:crypto';
-import type { JwksAnswer } from './jwks-client.ts';
+import type { JwksResponse } from './jwks-client.ts';
 
-/** The keys of the last good answer. */
+/** The keys of the last successful fetch. */
 export interface HeldKeys {
   keys: ReadonlyMap<string, KeyObject>;
   etag: string | undefined;
-  /** By the clock of the source, in milliseconds. */
+  /** Time of the key source's clock, in milliseconds. */
   confirmedAt: number;
   maxAgeMs: number;
   lastFetchedAt: Date;
 }
 
-/** The keys to hold after an answer. A key that did not change stays the same object: remembered signatures hang on it. */
-export function holdKeys(previous: HeldKeys | undefined, answer: JwksAnswer, confirmedAt: number): HeldKeys {
+/** Returns the keys after a fetch. An unchanged key stays the same object, because cached signatures refer to it. */
+export function holdKeys(
+  previous: HeldKeys | undefined,
+  response: JwksResponse,
+  confirmedAt: number,
+): HeldKeys {
   const known = previous?.keys ?? new Map<string, KeyObject>();
-  const received = answer.keySet?.keys ?? known;
+  const received = response.keySet?.keys ?? known;
   return {
     keys: new Map([...received].map(([kid, key]) => [kid, sameOr(known.get(kid), key)])),
-    etag: answer.etag,
+    etag: response.etag,
     confirmedAt,
-    maxAgeMs: answer.maxAgeSeconds * 1000,
+    maxAgeMs: response.maxAgeSeconds * 1000,
     lastFetchedAt: new Date(),
   };
 }
 
-/** Whether both hold the same keys under the same kids. */
+/** Whether both have the same keys under the same kids. */
 export function isSameKeys(one: HeldKeys | undefined, other: HeldKeys): boolean {
   return (
     one !== undefined &&

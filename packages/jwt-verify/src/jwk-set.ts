@@ -5,21 +5,21 @@ import { isUsableKey } from './key-source.ts';
 
 export interface JwkSetKeys {
   keys: ReadonlyMap<string, KeyObject>;
-  /** How many members of the set were passed over. */
+  /** Number of members of the set that were skipped. */
   ignored: number;
 }
 
 const jwkSetSchema = z.object({ keys: z.array(z.unknown()).max(100) });
 
-// The contract's key as a reader takes it: members that are added later do not matter (RFC 7517 4).
+// The contract's key without its strictness: readers ignore unknown members (RFC 7517 4).
 const publicKeySchema = z.looseObject({ ...jwkSchema.shape, kid: z.string().min(1).max(200) });
 
-// RFC 7518 6.3.2, 6.4.1. A key whose private part was published is known to everyone.
+// RFC 7518 6.3.2, 6.4.1. A key with a published private part is not secret.
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /**
- * The keys of a key set (identity-service.md 2.7) that can verify RS256. Others are passed over, as RFC 7517 5 asks;
- * throws when none is left or when two share a kid, since then nobody knows which of them is meant.
+ * Parses a key set (identity-service.md 2.7) and returns the keys that can verify RS256; skips the others, as RFC 7517
+ * 5 requires. Throws if no key remains, or if two keys have the same kid.
  */
 export function parseJwkSet(text: string): JwkSetKeys {
   const candidates = parseCandidates(text);
@@ -28,7 +28,7 @@ export function parseJwkSet(text: string): JwkSetKeys {
     const parsed = publicKeySchema.safeParse(candidate);
     const key = parsed.success ? toKey(parsed.data) : undefined;
     if (!parsed.success || key === undefined) continue;
-    if (keys.has(parsed.data.kid)) throw new Error('the key set has two keys of one kid');
+    if (keys.has(parsed.data.kid)) throw new Error('the key set has two keys with the same kid');
     keys.set(parsed.data.kid, key);
   }
   if (keys.size === 0) throw new Error('the key set has no usable key');
@@ -39,7 +39,7 @@ function parseCandidates(text: string): unknown[] {
   try {
     return jwkSetSchema.parse(JSON.parse(text)).keys;
   } catch (cause) {
-    throw new Error('the answer is not a key set', { cause });
+    throw new Error('the response is not a key set', { cause });
   }
 }
 
@@ -49,7 +49,7 @@ function toKey(jwk: { n: string; e: string }): KeyObject | undefined {
     const key = createPublicKey({ key: { kty: 'RSA', n: jwk.n, e: jwk.e }, format: 'jwk' });
     return isUsableKey(key) ? key : undefined;
   } catch {
-    // A modulus that OpenSSL cannot take is one more key that is not usable.
+    // OpenSSL refuses the modulus.
     return undefined;
   }
 }

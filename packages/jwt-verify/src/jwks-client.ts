@@ -4,28 +4,28 @@ import { type JwkSetKeys, parseJwkSet } from './jwk-set.ts';
 export interface JwksClientOptions {
   /** Absolute, http or https, without credentials. From configuration, never from a token. */
   jwksUri: string;
-  /** Bound on one fetch from look-up to last byte, in milliseconds. */
+  /** Timeout of a fetch from DNS lookup to last byte, in milliseconds. */
   timeoutMs: number;
 }
 
-/** What one fetch brought; `keySet` is absent when the server says that nothing changed (304). */
-export interface JwksAnswer {
+/** The result of a fetch; without `keySet` for a 304. */
+export interface JwksResponse {
   keySet: JwkSetKeys | undefined;
   etag: string | undefined;
-  /** How long the answer is fresh, in seconds. */
+  /** How long the response is fresh, in seconds. */
   maxAgeSeconds: number;
 }
 
 // A set of a dozen large keys stays below 10 KiB.
-const maxAnswerBytes = 64 * 1024;
+const maxResponseBytes = 64 * 1024;
 const defaultMaxAgeSeconds = 300;
 
-/** Fetches a key set over HTTP: no redirects, bounded in time and size. */
+/** Fetches a key set over HTTP, without redirects, with limits on time and size. */
 export class JwksClient {
   readonly #options: JwksClientOptions;
   readonly #http: AxiosInstance;
 
-  /** Throws `TypeError` for a URI that cannot be the configured one of a key set. */
+  /** Throws `TypeError` for an invalid `jwksUri`. */
   constructor(options: JwksClientOptions) {
     const { protocol, username, password } = new URL(options.jwksUri);
     if (!/^https?:$/.test(protocol) || username !== '' || password !== '') {
@@ -33,23 +33,23 @@ export class JwksClient {
     }
     this.#options = options;
     this.#http = axios.create({
-      // The answer decides whom we trust, so it comes from the configured place and not by way of another.
+      // The keys decide which tokens are trusted, so they come only from the configured URL.
       maxRedirects: 0,
       proxy: false,
-      // Nothing to unpack, so that the bound holds for what arrives as for what is kept.
+      // Without compression, the size limit also applies to the parsed text.
       decompress: false,
-      maxContentLength: maxAnswerBytes,
+      maxContentLength: maxResponseBytes,
       responseType: 'text',
       headers: { Accept: 'application/json, application/jwk-set+json', 'Accept-Encoding': 'identity' },
       validateStatus: (status) => status === 200 || status === 304,
     });
   }
 
-  /** Throws an `Error` whose message says why, fit for a log. */
-  async fetch(knownEtag: string | undefined): Promise<JwksAnswer> {
+  /** Throws an `Error` whose message states the reason and may be logged. */
+  async fetch(knownEtag: string | undefined): Promise<JwksResponse> {
     const response = await this.#get(knownEtag === undefined ? {} : { 'If-None-Match': knownEtag });
     if (response.status === 304 && knownEtag === undefined)
-      throw new Error('not modified, but nothing is known');
+      throw new Error('304 to an unconditional request');
     return {
       keySet: response.status === 304 ? undefined : parseJwkSet(response.data),
       etag: textOf(response.headers.etag) ?? (response.status === 304 ? knownEtag : undefined),
@@ -68,13 +68,13 @@ export class JwksClient {
 }
 
 function reasonOf(error: unknown, timeoutMs: number): string {
-  if (axios.isCancel(error)) return `no answer within ${timeoutMs} ms`;
-  // Node's error for a host with several addresses has a code and no message.
+  if (axios.isCancel(error)) return `no response within ${timeoutMs} ms`;
+  // Node's error for a host with several addresses has a code but no message.
   if (axios.isAxiosError(error)) return error.message === '' ? (error.code ?? 'unknown') : error.message;
   return String(error);
 }
 
-// RFC 9111 4.2. Between ten seconds and a day: neither a slip upstream nor a cache decides how often keys are fetched.
+// RFC 9111 4.2. At least ten seconds and at most a day, so that a wrong header causes neither a storm nor an outage.
 function maxAgeOf(cacheControl = '', age = '0'): number {
   const directives = cacheControl.toLowerCase();
   const given = /(?:^|[\s,])max-age="?(\d{1,9})/.exec(directives)?.[1] ?? String(defaultMaxAgeSeconds);

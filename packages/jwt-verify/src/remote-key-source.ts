@@ -7,44 +7,44 @@ import type { KeySource } from './key-source.ts';
 export interface RemoteKeySourceOptions {
   /** Absolute, http or https, without credentials. From configuration, never from a token. */
   jwksUri: string;
-  /** Bound on one fetch, in milliseconds. Default 2,000. */
+  /** Timeout of a fetch, in milliseconds. Default 2,000. */
   timeoutMs?: number;
-  /** Least time between a fetch and the next that an unknown kid may ask for, in seconds. Default 30. */
+  /** Minimum time between a fetch and the next one that an unknown kid may cause, in seconds. Default 30. */
   unknownKidCooldownSeconds?: number;
-  /** Least time between a failed fetch and the next, in seconds. Default 5. */
+  /** Minimum time between a failed fetch and the next one, in seconds. Default 5. */
   failureCooldownSeconds?: number;
-  /** How long keys are used after their freshness ended while none can be fetched, in seconds. Default 24 hours. */
+  /** How long stale keys are used while fetches fail, in seconds. Default 24 hours. */
   staleIfErrorSeconds?: number;
-  /** Told of every fetch, for logs and metrics. */
+  /** Called after every fetch, for logs and metrics. */
   onEvent?: (event: KeySourceEvent) => void;
-  /** Now, in milliseconds, on a clock that does not run backwards. */
+  /** The time of a monotonic clock, in milliseconds. */
   now?: () => number;
 }
 
 export type KeySourceEvent =
   | { type: 'refreshed'; kids: string[]; ignored: number; changed: boolean }
-  /** `ready` says whether older keys still serve. */
+  /** `ready`: whether older keys are still used. */
   | { type: 'refresh_failed'; reason: string; ready: boolean };
 
-/** How the source stands, for readiness and metrics. */
+/** The state of a key source, for readiness and metrics. */
 export interface KeySourceStatus {
-  /** Whether tokens can be verified: false before the first fetch succeeded and after the keys went too stale. */
+  /** Whether tokens can be verified: false before the first successful fetch, and when the keys are too stale. */
   ready: boolean;
-  /** Whether the keys are past their freshness, so that identity cannot be reached at present. */
+  /** Whether the keys are stale, because identity could not be reached. */
   stale: boolean;
   kids: string[];
   lastFetchedAt: Date | undefined;
 }
 
-// Keys are renewed in the last fifth of their freshness, so that a busy service never meets a stale one.
+// Keys are renewed in the last fifth of their freshness, so that a busy service never has stale keys.
 const renewalShare = 0.8;
-// How long after the end of their freshness keys serve without waiting for the renewal, which then runs beside.
+// How long stale keys are used without waiting for the renewal, which runs in the background.
 const graceMs = 60_000;
 
 /**
- * The key set of identity over HTTP (identity-service.md 2.7). Fresh for its `Cache-Control: max-age`, renewed in the
- * background, one fetch in flight for all waiters; used on while identity is down. An unknown kid fetches once a
- * cooldown, so that made-up kids cannot become a storm of requests.
+ * The key set of identity over HTTP (identity-service.md 2.7). It is fresh for its `Cache-Control: max-age`, renewed in
+ * the background by one fetch at a time, and still used while identity is down. An unknown kid causes at most one fetch
+ * per cooldown, so that invented kids cannot cause many requests.
  */
 export class RemoteKeySource implements KeySource {
   readonly #client: JwksClient;
@@ -60,7 +60,7 @@ export class RemoteKeySource implements KeySource {
   #started = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Throws `TypeError` for an unusable `jwksUri`. Fetches nothing yet. */
+  /** Throws `TypeError` for an invalid `jwksUri`. Does not fetch. */
   constructor(options: RemoteKeySourceOptions) {
     this.#client = new JwksClient({ jwksUri: options.jwksUri, timeoutMs: options.timeoutMs ?? 2_000 });
     this.#unknownKidCooldownMs = (options.unknownKidCooldownSeconds ?? 30) * 1000;
@@ -71,8 +71,8 @@ export class RemoteKeySource implements KeySource {
   }
 
   /**
-   * Fetches now and keeps the keys fresh from here on, without keeping the process alive. Resolves after the first
-   * attempt; its failure is no error, since the next ones follow by themselves.
+   * Fetches the keys and keeps them fresh by a timer that does not keep the process alive. Resolves after the first
+   * attempt, even a failed one, because further attempts follow.
    */
   async start(): Promise<KeySourceStatus> {
     this.#started = true;
@@ -80,7 +80,7 @@ export class RemoteKeySource implements KeySource {
     return this.status();
   }
 
-  /** Ends what `start` began. */
+  /** Stops the timer. */
   stop(): void {
     this.#started = false;
     clearTimeout(this.#timer);
@@ -102,7 +102,7 @@ export class RemoteKeySource implements KeySource {
     if (held === undefined || key === undefined) return this.#findAfterRefresh(kid);
     const ageMs = this.#ageOf(held);
     if (ageMs < held.maxAgeMs * renewalShare) return key;
-    // After a long rest a withdrawn key may still be held, so this once the request waits; never during an outage.
+    // Long stale keys may include a withdrawn one, so the request waits for the renewal, except during an outage.
     if (ageMs > held.maxAgeMs + graceMs && !this.#failedLately()) return this.#findAfterRefresh(kid);
     if (this.#mayRefresh(this.#failureCooldownMs)) void this.#refresh();
     return key;
@@ -115,7 +115,7 @@ export class RemoteKeySource implements KeySource {
     if (this.#inFlight !== undefined || this.#mayRefresh(cooldownMs)) await this.#refresh();
     const held = this.#usable();
     const key = held?.keys.get(kid);
-    // The kid may be newer than what could be fetched: as long as identity is down, nobody knows.
+    // The kid may be newer than the last successful fetch, which cannot be decided while identity is down.
     if (held === undefined || (key === undefined && this.#lastAttemptFailed)) {
       const retryAfterSeconds = Math.max(1, Math.ceil(this.#failureCooldownMs / 1000));
       throw new KeysUnavailableError('the key set cannot be fetched', retryAfterSeconds);
@@ -141,7 +141,7 @@ export class RemoteKeySource implements KeySource {
     return this.#lastAttemptFailed && this.#now() - this.#lastAttemptAt < graceMs;
   }
 
-  // Never rejects: the outcome is in the state, and in the event.
+  // Never rejects: state and event have the outcome.
   #refresh(): Promise<void> {
     this.#inFlight ??= this.#fetch().finally(() => {
       this.#inFlight = undefined;
@@ -153,21 +153,21 @@ export class RemoteKeySource implements KeySource {
   async #fetch(): Promise<void> {
     this.#lastAttemptAt = this.#now();
     try {
-      const answer = await this.#client.fetch(this.#held?.etag);
-      const held = holdKeys(this.#held, answer, this.#now());
+      const response = await this.#client.fetch(this.#held?.etag);
+      const held = holdKeys(this.#held, response, this.#now());
       const changed = !isSameKeys(this.#held, held);
       this.#held = held;
       this.#lastAttemptFailed = false;
-      this.#tell({
+      this.#emit({
         type: 'refreshed',
         kids: [...held.keys.keys()],
-        ignored: answer.keySet?.ignored ?? 0,
+        ignored: response.keySet?.ignored ?? 0,
         changed,
       });
     } catch (error) {
       this.#lastAttemptFailed = true;
       const reason = error instanceof Error ? error.message : String(error);
-      this.#tell({ type: 'refresh_failed', reason, ready: this.#usable() !== undefined });
+      this.#emit({ type: 'refresh_failed', reason, ready: this.#usable() !== undefined });
     }
   }
 
@@ -179,11 +179,11 @@ export class RemoteKeySource implements KeySource {
     this.#timer = setTimeout(() => void this.#refresh(), delayMs).unref();
   }
 
-  #tell(event: KeySourceEvent): void {
+  #emit(event: KeySourceEvent): void {
     try {
       this.#onEvent(event);
     } catch {
-      // A listener's fault must not count as a fault of the keys.
+      // An error of the listener must not count as a failed fetch.
     }
   }
 }

@@ -19,28 +19,30 @@ const schemas: { [Kind in TokenKind]: ZodType<ClaimsByKind[Kind]> } = {
   refresh: refreshTokenClaimsSchema,
 };
 
-// RFC 8725 3.11. Consumers may meet access tokens without a type or with the general one; only identity itself takes
-// refresh tokens, and it always gives them this very one.
+// RFC 8725 3.11. Access tokens may have no type or the general one; refresh tokens are only issued and accepted by
+// identity, always with this type.
 const acceptsType: Record<TokenKind, (typ: string | undefined) => boolean> = {
-  // Media types have no case (RFC 7515 4.1.9).
+  // Media types are case-insensitive (RFC 7515 4.1.9).
   access: (typ) => typ === undefined || ['jwt', 'at+jwt', 'application/at+jwt'].includes(typ.toLowerCase()),
   refresh: (typ) => typ === 'rt+jwt',
 };
 
-/** Refuses the `typ` header of another kind of token. */
+/** Throws `InvalidTokenError` for the `typ` of another kind of token. */
 export function assertType(kind: TokenKind, typ: string | undefined): void {
-  if (!acceptsType[kind](typ)) throw new InvalidTokenError('another type of token');
+  if (!acceptsType[kind](typ)) throw new InvalidTokenError('wrong token type');
 }
 
-/** The claims of a kind of token in their proven shape, frozen; throws `InvalidTokenError` naming what is wrong. */
+/**
+ * Parses the claims of a kind of token and freezes them; throws `InvalidTokenError` with the names of invalid claims.
+ */
 export function parseClaims<Kind extends TokenKind>(kind: Kind, payload: unknown): ClaimsByKind[Kind] {
   const schema: ZodType<ClaimsByKind[Kind]> = schemas[kind];
   const result = schema.safeParse(payload);
   if (!result.success) {
     const names = result.error.issues.map((issue) => issue.path.join('.')).join(', ');
-    throw new InvalidTokenError(`claims not acceptable: ${names}`);
+    throw new InvalidTokenError(`invalid claims: ${names}`);
   }
-  // Requests that bring the same token share this object.
+  // Requests with the same token share this object.
   for (const value of Object.values(result.data)) Object.freeze(value);
   Object.freeze(result.data);
   return result.data;

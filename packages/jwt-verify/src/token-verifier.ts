@@ -14,33 +14,32 @@ export interface TokenVerifierOptions<Kind extends TokenKind> {
   /** The exact `aud`: one string, or the whole set. A token for a larger audience is refused. */
   audience: string | readonly string[];
   keys: KeySource;
-  /** How far the issuer's clock may differ from ours, in seconds (RFC 7519 4.1.4). Default 5. */
+  /** Permitted difference to the issuer's clock, in seconds (RFC 7519 4.1.4). Default 5. */
   clockToleranceSeconds?: number;
-  /** How many verified signatures are remembered. Default 10,000; 0 remembers none. */
+  /** Maximum number of cached signatures. Default 10,000; 0 disables the cache. */
   signatureCacheSize?: number;
-  /** Now, in milliseconds since 1970. */
+  /** The time, in milliseconds since 1970. */
   now?: () => number;
 }
 
 export interface TokenVerifier<Kind extends TokenKind> {
   /**
-   * Answers the claims of a valid token, frozen; throws `InvalidTokenError`, or `KeysUnavailableError` when nobody
-   * can tell.
+   * Returns the claims of a valid token, frozen; throws `InvalidTokenError`, or `KeysUnavailableError` without keys.
    */
   verify(token: string): Promise<ClaimsByKind[Kind]>;
 }
 
-/** A token whose signature was good under a key. */
-interface ProvenToken<Claims> {
+/** A token whose signature was verified with a key. */
+interface VerifiedToken<Claims> {
   kid: string;
   key: KeyObject;
   claims: Claims;
 }
 
-/** Longest token that is looked at, in characters. */
+/** Maximum length of a token, in characters. */
 const maxTokenLength = 8192;
 
-/** One strict answer to "is this a token of this kind, for us, now?" (identity-service.md 5.5, RFC 8725). */
+/** Creates a verifier of tokens of one kind, issuer and audience (identity-service.md 5.5, RFC 8725). */
 export function createTokenVerifier<Kind extends TokenKind>({
   kind,
   issuer,
@@ -52,9 +51,9 @@ export function createTokenVerifier<Kind extends TokenKind>({
 }: TokenVerifierOptions<Kind>): TokenVerifier<Kind> {
   const rules = { issuer, audience: normalizeAudience(audience), clockToleranceSeconds };
   const nowSeconds = () => Math.floor(now() / 1000);
-  const proven = createMemory<ProvenToken<ClaimsByKind[Kind]>>(signatureCacheSize);
+  const cache = createCache<VerifiedToken<ClaimsByKind[Kind]>>(signatureCacheSize);
 
-  async function prove(token: string): Promise<ProvenToken<ClaimsByKind[Kind]>> {
+  async function verifySignature(token: string): Promise<VerifiedToken<ClaimsByKind[Kind]>> {
     const { kid, typ, payload } = parseCompactJws(token);
     assertType(kind, typ);
     const key = await keys.find(kid);
@@ -66,20 +65,20 @@ export function createTokenVerifier<Kind extends TokenKind>({
   return {
     async verify(token) {
       if (token.length > maxTokenLength) throw new InvalidTokenError('token too long');
-      const fingerprint = proven === undefined ? '' : hash('sha256', token, 'base64');
-      const known = proven?.get(fingerprint);
-      // Only the very key that proved the signature vouches for it: a withdrawn or replaced one does not.
-      const isProven = known !== undefined && (await keys.find(known.kid)) === known.key;
-      const valid = isProven ? known : await prove(token);
+      const fingerprint = cache === undefined ? '' : hash('sha256', token, 'base64');
+      const known = cache?.get(fingerprint);
+      // A cached signature is valid only while its key is still used, not after a withdrawal or replacement.
+      const isCached = known !== undefined && (await keys.find(known.kid)) === known.key;
+      const valid = isCached ? known : await verifySignature(token);
       assertClaimRules(valid.claims, rules, nowSeconds());
-      if (!isProven) proven?.set(fingerprint, valid);
+      if (!isCached) cache?.set(fingerprint, valid);
       return valid.claims;
     },
   };
 }
 
-// By the hash of the token, so that no usable credential lies in memory.
-function createMemory<Value extends object>(size: number): LRUCache<string, Value> | undefined {
+// Keys are hashes of tokens, so that the cache contains no usable credentials.
+function createCache<Value extends object>(size: number): LRUCache<string, Value> | undefined {
   return size > 0 ? new LRUCache<string, Value>({ max: size }) : undefined;
 }
 
@@ -100,7 +99,7 @@ function assertSignature(token: string, key: KeyObject, rules: ClaimRules, nowSe
       clockTimestamp: nowSeconds,
     });
   } catch (error) {
-    // Anything else is a fault of ours, not of the token.
+    // Any other error is not the token's.
     if (error instanceof jwt.JsonWebTokenError) throw new InvalidTokenError(error.message);
     throw error;
   }

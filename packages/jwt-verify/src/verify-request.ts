@@ -4,8 +4,8 @@ import { InvalidTokenError } from './errors.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 /**
- * The claims of a request's access token, frozen. Throws a `BearerError`, whose challenge names `realm`, the protected
- * surface. For any server of Node's; `@tessera/jwt-verify/express` has the middleware.
+ * Returns the claims of a request's access token, frozen. Throws a `BearerError` with `realm` in its challenge. For any
+ * Node server; `@tessera/jwt-verify/express` has a middleware.
  */
 export async function verifyRequest(
   request: AuthorizedRequest,

@@ -14,7 +14,7 @@ describe.each(['access', 'refresh'] as const)('an attack on the %s verifier', (k
     now: () => noon,
   });
 
-  it('starts from a token that is accepted', async () => {
+  it('is a change of a token that is accepted', async () => {
     await expect(verifier.verify(validToken(context))).resolves.toEqual(context.claims);
   });
 
@@ -29,7 +29,7 @@ describe.each(['access', 'refresh'] as const)('an attack on the %s verifier', (k
   });
 });
 
-it('lets no token name a place to fetch from, and fetches once from the configured one', async () => {
+it('fetches only from the configured URL, and only once, although tokens name other URLs', async () => {
   const [listener, identity] = await Promise.all([startJwksServer(), startJwksServer()]);
   try {
     identity.publish([jwkOf(keyPair.publicKey)]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { BearerError, extractBearerToken } from '../src/index.ts';
 import { createJwt, realm } from './support/context.ts';
 
-// A bare Node server, so that the headers are what Node's parser makes of real ones.
+// A Node server, so that the headers come from Node's parser.
 const server = createServer((request, response) => {
   try {
     response.end(JSON.stringify({ token: extractBearerToken(request, realm) }));
@@ -58,7 +58,7 @@ describe('the Authorization header', () => {
     ['in upper case', `BEARER ${jwt}`, jwt],
     ['with more blanks', `Bearer   ${jwt}  `, jwt],
     ['with every character of token68', 'Bearer aZ09-._~+/==', 'aZ09-._~+/=='],
-  ])('gives the token %s', async (_name, value, token) => {
+  ])('contains the token %s', async (_name, value, token) => {
     await expect(extract({ Authorization: value })).resolves.toEqual({ token });
   });
 
@@ -67,16 +67,16 @@ describe('the Authorization header', () => {
     ['an empty one', { Authorization: '' }],
     ['Basic', { Authorization: 'Basic YW5uOnNlY3JldA==' }],
     ['a bare token', { Authorization: jwt }],
-    ['a scheme that begins alike', { Authorization: `Bearer-x ${jwt}` }],
+    ['a scheme with the same prefix', { Authorization: `Bearer-x ${jwt}` }],
     ['no blank after the scheme', { Authorization: `Bearer${jwt}` }],
     ['DPoP', { Authorization: `DPoP ${jwt}` }],
     ['a proxy credential', { 'Proxy-Authorization': `Bearer ${jwt}` }],
     ['a cookie', { Cookie: `access_token=${jwt}` }],
-  ])('challenges without an error code at %s', async (_name, headers) => {
+  ])('causes a challenge without an error code for %s', async (_name, headers) => {
     await expect(extract(headers)).resolves.toEqual(missing);
   });
 
-  it('challenges without an error code when the token is in the query', async () => {
+  it('causes a challenge without an error code when the token is in the query', async () => {
     await expect(extract({}, `/?access_token=${jwt}`)).resolves.toEqual(missing);
   });
 
@@ -85,11 +85,11 @@ describe('the Authorization header', () => {
     ['two tokens', 'Bearer a b'],
     ['two joined by a comma', `Bearer ${jwt}, Bearer ${jwt}`],
     ['quotes', `Bearer "${jwt}"`],
-    ['a tab for the blank', `Bearer\t${jwt}`],
+    ['a tab instead of a blank', `Bearer\t${jwt}`],
     ['padding inside', 'Bearer a=b'],
     ['only padding', 'Bearer =='],
     ['parameters', 'Bearer token="a"'],
-    ['a letter beyond ASCII', 'Bearer \u00e9'],
+    ['a letter outside ASCII', 'Bearer \u00e9'],
   ])('is an invalid request with %s', async (_name, value) => {
     await expect(extract({ Authorization: value })).resolves.toEqual(malformed);
   });
@@ -100,7 +100,7 @@ describe('the Authorization header', () => {
     ['another scheme after', [`Bearer ${jwt}`, 'Basic YTpi']],
     ['another scheme before', ['Basic YTpi', `Bearer ${jwt}`]],
     ['an empty one', [`Bearer ${jwt}`, '']],
-  ])('is an invalid request when given twice, with %s', async (_name, values) => {
+  ])('is an invalid request when repeated, with %s', async (_name, values) => {
     await expect(extract({ Authorization: values })).resolves.toEqual(malformed);
   });
 });

@@ -30,7 +30,7 @@ const invalidRequest =
   'Bearer realm="test", error="invalid_request", error_description="The Authorization header is malformed."';
 
 describe('requireAccessToken', () => {
-  it.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('takes a token behind "%s"', async (scheme) => {
+  it.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('accepts a token after "%s"', async (scheme) => {
     const sub = '6f9619ff-8b86-4d01-b42d-00cf4fc964ff';
     const token = createJwt({ claims: { sub } });
     const response = await request(appWith()).get('/me').set('Authorization', `${scheme} ${token}`);
@@ -38,7 +38,7 @@ describe('requireAccessToken', () => {
   });
 
   it.each([undefined, 'Basic YW5uOnNlY3JldA==', 'Bearerer token', 'token', 'DPoP abc'])(
-    'asks for a token without an error code, given "%s"',
+    '401s with a challenge without an error code for "%s"',
     async (authorization) => {
       const call = request(appWith()).get('/me');
       const response = await (authorization === undefined ? call : call.set('Authorization', authorization));
@@ -68,7 +68,7 @@ describe('requireAccessToken', () => {
     expect([response.statusCode, response.headers['www-authenticate']]).toEqual([400, invalidRequest]);
   });
 
-  it('401s with invalid_token in its own realm on a token that is not valid', async () => {
+  it('401s with invalid_token in its realm on an invalid token', async () => {
     const token = createJwt({ claims: { exp: 1 } });
     const response = await request(appWith()).get('/me').set('Authorization', `Bearer ${token}`);
     expect([response.status, response.headers['www-authenticate']]).toEqual([401, invalidToken]);
@@ -87,7 +87,7 @@ describe('requireAccessToken', () => {
     expect([response.status, response.headers['www-authenticate']]).toEqual([401, bareChallenge]);
   });
 
-  it('503s with Retry-After and no challenge while nobody can tell', async () => {
+  it('503s with Retry-After and no challenge when keys are unavailable', async () => {
     const app = appWith({ find: () => Promise.reject(new KeysUnavailableError('down', 7)) });
     const response = await request(app).get('/me').set('Authorization', `Bearer ${createJwt()}`);
     expect([response.status, response.headers['retry-after']]).toEqual([503, '7']);
@@ -103,13 +103,13 @@ describe('requireAccessToken', () => {
 });
 
 describe('accessTokenOf', () => {
-  it('500s where no middleware verified a token, whatever the request brings', async () => {
+  it('500s without the middleware, even if the request has a valid token', async () => {
     const response = await request(appWith()).get('/open').set('Authorization', `Bearer ${createJwt()}`);
     expect(response.status).toBe(500);
   });
 });
 
-/** Two header lines, which supertest would join. */
+/** Sends two header lines, which supertest would join. */
 async function send(authorization: string[]): Promise<IncomingMessage> {
   const server = appWith().listen(0, '127.0.0.1');
   try {

@@ -35,7 +35,7 @@ function sourceWith(options: Partial<RemoteKeySourceOptions> = {}): RemoteKeySou
   });
 }
 
-describe('an answer that is no key set', () => {
+describe('a response that is no key set', () => {
   const secretJwk = keyPair.privateKey.export({ format: 'jwk' });
   const json = (body: unknown) => JSON.stringify(body);
 
@@ -58,12 +58,12 @@ describe('an answer that is no key set', () => {
       json({ keys: [{ ...jwk, n: Buffer.alloc(2048, 255).toString('base64url') }] }),
     ],
     ['has a lone key with a weak exponent', json({ keys: [{ ...jwk, e: 'AQ' }] })],
-    ['has two keys of one kid', json({ keys: [jwk, jwkOf(generateRsa().publicKey)] })],
-  ])('is a failed fetch and leaves the keys at hand: %s', async (_name, body) => {
+    ['has two keys with the same kid', json({ keys: [jwk, jwkOf(generateRsa().publicKey)] })],
+  ])('is a failed fetch and does not change the keys: %s', async (_name, body) => {
     server.publish([jwk]);
     const source = sourceWith();
     const key = await source.find(kid);
-    server.answerWith((_request, response) => response.end(body));
+    server.respondWith((_request, response) => response.end(body));
     seconds += 250;
     await source.find(kid);
     await until(() => events.length === 2);
@@ -71,7 +71,7 @@ describe('an answer that is no key set', () => {
     expect(source.find(kid)).toBe(key);
   });
 
-  it('passes over keys that it cannot use and takes the others, unknown members and all', async () => {
+  it('skips unusable keys and accepts the others, also with unknown members', async () => {
     server.publish([
       jwkOf(generateRsa(1024).publicKey, { kid: 'weak-key-1' }),
       null,
@@ -84,8 +84,8 @@ describe('an answer that is no key set', () => {
 });
 
 describe('a fetch', () => {
-  it('takes no "not modified" for an answer that it has nothing of', async () => {
-    server.answerWith((_request, response) => response.writeHead(304).end());
+  it('fails for a 304 to an unconditional request', async () => {
+    server.respondWith((_request, response) => response.writeHead(304).end());
     const source = sourceWith();
     await expect(source.find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
     expect(source.status().ready).toBe(false);
@@ -95,7 +95,7 @@ describe('a fetch', () => {
     const elsewhere = await startJwksServer();
     try {
       elsewhere.publish([jwk]);
-      server.answerWith((_request, response) =>
+      server.respondWith((_request, response) =>
         response.writeHead(302, { Location: `${elsewhere.url}/jwks` }).end(),
       );
       await expect(sourceWith().find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
@@ -110,7 +110,7 @@ describe('a fetch', () => {
 
   it.each([true, false])('stops reading at 64 KiB, with Content-Length: %s', async (isAnnounced) => {
     const body = Buffer.from(JSON.stringify({ keys: [jwk], padding: 'x'.repeat(70_000) }));
-    server.answerWith((_request, response) => {
+    server.respondWith((_request, response) => {
       response.writeHead(200, isAnnounced ? { 'Content-Length': body.length } : {});
       response.end(body);
     });
@@ -120,8 +120,8 @@ describe('a fetch', () => {
     ]);
   });
 
-  it('asks for an answer that need not be unpacked, and unpacks none', async () => {
-    server.answerWith((_request, response) => {
+  it('requests an uncompressed response, and does not decompress', async () => {
+    server.respondWith((_request, response) => {
       response.writeHead(200, { 'Content-Encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify({ keys: [jwk] })));
     });
@@ -129,7 +129,7 @@ describe('a fetch', () => {
     expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
   });
 
-  it('does not go through a proxy of the environment', async () => {
+  it('ignores proxy variables of the environment', async () => {
     const elsewhere = await startJwksServer();
     Object.assign(process.env, { HTTP_PROXY: elsewhere.url, http_proxy: elsewhere.url });
     try {
@@ -143,16 +143,16 @@ describe('a fetch', () => {
     }
   });
 
-  it('ends after its time although the answer keeps trickling in', async () => {
+  it('ends at its timeout although the response is still arriving', async () => {
     let trickle: NodeJS.Timeout | undefined;
-    server.answerWith((_request, response) => {
+    server.respondWith((_request, response) => {
       response.writeHead(200);
       trickle = setInterval(() => response.write(' '), 10);
     });
     try {
-      // Without an end of its own it would last as long as the trickle.
+      // Without a timeout it would last as long as the response.
       await expect(sourceWith({ timeoutMs: 100 }).find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);
-      expect(events).toMatchObject([{ reason: 'no answer within 100 ms' }]);
+      expect(events).toMatchObject([{ reason: 'no response within 100 ms' }]);
     } finally {
       clearInterval(trickle);
     }
@@ -164,11 +164,11 @@ describe('a fetch', () => {
     'jwks',
     'http://user@identity.example/jwks',
     'http://:secret@identity.example/jwks',
-  ])('goes to no such place: %s', (jwksUri) => {
+  ])('refuses the URI %s', (jwksUri) => {
     expect(() => sourceWith({ jwksUri })).toThrow(/URL/);
   });
 
-  it('is no failure when only its listener throws', async () => {
+  it('succeeds even if its listener throws', async () => {
     server.publish([jwk]);
     const onEvent = () => {
       throw new Error('listener');

@@ -4,13 +4,13 @@ import { startJwksServer } from './support/jwks-server.ts';
 import { runScript } from './support/run-script.ts';
 
 describe('a process', () => {
-  it('that verified a token has its hash in memory, and neither the token nor its signature', async () => {
+  it('has the hash of a verified token in memory, but neither the token nor its signature', async () => {
     const { output, errors } = await runScript('heap-search.ts');
     expect(errors).toBe('');
     expect(JSON.parse(output)).toEqual({ fingerprintInHeap: true, tokenInHeap: false });
   }, 60_000);
 
-  it('ends by itself although its keys are kept fresh and the server keeps its connection', async () => {
+  it('exits although its keys are kept fresh and the server keeps its connection', async () => {
     const server = await startJwksServer();
     try {
       server.publish([jwkOf(keyPair.publicKey)], { 'Cache-Control': 'max-age=10', Connection: 'keep-alive' });

@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 function sourceWith(options: Partial<RemoteKeySourceOptions> = {}): RemoteKeySource {
-  // A fetch that outlives its test must not be told to the next one.
+  // A fetch that outlives its test must not appear in the next one.
   const own = events;
   return new RemoteKeySource({
     jwksUri: `${server.url}/jwks`,
@@ -48,21 +48,21 @@ function verifierOf(keys: RemoteKeySource) {
 
 const nextToken = () => createJwt({ header: { kid: nextKid }, key: nextPair.privateKey });
 
-/** Long enough for a request on this machine to be heard. */
+/** Long enough for a request on this machine to arrive. */
 const pause = () =>
   new Promise((resolve) => {
     setTimeout(resolve, 50);
   });
 
-/** Resolves once so many fetches have ended. */
+/** Resolves when this number of fetches has ended. */
 const settle = (fetches: number) => until(() => events.length === fetches);
 
 function failWith(status: number): void {
-  server.answerWith((_request, response) => response.writeHead(status).end());
+  server.respondWith((_request, response) => response.writeHead(status).end());
 }
 
 describe('while keys are fresh', () => {
-  it('fetches once for a hundred requests at the same time', async () => {
+  it('fetches once for a hundred concurrent requests', async () => {
     server.publish([jwk]);
     const verifier = verifierOf(sourceWith());
     await Promise.all(Array.from({ length: 100 }, () => verifier.verify(createJwt())));
@@ -91,7 +91,7 @@ describe('while keys are fresh', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('counts the time that the answer spent in a cache', async () => {
+  it('subtracts the Age of the response', async () => {
     server.publish([jwk], { 'Cache-Control': 'max-age=100', Age: '50' });
     const source = sourceWith();
     await source.find(kid);
@@ -102,11 +102,11 @@ describe('while keys are fresh', () => {
 });
 
 describe('when keys are due', () => {
-  it('answers at once from the keys at hand and renews beside', async () => {
+  it('returns the current keys at once and renews them in the background', async () => {
     server.publish([jwk]);
     const source = sourceWith();
     const key = await source.find(kid);
-    server.answerWith(() => undefined);
+    server.respondWith(() => undefined);
     seconds += 310;
     expect(source.find(kid)).toBe(key);
     expect(source.find(kid)).toBe(key);
@@ -115,8 +115,8 @@ describe('when keys are due', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('asks whether they changed, and keeps the same key object when they did not', async () => {
-    server.answerWith((request, response) => {
+  it('sends a conditional request, and keeps the same key object after a 304', async () => {
+    server.respondWith((request, response) => {
       const isKnown = request.headers['if-none-match'] === '"v1"';
       response.writeHead(isKnown ? 304 : 200, { ETag: '"v1"' });
       response.end(isKnown ? undefined : JSON.stringify({ keys: [jwk] }));
@@ -131,8 +131,8 @@ describe('when keys are due', () => {
     expect(source.status()).toMatchObject({ ready: true, stale: false });
   });
 
-  it('goes on asking by the same ETag when the answer does not repeat it', async () => {
-    server.answerWith((request, response) => {
+  it('keeps using the same ETag when a 304 has none', async () => {
+    server.respondWith((request, response) => {
       if (request.headers['if-none-match'] === '"v1"') response.writeHead(304).end();
       else response.writeHead(200, { ETag: '"v1"' }).end(JSON.stringify({ keys: [jwk] }));
     });
@@ -149,7 +149,7 @@ describe('when keys are due', () => {
     ]);
   });
 
-  it('keeps the same key object when an answer without ETag repeats the key', async () => {
+  it('keeps the same key object when a response without ETag repeats the key', async () => {
     server.publish([jwk]);
     const source = sourceWith();
     const key = await source.find(kid);
@@ -159,7 +159,7 @@ describe('when keys are due', () => {
     expect(source.find(kid)).toBe(key);
   });
 
-  it('makes a request wait after a long rest, so that a withdrawn key is refused even then', async () => {
+  it('makes a request wait when keys are long stale, so that a withdrawn key is refused', async () => {
     server.publish([jwk, nextJwk]);
     const verifier = verifierOf(sourceWith());
     const token = createJwt();
@@ -182,7 +182,7 @@ describe('on rotation', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('refuses tokens of a withdrawn key after the renewal, remembered ones too', async () => {
+  it('refuses tokens of a withdrawn key after the renewal, also cached ones', async () => {
     server.publish([jwk, nextJwk]);
     const source = sourceWith();
     const verifier = verifierOf(source);
@@ -196,7 +196,7 @@ describe('on rotation', () => {
     await expect(verifier.verify(nextToken())).resolves.toBeDefined();
   });
 
-  it('refuses a remembered token when another key took over its kid', async () => {
+  it('refuses a cached token when another key has its kid', async () => {
     server.publish([jwk]);
     const verifier = verifierOf(sourceWith());
     const token = createJwt();
@@ -224,7 +224,7 @@ describe('an unknown kid', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('is a 503 while identity is down: it may be newer than what could be fetched', async () => {
+  it('is a 503 while identity is down, because it may be newer than the last fetch', async () => {
     server.publish([jwk]);
     const verifier = verifierOf(sourceWith());
     await verifier.verify(createJwt());
@@ -234,7 +234,7 @@ describe('an unknown kid', () => {
     await expect(verifier.verify(createJwt())).resolves.toBeDefined();
   });
 
-  it('is looked for again as soon as the cooldown of the failure is over, and then gets its 401', async () => {
+  it('causes a fetch after the cooldown of a failure, and is then a 401', async () => {
     server.publish([jwk]);
     const verifier = verifierOf(sourceWith());
     await verifier.verify(createJwt());
@@ -247,7 +247,7 @@ describe('an unknown kid', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('made up by the hundred in an outage neither disturbs valid tokens nor makes a storm', async () => {
+  it('invented a hundred times during an outage neither affects valid tokens nor causes many fetches', async () => {
     server.publish([jwk]);
     const source = sourceWith();
     const verifier = verifierOf(source);
@@ -263,13 +263,13 @@ describe('an unknown kid', () => {
       }
       expect(source.find(kid)).toBe(key);
     }
-    // One fetch for the keys at first, then one for each five seconds of the minute.
+    // One initial fetch, then one every five seconds of the minute.
     expect(server.requests).toHaveLength(1 + 60 / 5);
   });
 });
 
 describe('while identity is down', () => {
-  it('is a 503 before the first fetch succeeded, then recovers by itself', async () => {
+  it('is a 503 before the first successful fetch, then recovers', async () => {
     failWith(503);
     const source = sourceWith();
     const verifier = verifierOf(source);
@@ -284,7 +284,7 @@ describe('while identity is down', () => {
     expect(source.status()).toMatchObject({ ready: true, kids: [kid], lastFetchedAt: expect.any(Date) });
   });
 
-  it('is not asked again within the cooldown of a failure', async () => {
+  it('is not requested again within the cooldown of a failure', async () => {
     failWith(503);
     const verifier = verifierOf(sourceWith());
     for (const wait of [0, 0, 4]) {
@@ -294,7 +294,7 @@ describe('while identity is down', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('serves the keys at hand for a day after their freshness, and no longer', async () => {
+  it('uses stale keys for a day, and no longer', async () => {
     server.publish([jwk]);
     const source = sourceWith();
     const verifier = verifierOf(source);
@@ -309,11 +309,11 @@ describe('while identity is down', () => {
     await expect(verifier.verify(createJwt())).rejects.toBeInstanceOf(KeysUnavailableError);
   });
 
-  it('makes no request wait for an answer that does not come, once that is known', async () => {
+  it('makes no request wait for a response after one fetch has timed out', async () => {
     server.publish([jwk]);
     const source = sourceWith({ timeoutMs: 50 });
     const key = await source.find(kid);
-    server.answerWith(() => undefined);
+    server.respondWith(() => undefined);
     seconds += 400;
     await expect(Promise.resolve(source.find(kid))).resolves.toBe(key);
     seconds += 6;
@@ -321,14 +321,14 @@ describe('while identity is down', () => {
     await settle(3);
     expect(events.at(-1)).toEqual({
       type: 'refresh_failed',
-      reason: 'no answer within 50 ms',
+      reason: 'no response within 50 ms',
       ready: true,
     });
   });
 });
 
 describe('start', () => {
-  it('fetches at once, and again and again while that fails, without a request asking', async () => {
+  it('fetches at once, and repeatedly while that fails, without a request', async () => {
     failWith(500);
     const source = sourceWith({ failureCooldownSeconds: 0.02, now: () => performance.now() });
     try {
@@ -351,7 +351,7 @@ describe('start', () => {
     source.stop();
   });
 
-  it('ends with stop, even while a fetch is under way', async () => {
+  it('ends with stop, even during a fetch', async () => {
     failWith(500);
     const source = sourceWith({ failureCooldownSeconds: 0.02, now: () => performance.now() });
     await source.start();
@@ -365,7 +365,7 @@ describe('start', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('is what makes fetches happen by themselves: without it only requests do', async () => {
+  it('is required for background fetches: without it only requests cause fetches', async () => {
     failWith(500);
     const source = sourceWith({ failureCooldownSeconds: 0.02, now: () => performance.now() });
     await expect(source.find(kid)).rejects.toBeInstanceOf(KeysUnavailableError);

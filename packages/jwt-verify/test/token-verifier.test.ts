@@ -28,7 +28,7 @@ function verifierWith(overrides: Partial<TokenVerifierOptions<'access'>> = {}) {
   return createTokenVerifier({ kind: 'access', issuer, audience, keys, now: () => noon, ...overrides });
 }
 
-/** A valid token of exactly this many characters, by blanks after the JSON of header and payload. */
+/** A valid token of exactly this length, with blanks after the JSON of header and payload. */
 function tokenOfLength(length: number): string {
   for (const blanks of [0, 1, 2]) {
     const header = JSON.stringify({ alg: 'RS256', kid }) + ' '.repeat(blanks);
@@ -61,12 +61,12 @@ describe('a valid access token', () => {
     });
   });
 
-  it('may have claims and header members that are not known here; the claims are left out', async () => {
+  it('may have unknown claims and header members; the claims are omitted', async () => {
     const token = createJwt({ header: { extra: 1 }, claims: { scope: 'openid' } });
     await expect(verifierWith().verify(token)).resolves.not.toHaveProperty('scope');
   });
 
-  it('may be JSON in another spelling than ours', async () => {
+  it('may have JSON in any formatting', async () => {
     const claims = accessClaims({ username: 'a":b\\' });
     const payload = JSON.stringify(claims, null, 2)
       .replace('"type"', '"\\u0074ype"')
@@ -123,7 +123,7 @@ describe('the clock', () => {
     { tolerance: undefined, lastSecond: exp + 4 },
     { tolerance: 0, lastSecond: exp - 1 },
     { tolerance: 60, lastSecond: exp + 59 },
-  ])('ends a token after its exp and a tolerance of $tolerance', async ({ tolerance, lastSecond }) => {
+  ])('refuses a token after its exp and a tolerance of $tolerance', async ({ tolerance, lastSecond }) => {
     let seconds = lastSecond;
     const verifier = verifierWith({
       ...(tolerance === undefined ? {} : { clockToleranceSeconds: tolerance }),
@@ -141,7 +141,7 @@ describe('the clock', () => {
     { tolerance: 5, ahead: 6, accepted: false },
     { tolerance: 0, ahead: 0, accepted: true },
     { tolerance: 0, ahead: 1, accepted: false },
-  ])('takes iat $ahead s ahead with a tolerance of $tolerance s: $accepted', async (row) => {
+  ])('accepts an iat $ahead s ahead with a tolerance of $tolerance s: $accepted', async (row) => {
     const verifier = verifierWith({ clockToleranceSeconds: row.tolerance });
     const verification = verifier.verify(createJwt({ claims: { iat: noon / 1000 + row.ahead } }));
     if (row.accepted) await expect(verification).resolves.toBeDefined();
@@ -149,8 +149,8 @@ describe('the clock', () => {
   });
 });
 
-describe('a remembered signature', () => {
-  it('is checked once', async () => {
+describe('a cached signature', () => {
+  it('is verified once', async () => {
     const signatureChecks = jest.spyOn(jwt, 'verify');
     const verifier = verifierWith();
     const token = createJwt();
@@ -159,7 +159,7 @@ describe('a remembered signature', () => {
     expect(signatureChecks).toHaveBeenCalledTimes(1);
   });
 
-  it('is checked each time when nothing is to be remembered', async () => {
+  it('is verified each time when the cache is disabled', async () => {
     const signatureChecks = jest.spyOn(jwt, 'verify');
     const verifier = verifierWith({ signatureCacheSize: 0 });
     const token = createJwt();
@@ -168,7 +168,7 @@ describe('a remembered signature', () => {
     expect(signatureChecks).toHaveBeenCalledTimes(2);
   });
 
-  it('gives way to newer ones beyond the bound', async () => {
+  it('is dropped for newer ones when the cache is full', async () => {
     const signatureChecks = jest.spyOn(jwt, 'verify');
     const verifier = verifierWith({ signatureCacheSize: 2 });
     const [first, second, third] = [createJwt(), createJwt(), createJwt()];
@@ -180,7 +180,7 @@ describe('a remembered signature', () => {
     ['a claim is malformed', { sub: 'admin' }],
     ['it is for a larger audience', { aud: [audience, 'other'] }],
     ['it is issued in the future', { iat: noon / 1000 + 60 }],
-  ])('is never one of a token that is refused because %s', async (_name, claims) => {
+  ])('is not stored for a token that is refused because %s', async (_name, claims) => {
     const signatureChecks = jest.spyOn(jwt, 'verify');
     const verifier = verifierWith();
     const token = createJwt({ claims });
@@ -189,7 +189,7 @@ describe('a remembered signature', () => {
     expect(signatureChecks).toHaveBeenCalledTimes(2);
   });
 
-  it('does not stand for a token with the same header and payload and another signature', async () => {
+  it('does not apply to a token with the same header and payload and another signature', async () => {
     const verifier = verifierWith();
     const token = createJwt();
     await verifier.verify(token);
@@ -197,7 +197,7 @@ describe('a remembered signature', () => {
     await expect(verifier.verify(forged)).rejects.toMatchObject({ reason: 'invalid signature' });
   });
 
-  it('does not stand for a token with other contents and the same signature', async () => {
+  it('does not apply to a token with other contents and the same signature', async () => {
     const verifier = verifierWith();
     const token = createJwt();
     await verifier.verify(token);
@@ -207,7 +207,7 @@ describe('a remembered signature', () => {
     await expect(verifier.verify(token)).resolves.toMatchObject({ is_superuser: false });
   });
 
-  it('does not stand for a token that names another key with the same contents and signature', async () => {
+  it('does not apply to a token with the same contents and signature and another kid', async () => {
     const other = generateRsa();
     const both = new Map([
       [kid, keyPair.publicKey],
@@ -221,7 +221,7 @@ describe('a remembered signature', () => {
     await expect(verifier.verify(renamed)).rejects.toMatchObject({ reason: 'invalid signature' });
   });
 
-  it('is worth nothing once its key is withdrawn', async () => {
+  it('is not used after its key is withdrawn', async () => {
     const held = new Map<string, KeyObject>([[kid, keyPair.publicKey]]);
     const verifier = verifierWith({ keys: { find: (id) => held.get(id) } });
     const token = createJwt();
@@ -230,7 +230,7 @@ describe('a remembered signature', () => {
     await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'unknown kid' });
   });
 
-  it('is worth nothing once another key has its kid', async () => {
+  it('is not used after another key has its kid', async () => {
     const held = new Map<string, KeyObject>([[kid, keyPair.publicKey]]);
     const verifier = verifierWith({ keys: { find: (id) => held.get(id) } });
     const token = createJwt();
@@ -239,7 +239,7 @@ describe('a remembered signature', () => {
     await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'invalid signature' });
   });
 
-  it('comes with claims that no request can change for the next one', async () => {
+  it('has claims that no request can change', async () => {
     const verifier = verifierWith({ audience: ['a', 'b'] });
     const claims = await verifier.verify(createJwt({ claims: { aud: ['a', 'b'] } }));
     expect(() => Object.assign(claims, { is_superuser: true })).toThrow(TypeError);
@@ -248,7 +248,7 @@ describe('a remembered signature', () => {
 });
 
 describe('an error', () => {
-  it('says the same outside for every reason, and holds no part of the token', async () => {
+  it('has the same public text for every reason, and contains no part of the token', async () => {
     const tokens = [
       createJwt({ claims: { exp: 1 } }),
       createJwt({ claims: { sub: 'x' } }),
@@ -264,7 +264,7 @@ describe('an error', () => {
     }
   });
 
-  it('about a key that cannot verify at all is none about the token', async () => {
+  it('of an unusable key is no InvalidTokenError', async () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const error: unknown = await verifierWith({ keys: { find: () => publicKey } })
       .verify(createJwt())
@@ -273,7 +273,7 @@ describe('an error', () => {
     expect(error).not.toBeInstanceOf(InvalidTokenError);
   });
 
-  it('of the key source goes through as it is: an outage is not an invalid token', async () => {
+  it('of the key source is thrown unchanged: an outage is not an invalid token', async () => {
     const outage = new KeysUnavailableError('down', 5);
     const verifier = verifierWith({ keys: { find: () => Promise.reject(outage) } });
     await expect(verifier.verify(createJwt())).rejects.toBe(outage);
@@ -290,7 +290,7 @@ describe('a local key source', () => {
     expect(() => localKeySource(new Map([[kid, key]]))).toThrow(TypeError);
   });
 
-  it('stays what was checked, whatever becomes of the Map', () => {
+  it('does not change with the Map', () => {
     const held = new Map([[kid, keyPair.publicKey]]);
     const source = localKeySource(held);
     held.set('late-key-1', generateRsa(1024).publicKey);

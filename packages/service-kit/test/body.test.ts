@@ -26,7 +26,7 @@ const problem = (status: number, code: string) => ({
 
 describe('readBody', () => {
   it.each([['application/json'], ['application/json; charset=utf-8'], ['APPLICATION/JSON;charset="UTF-8"']])(
-    'takes %s',
+    'accepts %s',
     async (type) => {
       const response = await client.post('/json').set('Content-Type', type).send('{"a":"é"}');
       expect(response.body).toEqual({ got: { a: 'é' } });
@@ -41,7 +41,7 @@ describe('readBody', () => {
     },
   );
 
-  it('400s bytes that are not UTF-8, in JSON and in a form, also written with %', async () => {
+  it('400s bytes that are not UTF-8, in JSON and in a form, percent-encoded or not', async () => {
     const json = Buffer.concat([Buffer.from('{"password":"'), Buffer.from([0xff]), Buffer.from('"}')]);
     for (const [path, type, bytes] of [
       ['/json', 'application/json', json],
@@ -80,7 +80,7 @@ describe('readBody', () => {
     expect(await compressed).toMatchObject(problem(415, 'unsupported_media_type'));
   });
 
-  it('413s a body over the limit, and takes one that fills it', async () => {
+  it('413s a body over the limit, and accepts one of exactly the limit', async () => {
     const bodyOf = (length: number) => `"${'x'.repeat(length - 2)}"`;
     const send = (body: string) => client.post('/json').set('Content-Type', 'application/json').send(body);
     expect(await send(bodyOf(1001))).toMatchObject(problem(413, 'body_too_large'));
@@ -93,7 +93,7 @@ describe('readBody', () => {
   });
 
   it.each([['"text"'], ['null'], ['[1]'], ['7'], ['true']])(
-    'hands well-formed %s to the handler',
+    'passes well-formed %s to the schema',
     async (body) => {
       const send = (path: string) => client.post(path).set('Content-Type', 'application/json').send(body);
       expect((await send('/json')).body).toEqual({ got: JSON.parse(body) });
@@ -101,7 +101,7 @@ describe('readBody', () => {
     },
   );
 
-  it('hands on no body at all as undefined, whatever its type says', async () => {
+  it('treats an absent body as undefined, even with a media type', async () => {
     expect((await client.post('/json')).body).toEqual({});
     expect((await client.post('/json').set('Content-Type', 'text/plain')).status).toBe(200);
     expect((await client.post('/shaped')).body.errors).toEqual([{ field: 'body', message: 'is required' }]);
@@ -122,7 +122,7 @@ describe('readBody', () => {
     expect(await form.send('a=1&b=1&a=1')).toMatchObject(problem(400, 'invalid_request'));
   });
 
-  it('passes on the bytes of any media type when they are wanted unparsed', async () => {
+  it('keeps the bytes of any media type with the option raw', async () => {
     const request = client.post('/signed').set('Content-Type', 'text/plain; charset=utf-16');
     expect((await request.send('{"a": 1 }')).body).toEqual({ got: '{"a": 1 }' });
   });
@@ -134,7 +134,7 @@ describe('readBody', () => {
     expect(await send(bodyOf(256 * 1024 + 1))).toMatchObject(problem(413, 'body_too_large'));
   });
 
-  it('logs nothing of a body that it refuses', async () => {
+  it('does not log a body that it refuses', async () => {
     await client.post('/json').set('Content-Type', 'application/json').send('{"password":"hunter2-hunter2"');
     expect(log.text()).not.toContain('hunter2');
   });

@@ -15,7 +15,7 @@ beforeAll(async () => {
     if (request.url === '/begun') response.writeHead(200).write('the first half, ');
     else request.resume().on('end', () => response.end('ok'));
   }, logger);
-  // The same refusals as in service, after a tenth of the time.
+  // Shorter timeouts than in production.
   server.headersTimeout = 1000;
   server.requestTimeout = 1500;
   port = await listenOnFreePort(server);
@@ -39,7 +39,7 @@ function readRefusal(answer: string) {
 }
 
 describe('createHttpServer', () => {
-  it('bounds what a client may send, hold open and keep waiting', () => {
+  it('limits times, header fields and connections', () => {
     const plain = createHttpServer(() => undefined, logger);
     expect(plain).toMatchObject({
       requestTimeout: 15_000,
@@ -50,7 +50,7 @@ describe('createHttpServer', () => {
     });
   });
 
-  it('closes a connection after a thousand answers, so that pipelined requests beyond them meet no refusal', async () => {
+  it('closes a connection after a thousand responses, without an error for further pipelined requests', async () => {
     const busy = createHttpServer((_request, response) => response.end('ok'), logger);
     const socket = connect(await listenOnFreePort(busy), '127.0.0.1');
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1005));
@@ -63,14 +63,8 @@ describe('createHttpServer', () => {
   });
 
   it.each([
-    ['what is not HTTP', 'hello\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
-    [
-      'a method that does not exist',
-      'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n',
-      400,
-      'Bad Request',
-      'malformed_request',
-    ],
+    ['input that is not HTTP', 'hello\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
+    ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
     [
       'two lengths',
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
@@ -106,35 +100,38 @@ describe('createHttpServer', () => {
       'Request Header Fields Too Large',
       'headers_too_large',
     ],
-    ['a request that names no host', 'GET / HTTP/1.1\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
-    ['headers that do not end', 'GET / HTTP/1.1\r\nHost: a\r\n', 408, 'Request Timeout', 'request_timeout'],
+    ['a request without Host', 'GET / HTTP/1.1\r\n\r\n', 400, 'Bad Request', 'malformed_request'],
+    ['an incomplete header', 'GET / HTTP/1.1\r\nHost: a\r\n', 408, 'Request Timeout', 'request_timeout'],
     [
-      'a body that does not come',
+      'an incomplete body',
       'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc',
       408,
       'Request Timeout',
       'request_timeout',
     ],
-  ])('refuses %s in the one error shape, and closes', async (_what, bytes, status, title, code) => {
-    const { statusLine, headers, body } = readRefusal(await exchange(port, bytes));
-    expect(statusLine).toBe(`HTTP/1.1 ${status} ${title}`);
-    expect(body).toMatchObject({ title, status, code, request_id: headers['x-request-id'] });
-    expect(headers).toMatchObject({
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': expect.stringMatching(/^\d+$/),
-      'cache-control': 'no-store',
-      connection: 'close',
-    });
-    expect(lines.findLast((line) => line.request_id === body.request_id)).toMatchObject({ status, code });
-  });
+  ])(
+    'refuses %s with the common error body, and closes the connection',
+    async (_what, bytes, status, title, code) => {
+      const { statusLine, headers, body } = readRefusal(await exchange(port, bytes));
+      expect(statusLine).toBe(`HTTP/1.1 ${status} ${title}`);
+      expect(body).toMatchObject({ title, status, code, request_id: headers['x-request-id'] });
+      expect(headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': expect.stringMatching(/^\d+$/),
+        'cache-control': 'no-store',
+        connection: 'close',
+      });
+      expect(lines.findLast((line) => line.request_id === body.request_id)).toMatchObject({ status, code });
+    },
+  );
 
-  it('repeats and logs nothing of what was sent', async () => {
+  it('neither echoes nor logs the input', async () => {
     const answer = await exchange(port, 'GET / HTTP/1.1\r\nAuthorization\u0000: Bearer hunter2\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer + logText()).not.toContain('hunter2');
   });
 
-  it('still refuses after an answer that is complete', async () => {
+  it('sends the error after a complete response', async () => {
     const socket = await openSocket(port);
     const all = readToEnd(socket);
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -143,7 +140,7 @@ describe('createHttpServer', () => {
     expect(await all).toMatch(/^HTTP\/1\.1 200 [\s\S]*okHTTP\/1\.1 400 /);
   });
 
-  it('writes nothing into an answer that is on its way', async () => {
+  it('does not write into a response that has started', async () => {
     const socket = await openSocket(port);
     const all = readToEnd(socket);
     socket.write('GET /begun HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -155,11 +152,11 @@ describe('createHttpServer', () => {
   });
 
   it.each([
-    ['a coding that does not end', 'Transfer-Encoding: x\r\n\r\n'],
-    ['a coding that is not known', 'Transfer-Encoding: gzip, chunked\r\n\r\n'],
+    ['a coding without an end', 'Transfer-Encoding: x\r\n\r\n'],
+    ['an unknown coding', 'Transfer-Encoding: gzip, chunked\r\n\r\n'],
     ['a broken chunk', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
-    ['rubbish behind it', '\r\nrubbish\r\n\r\n'],
-  ])('never refuses what it does all the same: %s', async (_what, rest) => {
+    ['invalid input after it', '\r\nrubbish\r\n\r\n'],
+  ])('does not send an error for a request that it handles: %s', async (_what, rest) => {
     let done = 0;
     const slow = createHttpServer(async (_request, response) => {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -174,7 +171,7 @@ describe('createHttpServer', () => {
     slow.close();
   });
 
-  it('ignores an expectation that it does not know', async () => {
+  it('ignores an unknown expectation', async () => {
     const answer = await exchange(
       port,
       'GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\nConnection: close\r\n\r\n',

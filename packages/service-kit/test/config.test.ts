@@ -33,7 +33,7 @@ function problemsOf(environment: Record<string, string | undefined>): string[] {
 }
 
 describe('readConfig', () => {
-  it('answers typed values and defaults', () => {
+  it('returns typed values and defaults', () => {
     expect(
       readConfig(schema, { ...complete, VERBOSE: 'on', ORIGINS: ' https://a.example, ,https://b.example' }),
     ).toEqual({
@@ -44,12 +44,12 @@ describe('readConfig', () => {
     });
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(readConfig(schema, { ...complete, PORT: '' }).PORT).toBe(3000);
     expect(problemsOf({ ...complete, SERVICE_TOKEN: '' })).toEqual(['SERVICE_TOKEN: is required']);
   });
 
-  it('reports all problems at once, by name, and no value', () => {
+  it('reports all problems by name, without values', () => {
     const environment = {
       PORT: '70000',
       ISSUER: 'not-a-url-1234',
@@ -62,7 +62,7 @@ describe('readConfig', () => {
       'SERVICE_TOKEN: must be at least 8 characters',
       'VERBOSE: must be on or off',
     ]);
-    expect(() => readConfig(schema, environment)).toThrow(/^The configuration is not usable:\n {2}PORT: /);
+    expect(() => readConfig(schema, environment)).toThrow(/^The configuration is invalid:\n {2}PORT: /);
     for (const value of Object.values(environment)) {
       expect(() => readConfig(schema, environment)).not.toThrow(value);
     }
@@ -75,7 +75,7 @@ describe('readConfig', () => {
     },
   );
 
-  it('reads a secret from the file that NAME_FILE names, without the line break at its end', () => {
+  it('reads a secret from the file that NAME_FILE names, without a trailing line break', () => {
     const path = join(folder, 'token');
     writeFileSync(path, 'from-a-file-1\n');
     const { SERVICE_TOKEN: _, ...rest } = complete;
@@ -83,7 +83,7 @@ describe('readConfig', () => {
     expect(config.SERVICE_TOKEN).toBe('from-a-file-1');
   });
 
-  it('reads files for the named secrets alone', () => {
+  it('reads files only for the named secrets', () => {
     const path = join(folder, 'issuer');
     writeFileSync(path, 'https://id.example');
     expect(problemsOf({ SERVICE_TOKEN: 'a-long-secret', ISSUER_FILE: path })).toEqual([
@@ -91,29 +91,29 @@ describe('readConfig', () => {
     ]);
   });
 
-  it('refuses a secret that is given twice', () => {
+  it('refuses a secret that is set twice', () => {
     const path = join(folder, 'second');
     writeFileSync(path, 'another-secret');
     expect(problemsOf({ ...complete, SERVICE_TOKEN_FILE: path })).toEqual([
-      'SERVICE_TOKEN: is given twice, also as SERVICE_TOKEN_FILE',
+      'SERVICE_TOKEN: is set twice, also as SERVICE_TOKEN_FILE',
     ]);
   });
 
-  it('says of a file that cannot be read that it cannot, once', () => {
+  it('reports an unreadable file once', () => {
     const { SERVICE_TOKEN: _, ...rest } = complete;
     expect(problemsOf({ ...rest, SERVICE_TOKEN_FILE: join(folder, 'missing') })).toEqual([
       'SERVICE_TOKEN_FILE: the file cannot be read',
     ]);
   });
 
-  it('refuses a file that holds nothing', () => {
+  it('refuses an empty file', () => {
     const path = join(folder, 'empty');
     writeFileSync(path, '\n');
     const { SERVICE_TOKEN: _, ...rest } = complete;
     expect(problemsOf({ ...rest, SERVICE_TOKEN_FILE: path })).toEqual(['SERVICE_TOKEN: is required']);
   });
 
-  it('adds the problems of a rule over several variables, also while others are not usable', () => {
+  it('reports the problems of a rule over several variables, even if other variables are invalid', () => {
     const twoNames = z.object({
       FIRST: z.string().optional(),
       SECOND: z.string().optional(),

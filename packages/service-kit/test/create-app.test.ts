@@ -367,7 +367,7 @@ describe('the pipeline', () => {
     }
   });
 
-  it('gives handlers and accesses the request as Node made it, with its operation', async () => {
+  it('passes the same request to the access and the handler, with its operation', async () => {
     const seen: (IncomingMessage | undefined)[] = [];
     const access: Access<undefined> = { identify: (request) => void seen.push(request) };
     const operation = testOperation({ path: '/things/:id' });

@@ -5,6 +5,7 @@ import type pg from 'pg';
 import { migrate } from '../src/database/migrate.ts';
 import {
   createDatabasePool,
+  createDatabase as createServiceDatabase,
   createPool,
   databaseReadiness,
   ProblemError,
@@ -51,7 +52,7 @@ function openPool(overrides: Partial<Parameters<typeof createPool>[0]> = {}): pg
   return pool;
 }
 
-/** A server that takes connections and then does with them what is told. */
+/** A server that accepts connections and passes them to a function. */
 async function listenAsDatabase(onConnection: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -61,7 +62,7 @@ async function listenAsDatabase(onConnection: (socket: Socket) => void): Promise
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  return `postgresql://nobody@127.0.0.1:${address.port}/none`;
+  return `postgresql://user@127.0.0.1:${address.port}/none`;
 }
 
 const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
@@ -83,22 +84,22 @@ function expectUnavailable(error: unknown): void {
   });
 }
 
-const unreachable = 'postgresql://nobody@127.0.0.1:1/none';
+const unreachable = 'postgresql://user@127.0.0.1:1/none';
 
-describe('a database that does not answer is a 503', () => {
+describe('an unavailable database is a 503', () => {
   it('when nothing listens', async () => {
     expectUnavailable(await errorOf(openPool({ connectionString: unreachable }).query('SELECT 1')));
   });
 
   it('when its name does not resolve', async () => {
-    const pool = openPool({ connectionString: 'postgresql://nobody@database.invalid/none' });
+    const pool = openPool({ connectionString: 'postgresql://user@database.invalid/none' });
     expectUnavailable(await errorOf(pool.query('SELECT 1')));
   });
 
-  it('when it takes the connection and says nothing, within the connection timeout', async () => {
+  it('when it accepts the connection and sends nothing, within the connection timeout', async () => {
     const sockets: Socket[] = [];
     const pool = openPool({ connectionString: await listenAsDatabase((socket) => sockets.push(socket)) });
-    // Without a timeout it would wait for good.
+    // Without a timeout it would wait forever.
     expectUnavailable(await errorOf(pool.query('SELECT 1')));
     for (const socket of sockets) socket.destroy();
   });
@@ -108,32 +109,32 @@ describe('a database that does not answer is a 503', () => {
     expectUnavailable(await errorOf(pool.query('SELECT 1')));
   });
 
-  it('when it does not know the role or the password', async () => {
+  it('when it refuses the role or the password', async () => {
     const wrong = new URL(url);
     wrong.password = 'wrong';
     expectUnavailable(await errorOf(openPool({ connectionString: wrong.href }).query('SELECT 1')));
   });
 
-  it('when every connection of the pool is taken for too long', async () => {
+  it('when all connections of the pool are in use for too long', async () => {
     const pool = openPool({ max: 1 });
     const taken = await pool.connect();
     expectUnavailable(await errorOf(pool.query('SELECT 1')));
     taken.release();
   });
 
-  it('when a statement takes too long, and the pool works on', async () => {
+  it('when a statement takes too long, and the pool remains usable', async () => {
     const pool = openPool();
     expectUnavailable(await errorOf(pool.query('SELECT pg_sleep(5)')));
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
-  it('when the server forgets its own timeout', async () => {
+  it('when the server does not apply its timeout', async () => {
     const pool = openPool();
-    // Where the client does not end it, it succeeds.
+    // It succeeds unless the client ends it.
     expectUnavailable(await errorOf(pool.query('SET statement_timeout = 0; SELECT pg_sleep(3)')));
   });
 
-  it('when it shuts down under a statement', async () => {
+  it('when it shuts down during a statement', async () => {
     const pool = openPool({ statementTimeoutMs: 3000, applicationName: 'to-be-ended' });
     const failure = errorOf(pool.query('SELECT pg_sleep(2)'));
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -151,7 +152,7 @@ describe('a database that does not answer is a 503', () => {
     expectUnavailable(await errorOf(pool.query('SELECT 1')));
   });
 
-  it('when Prisma says so, also as the cause of another error', async () => {
+  it('when Prisma reports it, also as the cause of another error', async () => {
     const adapter = await new PrismaPg({ connectionString: unreachable }).connect();
     const error = await errorOf(adapter.queryRaw({ sql: 'SELECT 1', args: [], argTypes: [] }));
     expectUnavailable(error);
@@ -163,7 +164,7 @@ describe('a database that does not answer is a 503', () => {
   });
 });
 
-describe('any other error is not', () => {
+describe('no 503 is', () => {
   it.each([
     ['a table that does not exist', 'SELECT * FROM nowhere'],
     ['a broken rule', "INSERT INTO people VALUES (1, 'a@x'), (1, 'b@x')"],
@@ -172,7 +173,7 @@ describe('any other error is not', () => {
     expect(unavailableWhenDatabaseIsDown(await errorOf(openPool().query(sql)))).toBeUndefined();
   });
 
-  it('a bug, a text, nothing, and an error that is its own cause', () => {
+  it('a bug, a string, undefined, and an error that is its own cause', () => {
     const circle = new Error('a circle');
     circle.cause = circle;
     for (const error of [new TypeError('x is not a function'), 'ECONNREFUSED', null, undefined, circle]) {
@@ -182,7 +183,7 @@ describe('any other error is not', () => {
 });
 
 describe('createPool', () => {
-  it('reports the failure of an idle connection, and opens another', async () => {
+  it('reports the failure of an idle connection, and opens a new one', async () => {
     const errors: Error[] = [];
     const pool = openPool({ applicationName: 'idle-victim', onError: (error) => errors.push(error) });
     await pool.query('SELECT 1');
@@ -197,7 +198,7 @@ describe('createPool', () => {
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
-  it('bounds idle transactions, and tells PostgreSQL who is there', async () => {
+  it('limits idle transactions, and sets the application name', async () => {
     const settings = 'idle_in_transaction_session_timeout statement_timeout application_name'.split(' ');
     const columns = settings.map((name) => `current_setting('${name}') AS ${name}`).join(', ');
     expect((await openPool().query(`SELECT ${columns}`)).rows).toEqual([
@@ -234,6 +235,32 @@ describe('createDatabasePool', () => {
   });
 });
 
+describe('createDatabase', () => {
+  it('creates a client over the pool, with readiness checks, and closes the client before the pool', async () => {
+    const folder = createPrismaFolder();
+    const wasEnded: boolean[] = [];
+    const { database, pool, readiness, close } = createServiceDatabase({
+      config: { url, poolMax: 1, statementTimeoutMs: 200 },
+      applicationName: 'kit-client',
+      logger: keepLogLines().logger,
+      prismaDir: folder.path,
+      createClient: (adapter) => ({
+        connect: () => adapter.connect(),
+        $disconnect: async () => void wasEnded.push(pool.ended),
+      }),
+    });
+    const connection = await database.connect();
+    const sql = "SELECT current_setting('application_name')";
+    const { rows } = await connection.queryRaw({ sql, args: [], argTypes: [] });
+    expect(rows).toEqual([['kit-client']]);
+    expect(readiness.map(({ name }) => name)).toEqual(['database', 'migrations']);
+    expect(await readiness[0]?.check()).toBe(true);
+    await close();
+    expect([wasEnded, pool.ended]).toEqual([[false], true]);
+    folder.remove();
+  });
+});
+
 describe('databaseReadiness', () => {
   async function readinessOf(connectionString: string, prismaDir: string) {
     const checks = databaseReadiness(openPool({ connectionString }), prismaDir);
@@ -241,7 +268,7 @@ describe('databaseReadiness', () => {
     return Object.fromEntries(await Promise.all(outcomes));
   }
 
-  it('holds when the database answers and has every migration of the release', async () => {
+  it('is true when the database answers and has every migration of the release', async () => {
     const folder = createPrismaFolder();
     const own = await createDatabase();
     expect(await readinessOf(unreachable, folder.path)).toEqual({ database: 'throws', migrations: 'throws' });
@@ -256,7 +283,7 @@ describe('databaseReadiness', () => {
 });
 
 describe('violatedUniqueIndex', () => {
-  // What Prisma's client throws: its code around the answer of its adapter for pg.
+  // An error as Prisma's client throws it: its code, and the error of its adapter for pg.
   async function insertTwice(code: string): Promise<unknown> {
     const adapter = await new PrismaPg({ connectionString: url }).connect();
     const sql = "INSERT INTO people VALUES ($1, 'Ann@example.com')";
@@ -270,13 +297,13 @@ describe('violatedUniqueIndex', () => {
   }
 
   it.each(['P2002', 'P2010'])(
-    'answers the index, also a partial one over an expression, from %s',
+    'returns the index from %s, also a partial one on an expression',
     async (code) => {
       expect(violatedUniqueIndex(await insertTwice(code))).toBe('people_live_email_key');
     },
   );
 
-  it('answers undefined for anything else', async () => {
+  it('returns undefined for anything else', async () => {
     const broken = await errorOf(openPool().query('SELECT * FROM nowhere'));
     for (const error of [
       broken,
@@ -292,7 +319,7 @@ describe('violatedUniqueIndex', () => {
 });
 
 describe('statementName', () => {
-  it('lets a connection prepare each text once', async () => {
+  it('makes a connection prepare each text once', async () => {
     const adapter = await new PrismaPg(
       { connectionString: url, max: 1 },
       { statementNameGenerator: statementName },
@@ -304,7 +331,7 @@ describe('statementName', () => {
     await adapter.dispose();
   });
 
-  it('names a text always the same, another text otherwise, and at most a thousand', () => {
+  it('gives each text a stable and unique name, for at most a thousand texts', () => {
     const first = statementName({ sql: 'SELECT a' });
     expect(statementName({ sql: 'SELECT a' })).toBe(first);
     const names = Array.from({ length: 1100 }, (_, index) => statementName({ sql: `SELECT ${index}` }));

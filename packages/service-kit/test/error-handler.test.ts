@@ -43,7 +43,7 @@ describe('errorHandler', () => {
     ['/throws-text', 500],
     ['/nowhere', 404],
     ['/things/%zz', 400],
-  ])('answers %s with %d in the one shape, which no cache may keep', async (path, status) => {
+  ])('answers %s with %d and the common error body, which caches must not store', async (path, status) => {
     const response = await client.get(path);
     expect(response.status).toBe(status);
     expect(problemSchema.parse(response.body)).toMatchObject({
@@ -54,7 +54,7 @@ describe('errorHandler', () => {
     expect(response.headers['cache-control']).toBe('no-store');
   });
 
-  it("shows a refusal's public parts: headers, members, no ETag of the answer it replaces, and not its cause", async () => {
+  it('sends headers and members of a problem, but neither its cause nor an ETag that was set before', async () => {
     const response = await client.get('/refused');
     expect(response.body).toEqual({
       title: 'Conflict',
@@ -69,7 +69,7 @@ describe('errorHandler', () => {
     expect(response.text).not.toContain('private-cause');
   });
 
-  it('adds the refused fields to a 422 and Retry-After to a 503', async () => {
+  it('adds the invalid fields to a 422 and Retry-After to a 503', async () => {
     expect((await client.get('/invalid')).body.errors).toEqual([{ field: 'email', message: 'is required' }]);
     expect((await client.get('/unavailable')).headers['retry-after']).toBe('7');
   });
@@ -85,7 +85,7 @@ describe('errorHandler', () => {
     },
   );
 
-  it('cuts an answer off that fails after it began, so that it cannot pass for a whole one', async () => {
+  it('destroys a response that fails after it started, so that the client does not take it for complete', async () => {
     await expect(client.get('/half')).rejects.toThrow(/aborted|hang up/);
     expect((await client.get('/things/1')).status).toBe(200);
   });
@@ -97,12 +97,12 @@ describe('errorHandler', () => {
     ['text/html', 'application/json; charset=utf-8'],
     ['*/*', 'application/json; charset=utf-8'],
     ['not a media type', 'application/json; charset=utf-8'],
-  ])('to Accept: %s answers %s', async (accept, contentType) => {
+  ])('answers Accept: %s with %s', async (accept, contentType) => {
     const response = await client.get('/refused').set('Accept', accept);
     expect(response.headers['content-type']).toBe(contentType);
   });
 
-  it("lets the service translate a library's errors, and add members of its own", async () => {
+  it('lets the service convert errors of libraries, and add members', async () => {
     const { client } = startApp(
       [
         getRoute('/', () => {

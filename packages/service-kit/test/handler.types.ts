@@ -54,9 +54,9 @@ export const responses: ResponseOf<typeof getThing>[] = [
   { status: 200, body: { name: 'a' } },
   // @ts-expect-error `colour` is not declared.
   { status: 200, body: { name: 'a', size: 1, colour: 'red' } },
-  // @ts-expect-error The text represents something else.
+  // @ts-expect-error The text represents another type.
   { status: 200, body: jsonText({ name: 'a' }) },
-  // @ts-expect-error Any text could be anything.
+  // @ts-expect-error The text may represent anything.
   { status: 200, body: JSON.stringify(body) },
   // @ts-expect-error A 304 has no body.
   { status: 304, body },
@@ -66,7 +66,7 @@ export const responses: ResponseOf<typeof getThing>[] = [
 
 export const names: ResponseOf<typeof getName>[] = [
   { status: 200, body: jsonText('a') },
-  // @ts-expect-error A string is sent as it is, and this one is not JSON.
+  // @ts-expect-error A string is sent unchanged, and `a` is not JSON.
   { status: 200, body: 'a' },
 ];
 
@@ -83,7 +83,7 @@ export const misread: Handler<typeof getThing> = (call) => {
   call.query.page;
   // @ts-expect-error The operation does not declare this header.
   call.headers.Authorization;
-  // @ts-expect-error Parsing made a number of it.
+  // @ts-expect-error Parsing converts it to a number.
   call.query.limit?.trim();
   // @ts-expect-error The operation has no body.
   call.body.name;
@@ -107,7 +107,7 @@ export const routes = [
     { access: users, limit: ({ name }) => void name, authorize: ({ name }) => void name },
     read,
   ),
-  // @ts-expect-error The handler is another operation's.
+  // @ts-expect-error The handler belongs to another operation.
   route(getThing, { access: users }, create),
   // @ts-expect-error The handler needs a caller, and the access identifies none.
   route(getThing, { access: everyone }, read),

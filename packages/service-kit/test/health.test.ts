@@ -14,7 +14,7 @@ function probes(health: Health) {
 const never = () => new Promise<boolean>(() => undefined);
 
 describe('Health', () => {
-  it('is alive and ready while every check passes', async () => {
+  it('is alive and ready while all checks pass', async () => {
     const client = probes(new Health({ checks: [{ name: 'database', check: async () => true }] }));
     const [live, ready] = [await client.get('/healthz'), await client.get('/readyz')];
     expect([live.status, live.body]).toEqual([200, { status: 'ok' }]);
@@ -26,7 +26,7 @@ describe('Health', () => {
   });
 
   it.each([
-    ['answers false', async () => false],
+    ['returns false', async () => false],
     ['rejects', () => Promise.reject(new Error('secret-internals'))],
     [
       'throws',
@@ -34,8 +34,8 @@ describe('Health', () => {
         throw new Error('secret-internals');
       },
     ],
-    ['never answers', never],
-  ])('is alive and not ready when a check %s, and says no more than its name', async (_how, check) => {
+    ['never settles', never],
+  ])('is alive and not ready when a check %s, and reveals only its name', async (_how, check) => {
     const checks = [
       { name: 'cache', check: async () => true },
       { name: 'database', check },
@@ -49,23 +49,23 @@ describe('Health', () => {
     expect((await client.get('/healthz')).status).toBe(200);
   });
 
-  it('asks once for a storm of probes, and again after the kept answer is old', async () => {
+  it('runs the checks once for concurrent probes, and again when the cached result is old', async () => {
     let asked = 0;
     const check = async () => {
       asked += 1;
       return asked > 1;
     };
-    const client = probes(new Health({ checks: [{ name: 'database', check }], cacheMs: 200 }));
+    const health = new Health({ checks: [{ name: 'database', check }], cacheMs: 200 });
     const statuses = await Promise.all(
-      Array.from({ length: 20 }, async () => (await client.get('/readyz')).status),
+      Array.from({ length: 20 }, async () => (await health.readiness()).status),
     );
     expect([asked, new Set(statuses)]).toEqual([1, new Set([503])]);
     await new Promise((resolve) => setTimeout(resolve, 250));
-    expect((await client.get('/readyz')).status).toBe(200);
+    expect((await health.readiness()).status).toBe(200);
     expect(asked).toBe(2);
   });
 
-  it('is not ready from the moment it drains, whatever answer is kept, and still alive', async () => {
+  it('is alive and not ready as soon as it drains, even with a cached result', async () => {
     const health = new Health({ checks: [{ name: 'database', check: async () => true }], cacheMs: 60_000 });
     const client = probes(health);
     expect((await client.get('/readyz')).status).toBe(200);

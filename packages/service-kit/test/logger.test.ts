@@ -4,7 +4,7 @@ import { keepLogLines } from './support/log-lines.ts';
 const secret = 'hunter2-hunter2';
 
 describe('createLogger', () => {
-  it('writes one JSON object a line, with the service, the level in words and the time in UTC', () => {
+  it('writes one JSON object per line, with service, level name and UTC time', () => {
     const { logger, lines } = keepLogLines();
     logger.warn({ attempts: 3 }, 'slow\nline');
     expect(lines).toEqual([
@@ -35,7 +35,7 @@ describe('createLogger', () => {
     'Authorization',
     'x-service-token',
     'cookie',
-  ])('blacks out %s at the first three depths', (name) => {
+  ])('redacts %s at the first three levels', (name) => {
     const { logger, lines, text } = keepLogLines();
     logger.info(
       { [name]: secret, body: { [name]: secret }, request: { headers: { [name]: secret } } },
@@ -45,7 +45,7 @@ describe('createLogger', () => {
     expect(lines[0]).toMatchObject({ [name]: '[redacted]', body: { [name]: '[redacted]' } });
   });
 
-  it('writes type, message, code, stack and causes of an error, and none of its other members', () => {
+  it('writes type, message, code, stack and causes of an error, and no other members', () => {
     const { logger, lines, text } = keepLogLines();
     const cause = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED', body: secret });
     const error = Object.assign(new TypeError('the tracker did not answer', { cause }), {
@@ -62,7 +62,7 @@ describe('createLogger', () => {
     expect(text()).not.toContain(secret);
   });
 
-  it('survives an error that is its own cause, and one that is none', () => {
+  it('handles an error that is its own cause, and a thrown value that is no error', () => {
     const { logger, lines } = keepLogLines();
     const error = new Error('a circle');
     error.cause = error;

@@ -20,7 +20,7 @@ function startService(environment: Record<string, string>): Child {
     {
       NODE_ENV: 'test',
       HOST: '127.0.0.1',
-      DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none',
+      DATABASE_URL: 'postgresql://user@127.0.0.1:1/none',
       SHUTDOWN_DELAY_MS: '0',
       ...environment,
     },
@@ -30,7 +30,7 @@ function startService(environment: Record<string, string>): Child {
 }
 
 describe('Metrics', () => {
-  it('counts requests by method, route template and status, never by URL', async () => {
+  it('counts requests by method, path template and status, not by URL', async () => {
     const metrics = new Metrics('test');
     const { app } = startApp([getRoute('/people/:email')], { metrics });
     const server = createServer(app).listen(0, '127.0.0.1');
@@ -48,7 +48,7 @@ describe('Metrics', () => {
     expect(text).not.toMatch(/example\.com|nothing/);
   });
 
-  it('reads a pool when it is scraped', async () => {
+  it('reads a pool at each scrape', async () => {
     const metrics = new Metrics('test');
     const pool = { totalCount: 3, idleCount: 1, waitingCount: 4 };
     metrics.observePool('main', pool);
@@ -60,7 +60,7 @@ describe('Metrics', () => {
     expect(await metrics.registry.metrics()).toContain('db_pool_waiting{pool="main",service="test"} 0');
   });
 
-  it('counts outcomes and passes on what the call gave or threw', async () => {
+  it('counts outcomes, and returns or throws what the call does', async () => {
     const metrics = new Metrics('test');
     const counter = metrics.counter('calls_total', 'Calls.', ['outcome']);
     const outcomes = new OutcomeCounter(counter, 'ok', (error) => (error === 'no' ? 'refused' : 'failed'));
@@ -83,7 +83,7 @@ describe('the metrics server', () => {
     await client.post('/metrics').expect(404);
   });
 
-  it('is a port of its own that tells of the process, and lets the process end', async () => {
+  it('serves process metrics on a separate port, and does not keep the process alive', async () => {
     const service = startService({ METRICS_PORT: '0' });
     await waitUntil(() => service.output().includes('"listening"'));
     const port = service.lines().find(({ msg }) => msg === 'serving metrics')?.metrics_port;
@@ -101,7 +101,7 @@ describe('the metrics server', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('is off unless it is asked for, and refuses what is no port', async () => {
+  it('is off by default, and refuses an invalid port', async () => {
     const service = startService({});
     await waitUntil(() => service.output().includes('"listening"'));
     expect(service.output()).not.toContain('metrics');

@@ -36,7 +36,7 @@ async function until(query: string, rowCount: number): Promise<void> {
 }
 
 describe('migrate', () => {
-  it('applies what a database lacks, in order, and answers the names', async () => {
+  it('applies missing migrations in order, and returns their names', async () => {
     folder.write('20260102000000_second', 'ALTER TABLE things ADD COLUMN title text;');
     folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
     expect(listMigrations(folder.path)).toEqual(['20260101000000_first', '20260102000000_second']);
@@ -47,7 +47,7 @@ describe('migrate', () => {
     expect(await tables()).toEqual(['more', 'things']);
   });
 
-  it('hands a script over whole: function bodies, quotes and comments may hold semicolons', async () => {
+  it('sends a script as one string: function bodies, quotes and comments may contain semicolons', async () => {
     folder.write(
       '20260101000000_function',
       `CREATE TABLE things (id int PRIMARY KEY, note text DEFAULT 'a;b'); -- one; two
@@ -63,7 +63,7 @@ describe('migrate', () => {
     await expect(run(url, 'DELETE FROM things')).rejects.toThrow('no; never');
   });
 
-  it('of two processes at once lets one apply and the other wait: both succeed, each migration once', async () => {
+  it('lets concurrent processes wait for each other: both succeed, and each migration runs once', async () => {
     folder.write('20260101000000_slow', 'CREATE TABLE things (id int PRIMARY KEY); SELECT pg_sleep(1);');
     folder.write('20260102000000_data', 'INSERT INTO things VALUES (1);');
     const options = { connectionString: url, prismaDir: folder.path };
@@ -74,7 +74,7 @@ describe('migrate', () => {
     expect(await run(url, 'SELECT id FROM things')).toEqual([{ id: 1 }]);
   });
 
-  it('gives up on a lock that is held too long, and has changed nothing', async () => {
+  it('fails without changes when the lock is held for too long', async () => {
     folder.write('20260101000000_slow', 'CREATE TABLE things (id int PRIMARY KEY); SELECT pg_sleep(1.5);');
     const first = apply();
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -83,7 +83,7 @@ describe('migrate', () => {
     expect(await first).toEqual(['20260101000000_slow']);
   });
 
-  it('stops at a migration that fails, names it, leaves nothing of it, and applies it once corrected', async () => {
+  it('stops at a failing migration, names it, reverts it, and applies it after a correction', async () => {
     folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
     folder.write('20260102000000_wrong', 'CREATE TABLE half (id int); INSERT INTO nowhere VALUES (1);');
     folder.write('20260103000000_last', 'CREATE TABLE last (id int);');
@@ -99,12 +99,12 @@ describe('migrate', () => {
     expect(await tables()).toEqual(['half', 'last', 'things']);
   });
 
-  it('fails the same way each time that a migration stays wrong', async () => {
+  it('fails in the same way while a migration is not corrected', async () => {
     folder.write('20260101000000_wrong', 'SELECT nothing;');
     for (const _attempt of [1, 2]) await expect(apply()).rejects.toThrow(/20260101000000_wrong failed/);
   });
 
-  it('leaves a migration to a person whose migrator was killed, and names it', async () => {
+  it('refuses to continue after a killed migrator, and names the migration', async () => {
     folder.write('20260101000000_slow', 'CREATE TABLE things (id int PRIMARY KEY); SELECT pg_sleep(1);');
     const migrator = startChild('migrate-process.ts', { connectionString: url, prismaDir: folder.path });
     await until(
@@ -120,14 +120,14 @@ describe('migrate', () => {
     for (const _attempt of [1, 2]) {
       await expect(apply()).rejects.toThrow(/20260101000000_slow failed: .*never finished/);
     }
-    // PostgreSQL had finished it, which the killed migrator could not write down any more.
+    // The script had committed, but the killed migrator had not recorded it.
     expect(await tables()).toEqual(['things']);
   });
 
-  it('says that a database does not answer, and not that a migration failed', async () => {
+  it('reports an unavailable database as such, not as a failed migration', async () => {
     folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
     const gone = migrate({
-      connectionString: 'postgresql://nobody@127.0.0.1:1/none',
+      connectionString: 'postgresql://user@127.0.0.1:1/none',
       prismaDir: folder.path,
     });
     await expect(gone).rejects.toMatchObject({ code: 'ECONNREFUSED' });
@@ -178,7 +178,7 @@ describe('findSchemaDrift', () => {
     return findSchemaDrift({ migratedUrl: url, emptyUrl: await createDatabase(), prismaDir: folder.path });
   }
 
-  it('finds nothing where migrations and schema say the same; checks are beyond the schema', async () => {
+  it('finds nothing when migrations and schema agree; the schema cannot express checks', async () => {
     expect(await driftAfter('')).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ const access = { ...everyone, headers: { 'Cache-Control': 'no-store' } };
 const { client } = startApp([documentRoute({ method: 'GET', path: '/document' }, prepared, access)]);
 
 describe('a prepared document', () => {
-  it('is answered with its headers, which win over what was set before', async () => {
+  it('is sent with its headers, which override those set before', async () => {
     const response = await client.get('/document');
     expect(response.status).toBe(200);
     expect(response.body).toEqual(content);
@@ -30,7 +30,7 @@ describe('a prepared document', () => {
   });
 
   it.each([[prepared.etag], [`W/${prepared.etag}`], [`"other", W/"another" , ${prepared.etag}`], ['*']])(
-    'is not sent again to a client that has it: If-None-Match: %s',
+    'is a 304 for If-None-Match: %s',
     async (header) => {
       const response = await client.get('/document').set('If-None-Match', header);
       expect(response.status).toBe(304);
@@ -41,13 +41,13 @@ describe('a prepared document', () => {
   );
 
   it.each([['"other"'], [prepared.etag.replaceAll('"', '')], ['']])(
-    'is sent to a client that has another: If-None-Match: %s',
+    'is a 200 for If-None-Match: %s',
     async (header) => {
       expect((await client.get('/document').set('If-None-Match', header)).status).toBe(200);
     },
   );
 
-  it('has an ETag that changes with its bytes, and with nothing else', () => {
+  it('has an ETag that depends only on its bytes', () => {
     expect(prepareDocument({ keys: ['é', 2] }).etag).not.toBe(prepared.etag);
     expect(prepareBytes(Buffer.from(JSON.stringify(content)), 'text/plain').etag).toBe(prepared.etag);
   });

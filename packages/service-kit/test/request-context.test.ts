@@ -41,7 +41,7 @@ describe('requestContext', () => {
   });
 
   it.each([['x'.repeat(65)], ['two words'], ['{"a":1}'], [''], ['a, b']])(
-    'replaces the id %j with one of its own',
+    'replaces the malformed id %j',
     async (id) => {
       const { client } = setUp();
       const response = await client.get('/people/1').set('X-Request-Id', id);
@@ -49,7 +49,7 @@ describe('requestContext', () => {
     },
   );
 
-  it('gives each request another id', async () => {
+  it('gives each request a different id', async () => {
     const { client } = setUp();
     const ids = await Promise.all(
       [1, 2, 3].map(async () => (await client.get('/people/1')).headers['x-request-id']),
@@ -57,7 +57,7 @@ describe('requestContext', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it("writes one line a request, with the route's template and nothing of the URL", async () => {
+  it('writes one line per request, with the path template instead of the URL', async () => {
     const { client, accessLines, log } = setUp();
     await client.get('/people/ann@example.com?secret=hunter2').set('Authorization', 'Bearer abc.def');
     await until(() => accessLines().length === 1);
@@ -75,7 +75,7 @@ describe('requestContext', () => {
     expect(log.text()).not.toMatch(/ann@|hunter2|abc\.def/);
   });
 
-  it('writes no path for a route that does not exist, and the status that was answered', async () => {
+  it('logs no path for an unknown route, and the status of the response', async () => {
     const { client, accessLines, log } = setUp();
     await client.get('/ann@example.com');
     await until(() => accessLines().length === 1);
@@ -83,7 +83,7 @@ describe('requestContext', () => {
     expect(log.text()).not.toContain('ann@');
   });
 
-  it('marks a request whose client went away before its answer, and tells the handler', async () => {
+  it('marks a request whose client disconnects before the response, and aborts the signal', async () => {
     const { app, accessLines, signals } = setUp();
     const server = createServer(app);
     const socket = await openSocket(await listenOnFreePort(server));
@@ -98,7 +98,7 @@ describe('requestContext', () => {
     await once(server, 'close');
   });
 
-  it('neither marks nor aborts a request that was answered', async () => {
+  it('neither marks nor aborts an answered request', async () => {
     const { client, accessLines, signals } = setUp();
     await client.get('/done');
     await until(() => accessLines().length === 1);
@@ -108,7 +108,7 @@ describe('requestContext', () => {
 });
 
 describe('originOf', () => {
-  it('answers the address and a bounded user agent, null without one', async () => {
+  it('returns the address and a truncated user agent, null without one', async () => {
     const { client } = setUp();
     const long = await client.get('/people/1').set('User-Agent', 'u'.repeat(500));
     expect(long.body).toMatchObject({ ip: expect.stringContaining('127.0.0.1'), userAgent: 'u'.repeat(400) });

@@ -100,7 +100,7 @@ describe('the input', () => {
   });
   const echo: Handler<typeof operation> = ({ params, query, headers, body, requestId }) => ({
     status: 200,
-    body: { params, query, headers, noBody: body === undefined, requestId },
+    body: { params, query, headers, hasBody: body !== undefined, requestId },
   });
   const { app, client } = startApp([route(operation, { access: everyone }, echo)]);
 
@@ -112,7 +112,7 @@ describe('the input', () => {
       params: { id: 7, part: 'a/b é' },
       query: { limit: 5, tag: 'x y' },
       headers: { 'If-None-Match': '"1"' },
-      noBody: true,
+      hasBody: false,
       requestId: 'r1',
     });
   });
@@ -181,11 +181,11 @@ describe('the input', () => {
     const plain = testOperation({ path: '/plain' });
     const handler: Handler<typeof plain> = ({ params, query, headers, body }) => ({
       status: 200,
-      body: { params, query, headers, noBody: body === undefined },
+      body: { params, query, headers, hasBody: body !== undefined },
     });
     const { client } = startApp([route(plain, { access: everyone }, handler)]);
     const response = await client.get('/plain?anything=1').set('If-None-Match', '"1"').send({ a: 1 });
-    expect(response.body).toEqual({ params: {}, query: {}, headers: {}, noBody: true });
+    expect(response.body).toEqual({ params: {}, query: {}, headers: {}, hasBody: false });
   });
 
   it('has an empty object for an optional body that is absent, and null for null', async () => {
@@ -242,7 +242,7 @@ describe('the response', () => {
     expect(response.text).toBe('{"name":"é"}');
   });
 
-  it('may be serialised already', async () => {
+  it('may be given as JSON text', async () => {
     expect((await client.get('/things/text')).text).toBe('{"name":"é"}');
   });
 
@@ -251,12 +251,12 @@ describe('the response', () => {
     expect([status, headers.etag]).toEqual([201, '"1"']);
   });
 
-  it('is not stored by caches unless the handler says otherwise', async () => {
+  it('must not be stored by caches unless the handler permits it', async () => {
     expect((await client.get('/things/one')).headers['cache-control']).toBe('no-store');
     expect((await client.get('/things/cached')).headers['cache-control']).toBe('max-age=60');
   });
 
-  it('has neither body nor body headers as a 204 or 304', async () => {
+  it('has neither a body nor its headers as a 204 or 304', async () => {
     for (const [path, status] of [
       ['/things/none', 204],
       ['/things/same', 304],
@@ -268,7 +268,7 @@ describe('the response', () => {
     }
   });
 
-  it('has no body but the Content-Length of GET for HEAD', async () => {
+  it('has no body, but the Content-Length of GET, for HEAD', async () => {
     const response = await client.head('/things/one');
     expect(response.text).toBeUndefined();
     expect(response.headers['content-length']).toBe(String(Buffer.byteLength('{"name":"é"}')));
@@ -276,7 +276,7 @@ describe('the response', () => {
   });
 
   it.each(['*', '"1"', 'W/"1"'])(
-    'is sent in full without an ETag, whatever If-None-Match says: %s',
+    'is sent in full and without an ETag for If-None-Match: %s',
     async (etag) => {
       const { status, text, headers } = await client.get('/things/one').set('If-None-Match', etag);
       expect([status, text]).toEqual([200, '{"name":"é"}']);

@@ -17,10 +17,10 @@ afterEach(() => {
 
 afterAll(dropDatabases);
 
-const somewhere = 'postgresql://nobody@127.0.0.1:1/none';
+const somewhere = 'postgresql://user@127.0.0.1:1/none';
 
 describe('runService', () => {
-  it('serves with what the environment says, and ends well on SIGTERM', async () => {
+  it('serves with the configuration of the environment, and exits 0 on SIGTERM', async () => {
     const service = start('run-service-process.ts', {}, { DATABASE_URL: somewhere, SHUTDOWN_DELAY_MS: '0' });
     await waitUntil(() => service.output().includes('listening'));
     expect(service.lines()[0]).toMatchObject({
@@ -32,7 +32,7 @@ describe('runService', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('exits 78 where it cannot be configured, and names every variable, no value', async () => {
+  it('exits 78 for an invalid configuration, and names every variable without its value', async () => {
     const environment = { DATABASE_URL: 'mysql://hunter2@db', PORT: 'ninety', TRUST_PROXY: 'true' };
     const service = start('run-service-process.ts', {}, environment);
     expect(await service.ended).toBe(78);
@@ -40,7 +40,7 @@ describe('runService', () => {
     expect(service.errors()).not.toMatch(/hunter2|ninety/);
   });
 
-  it('exits 1 where it cannot be wired, and says why', async () => {
+  it('exits 1 when its dependencies cannot be created, and prints the reason', async () => {
     const service = start('run-service-process.ts', {}, { DATABASE_URL: somewhere, JWT_AUDIENCE: 'fail' });
     expect(await service.ended).toBe(1);
     expect(service.errors()).toBe('run-test could not start: no keys\n');
@@ -48,7 +48,7 @@ describe('runService', () => {
 });
 
 describe('runMigrations', () => {
-  it('applies what is missing, says so, and says the second time that nothing is', async () => {
+  it('applies missing migrations and prints them; prints that there are none the second time', async () => {
     const folder = createPrismaFolder();
     folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
     const url = await createDatabase();
@@ -60,7 +60,7 @@ describe('runMigrations', () => {
     folder.remove();
   });
 
-  it('exits 1 where a migration fails, and names it', async () => {
+  it('exits 1 when a migration fails, and names it', async () => {
     const folder = createPrismaFolder();
     folder.write('20260101000000_wrong', 'SELECT nothing;');
     const options = { prismaDir: folder.path };

@@ -39,7 +39,7 @@ describe('securityHeaders', () => {
     expect(headers['x-content-type-options']).toBe('nosniff');
   });
 
-  it('are the headers of every response, unchanged', async () => {
+  it('returns the headers that are sent with every response', async () => {
     const { headers } = await clientOf(true).get('/');
     const values = securityHeaders({ hsts: true });
     expect(values.size).toBeGreaterThan(5);

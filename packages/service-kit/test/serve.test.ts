@@ -48,7 +48,7 @@ function ask(port: number, path: string, agent?: Agent): Promise<Answer> {
 const messagesOf = (child: Child) => child.lines().map((line) => line.msg);
 
 describe('serve', () => {
-  it('on SIGTERM finishes what it accepted, refuses what is new, releases what it holds, and exits 0', async () => {
+  it('on SIGTERM finishes accepted requests, refuses new ones, releases its resources, and exits 0', async () => {
     const service = await startService();
     const accepted = ask(service.port, '/slow', new Agent({ keepAlive: true }));
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -60,7 +60,7 @@ describe('serve', () => {
     expect(messagesOf(service)).toEqual(['listening', 'draining', 'released']);
   });
 
-  it('closes a kept connection as soon as its last answer is out', async () => {
+  it('closes a keep-alive connection after its last response', async () => {
     const service = await startService();
     const socket = await openSocket(service.port);
     const all = readToEnd(socket);
@@ -68,11 +68,11 @@ describe('serve', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     service.process.kill('SIGTERM');
     expect(await all).toContain('slow but whole');
-    // Kept open, it would last until the hard stop, which exits with 1.
+    // An open connection would last until the shutdown timeout, which exits with 1.
     expect(await service.ended).toBe(0);
   });
 
-  it('goes on serving while it says that it is not ready, and asks clients to leave', async () => {
+  it('keeps serving while it is not ready, and sends Connection: close', async () => {
     const service = await startService({ shutdownDelayMs: 800 });
     const agent = new Agent({ keepAlive: true });
     expect(await ask(service.port, '/readyz', agent)).toMatchObject({
@@ -86,7 +86,7 @@ describe('serve', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('does the same on SIGINT, once however often it is told', async () => {
+  it('does the same on SIGINT, and only once for several signals', async () => {
     const service = await startService({ closeMs: 300 });
     service.process.kill('SIGINT');
     await waitUntil(() => service.output().includes('draining'));
@@ -96,7 +96,7 @@ describe('serve', () => {
     expect(messagesOf(service)).toEqual(['listening', 'draining', 'released']);
   });
 
-  it('exits 1 when an answer outlasts the bound on the whole shutdown', async () => {
+  it('exits 1 when a response takes longer than the shutdown timeout', async () => {
     const service = await startService({ shutdownTimeoutMs: 400 });
     const hanging = ask(service.port, '/never').catch((error: Error) => error.message);
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -106,7 +106,7 @@ describe('serve', () => {
     expect(await hanging).toMatch(/hang up|ECONNRESET/);
   });
 
-  it('exits 1 when it cannot release what it holds, and says why', async () => {
+  it('exits 1 when releasing its resources fails, and logs the reason', async () => {
     const service = await startService({ closeMs: -1 });
     service.process.kill('SIGTERM');
     expect(await service.ended).toBe(1);
@@ -116,7 +116,7 @@ describe('serve', () => {
     });
   });
 
-  it('does not start on a port that another process has', async () => {
+  it('does not start on a port that is in use', async () => {
     const first = await startService();
     const second = startChild('serve-process.ts', { port: first.port });
     children.push(second);

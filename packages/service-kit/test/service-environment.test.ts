@@ -14,7 +14,7 @@ const DATABASE_URL = 'postgresql://service@db/service';
 const read = (environment: Record<string, string>) => readConfig(schema, { DATABASE_URL, ...environment });
 
 describe('serviceVariables', () => {
-  it('are strict by default: production, no proxy believed, no origin allowed', () => {
+  it('are strict by default: production, no trusted proxy, no allowed origin', () => {
     expect(commonConfig(read({}))).toEqual({
       production: true,
       host: '0.0.0.0',
@@ -32,7 +32,7 @@ describe('serviceVariables', () => {
     });
   });
 
-  it('read one audience as a text and several as a list', () => {
+  it('read one audience as a string and several as a list', () => {
     expect(commonConfig(read({ JWT_AUDIENCE: 'a' })).audience).toBe('a');
     expect(commonConfig(read({ JWT_AUDIENCE: 'a, b' })).audience).toEqual(['a', 'b']);
   });
@@ -64,7 +64,7 @@ describe('serviceVariables', () => {
 });
 
 describe('serviceTokenProblems', () => {
-  it('demand a token everywhere, and a long one in production', () => {
+  it('require a token, and in production a long one', () => {
     expect(serviceTokenProblems({})).toEqual(['SERVICE_TOKEN: is required']);
     expect(serviceTokenProblems({ SERVICE_TOKEN: 'x'.repeat(32) })).toEqual([]);
     expect(serviceTokenProblems({ SERVICE_TOKEN: 'short', NODE_ENV: 'test' })).toEqual([]);
@@ -80,7 +80,7 @@ describe('issuerProblems', () => {
     ['https://id.example/tenant', {}],
     ['http://id.example', { NODE_ENV: 'development' as const }],
     ['http://127.0.0.1:3000', { ALLOW_LOOPBACK_ISSUER: true }],
-  ])('take %s', (issuer, environment) => {
+  ])('accept %s', (issuer, environment) => {
     expect(issuerProblems(issuer, environment)).toEqual([]);
   });
 
@@ -98,13 +98,13 @@ describe('issuerProblems', () => {
     expect(problems[0]).not.toContain('secret');
   });
 
-  it('excuse http for this machine alone', () => {
+  it('permit http only for a loopback issuer', () => {
     expect(issuerProblems('http://id.example', { ALLOW_LOOPBACK_ISSUER: true })).toHaveLength(1);
   });
 });
 
 describe('isProduction', () => {
-  it('holds where NODE_ENV cannot be used', () => {
+  it('is true for an invalid NODE_ENV', () => {
     expect([isProduction({}), isProduction({ NODE_ENV: 'test' })]).toEqual([true, false]);
   });
 });

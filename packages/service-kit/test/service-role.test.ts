@@ -82,7 +82,7 @@ describe("the service's role after the migrations", () => {
     await apply();
     await asService(`INSERT INTO history (what) VALUES ('x')`);
     const outcome = await asService(statement).catch((error: unknown) => error);
-    // PostgreSQL lets GRANT pass with a warning where nothing could be granted.
+    // PostgreSQL only warns when a GRANT grants nothing.
     if (!statement.startsWith('GRANT')) expect(outcome).toMatchObject(denied);
     expect(await run(ownerUrl, 'SELECT what FROM history')).toEqual([{ what: 'x' }]);
     const [rights] = await run(
@@ -97,7 +97,7 @@ describe("the service's role after the migrations", () => {
     await expect(asService(`SET ROLE ${role.replace(/_service$/, '_owner')}`)).rejects.toMatchObject(denied);
   });
 
-  it('gets the same rights however often, the ones to new tables, and loses what was granted by hand', async () => {
+  it('gets the same rights each time, also on new tables, and loses rights that were granted by hand', async () => {
     await apply();
     await run(ownerUrl, `GRANT ALL ON history, things TO ${role}`);
     folder.write('20260102000000_second', 'CREATE TABLE more (id serial PRIMARY KEY);');
@@ -108,17 +108,17 @@ describe("the service's role after the migrations", () => {
     await expect(asService('TRUNCATE things')).rejects.toMatchObject(denied);
   });
 
-  it('can use at once what another tool has its owner create', async () => {
+  it('can use tables at once that the owner creates with another tool', async () => {
     await apply();
     await run(ownerUrl, 'CREATE TABLE later (id serial PRIMARY KEY)');
     await asService('INSERT INTO later DEFAULT VALUES');
   });
 
-  it('must be there, and must be a lesser one: the migrations are applied, and the failure names the role', async () => {
+  it('must exist and have fewer rights: otherwise the migrations are applied, and the error names the role', async () => {
     for (const [name, reason] of [
       ['nobody_of_that_name', 'does not exist'],
-      [new URL(ownerUrl).username, 'has all rights of the one that migrates'],
-      [new URL(adminUrl()).username, 'has all rights of the one that migrates'],
+      [new URL(ownerUrl).username, 'has all rights of the role that migrates'],
+      [new URL(adminUrl()).username, 'has all rights of the role that migrates'],
     ] as const) {
       const failure = await apply(name).catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(MigrationError);
@@ -128,7 +128,7 @@ describe("the service's role after the migrations", () => {
     expect(await run(ownerUrl, 'SELECT * FROM things')).toEqual([]);
   });
 
-  it('is named to the migrator by SERVICE_DATABASE_ROLE, which then connects by MIGRATION_DATABASE_URL', async () => {
+  it('is set by SERVICE_DATABASE_ROLE, with MIGRATION_DATABASE_URL for the migrator', async () => {
     const environment = {
       DATABASE_URL: serviceUrl,
       MIGRATION_DATABASE_URL: ownerUrl,
@@ -147,7 +147,7 @@ describe("the migrator's environment", () => {
     [{}, /DATABASE_URL: is required, or MIGRATION_DATABASE_URL/],
     [{ MIGRATION_DATABASE_URL: 'mysql://hunter2@db' }, /MIGRATION_DATABASE_URL: must be a postgresql:/],
     [{ DATABASE_URL: 'mysql://hunter2@db' }, /^(?!.*required).*DATABASE_URL: must be a postgresql:/s],
-  ])('refuses %j, naming the variable and not its value', async (environment, message) => {
+  ])('refuses %j, and names the variable without its value', async (environment, message) => {
     const migrator = startChild('run-migrations-process.ts', {}, environment);
     expect(await migrator.ended).toBe(1);
     expect(migrator.errors()).toMatch(message);

@@ -30,7 +30,7 @@ async function serve(tracing: Tracing, listener: RequestListener): Promise<strin
 }
 
 describe('Tracing', () => {
-  it('joins a request, what it asks of another service, and the statements there', async () => {
+  it('joins a request, its request to another service, and the statements there', async () => {
     const [front, back] = [record('front'), record('back')];
     const pool = createPool({
       connectionString: await createDatabase(),
@@ -91,7 +91,7 @@ describe('Tracing', () => {
     expect(span?.status.code).toBe(2);
   });
 
-  it('tells the kind of an error, and not its message', async () => {
+  it('records the class of an error, not its message', async () => {
     const { tracing, spans } = record('test');
     const call = tracing.traceCall('x', {}, () => Promise.reject(new TypeError('hunter2')));
     await expect(call).rejects.toThrow('hunter2');
@@ -99,7 +99,7 @@ describe('Tracing', () => {
     expect(JSON.stringify([spans()[0]?.events, spans()[0]?.status])).not.toContain('hunter2');
   });
 
-  it('leaves statements alone that no request asked for', async () => {
+  it('does not trace statements outside a request', async () => {
     const { tracing, spans } = record('test');
     const pool = createPool({
       connectionString: await createDatabase(),

@@ -1,4 +1,4 @@
-import type { SweepBatch } from '@tessera/service-kit';
+import type { CleanupTask } from '@tessera/service-kit';
 import type { CleanupRepository } from './cleanup.repository.ts';
 
 /** The tables to clean up, in order: tokens before their families. A retention of 0 keeps audit events forever. */
@@ -9,5 +9,5 @@ export function cleanupTasks(repository: CleanupRepository, auditRetentionDays: 
     sign_in_counters: (size) => repository.deleteOldCounters(size),
     audit_events: async (size) =>
       auditRetentionDays === 0 ? 0 : repository.deleteExpiredAuditEvents(auditRetentionDays, size),
-  } satisfies Record<string, SweepBatch>;
+  } satisfies Record<string, CleanupTask>;
 }

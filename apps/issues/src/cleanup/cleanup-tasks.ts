@@ -1,4 +1,4 @@
-import type { SweepBatch } from '@tessera/service-kit';
+import type { CleanupTask } from '@tessera/service-kit';
 import type { CleanupRepository } from './cleanup.repository.ts';
 
 /** The tables to clean up. `rate_limits` is not among them: rate-limiter-flexible deletes its expired rows. */
@@ -6,5 +6,5 @@ export function cleanupTasks(repository: CleanupRepository) {
   return {
     idempotency_keys: (size) => repository.deleteExpiredResponses(size),
     tracker_deliveries: (size) => repository.deleteOldDeliveries(size),
-  } satisfies Record<string, SweepBatch>;
+  } satisfies Record<string, CleanupTask>;
 }

@@ -19,7 +19,7 @@ export const identityApi = {
   title: 'Tessera identity',
   version: '1.1.1',
   description:
-    'The authoritative identity service: a public OpenID Connect surface, and an internal API for trusted backends. Additive changes only: clients ignore members that they do not know.',
+    'The authoritative identity service: a public OpenID Connect API, and an internal API for trusted backends. Only additive changes: clients ignore unknown members.',
   tags: ['OpenID Connect', 'Internal identity API', 'Operations'],
   securitySchemes: {
     accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -27,7 +27,7 @@ export const identityApi = {
       type: 'apiKey',
       in: 'header',
       name: 'X-Service-Token',
-      description: 'For trusted backends alone; never in a browser.',
+      description: 'Only for trusted backends; never in a browser.',
     },
   },
   operations: [

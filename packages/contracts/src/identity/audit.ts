@@ -3,7 +3,7 @@ import { nextLinkHeader, operation } from '../operation.ts';
 import { cursor, instant, limit } from '../query-value.ts';
 import { uuid } from '../text.ts';
 
-/** What the audit trail of the identity service knows of. */
+/** Types of events in the audit trail of the identity service. */
 export const auditTypes = [
   'token.issued',
   'token.refused',
@@ -26,31 +26,31 @@ export type AuditType = (typeof auditTypes)[number];
 export const auditOutcomes = ['success', 'failure'] as const;
 export const auditActors = ['user', 'service', 'system'] as const;
 
-/** An event of the audit trail. Of another release it may have a type that this list does not know. */
+/** An event of the audit trail. Another release may have further types. */
 export const auditEventSchema = z
   .object({
-    id: z.int().positive().describe('Unique; grows with time.'),
+    id: z.int().positive().describe('Unique and increasing.'),
     at: z.iso.datetime().describe('ISO 8601, UTC.'),
     type: z.string().meta({ examples: [...auditTypes] }),
     outcome: z.enum(auditOutcomes),
-    actor: z.enum(auditActors).describe('Who caused it: a person, a trusted backend, or the service itself.'),
-    identity_id: uuid().nullable().describe('Whom it is about; null where nobody was found.'),
+    actor: z.enum(auditActors).describe('The cause: a user, a trusted backend, or the service itself.'),
+    identity_id: uuid().nullable().describe('The identity of the event; null if none was found.'),
     ip: z.string().nullable(),
     user_agent: z.string().nullable(),
     request_id: z.string().nullable(),
-    details: z.record(z.string(), z.unknown()).describe('Names and reasons; never a secret.'),
+    details: z.record(z.string(), z.unknown()).describe('Names and reasons; never secrets.'),
   })
   .meta({ id: 'AuditEvent' });
 export type AuditEvent = z.infer<typeof auditEventSchema>;
 
-/** GET /internal/audit-events: every parameter is known, or refused by its name. */
+/** GET /internal/audit-events. Unknown parameters are refused. */
 export const auditQuerySchema = z.strictObject({
   identity_id: uuid().optional(),
   type: z.enum(auditTypes).optional(),
   outcome: z.enum(auditOutcomes).optional(),
   actor: z.enum(auditActors).optional(),
-  after: instant.optional().describe('At this moment or later.'),
-  before: instant.optional().describe('Earlier than this moment.'),
+  after: instant.optional().describe('At or after this time.'),
+  before: instant.optional().describe('Before this time.'),
   limit: limit.optional(),
   cursor: cursor.optional(),
 });
@@ -62,12 +62,12 @@ export const listAuditEvents = operation({
   path: '/internal/audit-events',
   summary: 'The audit trail, newest first',
   description:
-    'Events of a deleted identity are found by its id as well. An event appears when its change is committed, a moment after its time: who follows the trail asks again from a little before.',
+    'Also returns events of deleted identities. An event becomes visible when its change is committed, shortly after its `at`; clients that poll should overlap their queries.',
   tags: ['Internal identity API'],
   security: ['serviceToken'],
   query: auditQuerySchema,
   responses: {
-    200: { description: 'A page of it.', schema: z.array(auditEventSchema), headers: nextLinkHeader },
+    200: { description: 'A page of events.', schema: z.array(auditEventSchema), headers: nextLinkHeader },
   },
   problems: [403, 422],
 });

@@ -21,12 +21,12 @@ export const discoveryDocumentSchema = z
   .meta({ id: 'DiscoveryDocument' });
 export type DiscoveryDocument = z.infer<typeof discoveryDocumentSchema>;
 
-/** The form of a key id: identity-service.md 2.7, `<name>-key-1`, counted on for later keys. */
+/** The form of a key id: identity-service.md 2.7, `<name>-key-1`, with increasing numbers. */
 export const kidPattern = /^[A-Za-z0-9._-]+-key-[0-9]+$/;
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
 
-/** One public RSA key. Strict: a private member (`d`, `p`, `q`, …) must never pass. */
+/** A public RSA key. Strict, so that it never has private members (`d`, `p`, `q`, …). */
 export const jwkSchema = z
   .strictObject({
     kty: z.literal('RSA'),
@@ -43,9 +43,9 @@ export type Jwk = z.infer<typeof jwkSchema>;
 export const jwkSetSchema = z.object({ keys: z.array(jwkSchema).min(1) }).meta({ id: 'JwkSet' });
 export type JwkSet = z.infer<typeof jwkSetSchema>;
 
-/** What the two public documents are cached by. */
+/** Caching headers of the two public documents. */
 const cacheableHeaders = {
-  'Cache-Control': z.string().describe('How long the document may be kept.'),
+  'Cache-Control': z.string().describe('How long the document may be cached.'),
   ETag: z.string().describe('For `If-None-Match`.'),
 };
 
@@ -55,7 +55,7 @@ export const getDiscoveryDocument = operation({
   path: '/.well-known/openid-configuration',
   summary: 'Discovery document',
   description:
-    'Where the other endpoints are and what they support. Public, cacheable, readable from any origin.',
+    'The URLs and capabilities of the other endpoints. Public, cacheable, readable from any origin.',
   tags: ['OpenID Connect'],
   responses: {
     200: {
@@ -63,7 +63,7 @@ export const getDiscoveryDocument = operation({
       schema: discoveryDocumentSchema,
       headers: cacheableHeaders,
     },
-    304: { description: 'The client has this document already.' },
+    304: { description: 'Not modified.' },
   },
 });
 
@@ -73,10 +73,10 @@ export const getKeySet = operation({
   path: '/jwks',
   summary: 'Key set',
   description:
-    'The public keys that access tokens are verified by; select by `kid`. Public, cacheable, readable from any origin.',
+    'The public keys for verifying access tokens, selected by `kid`. Public, cacheable, readable from any origin.',
   tags: ['OpenID Connect'],
   responses: {
     200: { description: 'The JSON Web Key Set.', schema: jwkSetSchema, headers: cacheableHeaders },
-    304: { description: 'The client has this key set already.' },
+    304: { description: 'Not modified.' },
   },
 });

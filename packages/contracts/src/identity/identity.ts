@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { singleLineText, text, uuid } from '../text.ts';
 
-/** identity-service.md 2.1, bounds as chosen in apps/identity/README.md. */
+/** identity-service.md 2.1, with the limits of apps/identity/README.md. */
 export const emailMaxLength = 254;
 export const emailLocalPartMaxLength = 64;
 export const usernameMaxLength = 150;
-/** bcrypt reads no further; a longer password would be compared by its beginning only. */
+/** bcrypt ignores further bytes. */
 export const passwordMaxBytes = 72;
 
-// Printable ASCII without space on both sides of exactly one "@": RFC 5321 4.5.3.1 bounds, IDN in punycode.
+// Printable ASCII without spaces on both sides of exactly one "@": limits of RFC 5321 4.5.3.1, IDN in punycode.
 const emailPattern = /^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]+$/;
 
 export const emailSchema = z
@@ -26,16 +26,16 @@ export const usernameSchema = singleLineText()
   .min(1, { error: 'must not be empty' })
   .max(usernameMaxLength, { error: `must be at most ${usernameMaxLength} characters` });
 
-/** Shape only; length rules depend on configuration and are the service's. */
+/** Only the form; the permitted length depends on the service's configuration. */
 export const passwordSchema = text();
 
 export const ssoProviderSchema = singleLineText().min(1, { error: 'must not be empty' }).max(64);
-/** Case-sensitive, as OpenID Connect Core 2 has `sub`. */
+/** Case-sensitive, as `sub` in OpenID Connect Core 2. */
 export const ssoIdSchema = singleLineText().min(1, { error: 'must not be empty' }).max(255);
 
 const timestamp = z.iso.datetime().describe('ISO 8601, UTC.');
 
-/** The nine fields that a consumer's mirror holds (identity-service.md 2.1). */
+/** The nine fields of a consumer's mirror (identity-service.md 2.1). */
 export const identityMirrorFieldsSchema = z.object({
   id: uuid(),
   email: z.string(),
@@ -49,13 +49,13 @@ export const identityMirrorFieldsSchema = z.object({
 });
 export type IdentityMirrorFields = z.infer<typeof identityMirrorFieldsSchema>;
 
-/** An identity as the internal endpoints answer it. Never a password, never a hash. */
+/** An identity in responses of the internal API, without password and hash. */
 export const identitySchema = identityMirrorFieldsSchema
   .extend({ deleted_at: timestamp.nullable(), created_at: timestamp, updated_at: timestamp })
   .meta({ id: 'Identity' });
 export type Identity = z.infer<typeof identitySchema>;
 
-// Members of our own representation are taken and ignored, so that GET, edit, PUT works.
+// Read-only members are accepted and ignored, so that clients can PUT what they got.
 const readOnlyMembers = {
   id: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
   deleted_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
@@ -63,7 +63,7 @@ const readOnlyMembers = {
   updated_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
 };
 
-// What create and update take alike; only the e-mail differs.
+// The common members of create and update; only `email` differs.
 const optionalMembers = {
   username: usernameSchema.optional(),
   password: passwordSchema.optional(),
@@ -104,7 +104,7 @@ export const createIdentitySchema = z
   .meta({ id: 'CreateIdentity' });
 export type CreateIdentity = z.infer<typeof createIdentitySchema>;
 
-/** PUT /internal/identities/{id}: only what is supplied changes. Nulls unlink the SSO pair. */
+/** PUT /internal/identities/{id}: only given members change. Nulls unlink the SSO pair. */
 export const updateIdentitySchema = z
   .strictObject({
     email: emailSchema.optional(),
@@ -116,7 +116,7 @@ export const updateIdentitySchema = z
 export type UpdateIdentity = z.infer<typeof updateIdentitySchema>;
 
 export const identityIdParamsSchema = z.object({ id: uuid() });
-/** Any text may be looked up; text that is no e-mail is simply unknown. */
+/** Any text is accepted; text that is no e-mail address is not found. */
 export const identityEmailParamsSchema = z.object({ email: singleLineText().min(1).max(320) });
 export const ssoLookupQuerySchema = z.object({
   provider: singleLineText().min(1, { error: 'must not be empty' }).max(255),
@@ -124,8 +124,8 @@ export const ssoLookupQuerySchema = z.object({
 });
 
 const common = { tags: ['Internal identity API'], security: ['serviceToken'] };
-const theIdentity = { description: 'The identity.', schema: identitySchema };
-const conflict = { status: 409, description: '`email_conflict` or `sso_conflict`; nothing was written.' };
+const identityResponse = { description: 'The identity.', schema: identitySchema };
+const conflict = { status: 409, description: '`email_conflict` or `sso_conflict`; nothing was changed.' };
 
 export const createIdentity = operation({
   id: 'createIdentity',
@@ -134,10 +134,10 @@ export const createIdentity = operation({
   path: '/internal/identities',
   summary: 'Create an identity',
   description:
-    '`password` is required unless `sso_provider` and `sso_id` are given. `username` defaults to the local part of the e-mail.',
+    '`password` is required unless `sso_provider` and `sso_id` are given. `username` defaults to the local part of the e-mail address.',
   body: { schema: createIdentitySchema },
   responses: {
-    201: { ...theIdentity, headers: { Location: z.string().describe('The path of the new identity.') } },
+    201: { ...identityResponse, headers: { Location: z.string().describe('The path of the new identity.') } },
   },
   problems: [403, conflict, 422],
 });
@@ -149,7 +149,7 @@ export const getIdentity = operation({
   path: '/internal/identities/:id',
   summary: 'Read an identity by its id',
   params: identityIdParamsSchema,
-  responses: { 200: theIdentity },
+  responses: { 200: identityResponse },
   problems: [403, 404, 422],
 });
 
@@ -158,9 +158,9 @@ export const findIdentityByEmail = operation({
   ...common,
   method: 'GET',
   path: '/internal/identities/by-email/:email',
-  summary: 'Find an identity by its e-mail, in any case',
+  summary: 'Find an identity by its e-mail address, ignoring case',
   params: identityEmailParamsSchema,
-  responses: { 200: theIdentity },
+  responses: { 200: identityResponse },
   problems: [403, 404, 422],
 });
 
@@ -169,9 +169,9 @@ export const findIdentityBySso = operation({
   ...common,
   method: 'GET',
   path: '/internal/identities/by-sso/lookup',
-  summary: 'Find an identity by its SSO provider and id, compared exactly',
+  summary: 'Find an identity by its exact SSO provider and id',
   query: ssoLookupQuerySchema,
-  responses: { 200: theIdentity },
+  responses: { 200: identityResponse },
   problems: [403, 404, 422],
 });
 
@@ -180,12 +180,12 @@ export const updateIdentity = operation({
   ...common,
   method: 'PUT',
   path: '/internal/identities/:id',
-  summary: 'Change what is supplied of an identity',
+  summary: 'Update an identity',
   description:
-    'Fields that are absent stay as they are. `sso_provider` and `sso_id` as null unlink. A new password and `is_active: false` end every session.',
+    'Only given members change. Null for `sso_provider` and `sso_id` unlinks the SSO identity. A new password and `is_active: false` end all sessions.',
   params: identityIdParamsSchema,
   body: { schema: updateIdentitySchema },
-  responses: { 200: theIdentity },
+  responses: { 200: identityResponse },
   problems: [403, 404, conflict, 422],
 });
 
@@ -196,7 +196,7 @@ export const deleteIdentity = operation({
   path: '/internal/identities/:id',
   summary: 'Soft-delete an identity',
   description:
-    'The record stays, inactive and invisible to every look-up; its sessions end, and its e-mail may be used again.',
+    'The record is kept, inactive and invisible to lookups. Its sessions end, and its e-mail address may be used again.',
   params: identityIdParamsSchema,
   responses: { 204: { description: 'Deleted.' } },
   problems: [403, 404, 422],

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { uuid } from '../text.ts';
 
-/** POST /internal/introspect (RFC 7662 2.1). Whatever is no token of ours is not active, so any text is taken. */
+/** POST /internal/introspect (RFC 7662 2.1). Accepts any text, because an unknown token is inactive. */
 export const introspectionRequestSchema = z
   .object({
     token: z.string().min(1, { error: 'must not be empty' }),
     token_type_hint: z
       .unknown()
       .optional()
-      .meta({ description: 'Accepted and ignored: the token says it itself.' }),
+      .meta({ description: 'Accepted and ignored: the token has its type.' }),
   })
   .meta({ id: 'IntrospectionRequest' });
 
@@ -21,14 +21,14 @@ const activeMembers = {
   iat: z.int(),
   exp: z.int(),
   jti: uuid(),
-  username: z.string().describe('As of now, rather than of when the token was issued.'),
+  username: z.string().describe('The current username, not that at the time of issue.'),
 };
 
 const activeAccessTokenSchema = z
   .object({
     ...activeMembers,
     token_use: z.literal('access_token'),
-    token_type: z.literal('Bearer').describe('How it is presented (RFC 6749 5.1).'),
+    token_type: z.literal('Bearer').describe('How the token is presented (RFC 6749 5.1).'),
   })
   .meta({ id: 'ActiveAccessToken' });
 
@@ -36,11 +36,11 @@ const activeRefreshTokenSchema = z
   .object({
     ...activeMembers,
     token_use: z.literal('refresh_token'),
-    sid: uuid().describe('The session that it continues.'),
+    sid: uuid().describe('The session of the token.'),
   })
   .meta({ id: 'ActiveRefreshToken' });
 
-/** RFC 7662 2.2: of a token that is not active nothing is told, not even why. */
+/** RFC 7662 2.2: the response reveals nothing about an inactive token. */
 export const introspectionSchema = z
   .union([
     z.object({ active: z.literal(false) }).meta({ id: 'InactiveToken' }),
@@ -54,12 +54,12 @@ export const introspectToken = operation({
   id: 'introspectToken',
   method: 'POST',
   path: '/internal/introspect',
-  summary: 'Ask whether a token is good at this moment',
+  summary: 'Introspect a token',
   description:
-    'RFC 7662. Active is what would be accepted now: an access token at `/userinfo`, a refresh token at `/token/refresh`. Asking changes nothing. Look at `token_use`: a refresh token is no proof of who calls.',
+    'RFC 7662. A token is active if it would be accepted now: an access token at `/userinfo`, a refresh token at `/token/refresh`. Introspection has no side effects. Check `token_use`: a refresh token does not authenticate a caller.',
   tags: ['Internal identity API'],
   security: ['serviceToken'],
   body: { schema: introspectionRequestSchema, form: introspectionRequestSchema },
-  responses: { 200: { description: 'What it is, or `active: false`.', schema: introspectionSchema } },
+  responses: { 200: { description: 'The token, or `active: false`.', schema: introspectionSchema } },
   problems: [403, 422],
 });

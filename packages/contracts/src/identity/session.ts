@@ -6,19 +6,16 @@ import { identityIdParamsSchema } from './identity.ts';
 
 const timestamp = z.iso.datetime().describe('ISO 8601, UTC.');
 
-/** A session: one sign-in and all the refresh tokens that stem from it. */
+/** A session: a sign-in and all refresh tokens that result from it. */
 export const sessionSchema = z
   .object({
     id: uuid(),
     created_at: timestamp,
-    last_used_at: timestamp.describe('When it was last refreshed, or began.'),
-    expires_at: timestamp.describe('When it ends in any case.'),
-    idle_expires_at: timestamp.describe('When it ends unless it is refreshed before.'),
-    created_ip: z.string().nullable().describe('The address that it began from.'),
-    user_agent: z
-      .string()
-      .nullable()
-      .describe('The browser or program that it began in, as that called itself.'),
+    last_used_at: timestamp.describe('The last refresh, or the sign-in.'),
+    expires_at: timestamp.describe('The end of the session at the latest.'),
+    idle_expires_at: timestamp.describe('The end of the session without a refresh.'),
+    created_ip: z.string().nullable().describe('The client address of the sign-in.'),
+    user_agent: z.string().nullable().describe('The User-Agent header of the sign-in.'),
   })
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof sessionSchema>;
@@ -32,11 +29,11 @@ export const listSessions = operation({
   ...common,
   method: 'GET',
   path: '/internal/identities/:id/sessions',
-  summary: 'The live sessions of an identity, newest first',
+  summary: 'List the live sessions of an identity, newest first',
   params: identityIdParamsSchema,
   query: pageQuerySchema,
   responses: {
-    200: { description: 'A page of them.', schema: z.array(sessionSchema), headers: nextLinkHeader },
+    200: { description: 'A page of sessions.', schema: z.array(sessionSchema), headers: nextLinkHeader },
   },
   problems: [403, 404, 422],
 });
@@ -46,11 +43,11 @@ export const revokeSessions = operation({
   ...common,
   method: 'DELETE',
   path: '/internal/identities/:id/sessions',
-  summary: 'End every session of an identity',
+  summary: 'End all sessions of an identity',
   description:
-    'Refresh tokens end at once; access tokens that were issued before are refused at `/userinfo` and inactive at `/internal/introspect`.',
+    'Refresh tokens become invalid at once; access tokens issued before are refused at `/userinfo` and inactive at `/internal/introspect`.',
   params: identityIdParamsSchema,
-  responses: { 204: { description: 'Ended; also where there was none.' } },
+  responses: { 204: { description: 'Ended, or there was none.' } },
   problems: [403, 404, 422],
 });
 
@@ -59,15 +56,16 @@ export const revokeSession = operation({
   ...common,
   method: 'DELETE',
   path: '/internal/identities/:id/sessions/:session_id',
-  summary: 'End one session of an identity',
-  description: 'Its refresh token ends at once; an access token of it lives out its lifetime.',
+  summary: 'End a session of an identity',
+  description: 'Its refresh token becomes invalid at once; its access tokens stay valid until they expire.',
   params: sessionParamsSchema,
   responses: { 204: { description: 'Ended.' } },
   problems: [
     403,
     {
       status: 404,
-      description: '`identity_not_found`, or `session_not_found`: it is over, or not of this identity.',
+      description:
+        '`identity_not_found`, or `session_not_found`: the session has ended, or belongs to another identity.',
     },
     422,
   ],

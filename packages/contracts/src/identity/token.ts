@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { text, uuid } from '../text.ts';
 
-/** POST /token. No e-mail syntax rule: an odd e-mail is simply unknown. */
+/** POST /token. Without a rule for e-mail addresses: a malformed one is not found. */
 export const passwordGrantSchema = z
   .object({
     grant_type: z.string().min(1, { error: 'must not be empty' }).meta({ example: 'password' }),
@@ -30,7 +30,7 @@ export const revokeRequestSchema = z.object({ token: refreshTokenField }).meta({
 export const tokenResponseSchema = z
   .object({
     access_token: z.string().describe('JWT, RS256.'),
-    refresh_token: z.string().describe('JWT, RS256; usable once.'),
+    refresh_token: z.string().describe('JWT, RS256; can be used once.'),
     token_type: z.literal('Bearer'),
     expires_in: z.int().positive().describe('Access-token lifetime in seconds.'),
   })
@@ -49,7 +49,7 @@ const registeredClaims = {
   jti: uuid(),
 };
 
-/** identity-service.md 2.3; the table is closed, and claims added later are ignored by readers. */
+/** identity-service.md 2.3. Verifiers ignore claims that are added later. */
 export const accessTokenClaimsSchema = z
   .object({
     ...registeredClaims,
@@ -86,7 +86,7 @@ const formGrantSchema = passwordGrantSchema
     username: z
       .string()
       .optional()
-      .describe("The e-mail, by RFC 6749 4.3.2's name; read when `email` is absent."),
+      .describe('The e-mail address under its name of RFC 6749 4.3.2; used if `email` is absent.'),
   })
   .meta({ id: 'PasswordGrantForm' });
 
@@ -94,20 +94,20 @@ export const signIn = operation({
   id: 'signIn',
   method: 'POST',
   path: '/token',
-  summary: 'Sign in with e-mail and password',
+  summary: 'Sign in with e-mail address and password',
   description:
-    'The password grant. Unknown parameters are ignored. Every refused sign-in gets the same answer after the same time.',
+    'The password grant. Unknown parameters are ignored. All refused sign-ins have the same response and take the same time.',
   tags: ['OpenID Connect'],
   oauth: true,
   body: { schema: passwordGrantSchema, form: formGrantSchema },
   responses: { 200: { description: 'An access token and a refresh token.', schema: tokenResponseSchema } },
   problems: [
-    { status: 400, description: 'The body cannot be read, or `unsupported_grant_type`.' },
-    { status: 401, description: 'Invalid e-mail or password (`invalid_grant`).' },
+    { status: 400, description: 'The body is malformed, or `unsupported_grant_type`.' },
+    { status: 401, description: 'Invalid e-mail address or password (`invalid_grant`).' },
     422,
     {
       status: 429,
-      description: 'Too many failed sign-ins (`too_many_requests`); a valid sign-in never counts.',
+      description: 'Too many failed sign-ins (`too_many_requests`); successful ones do not count.',
     },
   ],
 });
@@ -116,14 +116,14 @@ export const refreshTokens = operation({
   id: 'refreshTokens',
   method: 'POST',
   path: '/token/refresh',
-  summary: 'Exchange a refresh token for a new pair',
+  summary: 'Exchange a refresh token for new tokens',
   description:
-    'A refresh token works once. Used again it is refused, and unless that was a short while after its own exchange, every token that stems from the same sign-in ends.',
+    'A refresh token can be used once. A second use is refused and ends the session, unless it follows shortly after the first.',
   tags: ['OpenID Connect'],
   oauth: true,
   body: { schema: refreshRequestSchema, form: refreshRequestSchema },
-  responses: { 200: { description: 'A new pair.', schema: tokenResponseSchema } },
-  problems: [{ status: 401, description: 'The refresh token is not valid (`invalid_grant`).' }, 422],
+  responses: { 200: { description: 'A new access token and refresh token.', schema: tokenResponseSchema } },
+  problems: [{ status: 401, description: 'The refresh token is invalid (`invalid_grant`).' }, 422],
 });
 
 export const revokeToken = operation({
@@ -131,25 +131,24 @@ export const revokeToken = operation({
   method: 'POST',
   path: '/token/revoke',
   summary: 'End the session of a refresh token',
-  description:
-    'RFC 7009. A token that is not valid is answered with 200 as well: there is nothing left to revoke.',
+  description: 'RFC 7009. The response is also 200 for an invalid token, because there is nothing to revoke.',
   tags: ['OpenID Connect'],
   oauth: true,
   body: { schema: revokeRequestSchema, form: revokeRequestSchema },
-  responses: { 200: { description: 'The session is over.', schema: z.object({}).meta({ id: 'Empty' }) } },
-  problems: [{ status: 400, description: 'The body cannot be read, or `unsupported_token_type`.' }, 422],
+  responses: { 200: { description: 'The session has ended.', schema: z.object({}).meta({ id: 'Empty' }) } },
+  problems: [{ status: 400, description: 'The body is malformed, or `unsupported_token_type`.' }, 422],
 });
 
 const userInfo = {
   path: '/userinfo',
-  summary: 'Who the access token is about',
+  summary: 'Read the identity of the access token',
   tags: ['OpenID Connect'],
   security: ['accessToken'],
   oauth: true,
-  responses: { 200: { description: 'The identity, as it is now.', schema: userInfoSchema } },
+  responses: { 200: { description: 'The current identity.', schema: userInfoSchema } },
   problems: [
-    { status: 400, description: 'The Authorization header is malformed or given twice (`invalid_request`).' },
-    { status: 401, description: 'No access token, or one that is not valid (`invalid_token`).' },
+    { status: 400, description: 'The Authorization header is malformed or repeated (`invalid_request`).' },
+    { status: 401, description: 'The access token is missing or invalid (`invalid_token`).' },
   ],
 };
 
@@ -159,5 +158,5 @@ export const postUserInfo = operation({
   ...userInfo,
   id: 'postUserInfo',
   method: 'POST',
-  description: 'The same (OpenID Connect Core 5.3.1).',
+  description: 'Equivalent to GET (OpenID Connect Core 5.3.1).',
 });

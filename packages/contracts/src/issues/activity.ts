@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
-import { activitySchema } from './issue-answer.ts';
 import { issueOperation, issueParams, issuesPath } from './issue-operation.ts';
+import { activitySchema } from './issue-response.ts';
 
 export const listActivity = operation({
   id: 'listActivity',
   ...issueOperation,
   method: 'GET',
   path: `${issuesPath}/:id/activity/`,
-  summary: 'What happened to an issue, oldest first',
+  summary: 'List the history of an issue, oldest first',
   params: issueParams,
   query: pageQuerySchema,
   responses: {
     200: {
-      description: 'A page of its history.',
+      description: 'A page of the history.',
       schema: z.array(activitySchema),
       headers: nextLinkHeader,
     },

@@ -27,7 +27,7 @@ export const issuesApi = {
   title: 'Tessera issues',
   version: '1.2.1',
   description:
-    'The issue tracker. Sign in at the identity service and send its access token. Paths answer with and without the slash at their end. Additive changes only: clients ignore members that they do not know.',
+    'The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash. Only additive changes: clients ignore unknown members.',
   tags: ['Issues', 'Comments', 'Links', 'Activity', 'Sync', 'Users', 'Operations'],
   securitySchemes: { accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
   secured: {
@@ -35,11 +35,8 @@ export const issuesApi = {
       'RateLimit-Policy': z
         .string()
         .optional()
-        .describe('The limit: its name, `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers).'),
-      RateLimit: z
-        .string()
-        .optional()
-        .describe('What is left of it: `r` requests, whole again in `t` seconds.'),
+        .describe('The quota: its name, `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers).'),
+      RateLimit: z.string().optional().describe('The remaining quota: `r` requests, reset in `t` seconds.'),
     },
     problems: [429],
   },

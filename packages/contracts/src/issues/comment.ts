@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
 import { uuid } from '../text.ts';
-import { commentSchema } from './issue-answer.ts';
 import { createCommentSchema } from './issue-input.ts';
 import {
   idempotencyHeaders,
@@ -13,6 +12,7 @@ import {
   locationHeader,
   replayedHeader,
 } from './issue-operation.ts';
+import { commentSchema } from './issue-response.ts';
 
 const path = `${issuesPath}/:id/comments/`;
 
@@ -22,7 +22,7 @@ export const addComment = operation({
   method: 'POST',
   path,
   summary: 'Add a comment to an issue',
-  description: 'Exactly one of `body`, `comment`, `text` and `content`; answered as `body`.',
+  description: 'Needs exactly one of `body`, `comment`, `text` and `content`; the response has it as `body`.',
   params: issueParams,
   headers: idempotencyHeaders,
   body: { schema: createCommentSchema },
@@ -41,7 +41,7 @@ export const listComments = operation({
   ...issueOperation,
   method: 'GET',
   path,
-  summary: 'The comments of an issue, oldest first',
+  summary: 'List the comments of an issue, oldest first',
   params: issueParams,
   query: pageQuerySchema,
   responses: {

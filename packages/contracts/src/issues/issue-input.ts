@@ -8,7 +8,7 @@ export const issueStatuses = ['OPEN', 'IN_PROGRESS', 'RESOLVED', 'CLOSED', 'REOP
 export const issueStatusSchema = z.enum(issueStatuses);
 export type IssueStatus = z.infer<typeof issueStatusSchema>;
 
-/** In rising order. */
+/** In ascending order. */
 export const issuePriorities = ['LOW', 'MEDIUM', 'HIGH', 'URGENT', 'CRITICAL'] as const;
 export const issuePrioritySchema = z.enum(issuePriorities);
 export type IssuePriority = z.infer<typeof issuePrioritySchema>;
@@ -17,16 +17,16 @@ export const titleMaxLength = 255;
 export const descriptionMaxLength = 65_000;
 export const commentMaxLength = 65_000;
 
-/** A priority as it is given: in any case, and `NORMAL` for `MEDIUM`. */
+/** A priority in a request: in any case, and `NORMAL` for `MEDIUM`. */
 export const priorityInputSchema = z
   .preprocess((value) => {
     if (typeof value !== 'string') return value;
     const name = value.trim().toUpperCase();
     return name === 'NORMAL' ? 'MEDIUM' : name;
   }, issuePrioritySchema)
-  .meta({ description: 'In any case; `NORMAL` is read as `MEDIUM`.' });
+  .meta({ description: 'Case-insensitive; `NORMAL` means `MEDIUM`.' });
 
-// Length in characters as PostgreSQL and JSON Schema count them, where an emoji is one.
+// Length in code points, as PostgreSQL and JSON Schema count characters.
 function atMost(max: number) {
   return z.refine<string>((value) => value.length <= max || [...value].length <= max, {
     error: `must be at most ${max} characters`,
@@ -45,7 +45,7 @@ const titleInput = z
 
 const descriptionInput = text()
   .check(atMost(descriptionMaxLength))
-  .meta({ maxLength: descriptionMaxLength, description: 'Plain text or Markdown, stored as it is given.' })
+  .meta({ maxLength: descriptionMaxLength, description: 'Plain text or Markdown, stored unchanged.' })
   .nullable()
   .transform((value) => value ?? '');
 
@@ -82,9 +82,7 @@ export const createIssueSchema = z
     priority: priorityInputSchema.default('MEDIUM'),
     ...assigneeInput,
     links: linksInput.default([]),
-    status: issueStatusSchema
-      .optional()
-      .describe('`OPEN` at most: the status is changed through its own endpoint.'),
+    status: issueStatusSchema.optional().describe('Only `OPEN`: the status has its own endpoint.'),
   })
   .refine(namesOneAssignee, oneAssignee)
   .meta({ id: 'CreateIssue' });
@@ -99,7 +97,7 @@ const writableMembers = [
   'links',
 ] as const;
 
-/** PUT and PATCH /api/v1/issues/{id}/: only what is supplied changes; `links` replaces the whole list. */
+/** PUT and PATCH /api/v1/issues/{id}/: only given members change; `links` replaces the whole list. */
 export const updateIssueSchema = z
   .object({
     title: titleInput.optional(),
@@ -107,7 +105,7 @@ export const updateIssueSchema = z
     priority: priorityInputSchema.optional(),
     ...assigneeInput,
     links: linksInput.optional(),
-    status: issueStatusSchema.optional().describe('The present one at most.'),
+    status: issueStatusSchema.optional().describe('Only the current status.'),
     version: versionInput,
   })
   .refine(namesOneAssignee, oneAssignee)
@@ -121,7 +119,7 @@ export type UpdateIssue = z.output<typeof updateIssueSchema>;
 export const changeStatusSchema = z
   .object({
     status: issueStatusSchema,
-    comment: commentText.nullish().describe('Added with the change, or not at all.'),
+    comment: commentText.nullish().describe('Added together with the change.'),
     version: versionInput,
   })
   .meta({ id: 'ChangeStatus' });
@@ -129,13 +127,13 @@ export type ChangeStatus = z.output<typeof changeStatusSchema>;
 
 const commentMembers = ['body', 'comment', 'text', 'content'] as const;
 
-/** POST /api/v1/issues/{id}/comments/: the document says only "Body with the comment", so its likely names are taken. */
+/** POST /api/v1/issues/{id}/comments/. The document says only "Body with the comment", so several names are accepted. */
 export const createCommentSchema = z
   .object({
     body: commentText.nullish(),
-    comment: commentText.nullish().describe('Read as `body`.'),
-    text: commentText.nullish().describe('Read as `body`.'),
-    content: commentText.nullish().describe('Read as `body`.'),
+    comment: commentText.nullish().describe('Same as `body`.'),
+    text: commentText.nullish().describe('Same as `body`.'),
+    content: commentText.nullish().describe('Same as `body`.'),
   })
   .transform((given, context) => {
     const [first, second] = commentMembers.filter(

@@ -10,7 +10,7 @@ import {
   preconditionHeaders,
 } from './issue-operation.ts';
 
-/** What an issue may be linked to (issue-tracking.md 2.3). */
+/** Types of links (issue-tracking.md 2.3). */
 export const linkTypes = ['helpdesk_ticket', 'entity', 'invoice', 'user', 'external_issue'] as const;
 export const linkTypeSchema = z.enum(linkTypes);
 export type LinkType = z.infer<typeof linkTypeSchema>;
@@ -19,10 +19,10 @@ export const linkRelations = ['relates_to', 'caused_by', 'blocks', 'duplicates']
 export const linkRelationSchema = z.enum(linkRelations);
 export type LinkRelation = z.infer<typeof linkRelationSchema>;
 
-/** Links of one issue, at most. */
+/** Maximum number of links of an issue. */
 export const linksMax = 50;
 export const linkRefMaxLength = 255;
-/** Bound of a link's metadata as JSON text, in characters. */
+/** Maximum length of a link's metadata as JSON text, in characters. */
 export const linkMetadataMaxLength = 4096;
 const linkMetadataMaxDepth = 8;
 
@@ -31,7 +31,7 @@ const refText = singleLineText()
   .min(1, { error: 'must not be empty' })
   .max(linkRefMaxLength, { error: `must be at most ${linkRefMaxLength} characters` });
 
-/** An e-mail to look somebody up by: text that nobody has is simply unknown. */
+/** An e-mail address for a lookup; a malformed one is not found. */
 const lookupEmail = singleLineText()
   .trim()
   .max(emailMaxLength, { error: `must be at most ${emailMaxLength} characters` })
@@ -42,7 +42,7 @@ const personText = z.union([
   lookupEmail.transform((email) => ({ email })),
 ]);
 
-/** How a person is named in a request. */
+/** How a request names a user. */
 export type PersonInput = { id: string } | { email: string } | { sso_provider: string; sso_id: string };
 
 const httpUrl = singleLineText()
@@ -54,7 +54,7 @@ const metadata = z
   .refine((value) => isStorableJson(value, 0), {
     error: `must be storable text at most ${linkMetadataMaxDepth} levels deep`,
   })
-  // The order of checks matters: what is too deep must not be serialised.
+  // Checked before serialising, because deep nesting can exceed the stack.
   .refine((value) => !isStorableJson(value, 0) || JSON.stringify(value).length <= linkMetadataMaxLength, {
     error: `must be at most ${linkMetadataMaxLength} characters as JSON`,
   });
@@ -83,7 +83,7 @@ const linkMembers = {
       },
     )
     .describe(
-      'The immutable id in the other system. For a user: a UUID, an e-mail, or an object with `id`, `email`, or `sso_provider` and `sso_id`; stored as the UUID.',
+      'The immutable id in the other system. For a user: a UUID, an e-mail address, or an object with `id`, `email`, or `sso_provider` and `sso_id`; stored as the UUID.',
     ),
   title: singleLineText().max(255, { error: 'must be at most 255 characters' }).nullish(),
   url: httpUrl.nullish().describe('http or https; never fetched.'),
@@ -91,7 +91,7 @@ const linkMembers = {
   metadata: metadata.nullish(),
 };
 
-/** One link in a request. The members that the service adds to its answer are accepted and ignored. */
+/** A link in a request. The further members of a response are accepted and ignored. */
 export const linkInputSchema = z
   .object({ type: linkTypeSchema, ...linkMembers })
   .transform(({ type, ref, ...details }, context) => {
@@ -109,7 +109,7 @@ export const linkInputSchema = z
   .meta({ id: 'LinkInput' });
 export type LinkInput = z.output<typeof linkInputSchema>;
 
-/** A link as answered. */
+/** A link in a response. */
 export const linkSchema = z
   .object({
     id: uuid(),
@@ -119,29 +119,29 @@ export const linkSchema = z
     url: z.string().nullable(),
     relation: linkRelationSchema,
     metadata: z.record(z.string(), z.unknown()).nullable(),
-    created_by: uuid().describe('The identity that made the link.'),
+    created_by: uuid().describe('The identity that created the link.'),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Link' });
 export type Link = z.infer<typeof linkSchema>;
 
 const path = `${issuesPath}/:id/links/`;
-const staleProblem = { status: 412, description: 'The issue is not any more what `If-Match` names.' };
+const staleProblem = { status: 412, description: 'The issue has another ETag than `If-Match`.' };
 
 export const putLink = operation({
   id: 'putLink',
   ...issueOperation,
   method: 'POST',
   path,
-  summary: 'Link an issue to something',
+  summary: 'Link an issue to a resource',
   description:
-    'What is linked already, by type and ref, is updated. At most 50 on one issue. `external_issue` is for staff. Nothing is ever fetched.',
+    'Updates the link if the issue has one with this type and ref. An issue has at most 50 links. `external_issue` is for staff. URLs are never fetched.',
   params: issueParams,
   headers: preconditionHeaders,
   body: { schema: linkInputSchema },
   responses: {
     200: {
-      description: 'The link was there; it has these details now.',
+      description: 'The updated link.',
       schema: linkSchema,
       headers: etagHeader,
     },
@@ -155,9 +155,9 @@ export const deleteLink = operation({
   ...issueOperation,
   method: 'DELETE',
   path: `${path}:link_id/`,
-  summary: 'Take a link from an issue',
+  summary: 'Delete a link of an issue',
   params: issueParams.extend({ link_id: uuid() }),
   headers: preconditionHeaders,
-  responses: { 204: { description: 'Gone.' } },
+  responses: { 204: { description: 'Deleted.' } },
   problems: [401, 403, 404, staleProblem, 422],
 });

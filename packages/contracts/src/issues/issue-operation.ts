@@ -1,26 +1,23 @@
 import { z } from 'zod';
 
-/** issue-tracking.md 4: with a slash at the end or without, both are served in place. */
+/** issue-tracking.md 4: served with and without a trailing slash, without a redirect. */
 export const issuesPath = '/api/v1/issues';
 
-/** What every operation on issues shares. */
+/** Common members of all operations on issues. */
 export const issueOperation = { tags: ['Issues'], security: ['accessToken'] };
 
 export const issueParams = z.object({
-  id: z.string().describe('The id, the key (`ISS-42`, in any case) or the number.'),
+  id: z.string().describe('The id, the key (`ISS-42`, case-insensitive) or the number.'),
 });
 
 export const etagHeader = {
-  ETag: z.string().describe('Strong; of everything that the issue shows.'),
+  ETag: z.string().describe('Strong ETag of the issue.'),
 };
 
-export const locationHeader = { Location: z.string().describe('Where it is from now on.') };
+export const locationHeader = { Location: z.string().describe('The URL of the new resource.') };
 
 export const replayedHeader = {
-  'Idempotency-Replayed': z
-    .string()
-    .optional()
-    .describe('`true` where this is the answer of an earlier request.'),
+  'Idempotency-Replayed': z.string().optional().describe('`true` for the response of an earlier request.'),
 };
 
 export const idempotencyHeaders = z.object({
@@ -28,15 +25,15 @@ export const idempotencyHeaders = z.object({
     .string()
     .optional()
     .describe(
-      '1 to 255 visible ASCII characters. The same request sent again within a day is answered, not done again.',
+      '1 to 255 visible ASCII characters. A repeated request within a day gets the response of the first one and has no effect.',
     ),
 });
 
 export const idempotencyProblem = {
   status: 409,
-  description: '`request_in_progress`: the same request is still running.',
+  description: '`request_in_progress`: a request with the same key is in progress.',
 };
 
 export const preconditionHeaders = z.object({
-  'If-Match': z.string().optional().describe('The ETag that the change is based on.'),
+  'If-Match': z.string().optional().describe('The ETag on which the change is based.'),
 });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { cursor, instant, limit, once, pageSizeMax, wholeNumber } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
-import { issueSummarySchema } from './issue-answer.ts';
 import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issue-input.ts';
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
+import { issueSummarySchema } from './issue-response.ts';
 
 export const searchMaxLength = 200;
 
@@ -16,7 +16,7 @@ export interface OrderingKey {
   descending: boolean;
 }
 
-// `status=OPEN&status=CLOSED` and `status=OPEN,CLOSED` say the same.
+// `status=OPEN&status=CLOSED` and `status=OPEN,CLOSED` are equivalent.
 function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string[]) {
   return z.union([z.string(), z.array(z.string()).max(20)]).transform((given, context): Value[] => {
     const results = [given]
@@ -72,7 +72,7 @@ const ordering = once.transform((text, context): OrderingKey[] => {
 const issueListQuery = z.strictObject({
   limit: limit.optional(),
   cursor: cursor.optional(),
-  page: wholeNumber(1_000_000_000).optional().describe('With page_size: answers an envelope with a count.'),
+  page: wholeNumber(1_000_000_000).optional().describe('Returns an object with a count instead of an array.'),
   page_size: wholeNumber(pageSizeMax).optional(),
   status: oneOrMore(issueStatusSchema, issueStatuses).optional(),
   priority: oneOrMore(priorityInputSchema, issuePriorities).optional(),
@@ -84,34 +84,34 @@ const issueListQuery = z.strictObject({
     .enum(['true', 'false'])
     .transform((value) => value === 'true')
     .optional()
-    .describe('Neither resolved nor closed.'),
-  created_after: instant.optional().describe('At or after.'),
-  created_before: instant.optional().describe('Before.'),
-  updated_after: instant.optional().describe('At or after.'),
-  updated_before: instant.optional().describe('Before.'),
+    .describe('Whether the issue is neither resolved nor closed.'),
+  created_after: instant.optional().describe('At or after this time.'),
+  created_before: instant.optional().describe('Before this time.'),
+  updated_after: instant.optional().describe('At or after this time.'),
+  updated_before: instant.optional().describe('Before this time.'),
   search: singleLineText()
     .trim()
     .max(searchMaxLength, { error: `must be at most ${searchMaxLength} characters` })
     .optional()
-    .describe('Words, "phrases", -without, or; a key or a number finds that issue first.'),
+    .describe('Words, "phrases", -excluded, or; for a key or a number, that issue is first.'),
   ordering: ordering
     .optional()
     .describe(
-      `A comma list of ${orderingFields.join(', ')}, each with "-" for descending; default -created_at.`,
+      `A comma-separated list of ${orderingFields.join(', ')}, each with "-" for descending; default -created_at.`,
     ),
 });
 
-/** GET /api/v1/issues/: every parameter is known, or refused by its name. */
+/** GET /api/v1/issues/. Unknown parameters are refused. */
 export const issueListQuerySchema = issueListQuery.refine(
   (query) => query.limit === undefined || (query.page === undefined && query.page_size === undefined),
   { error: 'must not be given together with page or page_size', path: ['limit'] },
 );
 export type IssueListQuery = z.output<typeof issueListQuerySchema>;
 
-/** The parameters that a list of issues knows, for a refusal that names them. */
+/** The known parameters, for error messages. */
 export const issueListParameters = Object.keys(issueListQuery.shape);
 
-/** The answer of a list that was asked for with page or page_size. */
+/** The response of a list with page or page_size. */
 export const issuePageSchema = z
   .object({
     count: z.int().nonnegative(),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
-import { issueSchema, issueSummarySchema } from './issue-answer.ts';
 import { changeStatusSchema, createIssueSchema, updateIssueSchema } from './issue-input.ts';
 import {
   etagHeader,
@@ -14,33 +13,37 @@ import {
   replayedHeader,
 } from './issue-operation.ts';
 import { issueListQuerySchema, issuePageSchema } from './issue-query.ts';
+import { issueSchema, issueSummarySchema } from './issue-response.ts';
 
-const theIssue = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
-const replayable = { ...theIssue, headers: { ...etagHeader, ...replayedHeader } };
+const issueResponse = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
+const replayable = { ...issueResponse, headers: { ...etagHeader, ...replayedHeader } };
 const preconditionProblems = [
-  { status: 412, description: 'The issue is not any more what `If-Match` names.' },
-  { status: 428, description: 'This service is configured to demand `If-Match` or `version`.' },
+  { status: 412, description: 'The issue has another ETag than `If-Match`.' },
+  { status: 428, description: '`If-Match` or `version` is required by configuration.' },
 ];
 
 const update = {
   ...issueOperation,
   path: `${issuesPath}/:id/`,
   description:
-    'Members that are absent stay as they are; `links` replaces the whole list. Nothing changes where the body says what is there already. The status has its own endpoint: sent back as it is it is accepted, another one is refused.',
+    'Only given members change; `links` replaces the whole list. Equal values change nothing. The status has its own endpoint: the current one is accepted, another one is refused.',
   params: issueParams,
   headers: preconditionHeaders,
   body: { schema: updateIssueSchema },
-  responses: { 200: theIssue },
+  responses: { 200: issueResponse },
   problems: [
     401,
     403,
     404,
     {
       status: 409,
-      description: '`version_conflict`: `issue` is what the issue is by now; nothing was written.',
+      description: '`version_conflict`: nothing was changed; `issue` is the current issue.',
     },
     ...preconditionProblems,
-    { status: 422, description: 'Not valid; `status_not_writable` where the body would change the status.' },
+    {
+      status: 422,
+      description: 'The request is invalid; `status_not_writable` if it would change the status.',
+    },
     503,
   ],
 };
@@ -52,7 +55,7 @@ export const listIssues = operation({
   path: `${issuesPath}/`,
   summary: 'List issues',
   description:
-    'An array, newest first; `Link` leads to the next page where there is one. With `page` or `page_size` an envelope with a count instead. Parameters that are not known are refused.',
+    'Returns an array, newest first, with a `Link` to the next page; with `page` or `page_size` an object with a count. Unknown parameters are refused.',
   query: issueListQuerySchema,
   responses: {
     200: {
@@ -64,7 +67,7 @@ export const listIssues = operation({
           .string()
           .optional()
           .describe(
-            'On the first page of an array: how many issues match. Absent above 10,000, and for a search whose matches would take long to count.',
+            'The number of matching issues, on the first page of an array. Absent above 10,000, and for a search whose matches take long to count.',
           ),
       },
     },
@@ -77,9 +80,9 @@ export const describeIssues = operation({
   ...issueOperation,
   method: 'OPTIONS',
   path: `${issuesPath}/`,
-  summary: 'What a new issue may hold',
+  summary: 'Describe the fields of an issue',
   responses: {
-    200: { description: 'Fields, bounds and choices.', schema: z.looseObject({ name: z.string() }) },
+    200: { description: 'Fields, limits and choices.', schema: z.looseObject({ name: z.string() }) },
   },
   problems: [401],
 });
@@ -104,7 +107,7 @@ export const getIssue = operation({
   summary: 'Read an issue, with its newest comments',
   params: issueParams,
   headers: z.object({ 'If-None-Match': z.string().optional() }),
-  responses: { 200: theIssue, 304: { description: 'The client has it already.', headers: etagHeader } },
+  responses: { 200: issueResponse, 304: { description: 'Not modified.', headers: etagHeader } },
   problems: [401, 404, 422],
 });
 
@@ -112,14 +115,14 @@ export const updateIssue = operation({
   ...update,
   id: 'updateIssue',
   method: 'PUT',
-  summary: 'Change what is supplied of an issue',
+  summary: 'Update an issue',
 });
 
 export const patchIssue = operation({
   ...update,
   id: 'patchIssue',
   method: 'PATCH',
-  summary: 'The same as PUT',
+  summary: 'Update an issue, like PUT',
 });
 
 export const changeIssueStatus = operation({
@@ -129,7 +132,7 @@ export const changeIssueStatus = operation({
   path: `${issuesPath}/:id/status/`,
   summary: 'Change the status of an issue',
   description:
-    'The workflow: OPEN → IN_PROGRESS, RESOLVED, CLOSED; IN_PROGRESS → OPEN, RESOLVED, CLOSED; RESOLVED → CLOSED, REOPENED; CLOSED → REOPENED; REOPENED → IN_PROGRESS, RESOLVED, CLOSED. The status that is there already is accepted and changes nothing.',
+    'The workflow: OPEN → IN_PROGRESS, RESOLVED, CLOSED; IN_PROGRESS → OPEN, RESOLVED, CLOSED; RESOLVED → CLOSED, REOPENED; CLOSED → REOPENED; REOPENED → IN_PROGRESS, RESOLVED, CLOSED. The current status is accepted and changes nothing.',
   params: issueParams,
   headers: preconditionHeaders.extend(idempotencyHeaders.shape),
   body: { schema: changeStatusSchema },

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { uuid } from '../text.ts';
-import { issueSchema } from './issue-answer.ts';
 import {
   etagHeader,
   idempotencyHeaders,
@@ -10,6 +9,7 @@ import {
   issuesPath,
   replayedHeader,
 } from './issue-operation.ts';
+import { issueSchema } from './issue-response.ts';
 import { attachExternalSchema, resolveConflictSchema, trackerProviderSchema } from './tracker-sync.ts';
 
 const path = `${issuesPath}/:id`;
@@ -18,7 +18,7 @@ const trackerProblems = [
   {
     status: 503,
     description:
-      '`tracker_rate_limited`, `tracker_busy`, or `create_outcome_unknown`: `Retry-After` says when to try again.',
+      '`tracker_rate_limited`, `tracker_busy`, or `create_outcome_unknown`; `Retry-After` has the time until a retry.',
   },
   { status: 504, description: '`tracker_timeout`.' },
 ];
@@ -29,22 +29,22 @@ const staffConflict = {
   description:
     '`tracker_not_configured`, `sync_in_progress`, `external_taken`, `remote_gone`, `remote_moved`, `not_storable`, or `illegal_transition`.',
 };
-const answer = { 200: { description: 'The issue.', schema: issueSchema, headers: etagHeader } };
+const issueResponse = { 200: { description: 'The issue.', schema: issueSchema, headers: etagHeader } };
 
 export const syncIssue = operation({
   id: 'syncIssue',
   ...issueOperation,
   method: 'POST',
   path: `${path}/sync/`,
-  summary: 'Sync an issue with the external issue tracker',
+  summary: 'Synchronise an issue with the external tracker',
   description:
-    'Creates it there the first time, once; later brings title, description, priority, status and comments together. What both sides have changed is a conflict: one value is kept, and both stand in `sync.conflicts`. A failure that time may heal is tried again by itself, at `next_attempt_at`.',
+    'The first sync creates the issue in the tracker, once; later ones merge title, description, priority, status and comments. A field that both sides have changed is a conflict: one value is kept, and `sync.conflicts` has both. A temporary failure is retried at `next_attempt_at`.',
   params: issueParams,
   headers: idempotencyHeaders,
   body: { schema: z.object({}), optional: true },
   responses: {
     200: {
-      description: 'The issue, in step with the tracker.',
+      description: 'The synchronised issue.',
       schema: issueSchema,
       headers: { ...etagHeader, ...replayedHeader },
     },
@@ -54,7 +54,7 @@ export const syncIssue = operation({
     403,
     404,
     { status: 409, description: conflictDescription },
-    { status: 422, description: 'The request is not valid, or `tracker_rejected` with its reasons.' },
+    { status: 422, description: 'The request is invalid, or `tracker_rejected` with its reasons.' },
     ...trackerProblems,
   ],
 });
@@ -64,11 +64,11 @@ export const resolveSyncConflict = operation({
   ...issueOperation,
   method: 'POST',
   path: `${path}/sync/conflicts/:conflict_id/`,
-  summary: 'Decide a conflict of the sync',
-  description: 'For staff. The value that is not there yet is written here, and synced soon after.',
+  summary: 'Resolve a sync conflict',
+  description: 'For staff. Writes the chosen value to the issue; a sync follows.',
   params: issueParams.extend({ conflict_id: uuid() }),
   body: { schema: resolveConflictSchema },
-  responses: answer,
+  responses: issueResponse,
   problems: [401, 403, 404, staffConflict, 422],
 });
 
@@ -77,11 +77,11 @@ export const attachExternalIssue = operation({
   ...issueOperation,
   method: 'PUT',
   path: `${path}/external/`,
-  summary: 'Make an issue of the tracker the counterpart of this one',
-  description: 'For staff. The two are brought together soon after; what differs is a conflict.',
+  summary: 'Attach an issue of the external tracker',
+  description: 'For staff. A sync follows; fields that differ become conflicts.',
   params: issueParams,
   body: { schema: attachExternalSchema },
-  responses: answer,
+  responses: issueResponse,
   problems: [401, 403, 404, staffConflict, 422, ...trackerProblems],
 });
 
@@ -90,10 +90,10 @@ export const detachExternalIssue = operation({
   ...issueOperation,
   method: 'DELETE',
   path: `${path}/external/`,
-  summary: 'Part an issue from its counterpart in the tracker',
-  description: 'For staff. The counterpart stays as it is; the next sync creates another one.',
+  summary: 'Detach the issue of the external tracker',
+  description: 'For staff. The issue of the tracker is not changed; the next sync creates a new one.',
   params: issueParams,
-  responses: answer,
+  responses: issueResponse,
   problems: [401, 403, 404, staffConflict, 422],
 });
 
@@ -102,14 +102,14 @@ export const takeWebhook = operation({
   tags: ['Sync'],
   method: 'POST',
   path: '/api/v1/integrations/:provider/webhook/',
-  summary: "Take a tracker's webhook",
+  summary: "Receive a tracker's webhook",
   description:
-    'Signed by the tracker: `X-Hub-Signature-256` (GitHub), `X-Gitea-Signature` (Gitea, Forgejo), `X-Gitlab-Token` (GitLab). A hint to sync the issue that it is about; a delivery that comes again does nothing.',
+    'Signed by the tracker: `X-Hub-Signature-256` (GitHub), `X-Gitea-Signature` (Gitea, Forgejo), `X-Gitlab-Token` (GitLab). Causes a sync of the issue; a repeated delivery has no effect.',
   params: z.object({ provider: trackerProviderSchema }),
   body: { schema: z.looseObject({}) },
   responses: {
     202: {
-      description: 'Taken.',
+      description: 'Accepted, or known already.',
       schema: z.object({ status: z.enum(['accepted', 'known']) }),
     },
   },

@@ -3,7 +3,7 @@ import { uuid } from '../text.ts';
 
 const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.');
 
-/** External trackers that an issue may be synced with. */
+/** External trackers that issues can be synced with. */
 export const trackerProviders = ['redmine', 'github', 'gitlab', 'gitea'] as const;
 export const trackerProviderSchema = z.enum(trackerProviders);
 export type TrackerProvider = z.infer<typeof trackerProviderSchema>;
@@ -13,38 +13,38 @@ export const syncedFields = ['title', 'description', 'priority', 'status'] as co
 export const syncedFieldSchema = z.enum(syncedFields);
 export type SyncedField = z.infer<typeof syncedFieldSchema>;
 
-/** The issue in an external tracker. */
+/** An issue in an external tracker. */
 export const externalIssueSchema = z
   .object({
     provider: z.string(),
-    id: z.string().describe("The tracker's own id."),
+    id: z.string().describe("The tracker's id of the issue."),
     key: z.string().meta({ example: '#17' }),
     url: z.string(),
-    state: z.string().nullable().describe('As the tracker calls it.'),
+    state: z.string().nullable().describe("The tracker's name of the state."),
   })
   .meta({ id: 'ExternalIssue' });
 
 export const conflictReasons = ['both_changed', 'not_applied', 'not_storable'] as const;
 
-/** A field on which the two sides could not both have their way. Nothing of it is lost: both values are here. */
+/** A field whose local and remote value could not be merged, with both values. */
 export const syncConflictSchema = z
   .object({
     id: uuid(),
     field: syncedFieldSchema,
     reason: z.enum(conflictReasons).meta({
       description:
-        '`both_changed` since the last sync; `not_applied`: the tracker took the change and did not make it; `not_storable`: what the tracker has exceeds what an issue can hold.',
+        '`both_changed` since the last sync; `not_applied`: the tracker accepted the change without applying it; `not_storable`: the value of the tracker exceeds the limits of an issue.',
     }),
     local: z.string(),
     remote: z.string(),
-    base: z.string().nullable().describe('What both sides had agreed on before.'),
-    kept: z.enum(['local', 'remote']).nullable().describe('Null where nobody has decided yet.'),
+    base: z.string().nullable().describe('The value of both sides at the last sync.'),
+    kept: z.enum(['local', 'remote']).nullable().describe('Null until the conflict is resolved.'),
     at: timestamp,
   })
   .meta({ id: 'SyncConflict' });
 export type SyncConflict = z.infer<typeof syncConflictSchema>;
 
-/** What the last successful sync moved. */
+/** The changes of the last successful sync. */
 export const syncResultSchema = z
   .object({
     created: z.boolean().describe('Whether it created the issue in the tracker.'),
@@ -69,15 +69,12 @@ export const syncStateSchema = z
   .object({
     state: z.enum(syncStates).meta({
       description:
-        '`not_configured`: the service has no tracker; `not_synced`: never synced; `synced`; `changed`: here, since the last sync; `retrying`: the last attempt failed and another is due; `failed`: the last attempt failed, and somebody has to look.',
+        '`not_configured`: the service has no tracker; `not_synced`: never synced; `synced`; `changed`: changed locally since the last sync; `retrying`: the last attempt failed and another is due; `failed`: the last attempt failed, and is not retried.',
     }),
     last_synced_at: timestamp.nullable(),
     last_result: syncResultSchema.nullable(),
-    last_error: z.string().nullable().describe('The code of the problem that the last attempt met.'),
-    moved_to: z
-      .string()
-      .nullable()
-      .describe('Where the tracker says that the issue is now, where the last attempt found it moved.'),
+    last_error: z.string().nullable().describe('The `code` of the last attempt.'),
+    moved_to: z.string().nullable().describe('The new location of an issue that was moved in the tracker.'),
     conflicts: z.array(syncConflictSchema),
     next_attempt_at: timestamp.nullable(),
   })

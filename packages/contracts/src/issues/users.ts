@@ -8,20 +8,20 @@ import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
 import { singleLineText, uuid } from '../text.ts';
 
-/** A person as everybody may see them. */
+/** A user as every user sees it. */
 export const userSchema = z
   .object({ id: uuid(), username: z.string() })
-  .meta({ id: 'User', description: 'For everybody: who somebody is.' });
+  .meta({ id: 'User', description: 'A user, for every user.' });
 export type User = z.infer<typeof userSchema>;
 
-/** A person as staff, and the person, may see them: the fields of the mirror. */
+/** A user as staff and the user itself see it: the fields of the mirror. */
 export const fullUserSchema = identityMirrorFieldsSchema.meta({
   id: 'FullUser',
-  description: 'For staff and for oneself.',
+  description: 'A user, for staff and the user itself.',
 });
 export type FullUser = z.infer<typeof fullUserSchema>;
 
-/** POST and PUT /api/v1/users/: what identity itself takes. */
+/** POST and PUT /api/v1/users/: the input of the identity service. */
 export const createUserSchema = createIdentitySchema;
 export const updateUserSchema = updateIdentitySchema;
 
@@ -34,7 +34,7 @@ export const userListQuerySchema = pageQuerySchema.extend({
     .min(1)
     .max(150)
     .optional()
-    .describe('The beginning of a username; for staff also of an e-mail.'),
+    .describe('A prefix of the username; for staff also of the e-mail address.'),
   is_active: z
     .enum(['true', 'false'])
     .transform((value) => value === 'true')
@@ -46,21 +46,21 @@ const common = { tags: ['Users'], security: ['accessToken'] };
 const fullUser = { description: 'The user.', schema: fullUserSchema };
 const identityProblems = [
   { status: 502, description: '`identity_credentials_rejected` or `identity_answer_invalid`.' },
-  { status: 503, description: '`identity_unavailable`, or the database is down.' },
+  { status: 503, description: '`identity_unavailable`, or the database is unavailable.' },
 ];
-const conflict = { status: 409, description: '`email_conflict` or `sso_conflict`; nothing was written.' };
+const conflict = { status: 409, description: '`email_conflict` or `sso_conflict`; nothing was changed.' };
 
 export const listUsers = operation({
   id: 'listUsers',
   ...common,
   method: 'GET',
   path: '/api/v1/users/',
-  summary: 'List users, for picking an assignee',
-  description: 'Everybody sees id and username; staff see all fields.',
+  summary: 'List users',
+  description: 'For choosing an assignee. Staff see all fields, other users id and username.',
   query: userListQuerySchema,
   responses: {
     200: {
-      description: 'Users, by id.',
+      description: 'A page of users, ordered by id.',
       schema: z.array(z.union([fullUserSchema, userSchema])),
       headers: nextLinkHeader,
     },
@@ -73,7 +73,7 @@ export const getMe = operation({
   ...common,
   method: 'GET',
   path: '/api/v1/users/me/',
-  summary: 'Who I am',
+  summary: 'Read the calling user',
   responses: { 200: fullUser },
   problems: [401, 403],
 });
@@ -85,7 +85,7 @@ export const getUser = operation({
   path: '/api/v1/users/:id/',
   summary: 'Read a user',
   params: userParamsSchema,
-  description: 'From the mirror; whom it has not met yet, staff have looked up at identity.',
+  description: 'Reads the mirror; for staff, an unknown user is read from the identity service.',
   responses: { 200: { description: 'The user.', schema: z.union([fullUserSchema, userSchema]) } },
   problems: [401, 403, 404, 422, ...identityProblems],
 });
@@ -95,19 +95,19 @@ export const createUser = operation({
   ...common,
   method: 'POST',
   path: '/api/v1/users/',
-  summary: 'Create a user at identity',
+  summary: 'Create a user in the identity service',
   description:
-    'For staff; `is_staff` and `is_superuser` for superusers. 503 `create_outcome_unknown`: the answer of identity was lost, and the user may exist; trying again is safe.',
+    'For staff; only superusers may set `is_staff` and `is_superuser`. 503 `create_outcome_unknown`: the response of the identity service was lost, and the user may exist; a retry is safe.',
   body: { schema: createUserSchema },
-  responses: { 201: { ...fullUser, headers: { Location: z.string().describe('The new user.') } } },
+  responses: { 201: { ...fullUser, headers: { Location: z.string().describe('The URL of the new user.') } } },
   problems: [401, 403, conflict, 422, ...identityProblems],
 });
 
 const update = {
   ...common,
   path: '/api/v1/users/:id/',
-  summary: 'Change what is supplied of a user, at identity',
-  description: 'For staff; staff and superusers themselves are changed by superusers alone.',
+  summary: 'Update a user in the identity service',
+  description: 'For staff; only superusers may change staff and superusers.',
   params: userParamsSchema,
   body: { schema: updateUserSchema },
   responses: { 200: fullUser },
@@ -123,8 +123,10 @@ export const deactivateUser = operation({
   id: 'deactivateUser',
   method: 'DELETE',
   path: '/api/v1/users/:id/',
-  summary: 'Soft-delete a user at identity',
+  summary: 'Soft-delete a user in the identity service',
   params: userParamsSchema,
-  responses: { 204: { description: 'The user cannot sign in any more, and is refused here at once.' } },
+  responses: {
+    204: { description: 'Deleted. The user can no longer sign in, and its tokens are refused at once.' },
+  },
   problems: [401, 403, 404, 422, ...identityProblems],
 });

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { type Attack, type AttackContext, createForge, refusedBy } from './attack.ts';
 import { createJws, es256, hs256, ps256, rs256, rs384, rs512 } from './jws.ts';
 
-const wrongHeader = /^header not acceptable$/;
+const wrongHeader = /^invalid header$/;
 
 /** Other algorithms than RS256 (RFC 8725 2.1, 3.1). */
 export function algorithmAttacks(context: AttackContext): Attack[] {
@@ -23,7 +23,7 @@ function unsigned(context: AttackContext): Attack[] {
   );
 }
 
-// The public key, which everybody has, taken for an HMAC secret in each form that a verifier might hold it in.
+// The public key as an HMAC secret, in each form that a verifier might store it.
 function confusedSecrets(context: AttackContext): Attack[] {
   const { header } = createForge(context);
   const key = createPublicKey(context.privateKey);
@@ -58,7 +58,7 @@ function otherSignatures(context: AttackContext): Attack[] {
     ES256: es256(ec.privateKey),
   };
   const genuine = Object.entries(signers).flatMap(([alg, sign]) => [
-    ...refusedBy(wrongHeader, { [`${alg}, properly signed`]: createJws({ ...header, alg }, claims, sign) }),
+    ...refusedBy(wrongHeader, { [`${alg}, correctly signed`]: createJws({ ...header, alg }, claims, sign) }),
     ...refusedBy(/^invalid signature$/, { [`${alg} labelled RS256`]: createJws(header, claims, sign) }),
   ]);
   const sign = rs256(privateKey);

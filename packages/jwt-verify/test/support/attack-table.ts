@@ -8,8 +8,8 @@ import { keyAttacks } from './key-attacks.ts';
 export type { Attack, AttackContext } from './attack.ts';
 
 /**
- * Tokens that no verifier may accept, each off by one thing from a token that it must accept. For the tests of
- * whoever verifies tokens of Tessera; needs no test framework.
+ * Tokens that no verifier may accept, each with one change to a token that it must accept. For tests of any verifier of
+ * Tessera's tokens; needs no test framework.
  */
 export function attacks(context: AttackContext): Attack[] {
   return [
@@ -21,7 +21,7 @@ export function attacks(context: AttackContext): Attack[] {
   ];
 }
 
-/** The token that the attacks are off from. */
+/** The token that the attacks change. */
 export function validToken(context: AttackContext): string {
   return createForge(context).signed({});
 }

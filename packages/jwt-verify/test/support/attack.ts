@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { createJws, rs256 } from './jws.ts';
 
-/** A verifier's view of the world: everything that makes a token valid there. */
+/** Everything that makes a token valid for a verifier. */
 export interface AttackContext {
   kind: 'access' | 'refresh';
   /** The key that the verifier trusts under `kid`, RSA of 2048 bits. */
@@ -9,7 +9,7 @@ export interface AttackContext {
   kid: string;
   /** The `typ` of a valid token. */
   typ: string;
-  /** The claims of a valid token, issued just now; `aud` is one string. */
+  /** The claims of a valid token, issued now; `aud` is one string. */
   claims: Readonly<Record<string, unknown>> & {
     readonly iss: string;
     readonly aud: string;
@@ -17,23 +17,23 @@ export interface AttackContext {
     readonly exp: number;
   };
   clockToleranceSeconds: number;
-  /** A server that must hear nothing while the attacks run. */
+  /** A server that must get no request while the attacks run. */
   listenerUrl: string;
 }
 
-/** A token that must be refused. `reason` is the rule that refuses it, as the private reason of the error says. */
+/** A token that must be refused. `reason` matches the private reason of the error. */
 export interface Attack {
   name: string;
   token: string;
   reason: RegExp;
 }
 
-/** Makes tokens that are valid but for what a test changes. */
+/** Creates tokens that are valid except for the given changes. */
 export interface Forge {
   readonly header: Readonly<Record<string, unknown>>;
-  /** Properly signed with the trusted key. A member that is `undefined` is left out. */
+  /** Correctly signed with the trusted key. A member that is `undefined` is omitted. */
   signed(changes: { header?: Record<string, unknown>; claims?: Record<string, unknown> }): string;
-  /** The same with literal text or bytes in place of header or payload. */
+  /** The same with literal text or bytes as header or payload. */
   signedRaw(parts: { header?: unknown; payload?: unknown }): string;
 }
 
@@ -49,7 +49,7 @@ export function createForge({ privateKey, kid, typ, claims }: AttackContext): Fo
   };
 }
 
-/** Attacks by name that one rule refuses. */
+/** Attacks, by name, that the same rule refuses. */
 export function refusedBy(reason: RegExp, tokens: Readonly<Record<string, string>>): Attack[] {
   return Object.entries(tokens).map(([name, token]) => ({ name, token, reason }));
 }

@@ -7,7 +7,7 @@ export const audience = 'tessera';
 export const kid = 'test-key-1';
 export const realm = 'test';
 
-/** A moment, in milliseconds: 2027-01-15T08:00:00Z. */
+/** 2027-01-15T08:00:00Z, in milliseconds. */
 export const noon = 1_800_000_000_000;
 const nowSeconds = noon / 1000;
 
@@ -60,7 +60,7 @@ interface JwtOverrides {
   key?: KeyObject;
 }
 
-/** A valid access token but for what is overridden. */
+/** An access token that is valid except for the overrides. */
 export function createJwt({ header = {}, claims = {}, key = keyPair.privateKey }: JwtOverrides = {}): string {
   return createJws({ alg: 'RS256', typ: 'at+jwt', kid, ...header }, accessClaims(claims), rs256(key));
 }

@@ -1,4 +1,4 @@
-// Keeps the keys of a key set fresh, and has nothing else to do.
+// Keeps the keys of a key set fresh and does nothing else.
 import { RemoteKeySource } from '../../src/index.ts';
 
 const source = new RemoteKeySource({ jwksUri: process.argv[2] ?? '' });

@@ -3,11 +3,11 @@ import { encode, rs256, signParts } from './jws.ts';
 
 const notEncoded = /^not base64url$/;
 
-/** Tokens that are no compact JWS, or are one in a second spelling. */
+/** Tokens that are no compact JWS, or one with a different encoding. */
 export function formAttacks(context: AttackContext): Attack[] {
   return [
     ...wrongParts(context),
-    ...secondSpellings(context),
+    ...otherEncodings(context),
     ...brokenSignatures(context),
     ...sizes(context),
   ];
@@ -35,30 +35,30 @@ function wrongParts(context: AttackContext): Attack[] {
   ];
 }
 
-function secondSpellings(context: AttackContext): Attack[] {
+function otherEncodings(context: AttackContext): Attack[] {
   const { header: members, signed } = createForge(context);
   const token = signed({});
   const [header = '', payload = '', signature = ''] = token.split('.');
   const sign = rs256(context.privateKey);
-  // One byte more than a multiple of three leaves bits in the last character that stand for nothing.
+  // With one byte more than a multiple of three, the last character has unused bits.
   const spaces = ' '.repeat((4 - (Buffer.byteLength(JSON.stringify(context.claims)) % 3)) % 3);
   const odd = encode(JSON.stringify(context.claims) + spaces);
   return [
     ...refusedBy(/^base64url not canonical$/, {
       'spare bits in the signature': withSpareBits(token),
-      'spare bits in the payload, properly signed': signParts(encode(members), withSpareBits(odd), sign),
+      'spare bits in the payload, correctly signed': signParts(encode(members), withSpareBits(odd), sign),
       'a lone last character in the payload': signParts(encode(members), `${odd}AAA`, sign),
     }),
     ...refusedBy(notEncoded, {
       'padding on the signature': `${token}==`,
-      'padding on the header, properly signed': signParts(`${header}==`, payload, sign),
-      'padding on the payload, properly signed': signParts(header, `${odd}==`, sign),
+      'padding on the header, correctly signed': signParts(`${header}==`, payload, sign),
+      'padding on the payload, correctly signed': signParts(header, `${odd}==`, sign),
       'plain base64': `${header}.${payload}.${Buffer.from(signature, 'base64url').toString('base64')}`,
       'a space before': ` ${token}`,
       'a space after': `${token} `,
       'a line break after': `${token}\n`,
       'a tab inside': token.replace('.', '\t.'),
-      'a line break in the payload, properly signed': signParts(header, `${odd}\n`, sign),
+      'a line break in the payload, correctly signed': signParts(header, `${odd}\n`, sign),
       'NUL after': `${token}\u0000`,
       'a zero-width space inside': token.replace('.', '.\u200b'),
       'full-width letters': `${header}.${payload}.${signature.slice(0, -1)}\uff21`,
@@ -69,7 +69,7 @@ function secondSpellings(context: AttackContext): Attack[] {
   ];
 }
 
-// The last character of what ends in one byte carries four bits that no decoder looks at.
+// If one byte remains, the last character has four bits that decoders ignore.
 function withSpareBits(base64url: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   return base64url.slice(0, -1) + alphabet.charAt(alphabet.indexOf(base64url.slice(-1)) + 1);
@@ -105,7 +105,7 @@ function sizes(context: AttackContext): Attack[] {
   const depth = 2500;
   return [
     ...refusedBy(/^token too long$/, {
-      // Base64 takes four characters for three bytes, so this is the first size past the bound, give or take three.
+      // Base64 has four characters for three bytes, so this is at most three characters over the limit.
       'longer than 8 KiB': signed({ claims: { padding: 'x'.repeat(Math.ceil((room * 3) / 4)) } }),
       'a megabyte of dots': '.'.repeat(1024 * 1024),
     }),

@@ -1,4 +1,4 @@
-// Verifies a token, lets it go, and searches every string of the heap for it.
+// Verifies a token, drops it, and searches every string of the heap for it.
 import { hash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { getHeapSnapshot } from 'node:v8';
@@ -13,7 +13,7 @@ const verifier = createTokenVerifier({
   now: () => noon,
 });
 
-// Only what cannot be mistaken for the token stays behind.
+// Returns only hashes, so that the script itself keeps no reference to the token.
 async function verifyOne(): Promise<{ fingerprint: string; tokenHash: string; signatureHash: string }> {
   const token = createJwt();
   await verifier.verify(token);
@@ -25,7 +25,7 @@ async function verifyOne(): Promise<{ fingerprint: string; tokenHash: string; si
 }
 
 const { fingerprint, tokenHash, signatureHash } = await verifyOne();
-// The engine itself keeps the last text that a regular expression met.
+// V8 keeps the last input of a regular expression.
 await verifyOne();
 globalThis.gc?.();
 

@@ -1,6 +1,6 @@
 import { type Attack, type AttackContext, createForge, refusedBy } from './attack.ts';
 
-/** Properly signed tokens whose header or payload is not one plain JSON object. */
+/** Correctly signed tokens whose header or payload is not a plain JSON object. */
 export function jsonAttacks(context: AttackContext): Attack[] {
   return [...brokenJson(context), ...repeatedMembers(context)];
 }
@@ -38,17 +38,17 @@ function brokenJson(context: AttackContext): Attack[] {
       'header not JSON': signedRaw({ header: "{'alg':'RS256'}" }),
     }),
     ...refusedBy(/^header is not UTF-8$/, { 'header not UTF-8': signedRaw({ header: Buffer.from([0xff]) }) }),
-    ...refusedBy(/^header not acceptable$/, {
+    ...refusedBy(/^invalid header$/, {
       'header by way of __proto__': signedRaw({ header: `{"__proto__":${JSON.stringify(header)}}` }),
     }),
-    ...refusedBy(/^claims not acceptable: |^jwt (issuer|audience) invalid/, {
+    ...refusedBy(/^invalid claims: |^jwt (issuer|audience) invalid/, {
       'payload by way of __proto__': signedRaw({ payload: `{"__proto__":${claims}}` }),
       'payload empty object': signedRaw({ payload: '{}' }),
     }),
   ];
 }
 
-// RFC 7519 4, RFC 7515 4: readers differ in which of two members they take, so neither is taken.
+// RFC 7519 4, RFC 7515 4: parsers differ in which of two equal members they use.
 function repeatedMembers(context: AttackContext): Attack[] {
   const { header, signedRaw } = createForge(context);
   const members = JSON.stringify(header).slice(1);

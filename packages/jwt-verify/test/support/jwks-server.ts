@@ -1,24 +1,24 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+type Responder = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A real HTTP server that counts what it hears and answers as a test says. */
+/** An HTTP server that records requests and answers as a test configures it. */
 export interface JwksServer {
   url: string;
   requests: IncomingMessage[];
-  answerWith(answer: Answer): void;
+  respondWith(responder: Responder): void;
   /** Answers 200 with these keys. */
   publish(keys: unknown[], headers?: Record<string, string>): void;
   close(): Promise<void>;
 }
 
 export async function startJwksServer(): Promise<JwksServer> {
-  let answer: Answer = (_request, response) => response.writeHead(500).end();
+  let responder: Responder = (_request, response) => response.writeHead(500).end();
   const requests: IncomingMessage[] = [];
   const listener: RequestListener = (request, response) => {
     requests.push(request);
-    answer(request, response);
+    responder(request, response);
   };
   const server = createServer(listener);
   await new Promise<void>((resolve) => {
@@ -28,11 +28,11 @@ export async function startJwksServer(): Promise<JwksServer> {
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    answerWith(next) {
-      answer = next;
+    respondWith(next) {
+      responder = next;
     },
     publish(keys, headers = {}) {
-      answer = (_request, response) => {
+      responder = (_request, response) => {
         response.writeHead(200, { 'Content-Type': 'application/json', ...headers });
         response.end(JSON.stringify({ keys }));
       };

@@ -29,14 +29,14 @@ export function hs256(secret: string | Buffer): Signer {
 }
 
 /**
- * A compact JWS (RFC 7515 3.1) without any sense of its own: header and payload are serialised as they come, and
- * text or bytes are taken literally, so that malformed ones can be signed properly.
+ * Creates a compact JWS (RFC 7515 3.1) without checks: header and payload are serialised, text and bytes are used
+ * literally, so that malformed ones can be signed correctly.
  */
 export function createJws(header: unknown, payload: unknown, sign: Signer): string {
   return signParts(encode(header), encode(payload), sign);
 }
 
-/** The same from two parts that are encoded already. */
+/** The same from encoded parts. */
 export function signParts(header: string, payload: string, sign: Signer): string {
   const input = `${header}.${payload}`;
   return `${input}.${sign(input).toString('base64url')}`;

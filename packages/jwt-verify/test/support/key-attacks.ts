@@ -4,13 +4,13 @@ import { createJws, rs256 } from './jws.ts';
 
 const forbidden = /^forbidden header member$/;
 
-/** Keys that are not ours, and headers that ask for another key or another meaning of the signature. */
+/** Untrusted keys, and headers that name another key or change the meaning of the signature. */
 export function keyAttacks(context: AttackContext): Attack[] {
   const foreign = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return [
     ...foreignKeys(context, foreign.privateKey),
     ...pointers(context, foreign.privateKey, 'a foreign key'),
-    // Our own signature makes them no better: the member alone is enough.
+    // The member is refused even with a trusted signature.
     ...pointers(context, context.privateKey, 'our key'),
     ...kids(context),
     ...types(context),
@@ -99,7 +99,7 @@ function kids(context: AttackContext): Attack[] {
       refusedBy(/^unknown kid$/, { [`kid ${JSON.stringify(kid)}`]: signed({ header: { kid } }) }),
     ),
     ...Object.entries(malformed).flatMap(([name, kid]) =>
-      refusedBy(/^header not acceptable$/, { [`kid ${name}`]: signed({ header: { kid } }) }),
+      refusedBy(/^invalid header$/, { [`kid ${name}`]: signed({ header: { kid } }) }),
     ),
     ...refusedBy(/^token too long$/, { 'kid of 10 kB': signed({ header: { kid: 'k'.repeat(10_000) } }) }),
   ];
@@ -115,15 +115,15 @@ function types(context: AttackContext): Attack[] {
       : ['at+jwt', 'JWT', 'RT+JWT', 'application/rt+jwt'];
   return [
     ...[...others, ...otherKinds].flatMap((typ) =>
-      refusedBy(/^another type of token$/, { [`typ "${typ}"`]: signed({ header: { typ } }) }),
+      refusedBy(/^wrong token type$/, { [`typ "${typ}"`]: signed({ header: { typ } }) }),
     ),
-    ...refusedBy(/^header not acceptable$/, {
+    ...refusedBy(/^invalid header$/, {
       'typ as an array': signed({ header: { typ: [context.typ] } }),
     }),
   ];
 }
 
-// RFC 7519 5.2: a token within a token, each properly signed.
+// RFC 7519 5.2: a token within a token, both correctly signed.
 function nested(context: AttackContext): Attack[] {
   const { header, signed, signedRaw } = createForge(context);
   const inner = signed({});

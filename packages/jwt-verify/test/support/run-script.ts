@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Runs a script of this folder as a process of its own, to its end; kills it after 30 seconds. */
+/** Runs a script of this folder as a process until it exits; kills it after 30 seconds. */
 export async function runScript(
   file: string,
   ...parameters: string[]

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 
-/** Waits for what happens beside the test; fails after five seconds. */
+/** Waits until a condition is true; fails after five seconds. */
 export async function until(condition: () => boolean): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!condition() && Date.now() < deadline) {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { ReadinessCheck } from '../process/health.ts';
 import { listMigrations } from './migrations.ts';
 
-/** Ready means: the database answers, and every migration of this release has been applied to it. */
+/** Ready when the database answers and has every migration of this release. */
 export function databaseReadiness(pool: pg.Pool, prismaDir: string): ReadinessCheck[] {
   const expected = listMigrations(prismaDir);
   let migrated = false;
@@ -17,7 +17,7 @@ export function databaseReadiness(pool: pg.Pool, prismaDir: string): ReadinessCh
     {
       name: 'migrations',
       check: async () => {
-        // Migrations are never taken back: once current, always current for this process.
+        // Migrations are never reverted, so one success is final.
         migrated ||= await hasMigrations(pool, expected);
         return migrated;
       },

@@ -3,11 +3,12 @@ import pg from 'pg';
 import { type ProblemError, unavailableProblem } from '../http/problem.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { DatabaseConfig } from '../process/service-environment.ts';
+import { databaseReadiness } from './database-readiness.ts';
 
-/** Waiting longer for a connection helps nobody: the client is answered 503 and comes again. */
+/** Fail fast: the client gets 503 and may retry. */
 const connectionTimeoutMs = 2_000;
 
-/** The pool of a service and Prisma's adapter over it, so that one bound holds for everything that asks the database. */
+/** The pool of a service and Prisma's adapter over it: one limit for all connections. */
 export function createDatabasePool(config: DatabaseConfig, applicationName: string, logger: Logger) {
   const pool = createPool({
     connectionString: config.url,
@@ -17,13 +18,44 @@ export function createDatabasePool(config: DatabaseConfig, applicationName: stri
     applicationName,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
-  // Named statements are parsed and planned once a connection: twice the throughput of a small read.
+  // Named statements are parsed and planned once per connection: twice the throughput of a small read.
   return { pool, adapter: new PrismaPg(pool, { statementNameGenerator: statementName }) };
+}
+
+interface DatabaseOptions<Client> {
+  config: DatabaseConfig;
+  applicationName: string;
+  logger: Logger;
+  /** The folder with `schema.prisma` and `migrations/`. */
+  prismaDir: string;
+  /** Creates the service's generated Prisma client. */
+  createClient: (adapter: PrismaPg) => Client;
+}
+
+/** Creates a service's Prisma client, with its pool and readiness checks. Connects on first use. */
+export function createDatabase<Client extends { $disconnect(): Promise<void> }>({
+  config,
+  applicationName,
+  logger,
+  prismaDir,
+  createClient,
+}: DatabaseOptions<Client>) {
+  const { pool, adapter } = createDatabasePool(config, applicationName, logger);
+  const database = createClient(adapter);
+  return {
+    database,
+    pool,
+    readiness: databaseReadiness(pool, prismaDir),
+    close: async () => {
+      await database.$disconnect();
+      await pool.end();
+    },
+  };
 }
 
 interface PoolOptions {
   connectionString: string;
-  /** Most connections of this process. */
+  /** Maximum number of connections of this process. */
   max: number;
   /** How long a request waits for a free connection, in milliseconds. */
   connectionTimeoutMs: number;
@@ -33,14 +65,14 @@ interface PoolOptions {
   onError: (error: Error) => void;
 }
 
-/** The one pool of a process, bounded in every direction; an idle connection's failure is logged, never thrown. */
+/** A pool with limits on connections, waiting and statements. Errors of idle connections go to `onError`. */
 export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.max,
     connectionTimeoutMillis: options.connectionTimeoutMs,
     statement_timeout: options.statementTimeoutMs,
-    // The server's own timeout cannot reach us when the network or the server hangs.
+    // The server's own timeout has no effect when the server or the network hangs.
     query_timeout: options.statementTimeoutMs + 1000,
     idle_in_transaction_session_timeout: 10_000,
     application_name: options.applicationName,
@@ -53,8 +85,8 @@ export function createPool(options: PoolOptions): pg.Pool {
 const namesByStatement = new Map<string, string>();
 
 /**
- * Names a statement by its text, so that PostgreSQL parses and plans it once a connection. The texts of a service
- * are a fixed set (values travel as parameters), so the map is bounded in practice, and capped in any case.
+ * Names a statement by its text, so that PostgreSQL parses and plans it once per connection. A service has a fixed set
+ * of statements (values are parameters), so the map stays small; it is capped in any case.
  */
 export function statementName(query: { sql: string }): string {
   const known = namesByStatement.get(query.sql);
@@ -64,9 +96,9 @@ export function statementName(query: { sql: string }): string {
   return name;
 }
 
-// PostgreSQL: connection exceptions, refused authorisation, a deadlock or lost serialisation (rolled back: try again), insufficient resources, operator intervention (shutdown,
-// cancelled by a timeout), no such database, lock not available. The rest: what sockets, pg's pool and Prisma say of
-// an unreachable database.
+// SQL states: connection exceptions, invalid authorisation, deadlock or serialisation failure (rolled back, may be
+// retried), insufficient resources, operator intervention (shutdown, cancelled by a timeout), no such database, lock
+// not available. The codes and messages below are those of sockets, pg's pool and Prisma.
 const unavailableSqlStates = /^(08|28|40|53|57)...$|^3D000$|^55P03$/;
 const unavailableCodes = new Set([
   'ECONNREFUSED',
@@ -91,11 +123,9 @@ const unavailableCodes = new Set([
 const unavailableMessages =
   /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections/i;
 
-/** 503 when an error, or any error that caused it, means that the database did not answer. Never a 401, never a 500. */
+/** A 503 problem if the error, or one of its causes, means that the database is unavailable. */
 export function unavailableWhenDatabaseIsDown(error: unknown): ProblemError | undefined {
-  return isUnavailable(error, 0)
-    ? unavailableProblem('The database does not answer right now.', 2, error)
-    : undefined;
+  return isUnavailable(error, 0) ? unavailableProblem('The database is unavailable.', 2, error) : undefined;
 }
 
 function isUnavailable(error: unknown, depth: number): boolean {
@@ -113,8 +143,8 @@ function isUnavailable(error: unknown, depth: number): boolean {
 }
 
 /**
- * The name of the unique index that refused a write, or undefined for any other error. Prisma wraps the driver's
- * answer: P2002 from its own methods, P2010 from raw SQL; the index stands in the driver adapter's cause.
+ * The name of the unique index that a write violated, or undefined for any other error. Prisma wraps the driver's
+ * error: P2002 from its own methods, P2010 from raw SQL; the cause of the driver adapter's error names the index.
  */
 export function violatedUniqueIndex(error: unknown): string | undefined {
   const cause = read(read(read(error, 'meta'), 'driverAdapterError'), 'cause');

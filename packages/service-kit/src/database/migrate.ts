@@ -7,10 +7,10 @@ import { grantToServiceRole, type ServiceRole } from './service-role.ts';
 
 export type { ServiceRole, TableRight, TableRights } from './service-role.ts';
 
-// One lock for all of a database's migrators: an arbitrary constant, the same in every release.
+// Advisory lock of all migrators of a database: an arbitrary constant that never changes.
 const migrationLockKey = 7_355_608_001n;
 
-/** A migration did not apply, or the service's role did not get its rights; the message names it. */
+/** A migration failed, or granting rights to the service's role did; the message names it. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
@@ -21,14 +21,14 @@ interface MigrateOptions {
   prismaDir: string;
   /** How long to wait for another migrator, in milliseconds. */
   lockTimeoutMs?: number;
-  /** Who gets the rights that a service needs, where the role that migrates is not the one that serves. */
+  /** Gets the rights that a service needs, if the service does not connect as the role that migrates. */
   serviceRole?: ServiceRole | undefined;
 }
 
 /**
- * Applies the migrations that a database lacks, by Prisma's own schema engine in WebAssembly: the same files and
- * the same `_prisma_migrations` rows as `prisma migrate deploy`, without an engine binary. Of two processes at
- * once one applies and the other waits. Answers the names of what was applied now; throws `MigrationError`.
+ * Applies missing migrations by Prisma's schema engine in WebAssembly: the same files and the same `_prisma_migrations`
+ * rows as `prisma migrate deploy`, without an engine binary. Concurrent calls wait for each other. Returns the names of
+ * the applied migrations; throws `MigrationError`.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { connectionString, prismaDir, lockTimeoutMs = 120_000, serviceRole } = options;
@@ -69,18 +69,18 @@ async function applyMigrations(connectionString: string, prismaDir: string): Pro
     } catch (error) {
       const failed = await findFailedMigration(connectionString);
       if (failed === undefined) throw error;
-      // Its script ran as one transaction and answered with an error, so nothing of it is left: the next start may
-      // try again. A row without an error is of a migrator that was killed, and only a person can tell its fate.
+      // The script ran in one transaction and failed, so it changed nothing, and the next run may try again. A row
+      // without an error comes from a killed migrator; whether its script committed has to be checked by hand.
       if (failed.reason !== null) await engine.markMigrationRolledBack({ migrationName: failed.name });
       throw new MigrationError(
-        `The migration ${failed.name} failed: ${failed.reason ?? 'it was begun and never finished; see _prisma_migrations'}`,
+        `The migration ${failed.name} failed: ${failed.reason ?? 'it was started and never finished; see _prisma_migrations'}`,
         { cause: error },
       );
     }
   });
 }
 
-/** A service's data model. */
+/** Reads a service's `schema.prisma`. */
 export function readSchema(prismaDir: string): { path: string; content: string } {
   const path = join(prismaDir, 'schema.prisma');
   return { path, content: readFileSync(path, 'utf8') };
@@ -105,7 +105,7 @@ function readMigrations(prismaDir: string) {
   };
 }
 
-// The engine's message may not say which migration it was in; the table does.
+// The engine's message may not name the failed migration; the table does.
 async function findFailedMigration(
   connectionString: string,
 ): Promise<{ name: string; reason: string | null } | undefined> {

@@ -15,7 +15,7 @@ interface RunMigrationsOptions {
   environment: Record<string, string | undefined>;
   /** The arguments of the command line; only `--help` is valid. Default: none. */
   args?: readonly string[];
-  /** Where the service's own role may not do everything to rows. */
+  /** Tables whose rows the role of the service may only partly change. */
   tableRights?: TableRights;
 }
 

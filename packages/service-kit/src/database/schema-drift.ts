@@ -3,15 +3,15 @@ import { readSchema } from './migrate.ts';
 import { withSchemaEngine } from './schema-engine.ts';
 
 interface DriftOptions {
-  /** A database that the migrations have made. */
+  /** A database with all migrations applied. */
   migratedUrl: string;
-  /** An empty database, which is filled from `schema.prisma`. */
+  /** An empty database; it gets the tables of `schema.prisma`. */
   emptyUrl: string;
   prismaDir: string;
 }
 
-// Everything that Prisma's schema language can say: columns with type, nullability and default; enums with their values;
-// indexes with their predicates; foreign keys. Checks and triggers stand in the migrations alone.
+// Everything that `schema.prisma` can express: columns with type, nullability and default; enums with their values;
+// indexes with their predicates; foreign keys. It cannot express checks and triggers.
 const describeSchema = `
   SELECT format('column %s.%s %s%s default=%s', attrelid::regclass, attname, format_type(atttypid, atttypmod),
     CASE WHEN attnotnull THEN ' not null' END, pg_get_expr(adbin, adrelid)) AS line
@@ -29,7 +29,7 @@ const describeSchema = `
   SELECT format('foreign key %s %s', conrelid::regclass, pg_get_constraintdef(oid))
     FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace`;
 
-/** Compares what the migrations make with what `schema.prisma` says; answers one line a difference. */
+/** Compares a migrated database with `schema.prisma`; returns one line for each difference. */
 export async function findSchemaDrift({ migratedUrl, emptyUrl, prismaDir }: DriftOptions): Promise<string[]> {
   const schema = readSchema(prismaDir);
   const script = await withSchemaEngine(emptyUrl, schema, async (engine) => {

@@ -9,13 +9,13 @@ import pg from 'pg';
 
 export type { SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
 
-// Node has WebAssembly; the type library that declares it is the browser's, which would bring a browser's globals.
+// TypeScript declares WebAssembly only in its DOM library, which would also declare all browser globals.
 declare namespace WebAssembly {
   type Exports = Record<string, unknown>;
   function instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: Exports } }>;
 }
 
-// What wasm-bindgen exports beside its declared types: the hook that hands the bindings their instance.
+// wasm-bindgen exports this hook without declaring it: it gives the bindings their instance.
 interface WasmHook {
   __wbg_set_wasm(exports: WebAssembly.Exports): void;
 }
@@ -26,7 +26,7 @@ function isWasmHook(value: object): value is WasmHook {
   return '__wbg_set_wasm' in value;
 }
 
-// The package offers the WebAssembly module for bundlers; Node instantiates it by hand, once a process.
+// The package ships the WebAssembly module for bundlers; Node has to instantiate it itself, once per process.
 async function loadEngine(): Promise<void> {
   const entry = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
   const bytes = readFileSync(join(dirname(entry), 'schema_engine_bg.wasm'));
@@ -37,7 +37,7 @@ async function loadEngine(): Promise<void> {
   if (typeof start === 'function') start();
 }
 
-// The engine never clears the timer that bounds its work (10 s), and a migrator would stay that long after its end.
+// The engine never clears its timeout of 10 s, which would keep the migrator's process alive.
 function imports(): Record<string, unknown> {
   const setTimer = (callback: () => void, ms: number) => setTimeout(callback, ms).unref();
   return Object.fromEntries(
@@ -49,8 +49,8 @@ function imports(): Record<string, unknown> {
 }
 
 /**
- * Prisma's adapter cuts a script at every semicolon, also inside a function's body, and runs the pieces one by one.
- * Sent whole, PostgreSQL parses it itself and runs it as one transaction: a migration that fails leaves nothing.
+ * Prisma's adapter splits a script at every semicolon, even inside a function body, and runs the parts one by one.
+ * Sent as one string, PostgreSQL runs the script in one transaction: a failed migration changes nothing.
  */
 class WholeScriptPrismaPg extends PrismaPg {
   override async connect() {
@@ -87,7 +87,7 @@ export async function withSchemaEngine<Result>(
 ): Promise<Result> {
   loaded ??= loadEngine();
   await loaded;
-  // A pool of our own: the engine leaves its connection open, and with it the advisory lock that it took.
+  // A separate pool, because the engine leaves its connection open, with the advisory lock it holds.
   const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 5000, application_name: 'migrate' });
   const adapter = bindMigrationAwareSqlAdapterFactory(new WholeScriptPrismaPg(pool));
   const engine = await bindings.SchemaEngine.new(

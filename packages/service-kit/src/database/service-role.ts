@@ -4,19 +4,19 @@ const { escapeIdentifier } = pg;
 
 export type TableRight = 'INSERT' | 'UPDATE' | 'DELETE';
 
-/** The tables of which a service may not do everything to rows, with what it may do beside reading. */
+/** Tables whose rows the service may only partly change, with the permitted statements besides SELECT. */
 export type TableRights = Readonly<Record<string, readonly TableRight[]>>;
 
-/** The role that a service runs under, which is not the one that migrates and owns everything. */
+/** The role that a service connects as; another role migrates and owns the tables. */
 export interface ServiceRole {
   name: string;
   tableRights: TableRights;
 }
 
 /**
- * Gives the role what a service needs of this database's `public` schema, and takes away whatever else it had there: rows
- * of tables, sequences, functions, never a definition. In one transaction, so that a service that runs notices nothing;
- * safe to repeat. Tables that the migrating role makes later, by whatever tool, can be used at once.
+ * Grants the role the rights that a service needs in the `public` schema, on rows, sequences and functions, and revokes
+ * all others. Runs in one transaction, so a running service never lacks a right; can be repeated. Default privileges
+ * cover the tables that the migrating role creates later.
  * @param client connected as the role that owns the tables
  */
 export async function grantToServiceRole(client: pg.ClientBase, role: ServiceRole): Promise<void> {
@@ -44,7 +44,7 @@ export async function grantToServiceRole(client: pg.ClientBase, role: ServiceRol
     COMMIT`);
 }
 
-// To the owner itself, to one of its members and to a superuser, no limit applies.
+// Grants do not restrict the owner, its members and superusers.
 async function assertLesser(client: pg.ClientBase, role: string): Promise<void> {
   const { rows } = await client.query<{ unlimited: boolean }>(
     "SELECT pg_has_role($1, current_user, 'MEMBER') AS unlimited",
@@ -52,7 +52,7 @@ async function assertLesser(client: pg.ClientBase, role: string): Promise<void> 
   );
   if (rows[0]?.unlimited !== false) {
     throw new Error(
-      `the role ${role} has all rights of the one that migrates; a service needs one with fewer`,
+      `the role ${role} has all rights of the role that migrates; use a role with fewer rights`,
     );
   }
 }

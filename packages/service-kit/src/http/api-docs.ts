@@ -8,12 +8,12 @@ interface ApiDocsOptions {
   api: 'identity' | 'issues';
   /** Where the OpenAPI document is served, such as `/openapi.json`. */
   documentPath: string;
-  /** Where the page is served, with or without a slash at its end; its files are below it. */
+  /** Where the page is served, with or without a trailing slash; its files are below it. */
   pagePath: string;
 }
 
 const forMinutes = { 'Cache-Control': 'public, max-age=300' };
-// A file's URL names its content (`?v=`), so caches may keep it.
+// A file's URL contains its hash (`?v=`), so caches may keep it.
 const forever = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 const pagePolicy = [
@@ -28,8 +28,8 @@ const pagePolicy = [
 ].join('; ');
 
 /**
- * Routes of the OpenAPI document of `@tessera/contracts`, and of an interactive page for it by Swagger UI. The page loads
- * nothing from other origins, and sends its requests to the origin that served it.
+ * Routes of the OpenAPI document of `@tessera/contracts`, and of an interactive page for it by Swagger UI. The page
+ * loads nothing from other origins, and sends its requests to the origin that served it.
  */
 export function apiDocsRoutes({ api, documentPath, pagePath }: ApiDocsOptions): Route[] {
   const document = readApiDocument(api);
@@ -72,7 +72,7 @@ function prepareFiles(documentPath: string): Map<string, PreparedDocument> {
   ]);
 }
 
-// validatorUrl: by default the document would be sent to a public validator.
+// validatorUrl: by default Swagger UI sends the document to a public validator.
 function renderStart(documentPath: string): string {
   const settings = JSON.stringify({
     url: documentPath,

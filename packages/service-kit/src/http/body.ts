@@ -13,9 +13,9 @@ declare module 'node:http' {
 }
 
 export interface BodyOptions {
-  /** Upper bound of the body, in bytes; 256 KiB unless given. */
+  /** Maximum size of the body, in bytes; 256 KiB by default. */
   limitBytes?: number;
-  /** Keeps the bytes as they arrived, in any media type, as a `Buffer`: for a body with a signature over its bytes. */
+  /** Keeps the bytes as a `Buffer`, of any media type: for a body with a signature over its bytes. */
   raw?: boolean;
   /** Makes the input of the body's schema from the request; by default it is the body. */
   from?: (request: IncomingMessage) => unknown;
@@ -33,7 +33,7 @@ export function readBody(
     form === undefined ? ['application/json'] : ['application/json', 'application/x-www-form-urlencoded'];
   const options = { limit: limitBytes, inflate: false };
   const readRaw: ConnectHandler = express.raw({ ...options, type: () => true });
-  // Not strict: a JSON string or null is well-formed and refused as the wrong shape, not as bad syntax.
+  // Not strict: a JSON string or null is valid syntax; the schema refuses it.
   const readJson: ConnectHandler = express.json({ ...options, strict: false, verify: assertUtf8 });
   const readForm: ConnectHandler = express.urlencoded({
     ...options,
@@ -82,8 +82,8 @@ function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-// A lenient decoder would replace bad bytes, and two different passwords could become one. RFC 8259 8.1 knows no other
-// encoding of JSON.
+// A lenient decoder would replace invalid bytes, which could make two different passwords equal. RFC 8259 8.1 permits
+// no other encoding of JSON.
 function assertUtf8(_request: IncomingMessage, _response: unknown, body: Buffer, charset: string): void {
   if (charset !== 'utf-8') {
     throw new ProblemError({
@@ -95,7 +95,7 @@ function assertUtf8(_request: IncomingMessage, _response: unknown, body: Buffer,
   if (!isUtf8(body)) throw notUtf8();
 }
 
-// A form may write its bytes as `%C3%A9` too.
+// A form may also encode bytes as `%C3%A9`.
 function assertUtf8Form(request: IncomingMessage, response: unknown, body: Buffer, charset: string): void {
   assertUtf8(request, response, body, charset);
   try {

@@ -4,20 +4,24 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '../observability/logger.ts';
 import { ProblemError, problemBody } from './problem.ts';
 
-// What Node's parser and its timers call their refusals; everything else is a request that is not HTTP.
+// By the error codes of Node's parser and timers; other codes mean malformed HTTP.
 const refusals: Record<string, { status: number; code: string; detail: string }> = {
-  HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', detail: 'The header fields are too large.' },
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', detail: 'The header is too large.' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', detail: 'The body is too large.' },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'request_timeout', detail: 'The request came too slowly.' },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'request_timeout',
+    detail: 'The request took too long to arrive.',
+  },
 };
-const malformed = { status: 400, code: 'malformed_request', detail: 'The request is not well-formed HTTP.' };
+const malformed = { status: 400, code: 'malformed_request', detail: 'The request is not valid HTTP.' };
 
 const lingerMs = 1000;
 
 /**
- * Answers what never became a request (Node's `clientError`) in the one error shape, and closes the connection.
- * `busy` tells whether a request that came before is being worked on or answered: then a refusal would be taken for its
- * answer, and the connection is cut off instead.
+ * Answers Node's `clientError`, for input that never became a request, with the common error body, and closes the
+ * connection. `busy` tells whether an earlier request of the connection is unanswered; the client would take the error
+ * for its response, so the connection is destroyed instead.
  */
 export function refuseClientError(logger: Logger, busy: (socket: Duplex) => boolean) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {
@@ -29,12 +33,12 @@ export function refuseClientError(logger: Logger, busy: (socket: Duplex) => bool
     const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     const head = [`HTTP/1.1 ${problem.status} ${problem.title}`, ...fields];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-    // A client that never closes its side is not waited for; closed at once, it might lose the answer.
+    // A client that does not close its side is disconnected after a delay; at once, it could lose the response.
     setTimeout(() => socket.destroy(), lingerMs).unref();
   };
 }
 
-/** Refuses what Node lets through as a request, or would refuse without a body. */
+/** Refuses malformed requests that Node emits as requests or would refuse without a body. */
 export function refuseMalformed(logger: Logger, response: ServerResponse): void {
   const { problem, headers, body } = refusalOf(malformed, logger);
   response.writeHead(problem.status, headers).end(body);

@@ -25,9 +25,9 @@ import {
 export type App = Express;
 
 interface AppOptions extends ErrorHandlerOptions {
-  /** The whole HTTP surface. The most frequent routes stand first: Express tries them in order. */
+  /** All routes, the most frequent ones first: Express tries them in order. */
   routes: readonly Route[];
-  /** Under a path prefix, a request that matches no route is still refused by this access first. */
+  /** By path prefix: authenticates and counts requests that match no route, before they get a 404. */
   guards?: Readonly<Record<string, Guard>>;
   logger: Logger;
   metrics?: Metrics;
@@ -38,7 +38,7 @@ interface AppOptions extends ErrorHandlerOptions {
 
 /**
  * Serves a list of routes. Every request passes the same steps: request id and log line, security headers, CORS,
- * authentication, rate limit, body, parsing, handler, response; errors become the common error body.
+ * authentication, rate limit, authorisation, body, parsing, handler, response; errors become the common error body.
  */
 export function createApp(options: AppOptions): App {
   const { routes, guards = {}, logger, metrics, trustProxy, security } = options;
@@ -48,10 +48,10 @@ export function createApp(options: AppOptions): App {
   app.set('trust proxy', trustProxy);
 
   const startRequest = requestContext(logger, metrics);
-  const protection = securityHeaders(security);
+  const fixedHeaders = securityHeaders(security);
   app.use((request, response, next) => {
     startRequest(request, response);
-    response.setHeaders(protection);
+    response.setHeaders(fixedHeaders);
     next();
   });
   for (const route of routes) {
@@ -102,7 +102,7 @@ function prepareResponse(
     for (const [name, value] of Object.entries(access.headers ?? {})) response.setHeader(name, value);
     next();
   };
-  // Without an Origin the headers never differ.
+  // Without an Origin the headers are always the same.
   const headers = headersSetBy(setHeaders, crossOrigin);
   return (request, response) => {
     response.setHeaders(headers);
@@ -116,7 +116,7 @@ function crossOriginHandler({ crossOrigin }: Access<unknown>): ConnectHandler {
   const { origins, methods, exposedHeaders = [] } = crossOrigin;
   const apply = cors({ origin: origins, methods, exposedHeaders, maxAge: 600, preflightContinue: true });
   return (request, response, next) => {
-    // cors takes every OPTIONS for a preflight.
+    // cors treats every OPTIONS as a preflight.
     if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] === undefined)
       next();
     else apply(request, response, next);
@@ -127,18 +127,20 @@ function raise(error?: unknown): void {
   if (error !== undefined) throw error;
 }
 
-/** A browser asks before a cross-origin request; the response's headers tell whether it may send it. */
+/** Whether a browser asks for permission to send a cross-origin request; the response's headers grant it. */
 function isPreflight({ method, headers }: IncomingMessage, { crossOrigin }: Access<unknown>): boolean {
   return (
     method === 'OPTIONS' &&
+    headers.origin !== undefined &&
     headers['access-control-request-method'] !== undefined &&
     crossOrigin !== undefined
   );
 }
 
 /**
- * The end of the chain: preflights, OPTIONS with `Allow`, the given error, 405 with `Allow` when the path exists for
- * another method, and 404. The caller is authenticated first where the path's routes, or a guard, demand it.
+ * Answers requests that no route handles: preflights, OPTIONS with `Allow`, the given error, 405 with `Allow` if the
+ * path exists for another method, and 404. The access of the path's first route, or of a guard, identifies the caller
+ * first.
  */
 function refuseUnmatched(routes: readonly Route[], guards: NonNullable<AppOptions['guards']>) {
   const table = routes.map((route) => ({

@@ -5,13 +5,13 @@ import { ProblemError, problemBody } from './problem.ts';
 
 export interface ErrorHandlerOptions {
   logger: Logger;
-  /** Turns an error of a library into a problem; the first answer wins. */
+  /** Converts an error of a library to a problem; undefined for other errors. */
   translate?: (error: unknown, request: Request) => ProblemError | undefined;
-  /** Members that a part of the surface adds to every error body, such as OAuth's `error`. */
+  /** Further members of the error body, such as OAuth's `error`. */
   extraMembers?: (problem: ProblemError, request: Request) => Record<string, unknown>;
 }
 
-/** The one place where an error becomes an answer. Internals go to the log, with the request's id. */
+/** Writes errors as the common error body. Internals go only to the log, with the request's id. */
 export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOptions): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     const problem = translate?.(error, request) ?? toProblem(error);
@@ -19,7 +19,7 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
     if (problem.status >= 500) logger.error({ ...logged, err: problem.cause ?? error }, 'request failed');
     else logger.debug({ ...logged, err: problem.cause }, 'request refused');
     if (response.headersSent) {
-      // Cut off, so that the client sees an answer that failed and not one that ends early.
+      // Destroyed, so that the client does not take an incomplete response for a complete one.
       response.destroy();
       return;
     }
@@ -27,7 +27,7 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
       ...problemBody(problem, request.requestId ?? ''),
       ...extraMembers?.(problem, request),
     };
-    // A refusal is never kept by a cache, whatever the route had said before it failed.
+    // Caches must not store errors, even if the handler set caching headers before it failed.
     response.set('Cache-Control', 'no-store').removeHeader('ETag');
     response.status(problem.status).set(problem.headers);
     if (request.accepts(['application/json', 'application/problem+json']) === 'application/problem+json') {
@@ -45,7 +45,7 @@ function toProblem(error: unknown): ProblemError {
     new ProblemError({
       status: 500,
       code: 'internal_error',
-      detail: 'Something went wrong here.',
+      detail: 'Internal error.',
       cause: error,
     })
   );
@@ -64,9 +64,13 @@ const bodyProblems: Record<string, { status: number; code: string; detail: strin
   'request.size.invalid': {
     status: 400,
     code: 'malformed_body',
-    detail: 'The body does not have the length that was announced.',
+    detail: 'The length of the body differs from Content-Length.',
   },
-  'request.aborted': { status: 400, code: 'malformed_body', detail: 'The request was cut off.' },
+  'request.aborted': {
+    status: 400,
+    code: 'malformed_body',
+    detail: 'The connection closed before the body was complete.',
+  },
 };
 
 // Errors of body-parser carry a `type`; an undecodable path parameter is a URIError with status 400.
@@ -78,7 +82,7 @@ function bodyProblem(error: unknown): ProblemError | undefined {
     return new ProblemError({
       status: 400,
       code: 'malformed_path',
-      detail: 'The path is not properly encoded.',
+      detail: 'The path is not properly percent-encoded.',
     });
   }
   // Any other client error that Express or body-parser found, such as a broken form encoding.
@@ -86,7 +90,7 @@ function bodyProblem(error: unknown): ProblemError | undefined {
     return new ProblemError({
       status: error.status,
       code: 'bad_request',
-      detail: 'The request cannot be read.',
+      detail: 'The request is malformed.',
     });
   }
   return undefined;

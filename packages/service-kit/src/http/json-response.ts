@@ -3,14 +3,14 @@ import type { Operation, OperationResponse } from '@tessera/contracts';
 import type { z } from 'zod';
 import type { JsonText } from './json-text.ts';
 
-/** A response as a value. The body is serialised as JSON, or is JSON text already; absent, there is none. */
+/** A response as a value. The body is a value to serialise, or a string of JSON text; absent if there is none. */
 export interface JsonResponse<Status extends number = number> {
   status: Status;
   headers?: Record<string, string>;
   body?: unknown;
 }
 
-// A string is JSON text already, so a value that is a string has to be given as its JSON text.
+// `sendJson` sends strings as they are, so a string value has to be given as JSON text.
 type WithBody<Response extends OperationResponse> = Response extends { readonly schema: infer Schema }
   ? Schema extends z.ZodType
     ? { body: Exclude<z.output<Schema>, string> | JsonText<z.output<Schema>> }
@@ -27,7 +27,7 @@ export function bodyText({ body }: JsonResponse): string {
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-/** Writes a response; caches keep it only when its own headers say so. */
+/** Writes a response; caches may store it only if its own headers permit it. */
 export function sendJson(response: ServerResponse, answer: JsonResponse): void {
   if (answer.body === undefined) {
     response.writeHead(answer.status, answer.headers).end();

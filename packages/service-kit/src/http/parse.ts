@@ -3,12 +3,12 @@ import type { FieldError } from '@tessera/contracts';
 import type { z } from 'zod';
 import { validationProblem } from './problem.ts';
 
-// Bounds the response to a body with many unknown keys.
+// Limits the response to a body with many unknown keys.
 const maxReportedErrors = 50;
 
 /**
- * Parses input at a border: answers the schema's output, or throws a 422 problem that names the refused fields
- * (the first fifty) by their wire names. Values never appear in the messages.
+ * Parses input by a schema: returns its output, or throws a 422 problem that names the invalid fields (the first fifty)
+ * by their wire names. Messages never contain values.
  */
 export function parse<Schema extends z.ZodType>(
   schema: Schema,
@@ -24,8 +24,8 @@ export function parse<Schema extends z.ZodType>(
 }
 
 /**
- * Parses the query of a request's URL. Unknown parameters are refused with the list of the known ones when the schema is
- * strict. A parameter that is given more than once is an array.
+ * Parses the query of a request's URL. Unknown parameters are refused with the list of the known ones when the schema
+ * is strict. A parameter that is given more than once is an array.
  */
 export function parseQuery<Schema extends z.ZodType & { shape: Record<string, unknown> }>(
   schema: Schema,
@@ -46,7 +46,7 @@ function toFieldErrors(issue: z.core.$ZodIssue, unknownMessage: string): FieldEr
   return [{ field: fieldName(issue.path), message: issue.message }];
 }
 
-// A key may be the client's text: bounded, and never able to break a log line or a terminal.
+// A key may be text of the client: limited, and without characters that affect a log line or a terminal.
 function fieldName(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body';
   return path

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A document that never changes while the process lives, with everything about its answer made at start. */
+/** A document that does not change while the process runs; its response is prepared at start. */
 export interface PreparedDocument {
-  /** Its bytes, a character each: Node sends a text together with the header, and a buffer after it. */
+  /** Its bytes as latin1, because Node sends a string in one write with the header, and a buffer in a second one. */
   body: string;
   headers: Record<string, string>;
-  /** Those of a 304, which says nothing of a body. */
+  /** Headers of a 304. */
   unchangedHeaders: Record<string, string>;
   etag: string;
 }
 
-/** A JSON document, serialised once. */
+/** Prepares a JSON document. */
 export function prepareDocument(content: unknown, headers: Record<string, string> = {}): PreparedDocument {
   return prepareBytes(Buffer.from(JSON.stringify(content)), 'application/json; charset=utf-8', headers);
 }
 
-/** Any other document; the ETag is strong, over the bytes. */
+/** Prepares any document; its ETag is strong, a hash of the bytes. */
 export function prepareBytes(
   body: Buffer,
   contentType: string,
@@ -33,7 +33,7 @@ export function prepareBytes(
   };
 }
 
-/** Answers GET and HEAD with the document, and 304 where the client has it already (RFC 9110 13.1.2). */
+/** Answers GET and HEAD with the document, or with 304 if `If-None-Match` matches (RFC 9110 13.1.2). */
 export function sendPreparedDocument(
   request: IncomingMessage,
   response: ServerResponse,

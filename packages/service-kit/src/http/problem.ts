@@ -22,22 +22,22 @@ const titles: Record<number, string> = {
   504: 'Gateway Timeout',
 };
 
-/** What a refusal consists of. Everything but `cause` is shown to the client. */
+/** A problem. The client gets everything but `cause`. */
 export interface ProblemOptions {
   status: number;
   /** Stable and machine-readable, snake_case. */
   code: string;
-  /** For a person; never internals, never input that may be secret. */
+  /** For people; contains no internals and no input that may be secret. */
   detail: string;
   errors?: FieldError[];
   headers?: Record<string, string>;
   /** Further members of the body, in wire form. */
   members?: Record<string, unknown>;
-  /** For the log alone. */
+  /** Only for the log. */
   cause?: unknown;
 }
 
-/** The one error that services throw to refuse a request; the error handler writes it (RFC 9457 members). */
+/** The error that refuses a request; the error handler writes it as the common error body. */
 export class ProblemError extends Error {
   readonly status: number;
   readonly title: string;
@@ -60,7 +60,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The one error body (RFC 9457 members). */
+/** The common error body (members of RFC 9457). */
 export function problemBody(problem: ProblemError, requestId: string): Problem {
   return {
     title: problem.title,
@@ -73,7 +73,7 @@ export function problemBody(problem: ProblemError, requestId: string): Problem {
   };
 }
 
-/** 422 naming each refused field. */
+/** 422 that names each invalid field. */
 export function validationProblem(errors: FieldError[]): ProblemError {
   const fields = [...new Set(errors.map((error) => error.field))].join(', ');
   return new ProblemError({
@@ -84,7 +84,7 @@ export function validationProblem(errors: FieldError[]): ProblemError {
   });
 }
 
-/** 503 with `Retry-After`: a dependency is down or the service is at its limit, and nothing was done. */
+/** 503 with `Retry-After`: a dependency is down or the service is overloaded; nothing was changed. */
 export function unavailableProblem(detail: string, retryAfterSeconds: number, cause?: unknown): ProblemError {
   return new ProblemError({
     status: 503,

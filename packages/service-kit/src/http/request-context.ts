@@ -7,12 +7,12 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** The request's id, set by `requestContext`. */
     requestId?: string;
-    /** The client's address as far as the trusted-proxy setting reaches; set by Express. */
+    /** The client's address, as far as proxies are trusted; set by Express. */
     ip?: string | undefined;
   }
 }
 
-/** Where a request comes from, for the audit trail and the limits; never used to authenticate. */
+/** Where a request comes from, for the audit trail and rate limits; never used to authenticate. */
 export interface RequestOrigin {
   requestId: string;
   ip: string;
@@ -22,13 +22,13 @@ export interface RequestOrigin {
 const acceptableRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * Gives each request its id, answered as `X-Request-Id`, and one access-log line when it is over. A well-formed
- * id from the caller is kept, so that ids join across services. The line holds the route's template rather than
- * the URL: a path may carry an e-mail address, and a query a credential. pino directly: pino-http would make
- * three child loggers for each request. With metrics, the request is counted there too.
+ * Gives each request an id, sent as `X-Request-Id`, and writes one access-log line when the response closes. A
+ * well-formed id of the caller is kept, so that logs of several services can be joined. The line has the operation's
+ * path instead of the URL, which may contain an e-mail address or a credential. Not pino-http, which creates three
+ * child loggers per request. With metrics, the request is counted as well.
  */
 export function requestContext(logger: Logger, metrics?: Metrics) {
-  // The line's members are fixed and none is secret; to search each line for secrets costs ten times the line itself.
+  // No redaction: the line has fixed members without secrets, and searching them costs ten times the line itself.
   const accessLog = logger.child({}, { redact: [] });
   return function startRequest(request: IncomingMessage, response: ServerResponse): void {
     const given = request.headers['x-request-id'];
@@ -58,7 +58,7 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
   };
 }
 
-/** Where a request came from. The address is the client's only as far as the trusted-proxy setting reaches. */
+/** Returns where a request comes from. The address is the client's only if the proxies before it are trusted. */
 export function originOf(request: IncomingMessage): RequestOrigin {
   return {
     requestId: request.requestId ?? '',

@@ -5,7 +5,7 @@ import { type ResponseOf, sendJson } from './json-response.ts';
 import { parse, parseQuery } from './parse.ts';
 import { type PreparedDocument, sendPreparedDocument } from './prepared-document.ts';
 
-/** What a route needs of the operation that it serves. */
+/** The members of an operation that routing needs. */
 type RoutedOperation = Pick<Operation, 'method' | 'path'> & Partial<Pick<Operation, 'id' | 'oauth'>>;
 
 declare module 'node:http' {
@@ -26,7 +26,9 @@ export interface CrossOrigin {
   exposedHeaders?: string[];
 }
 
-/** Who may call a route: identifies the caller, and says which origins may read and which caches may store responses. */
+/**
+ * Who may call a route: identifies the caller, and says which origins may read and which caches may store responses.
+ */
 export interface Access<Actor> {
   /** Returns the caller, or throws the problem that refuses the request. */
   identify: (request: IncomingMessage, response: ServerResponse) => Actor | Promise<Actor>;

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import helmet from 'helmet';
 
-/** A middleware in Node's own terms. */
+/** A middleware with the types of `node:http`. */
 export type ConnectHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -10,20 +10,20 @@ export type ConnectHandler = (
 ) => void;
 
 export interface SecurityHeaderOptions {
-  /** The public URL is https: browsers shall never again ask over http (RFC 6797). */
+  /** Tells browsers to use only https from now on (RFC 6797); for an https public URL. */
   hsts: boolean;
-  /** Who may embed an answer: `cross-origin` where pages of other origins read it, such as a public key set. */
+  /** Who may embed responses: `cross-origin` if pages of other origins read them, such as a public key set. */
   resourcePolicy?: 'same-origin' | 'cross-origin';
 }
 
-/** The headers that protect a JSON API in a browser. helmet computes them once, because they never differ. */
+/** The headers that protect a JSON API in browsers; computed once by helmet, because they never change. */
 export function securityHeaders({
   hsts,
   resourcePolicy = 'same-origin',
 }: SecurityHeaderOptions): Map<string, string> {
   return headersSetBy(
     helmet({
-      // Nothing in an answer is ever run, loaded or framed.
+      // A response never runs, loads or frames anything.
       contentSecurityPolicy: {
         useDefaults: false,
         directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
@@ -32,7 +32,7 @@ export function securityHeaders({
       referrerPolicy: { policy: 'no-referrer' },
       strictTransportSecurity: hsts,
       xFrameOptions: { action: 'deny' },
-      // For pages, and for browsers and plug-ins of the past: to a JSON API they add bytes alone (OWASP REST Security).
+      // For pages, old browsers and plug-ins; useless for a JSON API (OWASP REST Security).
       xDnsPrefetchControl: false,
       xDownloadOptions: false,
       xPermittedCrossDomainPolicies: false,

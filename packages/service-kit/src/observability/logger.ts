@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 
 export type { Logger } from 'pino';
 
-/** Members that must never reach a log, wherever they turn up in a logged object. */
+/** Members that are redacted at any place of a logged object. */
 const secretMembers = [
   'password',
   'password_hash',
@@ -18,8 +18,8 @@ const secretMembers = [
 ];
 
 /**
- * JSON lines on standard output, one object a line. Redaction is the second line of defence:
- * the first is that bodies and credentials are never logged.
+ * Creates a logger that writes JSON lines to standard output. Redaction is the second line of defence: the first is
+ * that bodies and credentials are never logged.
  */
 export function createLogger(options: {
   service: string;
@@ -38,7 +38,7 @@ export function createLogger(options: {
         censor: '[redacted]',
       },
     },
-    // With a minimum of nothing, pino's flush() would not wait for what is still being written.
+    // With a minLength of 0, pino's flush() would not wait for pending writes.
     options.destination ?? pino.destination({ sync: false, minLength: 4096, periodicFlush: 100 }),
   );
 }
@@ -52,12 +52,12 @@ interface LoggedError {
 }
 
 /**
- * What the log holds of an error: these members alone. The others of a library's error carry requests with their
- * credentials (axios), values of rows (pg) and bodies (body-parser).
+ * The only members of an error that are logged. Other members of libraries' errors contain requests with credentials
+ * (axios), row values (pg) and bodies (body-parser).
  */
 function describeError(error: unknown, depth = 0): LoggedError | undefined {
   if (error === undefined) return undefined;
-  // Not instanceof: an error may come from another realm, as Node's own do under Jest.
+  // Not instanceof: an error may come from another realm, as Node's errors do in Jest.
   if (!types.isNativeError(error)) {
     return { type: typeof error, message: typeof error === 'string' ? error : 'no Error', stack: undefined };
   }

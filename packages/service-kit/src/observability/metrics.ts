@@ -1,27 +1,27 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What is known of a request when its answer is out. */
+/** A finished request. */
 export interface ObservedRequest {
   method: string;
-  /** The route's template, never the URL: the number of series stays bounded. Null where no route matched. */
+  /** The operation's path, not the URL, so that the number of series is limited. Null if no route matched. */
   route: string | null;
   status: number;
   durationSeconds: number;
 }
 
-/** A pool of connections, as `pg` counts it. */
+/** The counts of a `pg` pool. */
 export interface ObservedPool {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;
 }
 
-/** From a single primary-key read to the longest statement that is allowed. */
+/** From a single primary-key read to the longest permitted statement. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * The metrics of one process, each series labelled with the service's name. Gauges are read when somebody scrapes;
- * a request costs one observation.
+ * The metrics of a process, labelled with the service's name. Gauges are read at each scrape; a request costs one
+ * observation.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -48,7 +48,7 @@ export class Metrics {
     });
   }
 
-  /** Memory, CPU, event-loop lag and garbage collection of this process; once a process, as they start observers. */
+  /** Adds memory, CPU, event-loop lag and garbage collection; once per process, because it starts observers. */
   observeProcess(): void {
     collectDefaultMetrics({ register: this.registry });
   }
@@ -81,7 +81,7 @@ export class Metrics {
   }
 }
 
-/** Counts how calls end, by an outcome that is read from what they throw. */
+/** Counts calls by outcome; the outcome of a failed call is derived from its error. */
 export class OutcomeCounter<Outcome extends string> {
   readonly #counter: Counter<'outcome'>;
   readonly #outcomeOf: (error: unknown) => Outcome;

@@ -10,13 +10,13 @@ import {
 import type { TracingConfig } from '../process/service-environment.ts';
 import { Tracing } from './tracing.ts';
 
-/** Traces that go to a collector by OTLP over HTTP. */
+/** Sends traces to a collector by OTLP over HTTP. */
 export function startTracing(service: string, { endpoint, sampleRatio }: TracingConfig): Tracing {
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
   return tracingTo(service, new BatchSpanProcessor(exporter), sampleRatio);
 }
 
-/** Traces that go wherever the processor sends them. A caller that samples decides for both. */
+/** Sends traces to a processor. A caller's sampling decision applies to its requests. */
 export function tracingTo(service: string, processor: SpanProcessor, sampleRatio = 1): Tracing {
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({ 'service.name': service, 'service.namespace': 'tessera' }),

@@ -17,22 +17,22 @@ import type pg from 'pg';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The trace that the request is part of, for its log line. */
+    /** The trace of the request, for its log line. */
     traceId?: string;
   }
 }
 
 interface TracingOptions {
   tracer: Tracer;
-  /** Sends what is still here. */
+  /** Sends the remaining spans. */
   shutdown: () => Promise<void>;
 }
 
 type Query = (...args: unknown[]) => unknown;
 
 /**
- * Spans of OpenTelemetry for requests that come in, requests to the other service and statements, joined by the W3C
- * trace context. By hand at three places, as instrumentation that patches modules would have to be loaded before them.
+ * OpenTelemetry spans of incoming requests, requests to the other service and SQL statements, joined by the W3C trace
+ * context. Written by hand, because instrumentation that patches modules has to be loaded before them.
  */
 export class Tracing {
   readonly #tracer: Tracer;
@@ -45,7 +45,7 @@ export class Tracing {
     this.shutdown = shutdown;
   }
 
-  /** A listener whose requests are spans, and continue the caller's trace where there is one. */
+  /** Wraps a listener: each request is a span, in the caller's trace if there is one. */
   traceRequests(listener: RequestListener): RequestListener {
     return (request, response) => {
       const parent = this.#propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
@@ -58,7 +58,7 @@ export class Tracing {
     };
   }
 
-  /** A request to another service: `call` is given the headers that join its trace to ours. */
+  /** Traces a request to another service; `call` gets the headers that join the traces. */
   traceCall<Result>(
     name: string,
     attributes: Attributes,
@@ -71,7 +71,7 @@ export class Tracing {
     });
   }
 
-  /** Statements of requests, with their text; values travel as parameters and are not told. */
+  /** Traces the statements of requests, with their text; values are parameters and not recorded. */
   tracePool(pool: pg.Pool): void {
     this.#traceQueries(pool);
     pool.on('connect', (client) => this.#traceQueries(client));
@@ -80,7 +80,7 @@ export class Tracing {
   #traceQueries(target: object): void {
     const query: Query = Reflect.get(target, 'query').bind(target);
     Reflect.set(target, 'query', (...args: unknown[]) => {
-      // With a callback it is the pool that asks, for a statement that has its span; without a request, nobody's.
+      // With a callback, the pool itself calls for a statement that has a span already.
       if (typeof args.at(-1) === 'function' || this.#current.getStore() === undefined) return query(...args);
       const text = textOf(args[0]);
       const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'query';
@@ -100,7 +100,7 @@ export class Tracing {
     try {
       return await call(trace.setSpan(parent, span));
     } catch (error) {
-      // The class alone: a message may quote a value.
+      // Only the class, because a message may contain a value.
       span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
       span.setStatus({ code: SpanStatusCode.ERROR });
       throw error;

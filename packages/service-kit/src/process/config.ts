@@ -1,25 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** All problems of an environment at once, by variable name; never their values. */
+/** All problems of an environment, by variable name, without values. */
 export class ConfigError extends Error {
   readonly problems: string[];
 
   constructor(problems: string[]) {
-    super(`The configuration is not usable:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    super(`The configuration is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
     this.name = 'ConfigError';
     this.problems = problems;
   }
 }
 
-/** A rule over several variables: problems, each beginning with a variable's name. Unusable variables are absent. */
+/**
+ * A rule over several variables: returns problems, each starting with a variable's name. Invalid variables are absent.
+ */
 export type ConfigRule<Output> = (read: Partial<Output>) => string[];
 
 /**
- * Reads a service's environment through its schema. A variable set to the empty string counts as not set.
- * For each name in `secretNames`, `NAME_FILE` may hold the path of a file with the value instead, which is how
- * Kubernetes and compose hand over secrets. `rule` adds what concerns several variables; everything that is wrong
- * is reported at once.
+ * Parses a service's environment by its schema. A variable set to the empty string counts as not set.
+ * For each name in `secretNames`, `NAME_FILE` may give the path of a file with the value, as Kubernetes and compose
+ * pass secrets. `rule` checks several variables together. Throws a `ConfigError` with all problems.
  */
 export function readConfig<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -30,7 +31,7 @@ export function readConfig<Shape extends z.ZodRawShape>(
   const problems: string[] = [];
   const given = readGiven(environment, secretNames, problems);
   const result = schema.safeParse(given);
-  // What a file should have given is not reported a second time as missing.
+  // An unreadable file is not also reported as a missing variable.
   const unread = new Set(problems.map(variableOf));
   for (const { path, message } of result.error?.issues ?? []) {
     if (!unread.has(String(path[0]))) problems.push(`${path.join('.') || 'environment'}: ${message}`);
@@ -54,7 +55,7 @@ function readGiven(
   for (const name of secretNames) {
     const path = given[`${name}_FILE`];
     if (path === undefined) continue;
-    if (given[name] !== undefined) problems.push(`${name}: is given twice, also as ${name}_FILE`);
+    if (given[name] !== undefined) problems.push(`${name}: is set twice, also as ${name}_FILE`);
     try {
       const content = readFileSync(path, 'utf8').trimEnd();
       if (content !== '') given[name] = content;
@@ -69,7 +70,7 @@ function variableOf(problem: string): string {
   return problem.replace(/(_FILE)?:.*$/s, '');
 }
 
-// The variables that are usable by themselves, for rules that must speak although others are not.
+// The variables that are valid by themselves, so that rules can be checked although others are invalid.
 function parseUsable<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   given: Record<string, string>,
@@ -81,7 +82,7 @@ function parseUsable<Shape extends z.ZodRawShape>(
   return Object.fromEntries(entries) as Partial<z.output<z.ZodObject<Shape>>>;
 }
 
-/** An integer variable with inclusive bounds and a default, in the unit that its name says. */
+/** An integer variable with inclusive bounds and a default, in the unit that its name states. */
 export function integer(bounds: { min: number; max: number; default: number }) {
   const range = `must be an integer from ${bounds.min} to ${bounds.max}`;
   return z
@@ -100,7 +101,7 @@ export function flag(fallback: boolean) {
     .default(fallback);
 }
 
-/** A comma-separated list; blanks around items are dropped, and so are empty items. */
+/** A comma-separated list; items are trimmed, empty ones dropped. */
 export function list() {
   return z
     .string()

@@ -1,13 +1,13 @@
 import type { getLiveness, getReadiness } from '@tessera/contracts';
 import type { ResponseOf } from '../http/json-response.ts';
 
-/** One thing a service needs before it can serve; throws or answers false when it is not there. */
+/** One condition of readiness; fails by returning false or throwing. */
 export interface ReadinessCheck {
   name: string;
   check: () => Promise<boolean>;
 }
 
-/** Something that an operator has to look at, while the service goes on. */
+/** A condition that needs an operator's attention without making the service unready. */
 export interface ReadinessWarning {
   name: string;
   isOn: () => boolean;
@@ -15,15 +15,15 @@ export interface ReadinessWarning {
 
 interface ReadinessOptions {
   checks: ReadinessCheck[];
-  /** Named in the answer while they are on; they make nothing unready. */
+  /** Named in the response while they are on. */
   warnings?: ReadinessWarning[];
-  /** How long an answer is kept, in milliseconds: a probe storm must not become a query storm. */
+  /** How long a result is cached, in milliseconds, so that many probes cause few queries. */
   cacheMs?: number;
-  /** Bound on all checks together, in milliseconds. */
+  /** Timeout of all checks together, in milliseconds. */
   timeoutMs?: number;
 }
 
-/** Liveness and readiness (Kubernetes probes): no credentials, no detail beyond the names of the checks. */
+/** Liveness and readiness (Kubernetes probes). Responses reveal no more than the names of the checks. */
 export class Health {
   readonly #checks: ReadinessCheck[];
   readonly #warnings: ReadinessWarning[];
@@ -39,7 +39,7 @@ export class Health {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** From now on not ready: the load balancer takes this process out before its connections close. */
+  /** Makes the service unready, so that the load balancer removes it before its connections close. */
   drain(): void {
     this.#draining = true;
   }

@@ -8,13 +8,13 @@ import type { Health } from './health.ts';
 import { type HttpTimeouts, serve } from './serve.ts';
 import type { TracingConfig } from './service-environment.ts';
 
-/** Exit code of a process whose configuration cannot be used (sysexits.h, EX_CONFIG). */
+/** Exit code for an invalid configuration (sysexits.h, EX_CONFIG). */
 const exitConfig = 78;
 
 interface RunnableConfig {
   host: string;
   port: number;
-  /** Of the metrics; null where nobody shall read them. */
+  /** Port of the metrics; null: not served. */
   metricsPort: number | null;
   logLevel: string;
   /** Null: no traces. */
@@ -37,7 +37,10 @@ interface RunOptions<Config extends RunnableConfig, Dependencies extends Runnabl
   createApp: (dependencies: Dependencies) => Express;
 }
 
-/** A service's process: reads its configuration, wires, listens, drains. Exits with 78 where it cannot be configured. */
+/**
+ * Runs a service: reads its configuration, creates dependencies, listens, drains. Exits with 78 for a bad
+ * configuration.
+ */
 export async function runService<Config extends RunnableConfig, Dependencies extends Runnable>(
   options: RunOptions<Config, Dependencies>,
 ): Promise<void> {
@@ -75,7 +78,7 @@ export async function runService<Config extends RunnableConfig, Dependencies ext
   }
 }
 
-// The SDK is loaded where it is used: without traces it costs no memory and no start-up time.
+// Loaded on demand: without traces the SDK costs neither memory nor start-up time.
 async function createTracing(service: string, config: TracingConfig | null): Promise<Tracing | undefined> {
   if (config === null) return undefined;
   const { startTracing } = await import('../observability/start-tracing.ts');

@@ -14,38 +14,39 @@ interface ServeOptions {
   port: number;
   health: Health;
   logger: Logger;
-  /** How long the service goes on after it said it is not ready, in milliseconds: endpoint removal is asynchronous. */
+  /** How long the service keeps serving after it became unready, in milliseconds: endpoint removal is asynchronous. */
   shutdownDelayMs: number;
-  /** Hard bound on the whole shutdown, in milliseconds; below Kubernetes' terminationGracePeriodSeconds. */
+  /** Timeout of the whole shutdown, in milliseconds; below Kubernetes' terminationGracePeriodSeconds. */
   shutdownTimeoutMs: number;
   http?: HttpTimeouts;
-  /** Releases what the service holds, after the last request was answered. */
+  /** Releases the service's resources, after the last response. */
   close: () => Promise<void>;
 }
 
-/** How long a client may take, in milliseconds. */
+/** Timeouts of clients, in milliseconds. */
 export interface HttpTimeouts {
-  /** Until the last header field has come; a connection that stays silent is closed after it too. */
+  /** Until the header is complete; also closes connections that send nothing. */
   headersTimeoutMs: number;
-  /** Until the whole request has come. */
+  /** Until the request is complete. */
   requestTimeoutMs: number;
-  /** Between an answer and the next request. */
+  /** Between a response and the next request. */
   keepAliveTimeoutMs: number;
 }
 
-/** Idle connections outlive the 60 s of a load balancer, so that it never writes into one that is being closed. */
+/** Idle connections outlive the 60 s of a load balancer, so that it never uses one that is being closed. */
 export const defaultHttpTimeouts: HttpTimeouts = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
   keepAliveTimeoutMs: 65_000,
 };
 
-// So that long-lived connections spread over new replicas. Node's own maxRequestsPerSocket announces the end without
-// closing, and answers 503 to a client that goes on; this closes with the last answer.
+// Distributes long-lived connections over new replicas. Node's maxRequestsPerSocket sends `Connection: close` without
+// closing and answers further requests with 503; this closes with the last response.
 const maxRequestsPerConnection = 1000;
 
 /**
- * Slow senders are cut off, nothing grows without bound, and what is not HTTP is refused in the one error shape.
+ * Creates a server with limits on time, sizes and connections, which answers malformed requests with the common error
+ * body. Pass `app` for an Express app, so that its requests and responses get their prototypes at creation.
  */
 export function createHttpServer(
   listener: RequestListener,
@@ -58,7 +59,7 @@ export function createHttpServer(
     connections.set(request.socket, { latest: response, requests });
     if (requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
     if (!isOfKnownLength(request)) {
-      // Node's parser refuses most of these itself, but only after it has announced the request.
+      // Node's parser refuses most of these itself, but only after it has emitted the request.
       setImmediate(() => request.socket.writable && refuseMalformed(logger, response));
     } else if (request.headers.host === undefined && request.httpVersion === '1.1') {
       refuseMalformed(logger, response);
@@ -68,17 +69,17 @@ export function createHttpServer(
     {
       ...(app === undefined ? {} : bornWithPrototypesOf(app)),
       requestTimeout: timeouts.requestTimeoutMs,
-      // Node refuses a longer time for a part than for the whole.
+      // Node does not accept a longer timeout for the header than for the request.
       headersTimeout: Math.min(timeouts.headersTimeoutMs, timeouts.requestTimeoutMs),
       keepAliveTimeout: timeouts.keepAliveTimeoutMs,
-      // Slow senders are found by looking, and so are cut off this much late at most.
+      // Node checks the timeouts at this interval.
       connectionsCheckingInterval: Math.min(2_000, Math.ceil(timeouts.headersTimeoutMs / 2)),
       maxHeaderSize: 16_384,
       requireHostHeader: false,
     },
     answer,
   );
-  // An expectation that is not known is ignored, as RFC 9110 10.1.1 permits: Node's own 417 has no body.
+  // RFC 9110 10.1.1 permits ignoring an unknown expectation; Node would answer 417 without a body.
   server.on('checkExpectation', answer);
   const isBusy = (socket: Duplex) => {
     const latest = connections.get(socket)?.latest;
@@ -91,9 +92,10 @@ export function createHttpServer(
 }
 
 /**
- * Classes whose objects have the app's prototypes from birth, so that Express does not change them. Changing the prototype
- * of each request and response makes V8 discard its inline caches: 149 instead of 46 µs of CPU a request on Node 20, 166
- * instead of 46 on Node 22; Node 24 does not mind (41 µs). Delete this when the lowest supported Node is 24.
+ * Classes whose instances have the app's prototypes at creation, so that Express does not change them. Changing the
+ * prototype of each request and response makes V8 discard its inline caches: 149 instead of 46 µs of CPU per request on
+ * Node 20, 166 instead of 46 on Node 22. Node 24 is not affected (41 µs). Delete this when the lowest supported Node is
+ * 24.
  */
 function bornWithPrototypesOf(app: Express) {
   if (Number.parseInt(process.versions.node, 10) >= 24) return {};
@@ -105,20 +107,20 @@ function bornWithPrototypesOf(app: Express) {
   return { IncomingMessage: AppRequest, ServerResponse: AppResponse };
 }
 
-// RFC 9112 6.1: what ends in another coding than `chunked` has no end, and other codings are not known here.
+// RFC 9112 6.1: a body whose last coding is not `chunked` has no known end; other codings are not supported.
 function isOfKnownLength({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked';
 }
 
-// While a body is being read nothing has been done yet, and what is wrong with it can be said.
+// While the body is being read, the handler has not started, and an error can still be sent.
 function isUnderWay(response: ServerResponse<IncomingMessage>): boolean {
   if (response.writableFinished) return false;
   const isReadingBody = !response.req.complete && response.req.readableFlowing === true;
   return response.headersSent || (isOfKnownLength(response.req) && !isReadingBody);
 }
 
-/** Listens, and on SIGTERM or SIGINT drains: not ready, wait, finish what was accepted, release, exit 0. */
+/** Listens. On SIGTERM or SIGINT: becomes unready, waits, finishes accepted requests, closes, exits with 0. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { health, logger } = options;
   const server = createHttpServer(
@@ -172,18 +174,18 @@ async function shutDown(server: Server, options: ServeOptions): Promise<void> {
   await options.close();
 }
 
-// A connection that was busy when the server closed is kept open by Node when its answer is out, until the client
-// leaves or the keep-alive time ends.
+// Node keeps a connection that was busy when the server closed open after its response, until the client disconnects or
+// the keep-alive timeout ends.
 async function closeServer(server: Server): Promise<void> {
-  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const interval = setInterval(() => server.closeIdleConnections(), 50);
   try {
     await new Promise((resolve) => server.close(resolve));
   } finally {
-    clearInterval(sweep);
+    clearInterval(interval);
   }
 }
 
-// Log lines are written asynchronously; the last ones say why a process ended.
+// Log lines are written asynchronously, and the last ones state why the process ended.
 function exitAfterFlush(logger: Logger, code: number): void {
   process.exitCode = code;
   const end = () => process.exit(code);

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { flag, integer, list } from './config.ts';
 import { defaultHttpTimeouts } from './serve.ts';
 
-/** Variables that hold a secret and may be given as a file, in every service. */
+/** Variables of every service that hold a secret and may be given as a file. */
 export const serviceSecretNames = ['DATABASE_URL', 'SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
 
-// What an HTTP header can carry unchanged.
+// Text that an HTTP header carries unchanged.
 const headerText = z
   .string()
   .max(512, { error: 'must be at most 512 characters' })
   .regex(/^[\x21-\x7e]+$/, { error: 'must be visible ASCII without spaces' });
 
-/** The variables that every service has, as members for its own environment schema. */
+/** The variables of every service, as members for its environment schema. */
 export function serviceVariables({ defaultPort }: { defaultPort: number }) {
   return {
     NODE_ENV: z
@@ -66,12 +66,12 @@ const databaseVariables = {
   DATABASE_STATEMENT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
 };
 
-/** What the migrator needs, which knows neither keys nor tokens. */
+/** The variables of the migrator, which needs neither keys nor tokens. */
 export const migrationEnvironment = z.object({
   DATABASE_URL: databaseUrl.optional(),
-  /** Of the role that owns the tables, where that is not the service's own. */
+  /** Connects as the role that owns the tables, if it is not the service's role. */
   MIGRATION_DATABASE_URL: databaseUrl.optional(),
-  /** The service's own role, which gets its rights after the migrations. */
+  /** The service's role; gets its rights after the migrations. */
   SERVICE_DATABASE_ROLE: z.string().max(63, { error: 'must be at most 63 characters' }).optional(),
 });
 
@@ -88,14 +88,14 @@ export function missingDatabaseUrl(read: Partial<z.output<typeof migrationEnviro
 const common = z.object(serviceVariables({ defaultPort: 0 }));
 type CommonEnvironment = z.output<typeof common>;
 
-/** The database's settings, in the form that `createDatabasePool` takes. */
+/** Settings for `createDatabasePool`. */
 export interface DatabaseConfig {
   url: string;
   poolMax: number;
   statementTimeoutMs: number;
 }
 
-/** The settings that every service has, out of its parsed environment. */
+/** The settings of every service, from its parsed environment. */
 export function commonConfig(read: CommonEnvironment) {
   return {
     production: read.NODE_ENV === 'production',
@@ -123,24 +123,24 @@ export function commonConfig(read: CommonEnvironment) {
   };
 }
 
-/** Where traces go, and which share of them. */
+/** Where traces are sent, and the share of requests that is traced. */
 export interface TracingConfig {
   endpoint: string;
   sampleRatio: number;
 }
 
-// Null: there are no traces.
+// Null disables tracing.
 function tracingConfig(read: CommonEnvironment): TracingConfig | null {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: sampleRatio } = read;
   return endpoint === undefined ? null : { endpoint, sampleRatio };
 }
 
-/** Whether the strict rules hold: also where `NODE_ENV` itself is not usable. */
+/** Whether the strict rules apply; they also do when `NODE_ENV` is invalid. */
 export function isProduction(read: Partial<CommonEnvironment>): boolean {
   return (read.NODE_ENV ?? 'production') === 'production';
 }
 
-/** What is wrong with the service token: there is no default, and in production none that could be guessed. */
+/** Problems of the service token: it is required, and in production it must be long. */
 export function serviceTokenProblems(read: Partial<CommonEnvironment>): string[] {
   if (read.SERVICE_TOKEN === undefined) return ['SERVICE_TOKEN: is required'];
   const names = ['SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
@@ -172,7 +172,7 @@ function isLoopback(hostname: string): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
-// Null where nothing shall listen.
+// Null: nothing listens.
 function parseMetricsPort(value: string, context: z.RefinementCtx): number | null {
   if (value === 'off') return null;
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
@@ -180,7 +180,7 @@ function parseMetricsPort(value: string, context: z.RefinementCtx): number | nul
   return z.NEVER;
 }
 
-// Express takes a number of hops or a list of ranges; anything vaguer, such as `true`, would believe every header.
+// A number of hops or a list of ranges. Express's `true` would trust every X-Forwarded-For header.
 function parseTrustProxy(value: string, context: z.RefinementCtx): false | number | string[] {
   if (value === 'off' || value === 'false') return false;
   if (/^[1-9]\d?$/.test(value)) return Number(value);

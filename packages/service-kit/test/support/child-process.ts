@@ -5,7 +5,7 @@ import type { LogLine } from './log-lines.ts';
 
 export interface Child {
   process: ChildProcess;
-  /** What it has written to standard output so far. */
+  /** The standard output so far. */
   output: () => string;
   lines: () => LogLine[];
   errors: () => string;
@@ -13,7 +13,7 @@ export interface Child {
   ended: Promise<number | string>;
 }
 
-/** Runs a TypeScript file of this folder as a process of its own, with one argument: `options` as JSON. */
+/** Runs a TypeScript file of this folder as a process, with `options` as JSON as its argument. */
 export function startChild(file: string, options: object, environment: Record<string, string> = {}): Child {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(
@@ -46,7 +46,7 @@ export function startChild(file: string, options: object, environment: Record<st
 export async function waitUntil(condition: () => boolean): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error('It did not come to pass.');
+    if (Date.now() > deadline) throw new Error('The condition did not become true.');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -6,7 +6,7 @@ export interface LogLine {
   [member: string]: unknown;
 }
 
-/** A logger whose lines are kept, parsed. */
+/** A logger that keeps its lines, parsed. */
 export function keepLogLines(level = 'trace'): { logger: Logger; lines: LogLine[]; text: () => string } {
   const written: string[] = [];
   const lines: LogLine[] = [];

@@ -1,4 +1,4 @@
-// A migrator as a process of its own, as each replica of a service has one.
+// A migrator process, as each replica of a service starts one.
 import { migrate } from '../../src/database/migrate.ts';
 
 const applied = await migrate(JSON.parse(process.argv[2] ?? '{}'));

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 
 export interface PrismaFolder {
   path: string;
-  /** Writes a migration, or writes it anew. */
+  /** Writes or replaces a migration. */
   write: (name: string, sql: string) => void;
   remove: () => void;
 }
 
-/** A service's `prisma/` folder with the models given, and no migration yet. */
+/** A service's `prisma/` folder with the given models and no migrations. */
 export function createPrismaFolder(models = ''): PrismaFolder {
   const path = mkdtempSync(join(tmpdir(), 'prisma-test-'));
   mkdirSync(join(path, 'migrations'));

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 
-/** Starts a server on a free port of 127.0.0.1, and answers the port. */
+/** Starts a server on a free port of 127.0.0.1, and returns the port. */
 export function listenOnFreePort(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -20,7 +20,7 @@ export function openSocket(port: number): Promise<Socket> {
   });
 }
 
-/** Everything that a connection brings until its end. */
+/** Everything that a connection receives until it closes. */
 export function readToEnd(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
@@ -32,7 +32,7 @@ export function readToEnd(socket: Socket): Promise<string> {
   });
 }
 
-/** Sends bytes as they are, and answers all that comes back before the connection ends. */
+/** Sends bytes unchanged, and returns everything received until the connection closes. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = await openSocket(port);
   const answer = readToEnd(socket);

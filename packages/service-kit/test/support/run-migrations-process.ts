@@ -1,4 +1,4 @@
-// A migrator, started as both services' are. Its prisma folder, table rights and command line are the argument.
+// A migrator, started as in both services; the argument has its prisma folder, table rights and command line.
 import { runMigrations } from '../../src/database/run-migrations.ts';
 
 const { prismaDir, tableRights, args } = JSON.parse(process.argv[2] ?? '{}');

@@ -1,4 +1,4 @@
-// A service with one route, started as both services are.
+// A service with one route, started as in both services.
 import express from 'express';
 import { z } from 'zod';
 import { commonConfig, Health, Metrics, readConfig, runService, serviceVariables } from '../../src/index.ts';

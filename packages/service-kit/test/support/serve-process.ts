@@ -1,4 +1,4 @@
-// A service as a process of its own: the effect of SIGTERM can only be tested from outside.
+// A service process: the effect of SIGTERM can only be tested from outside.
 import express from 'express';
 import { createLogger, Health, sendJson, serve } from '../../src/index.ts';
 

@@ -29,7 +29,7 @@ export function getRoute(
   return route({ ...anyJson, path }, { access: everyone }, handler);
 }
 
-/** An app of these routes, made as both services make theirs; its client and its log. */
+/** An app of these routes, created as in both services, with its client and its log. */
 export function startApp(routes: readonly Route[], options: Partial<AppOptions> = {}) {
   const log = keepLogLines();
   const app = createApp({

@@ -1,7 +1,7 @@
 import { withDatabase } from '@tessera/stack/postgres';
 import pg from 'pg';
 
-/** Runs one script on a connection of its own, and answers the rows of its last statement. */
+/** Runs a script on a new connection, and returns the rows of its last statement. */
 export async function run<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -15,13 +15,13 @@ export async function run<Row extends pg.QueryResultRow>(url: string, sql: strin
 
 const names: string[] = [];
 
-/** Has a database dropped with the others, and answers its name. */
+/** Registers a database to be dropped with the others, and returns its name. */
 export function adoptDatabase(name: string): string {
   names.push(name);
   return name;
 }
 
-/** A database of its own for a test, empty; answers its URL. */
+/** Creates an empty database for a test, and returns its URL. */
 export async function createDatabase(): Promise<string> {
   const name = `kit_test_${process.pid}_${Date.now()}_${names.length}`;
   names.push(name);
@@ -29,7 +29,7 @@ export async function createDatabase(): Promise<string> {
   return withDatabase(adminUrl(), name);
 }
 
-/** Drops what a test file has created. */
+/** Drops the databases that a test file has created. */
 export async function dropDatabases(): Promise<void> {
   for (const name of names.splice(0)) await run(adminUrl(), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }

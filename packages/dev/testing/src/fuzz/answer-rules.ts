@@ -28,6 +28,10 @@ export class AnswerRules {
     assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/, 'its answer has no request id');
     assert.equal(headers.get('x-powered-by'), undefined);
     const code = status >= 400 && request.method !== 'HEAD' ? checkRefusal(answer) : '';
+    if (status === 204 && isPreflight(request)) {
+      assert.equal(body.length, 0, 'the response to a preflight has a body');
+      return;
+    }
     const operation = this.#surface.find(request.method, request.target);
     if (operation !== undefined && !codesOfTransport.has(code)) this.#checkDescribed(operation, answer);
   }
@@ -48,6 +52,12 @@ export class AnswerRules {
       `the ${status} of ${operation.operationId} is not as described: ${JSON.stringify(validate.errors)} ${body}`,
     );
   }
+}
+
+// CORS answers preflights before any operation, so that the document does not describe them.
+function isPreflight({ method, headers }: FuzzRequest): boolean {
+  const names = new Set(headers.map(([name]) => name.toLowerCase()));
+  return method === 'OPTIONS' && names.has('origin') && names.has('access-control-request-method');
 }
 
 // The one error body, in one of its two media types, kept by no cache; answers its code.

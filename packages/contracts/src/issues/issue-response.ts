@@ -4,14 +4,14 @@ import { issuePrioritySchema, issueStatusSchema } from './issue-input.ts';
 import { linkSchema } from './issue-link.ts';
 import { externalIssueSchema, syncStateSchema } from './tracker-sync.ts';
 
-/** The newest comments that an issue is answered with; the others are read through its comments. */
+/** Maximum number of comments in an issue's response, the newest ones; the others have their own list. */
 export const embeddedCommentsMax = 200;
 
 const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.');
 
-/** Somebody as shown beside their work. Never an e-mail address. */
+/** A user as the author of something, without e-mail address. */
 export const personSchema = z
-  .object({ id: uuid(), username: z.string().nullable().describe('Null while it is not known here.') })
+  .object({ id: uuid(), username: z.string().nullable().describe('Null while unknown.') })
   .meta({ id: 'Person' });
 export type Person = z.infer<typeof personSchema>;
 
@@ -20,12 +20,12 @@ export const commentSchema = z
     id: uuid(),
     issue_id: uuid(),
     body: z.string(),
-    author: personSchema.nullable().describe('Null for somebody outside.'),
-    origin: z.string().describe('`local`, or the tracker that it came from.'),
+    author: personSchema.nullable().describe('Null for an author of the external tracker.'),
+    origin: z.string().describe('`local`, or the external tracker.'),
     external: z
       .object({ author: z.string().nullable(), created_at: timestamp.nullable() })
       .nullable()
-      .describe('Who wrote it in the tracker that it came from, and when; null for a comment from here.'),
+      .describe('Author and time in the external tracker; null for a local comment.'),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -49,7 +49,10 @@ export const issueSummarySchema = z
     external: externalIssueSchema.nullable(),
     sync: syncStateSchema,
     comments_count: z.int().nonnegative(),
-    version: z.int().positive().describe('Grows with title, description, priority and assignee.'),
+    version: z
+      .int()
+      .positive()
+      .describe('Increases with changes of title, description, priority and assignee.'),
     created_at: timestamp,
     updated_at: timestamp,
     resolved_at: timestamp.nullable(),
@@ -58,26 +61,26 @@ export const issueSummarySchema = z
   .meta({ id: 'IssueSummary' });
 export type IssueSummary = z.infer<typeof issueSummarySchema>;
 
-/** An issue by itself: the newest comments are in it, oldest first. */
+/** An issue with its newest comments, oldest first. */
 export const issueSchema = issueSummarySchema
   .extend({ comments: z.array(commentSchema).max(embeddedCommentsMax) })
   .meta({ id: 'Issue' });
 export type Issue = z.infer<typeof issueSchema>;
 
-/** One line of an issue's history. `old` and `new` are the whole values before and after. */
+/** An entry of an issue's history. `old` and `new` are the complete values before and after. */
 export const activitySchema = z
   .object({
     id: z.int().positive(),
     issue_id: uuid(),
     kind: z.string().meta({
       description:
-        '`created`, `updated` (with `field`), `status_changed`, `comment_added`, `link_added`, `link_changed`, `link_removed`, or `sync_conflict` (with `field`): `old` is the value that was not kept.',
+        '`created`, `updated` (with `field`), `status_changed`, `comment_added`, `link_added`, `link_changed`, `link_removed`, or `sync_conflict` (with `field`): `old` is the discarded value.',
     }),
     field: z.string().nullable(),
     old: z.unknown(),
     new: z.unknown(),
-    actor: personSchema.nullable().describe('Null for a change that came from outside.'),
-    origin: z.string().describe('`local`, or the tracker that it came from.'),
+    actor: personSchema.nullable().describe('Null for a change by the external tracker.'),
+    origin: z.string().describe('`local`, or the external tracker.'),
     at: timestamp,
     request_id: z.string().nullable(),
   })
