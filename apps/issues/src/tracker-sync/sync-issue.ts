@@ -239,7 +239,7 @@ export class SyncExecutor {
     }
   }
 
-  // One transaction that locks the issue's row, so that nobody changes the issue between comparing and writing.
+  // One transaction that locks the issue's row, so that no one changes the issue between comparing and writing.
   async #mergeLocally(
     job: SyncJob,
     { base, conflicts }: Pick<SyncJob, 'base' | 'conflicts'>,

@@ -13,13 +13,13 @@ import type { ConflictPolicies, ConflictPolicy } from './sync-merge.ts';
 import type { SyncSchedule } from './sync-scheduler.ts';
 import { sendsWebhooks } from './webhook.ts';
 
-/** Variables that hold a secret and may be given as a file. */
+/** Secrets, which can also be read from files. */
 export const trackerSecretNames = ['TRACKER_TOKEN', 'TRACKER_WEBHOOK_SECRET'] as const;
 
 const policies = ['local', 'remote', 'newest', 'manual'] as const satisfies readonly ConflictPolicy[];
 const secret = z.string().regex(/^[\x21-\x7e]{1,512}$/, { error: 'must be visible ASCII without spaces' });
 
-/** The variables of the external tracker, as members for the service's environment schema. */
+/** The part of the environment schema that configures the external tracker. */
 export const trackerVariables = {
   TRACKER_PROVIDER: z
     .enum(['none', ...trackerProviders], { error: `must be none, ${trackerProviders.join(', ')}` })
@@ -73,17 +73,18 @@ const defaultUrls: Partial<Record<TrackerEnvironment['TRACKER_PROVIDER'], string
   gitlab: 'https://gitlab.com',
 };
 
-/** What the synchronisation needs, or undefined where no tracker is configured. */
 export interface TrackingConfig {
   tracker: TrackerConfig;
   webhookSecret: string | undefined;
   policies: ConflictPolicies;
+  /** Time limit of a sync that a person waits for. */
   deadlineMs: number;
-  /** After the first failure, in seconds; longer after each further one. */
+  /** Delay before the first retry in the background. */
   retrySeconds: number;
   schedule: SyncSchedule;
 }
 
+/** Undefined if no tracker is configured. */
 export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undefined {
   const { TRACKER_PROVIDER: provider, TRACKER_PROJECT: project, TRACKER_TOKEN: token } = read;
   const url = read.TRACKER_URL ?? defaultUrls[provider];
@@ -115,7 +116,7 @@ export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undef
   };
 }
 
-/** What is wrong with the tracker's variables together. */
+/** Problems of the variables in combination. */
 export function trackerProblems(read: Partial<TrackerEnvironment>, isProduction: boolean): string[] {
   const { TRACKER_PROVIDER: provider = 'none', TRACKER_PROJECT: project } = read;
   if (provider === 'none') return [];
@@ -133,7 +134,7 @@ export function trackerProblems(read: Partial<TrackerEnvironment>, isProduction:
   return problems;
 }
 
-// `local`, or `local,status=remote`: one for all fields, and others for some.
+// `local,status=remote`: a policy for all fields, then exceptions.
 function parsePolicies(value: string, context: z.RefinementCtx): ConflictPolicies {
   const result: Record<SyncedField, ConflictPolicy> = {
     title: 'local',
@@ -155,13 +156,13 @@ function parsePolicies(value: string, context: z.RefinementCtx): ConflictPolicie
   return result;
 }
 
-// `OPEN=New,IN_PROGRESS=Doing`: what is not named keeps its usual name.
-function names<Key extends string>(keys: readonly Key[], usual: Readonly<Record<Key, string>>) {
+// `OPEN=New,IN_PROGRESS=Doing`: keys that are left out keep their default.
+function names<Key extends string>(keys: readonly Key[], defaults: Readonly<Record<Key, string>>) {
   return z
     .string()
     .default('')
     .transform((value, context): Readonly<Record<Key, string>> => {
-      const result: Record<Key, string> = { ...usual };
+      const result: Record<Key, string> = { ...defaults };
       for (const part of value.split(',').filter((one) => one.trim() !== '')) {
         const [given = '', name = ''] = part.split('=').map((one) => one.trim());
         const key = keys.find((one) => one === given.toUpperCase());
