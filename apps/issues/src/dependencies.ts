@@ -28,6 +28,7 @@ import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
 import { SyncRepository } from './tracker-sync/sync.repository.ts';
 import { SyncBindingService } from './tracker-sync/sync-binding.service.ts';
 import { SyncExecutor, SyncService } from './tracker-sync/sync-issue.ts';
+import { observeSyncs } from './tracker-sync/sync-metrics.ts';
 import { SyncQueueRepository } from './tracker-sync/sync-queue.repository.ts';
 import { SyncScheduler } from './tracker-sync/sync-scheduler.ts';
 import { WebhookReceiver } from './tracker-sync/webhook.ts';
@@ -179,6 +180,7 @@ interface TrackingCollaborators {
 function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
   const { main, metrics, issues, statuses, statusRepository } = collaborators;
   if (tracking === undefined) {
+    observeSyncs(metrics, undefined);
     return {
       sync: new SyncService({ issues, executor: undefined }),
       bindings: new SyncBindingService({ issues, statuses, tracking: undefined }),
@@ -187,14 +189,11 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
       executor: undefined,
     };
   }
-  const { policies, deadlineMs, retrySeconds, schedule, webhookSecret: secret } = tracking;
+  const { policies, deadlineMs, retrySeconds, schedule, webhookSecret: secret, fingerprint } = tracking;
   const { provider, project } = tracking.tracker;
   const tracker = new trackers[provider](tracking.tracker, logger);
-  const repository = new SyncRepository(main, { provider, project });
-  const queue = new SyncQueueRepository(main, { provider, project });
-  const syncs = metrics.counter('issues_syncs_total', 'Syncs with the external tracker, by outcome.', [
-    'outcome',
-  ]);
+  const repository = new SyncRepository(main, { provider, project, fingerprint });
+  const queue = new SyncQueueRepository(main, { provider, project, fingerprint });
   const executor = new SyncExecutor({
     tracker,
     repository,
@@ -203,7 +202,7 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
     policies,
     deadlineMs,
     retrySeconds,
-    onEnded: (outcome) => syncs.inc({ outcome }),
+    onEnded: observeSyncs(metrics, queue),
     logger,
   });
   return {

@@ -125,6 +125,81 @@ describe('a sync that failed', () => {
   });
 });
 
+describe('a sync that failed for good is retried', () => {
+  const refuse = () =>
+    far.standIn.fail({ kind: 'status', status: 401, body: { message: 'token is required' } });
+  const failSync = async (ann: TestPerson, title: string) => {
+    const issue = await create(ann, title);
+    refuse();
+    await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(502);
+    expect((await read(ann, issue)).sync).toMatchObject({ state: 'failed', next_attempt_at: null });
+    return issue;
+  };
+  const untilSynced = (ann: TestPerson, issue: Issue) =>
+    until(
+      () => read(ann, issue),
+      ({ sync }) => sync.state === 'synced',
+    );
+  const failedBefore = (app: TestApp, issue: Issue, age: string) =>
+    app.sql('UPDATE tracker_links SET failed_at = now() - $2::interval WHERE issue_id = $1', [issue.id, age]);
+
+  it('after its credential was corrected', async () => {
+    const app = await start({ SYNC_WORKERS: '0', TRACKER_TOKEN: 'not-the-token' });
+    const ann = await aPerson(app);
+    const issue = await create(ann, 'Wrong key');
+    const { body } = await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(502);
+    expect(body).toMatchObject({ code: 'tracker_auth_failed', retry_scheduled: false });
+    await start({}, app.databaseUrl);
+    await untilSynced(ann, issue);
+    expect(marked(issue)).toHaveLength(1);
+  });
+
+  it('after its issue was changed, whatever the error', async () => {
+    const app = await start();
+    const ann = await aPerson(app);
+    const issue = await failSync(ann, 'Changed later');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect((await read(ann, issue)).sync.state).toBe('failed');
+    await ann.put(`/api/v1/issues/${issue.id}/`, { title: 'Changed' }).expect(200);
+    await untilSynced(ann, issue);
+    expect(marked(issue)).toMatchObject([{ title: 'Changed' }]);
+  });
+
+  it('within an hour after another issue was synced, unless the error is its own', async () => {
+    const app = await start();
+    const ann = await aPerson(app);
+    const [outage, rejected] = [await failSync(ann, 'Outage'), await failSync(ann, 'Rejected')];
+    await app.sql(`UPDATE tracker_links SET last_error = 'tracker_rejected' WHERE issue_id = $1`, [
+      rejected.id,
+    ]);
+    const other = await create(ann, 'Succeeds');
+    await ann.post(`/api/v1/issues/${other.id}/sync/`).expect(200);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect((await read(ann, outage)).sync.state).toBe('failed');
+    for (const issue of [outage, rejected]) await failedBefore(app, issue, '61 minutes');
+    await untilSynced(ann, outage);
+    expect((await read(ann, rejected)).sync.state).toBe('failed');
+  });
+
+  it('once a day', async () => {
+    const app = await start();
+    const ann = await aPerson(app);
+    const issue = await failSync(ann, 'Yesterday');
+    await failedBefore(app, issue, '25 hours');
+    await untilSynced(ann, issue);
+  });
+
+  it('and counted until then', async () => {
+    const app = await start();
+    const ann = await aPerson(app);
+    const issue = await failSync(ann, 'Counted');
+    const scrape = () => app.dependencies.metrics.registry.metrics();
+    expect(await scrape()).toContain('issues_syncs_stuck{error="tracker_auth_failed",service="issues"} 1');
+    await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(200);
+    expect(await scrape()).not.toContain('issues_syncs_stuck{');
+  });
+});
+
 describe('a number that the tracker gives again', () => {
   it('belongs to the new issue, and the former one is told that its counterpart is gone', async () => {
     const app = await start({ SYNC_WORKERS: '0' });

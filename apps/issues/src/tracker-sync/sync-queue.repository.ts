@@ -1,14 +1,20 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
-import type { TrackerIdentity } from '../issues/issue-document.repository.ts';
-import { jobColumns, leaseEnd, type SyncJob } from './sync.repository.ts';
+import { issueErrorCodes } from '../trackers/tracker-error.ts';
+import {
+  type ConfiguredTracker,
+  jobColumns,
+  leaseEnd,
+  retryDelayMaxSeconds,
+  type SyncJob,
+} from './sync.repository.ts';
 
 /** The issues that the background has to sync: those whose `next_attempt_at` has passed. */
 export class SyncQueueRepository {
   readonly #database: Database;
-  readonly #tracker: TrackerIdentity;
+  readonly #tracker: ConfiguredTracker;
 
-  constructor(database: Database, tracker: TrackerIdentity) {
+  constructor(database: Database, tracker: ConfiguredTracker) {
     this.#database = database;
     this.#tracker = tracker;
   }
@@ -29,7 +35,7 @@ export class SyncQueueRepository {
 
   /**
    * Makes issues due that were changed since a time (at first: within a day) and not synced since: those with a remote
-   * issue, or all. An issue that the tracker rejected is due once it is changed again. Returns the time to continue from,
+   * issue, or all. Failed syncs are `addStuck`'s. Returns the time to continue from,
    * which overlaps by `overlapMs` for transactions and syncs that are still running.
    */
   async addChanged(
@@ -47,9 +53,7 @@ export class SyncQueueRepository {
         UPDATE tracker_links t SET next_attempt_at = clock_timestamp() FROM changed
          WHERE t.issue_id = changed.id AND t.provider = ${provider} AND t.project = ${project}
            AND t.remote_id IS NOT NULL AND t.claim_id IS NULL AND t.next_attempt_at IS NULL
-           AND changed.activity_id > coalesce(t.synced_activity_id, 0)
-           AND (t.last_error IS NULL
-             OR (t.last_error = 'tracker_rejected' AND changed.activity_id > t.failed_activity_id))
+           AND changed.activity_id > coalesce(t.synced_activity_id, 0) AND t.last_error IS NULL
       ), never_synced AS (
         INSERT INTO tracker_links (issue_id, provider, project, requested_by, next_attempt_at)
         SELECT id, ${provider}, ${project}, reporter_id, clock_timestamp() FROM changed WHERE ${which === 'all'}
@@ -57,6 +61,37 @@ export class SyncQueueRepository {
       )
       SELECT clock_timestamp() - make_interval(secs => ${overlapMs / 1000}::float8) AS next`;
     return row?.next ?? new Date(0);
+  }
+
+  /**
+   * Makes issues due whose sync failed and has no retry scheduled, if the cause may be gone: the configuration or the
+   * issue was changed, or the tracker has synced another issue since; in any case after a day. An issue whose remote issue
+   * was deleted and its id reused is left to staff, because its sync would create a new one.
+   */
+  async addStuck(): Promise<void> {
+    const { provider, project, fingerprint } = this.#tracker;
+    await this.#database.$executeRaw`
+      UPDATE tracker_links t SET next_attempt_at = clock_timestamp()
+       WHERE provider = ${provider} AND project = ${project}
+         AND last_error IS NOT NULL AND next_attempt_at IS NULL AND claim_id IS NULL
+         AND NOT (last_error = 'remote_gone' AND remote_id IS NULL)
+         AND (failed_at IS NULL OR failed_at < clock_timestamp() - interval '1 day'
+           OR failed_configuration IS DISTINCT FROM ${fingerprint}
+           OR failed_activity_id < (
+                SELECT max(id) FROM activity a WHERE a.issue_id = t.issue_id AND a.origin = 'local')
+           OR (last_error <> ALL (${issueErrorCodes}::text[])
+             AND failed_at < clock_timestamp() - make_interval(secs => ${retryDelayMaxSeconds}::float8)
+             AND failed_at < (
+                   SELECT max(last_synced_at) FROM tracker_links WHERE provider = ${provider} AND project = ${project})))`;
+  }
+
+  /** How many issues have a failed sync without a scheduled retry, by error. */
+  async countStuck(): Promise<{ error: string; count: number }[]> {
+    const { provider, project } = this.#tracker;
+    return this.#database.$queryRaw<{ error: string; count: number }[]>`
+      SELECT last_error AS error, count(*)::int AS count FROM tracker_links
+       WHERE provider = ${provider} AND project = ${project} AND last_error IS NOT NULL AND next_attempt_at IS NULL
+       GROUP BY last_error`;
   }
 
   /** Records a webhook delivery and makes the issue due that it names; false if it was recorded before. */

@@ -54,9 +54,9 @@ export class SyncScheduler {
 
   async #poll(): Promise<void> {
     try {
-      await this.#queueChanges();
+      await this.#fillQueue();
     } catch (error) {
-      this.#dependencies.logger.warn({ err: error }, 'could not queue changed issues for sync');
+      this.#dependencies.logger.warn({ err: error }, 'could not queue issues for sync');
     }
     while (!this.#isStopping && this.#workers.size < this.#schedule.workers) {
       const worker: Promise<void> = this.#workUntilEmpty().finally(() => this.#workers.delete(worker));
@@ -79,10 +79,12 @@ export class SyncScheduler {
     }
   }
 
-  async #queueChanges(): Promise<void> {
-    const { autoSync: which, timeoutMs } = this.#schedule;
+  async #fillQueue(): Promise<void> {
+    const { queue } = this.#dependencies;
+    const { autoSync: which, timeoutMs, workers } = this.#schedule;
+    if (workers > 0) await queue.addStuck();
     if (which === 'off') return;
-    this.#changesReadUntil = await this.#dependencies.queue.addChanged(this.#changesReadUntil, {
+    this.#changesReadUntil = await queue.addChanged(this.#changesReadUntil, {
       which,
       overlapMs: timeoutMs + 60_000,
     });

@@ -14,6 +14,12 @@ export interface SyncLease {
   leaseId: string;
 }
 
+/** The configured tracker. */
+export interface ConfiguredTracker extends TrackerIdentity {
+  /** Differs between configurations, without revealing the credentials. */
+  fingerprint: string;
+}
+
 /** A leased issue with the state that its sync starts from. */
 export interface SyncJob extends SyncLease {
   /** Null if the issue is not known to exist in the tracker. */
@@ -55,7 +61,7 @@ export class LeaseLostError extends TrackerError {
 
 /** Consecutive failures after which the background stops retrying. */
 const attemptsMax = 12;
-const retryDelayMaxSeconds = 3_600;
+export const retryDelayMaxSeconds = 3_600;
 // A lease outlasts the time limit of its sync, so that it expires only if the process dies.
 const leaseMarginMs = 2_000;
 
@@ -74,10 +80,10 @@ export function leaseEnd(timeoutMs: number): Prisma.Sql {
 /** The state of each issue's sync with the configured tracker. Methods that take a `SyncLease` throw `LeaseLostError`. */
 export class SyncRepository {
   readonly #database: Database;
-  readonly #tracker: TrackerIdentity;
+  readonly #tracker: ConfiguredTracker;
   readonly #isTracker: Prisma.Sql;
 
-  constructor(database: Database, tracker: TrackerIdentity) {
+  constructor(database: Database, tracker: ConfiguredTracker) {
     this.#database = database;
     this.#tracker = tracker;
     this.#isTracker = Prisma.sql`provider = ${tracker.provider} AND project = ${tracker.project}`;
@@ -129,7 +135,7 @@ export class SyncRepository {
     const rows = await this.#database.$queryRaw<{ id: string }[]>`
       WITH stale AS (
         UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_activity_id = NULL,
-          last_error = 'remote_gone', next_attempt_at = NULL
+          last_error = 'remote_gone', next_attempt_at = NULL, failed_at = clock_timestamp()
          WHERE ${this.#isTracker} AND remote_id = ${remote.id} AND issue_id <> ${issueId}::uuid
         RETURNING issue_id
       ), t AS (
@@ -270,6 +276,7 @@ export class SyncRepository {
     return this.#end(
       lease,
       Prisma.sql`last_error = ${code}, moved_to = ${movedTo}, failures = failures + 1, next_attempt_at = ${next},
+        failed_at = clock_timestamp(), failed_configuration = ${this.#tracker.fingerprint},
         failed_activity_id = (
           SELECT max(id) FROM activity WHERE issue_id = ${lease.issueId}::uuid AND origin = 'local')`,
     );

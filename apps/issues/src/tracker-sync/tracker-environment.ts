@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   issuePriorities,
   issueStatuses,
@@ -75,6 +76,8 @@ const defaultUrls: Partial<Record<TrackerEnvironment['TRACKER_PROVIDER'], string
 
 export interface TrackingConfig {
   tracker: TrackerConfig;
+  /** Differs between configurations of the tracker: failed syncs are retried with a new one. */
+  fingerprint: string;
   webhookSecret: string | undefined;
   policies: ConflictPolicies;
   /** Time limit of a sync that a person waits for. */
@@ -90,19 +93,22 @@ export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undef
   const url = read.TRACKER_URL ?? defaultUrls[provider];
   if (provider === 'none' || url === undefined || project === undefined || token === undefined)
     return undefined;
+  const tracker = {
+    provider,
+    url,
+    project,
+    token,
+    login: read.TRACKER_LOGIN,
+    words: { statuses: read.TRACKER_STATUSES, priorities: read.TRACKER_PRIORITIES },
+    timeoutMs: read.TRACKER_DEADLINE_MS,
+    breakMs: read.TRACKER_BREAK_MS,
+    settleSeconds: read.TRACKER_SETTLE_SECONDS,
+    writeIntervalMs: read.TRACKER_WRITE_INTERVAL_MS,
+  };
   return {
-    tracker: {
-      provider,
-      url,
-      project,
-      token,
-      login: read.TRACKER_LOGIN,
-      words: { statuses: read.TRACKER_STATUSES, priorities: read.TRACKER_PRIORITIES },
-      timeoutMs: read.TRACKER_DEADLINE_MS,
-      breakMs: read.TRACKER_BREAK_MS,
-      settleSeconds: read.TRACKER_SETTLE_SECONDS,
-      writeIntervalMs: read.TRACKER_WRITE_INTERVAL_MS,
-    },
+    tracker,
+    // Too short to confirm a guess of the token.
+    fingerprint: createHash('sha256').update(JSON.stringify(tracker)).digest('hex').slice(0, 8),
     webhookSecret: read.TRACKER_WEBHOOK_SECRET,
     policies: read.SYNC_CONFLICT_POLICY,
     deadlineMs: read.TRACKER_DEADLINE_MS,

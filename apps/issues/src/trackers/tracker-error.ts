@@ -7,6 +7,8 @@ interface FailureKind {
   detail: string;
   /** Whether the same request may succeed later without a change by anyone: such syncs are retried in the background. */
   isTransient: boolean;
+  /** Whether the cause is this one issue: other syncs can succeed meanwhile. */
+  isOfIssue?: boolean;
 }
 
 /** Every way in which a tracker can fail, by the `code` of the problem response. */
@@ -38,16 +40,19 @@ const failureKinds = {
     status: 422,
     detail: 'The external tracker rejects the content of this issue.',
     isTransient: false,
+    isOfIssue: true,
   },
   remote_gone: {
     status: 409,
     detail: 'The issue no longer exists in the external tracker.',
     isTransient: false,
+    isOfIssue: true,
   },
   remote_moved: {
     status: 409,
     detail: 'The issue has moved within the external tracker.',
     isTransient: false,
+    isOfIssue: true,
   },
   /** The tracker reports a newer version of the issue. */
   tracker_busy: {
@@ -64,6 +69,11 @@ const failureKinds = {
 } as const satisfies Record<string, FailureKind>;
 
 export type TrackerErrorCode = keyof typeof failureKinds;
+
+/** Errors whose cause is a single issue. */
+export const issueErrorCodes: readonly string[] = Object.entries(failureKinds)
+  .filter(([, kind]: [string, FailureKind]) => kind.isOfIssue)
+  .map(([code]) => code);
 
 interface TrackerErrorOptions {
   /** The request did not reach the tracker, or the tracker refused it: it had no effect. */
