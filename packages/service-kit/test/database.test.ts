@@ -5,8 +5,8 @@ import type pg from 'pg';
 import { migrate } from '../src/database/migrate.ts';
 import {
   createDatabasePool,
-  createDatabase as createServiceDatabase,
   createPool,
+  createDatabase as createServiceDatabase,
   databaseReadiness,
   ProblemError,
   statementName,
