@@ -38,7 +38,7 @@ async function expectRefused(ann: SignedIn) {
   expect(await introspect(ann)).toEqual({ active: false });
 }
 
-// Whole seconds decide: the end is moved one second past the token's iat.
+// `iat` has a resolution of one second, so the end is moved one second past it.
 const moveEndOfSessions = ({ identity, tokens }: SignedIn) =>
   app.sql(
     `UPDATE identities SET sessions_valid_after = to_timestamp($2)
@@ -46,7 +46,7 @@ const moveEndOfSessions = ({ identity, tokens }: SignedIn) =>
     [identity.id, (decodeJwt(tokens.access_token).iat ?? 0) + 1],
   );
 
-describe('a token whose signature was accepted a moment ago is refused at once', () => {
+describe('a token with a cached signature', () => {
   it.each<[string, (ann: SignedIn) => Promise<unknown>]>([
     ['its identity is deactivated', ({ identity }) => updateIdentity(app, identity.id, { is_active: false })],
     [
@@ -74,7 +74,7 @@ describe('a token whose signature was accepted a moment ago is refused at once',
     await expectRefused(ann);
   });
 
-  it('when it has expired, and for no other reason', async () => {
+  it('is rejected once it has expired, because of its expiry alone', async () => {
     const ann = await signedIn(app);
     await expectAccepted(ann);
     aheadMs = ann.tokens.expires_in * 1000 + 1000;

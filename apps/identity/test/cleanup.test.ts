@@ -30,7 +30,7 @@ describe('the cleanup job', () => {
       ...options,
     });
 
-  /** Families that ended some days ago, each with some tokens of the same end. */
+  /** Inserts families that ended some days ago, each with tokens that ended at the same time. */
   const addFamilies = (
     count: number,
     { endedDaysAgo, tokens = 2 }: { endedDaysAgo: number; tokens?: number },
@@ -65,7 +65,7 @@ describe('the cleanup job', () => {
   };
   const oldEvents = `audit_events WHERE at < now() - interval '399 days'`;
 
-  it('deletes what is a week past its end, and nothing sooner', async () => {
+  it('deletes only rows that ended more than a week ago', async () => {
     await addFamilies(3, { endedDaysAgo: 7.01 });
     await addFamilies(5, { endedDaysAgo: 6.99 });
     await addCounters(4, 'over', -1);
@@ -85,7 +85,7 @@ describe('the cleanup job', () => {
     expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0]);
   });
 
-  it('keeps the spent tokens of a living session, so that their reuse is still noticed', async () => {
+  it('keeps the used tokens of a live session, so that their reuse is detected', async () => {
     const { tokens } = await signedIn(app);
     const { body } = await app.http.post('/token/refresh').send({ refresh_token: tokens.refresh_token });
     await app.sql(
@@ -97,13 +97,13 @@ describe('the cleanup job', () => {
     expect(await count(`token_families WHERE revoke_reason = 'reuse_detected'`)).toBe(1);
   });
 
-  it('keeps a family whose tokens are still there', async () => {
+  it('keeps a family that still has tokens', async () => {
     await addFamilies(1, { endedDaysAgo: 30 });
     await app.sql('UPDATE refresh_tokens SET expires_at = now()');
     expect(await aCleanup().run()).toMatchObject({ refresh_tokens: 0, token_families: 0 });
   });
 
-  it('with two at once, while sessions go on: nothing live is lost, everything old is deleted, once', async () => {
+  it('deletes every old row once and no live row when two jobs run beside active sessions', async () => {
     const other = await startTestApp({}, app.databaseUrl);
     await addFamilies(150, { endedDaysAgo: 10, tokens: 3 });
     await addCounters(130, 'old', -60);
@@ -148,7 +148,7 @@ describe('the cleanup job', () => {
     expect(await aCleanup().run()).toMatchObject({ sign_in_counters: 1 });
   });
 
-  it('does not wait for a row that a request holds, and deletes it the next time', async () => {
+  it('skips a row that a request has locked and deletes it in the next run', async () => {
     await addCounters(2, 'over', -1);
     await app.dependencies.database.$transaction(async (transaction) => {
       await transaction.$queryRaw`SELECT FROM sign_in_counters WHERE key = 'over1' FOR UPDATE`;
@@ -157,13 +157,13 @@ describe('the cleanup job', () => {
     expect(await aCleanup().run()).toMatchObject({ sign_in_counters: 1 });
   });
 
-  it('keeps audit events for ever where it is told to', async () => {
+  it('keeps audit events forever with a retention of 0', async () => {
     await addEvents(1, 4000);
     expect(await aCleanup({ auditRetentionDays: 0 }).run()).toMatchObject({ audit_events: 0 });
     expect(await count(oldEvents)).toBeGreaterThan(0);
   });
 
-  it('ends with the batch that it is at when it is stopped, and begins none when its time is over', async () => {
+  it('finishes the current batch when stopped and starts none after its time limit', async () => {
     await addCounters(50, 'over', -1);
     const stopped = aCleanup({ batchSize: 1 });
     const run = stopped.run();
@@ -174,7 +174,7 @@ describe('the cleanup job', () => {
     expect(await aCleanup({ batchSize: 1 }).run()).toMatchObject({ sign_in_counters: 50 });
   });
 
-  it('runs by itself in the service, and ends with it', async () => {
+  it('runs at its interval in the service and stops with it', async () => {
     await addCounters(1, 'over', -1);
     const service = await startTestApp({ JANITOR_INTERVAL_SECONDS: '1' }, app.databaseUrl);
     while ((await count('sign_in_counters')) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -185,7 +185,7 @@ describe('the cleanup job', () => {
     expect(await count('sign_in_counters')).toBe(1);
   });
 
-  it('goes on after a run that failed, and says so', async () => {
+  it('continues after a failed run and logs the failure', async () => {
     const service = await startTestApp({ JANITOR_INTERVAL_SECONDS: '1' }, app.databaseUrl);
     await app.sql('ALTER TABLE sign_in_counters RENAME TO elsewhere');
     const failed = () => service.log.lines.join('').includes('cleanup failed');
@@ -196,7 +196,7 @@ describe('the cleanup job', () => {
     await service.close();
   });
 
-  it('leaves sign-ins alone whose counters it deletes', async () => {
+  it('does not block a sign-in whose counter it deletes', async () => {
     const { identity, password } = await createIdentity(app);
     await app.http
       .post('/token')

@@ -4,7 +4,7 @@ import { anEmail, aPassword, signedIn } from './support/identities.ts';
 import { type ServiceProcess, startService } from './support/service-process.ts';
 import { createTestDatabase, serviceToken } from './support/test-app.ts';
 
-// What must be once is decided by the database: two processes of the service, one database.
+// The database enforces uniqueness: two processes of the service share it.
 describe('two processes on one database', () => {
   let services: [ServiceProcess, ServiceProcess];
   let database: pg.Pool;
@@ -18,11 +18,11 @@ describe('two processes on one database', () => {
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
   });
 
-  /** `count` requests at once, dealt to the two processes in turn. */
+  /** Sends `count` concurrent requests alternately to the two processes. */
   const inParallel = <Result>(count: number, send: (service: ServiceProcess) => PromiseLike<Result>) =>
     Promise.all(Array.from({ length: count }, (_, index) => send(services[index % 2 === 0 ? 0 : 1])));
 
-  it("rotates a refresh token for exactly one of 20 parallel callers, 100 rounds, and the winner's session lives", async () => {
+  it('rotates a refresh token for exactly one of 20 concurrent callers, whose session stays usable, in 100 rounds', async () => {
     let { refresh_token: token } = (await signedIn(services[0])).tokens;
     for (let round = 0; round < 100; round += 1) {
       const answers = await inParallel(20, ({ http }) =>
@@ -39,7 +39,7 @@ describe('two processes on one database', () => {
     await services[1].http.post('/token/refresh').send({ refresh_token: token }).expect(200);
   }, 120_000);
 
-  it('creates one identity of 50 parallel requests with one e-mail', async () => {
+  it('creates one identity for 50 concurrent requests with the same e-mail', async () => {
     const body = { email: anEmail(), password: aPassword() };
     const answers = await inParallel(50, ({ http }) =>
       http.post('/internal/identities').set('X-Service-Token', serviceToken).send(body),
@@ -52,7 +52,7 @@ describe('two processes on one database', () => {
     expect(rows).toEqual([{ id: answers.find((answer) => answer.status === 201)?.body.id }]);
   });
 
-  it('creates one identity of 20 parallel requests with one SSO pair', async () => {
+  it('creates one identity for 20 concurrent requests with the same SSO pair', async () => {
     const sso = { sso_provider: 'google', sso_id: anEmail() };
     const answers = await inParallel(20, ({ http }) =>
       http
@@ -63,7 +63,7 @@ describe('two processes on one database', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array<number>(19).fill(409)]);
   });
 
-  it('deletes an identity once', async () => {
+  it('deletes an identity for one of the concurrent requests', async () => {
     const { identity } = await signedIn(services[0]);
     const answers = await inParallel(10, ({ http }) =>
       http.delete(`/internal/identities/${identity.id}`).set('X-Service-Token', serviceToken),
@@ -71,7 +71,7 @@ describe('two processes on one database', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([204, ...Array<number>(9).fill(404)]);
   });
 
-  it('leaves no live session behind when rotations race with a password change', async () => {
+  it('leaves no live session when rotations overlap a password change', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { identity, tokens } = await signedIn(services[0]);
       const [refreshed] = await Promise.all([
@@ -90,7 +90,7 @@ describe('two processes on one database', () => {
 });
 
 describe('one process', () => {
-  it('finishes what it accepted on SIGTERM and exits with 0', async () => {
+  it('finishes accepted requests on SIGTERM and exits with 0', async () => {
     const service = await startService(await createTestDatabase(), { BCRYPT_COST: '12' });
     const requests = Array.from({ length: 4 }, () =>
       service.http
@@ -98,14 +98,14 @@ describe('one process', () => {
         .send({ grant_type: 'password', email: anEmail(), password: aPassword() })
         .then((answer) => answer.status),
     );
-    // The hashes take long enough that the requests are under way when the signal comes.
+    // The hashes take long enough that the requests are pending when the signal arrives.
     await new Promise((resolve) => setTimeout(resolve, 150));
     const [code, ...statuses] = await Promise.all([service.stop(), ...requests]);
     expect(code).toBe(0);
     expect(statuses).toEqual([401, 401, 401, 401]);
   });
 
-  it("exits with 78 and the variables' names when its configuration cannot be used", async () => {
+  it('exits with 78 and the names of the variables when its configuration is invalid', async () => {
     await expect(
       startService('mysql://x', { SERVICE_TOKEN: 'short', NODE_ENV: 'production' }),
     ).rejects.toThrow(/exited with 78: .*DATABASE_URL/s);

@@ -38,7 +38,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('is strict unless told otherwise: no NODE_ENV means production', () => {
+  it('assumes production when NODE_ENV is missing', () => {
     expect(problemsOf({ ...usable, NODE_ENV: undefined, JWT_ISSUER: 'http://id.example.com' })).toHaveLength(
       1,
     );
@@ -75,13 +75,13 @@ describe('loadConfig', () => {
     ['JANITOR_INTERVAL_SECONDS', '-1'],
     ['AUDIT_RETENTION_DAYS', '29'],
     ['NODE_ENV', 'staging'],
-  ])('refuses in production %s=%s, by name and without the value', (name, value, more: object = {}) => {
+  ])('rejects %s=%s in production with the name and without the value', (name, value, more: object = {}) => {
     const problems = problemsOf({ ...usable, ...more, [name]: value });
     expect(problems.map((problem) => problem.split(':')[0])).toContain(name);
     if (value !== undefined && value.length > 3) expect(problems.join()).not.toContain(value);
   });
 
-  it('names all problems at once, also those that concern several variables', () => {
+  it('reports all problems at once, including those of several variables', () => {
     const problems = problemsOf({ NODE_ENV: 'production', PORT: 'x', DATABASE_URL: 'x', BCRYPT_COST: '4' });
     const names = problems.map((problem) => problem.split(':')[0]).sort();
     expect(names).toEqual([
@@ -94,7 +94,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('allows http for a loopback issuer only, and only where asked to', () => {
+  it('allows http only for a loopback issuer and only with ALLOW_LOOPBACK_ISSUER', () => {
     const allow = { ...usable, ALLOW_LOOPBACK_ISSUER: 'on' };
     for (const host of ['localhost:3001', '127.0.0.1', '[::1]:3001']) {
       expect(problemsOf({ ...allow, JWT_ISSUER: `http://${host}` })).toEqual([]);

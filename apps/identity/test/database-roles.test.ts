@@ -4,7 +4,7 @@ import pg from 'pg';
 import { signedIn } from './support/identities.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-describe("the service's database role", () => {
+describe('the database role of the service', () => {
   let app: TestApp;
   let service: pg.Client;
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe("the service's database role", () => {
   const trail = () => app.sql('SELECT * FROM audit_events ORDER BY id');
   const denied = { code: '42501' };
 
-  it('is what the service connects as, and owns nothing', async () => {
+  it('is the role of all connections of the service and owns nothing', async () => {
     const [row] = await app.dependencies.database.$queryRaw<{ user: string; owned: number }[]>`
       SELECT current_user::text AS user,
         (SELECT count(*)::int FROM pg_class WHERE pg_get_userbyid(relowner) = current_user) AS owned`;
@@ -52,13 +52,13 @@ describe("the service's database role", () => {
     'SET ROLE identity_owner',
     `SET session_replication_role = replica`,
     `COPY audit_events TO PROGRAM 'cat'`,
-  ])('may not %s', async (statement) => {
+  ])('is not allowed to %s', async (statement) => {
     const before = await trail();
     await expect(service.query(statement)).rejects.toMatchObject(denied);
     expect(await trail()).toEqual(before);
   });
 
-  it('has the audit trail lose events by their retention alone, which is never less than 30 days', async () => {
+  it('deletes audit events only through their retention of at least 30 days', async () => {
     const before = await trail();
     for (const [days, batch] of [
       ['29', '10'],
@@ -75,7 +75,7 @@ describe("the service's database role", () => {
     expect(await trail()).toEqual(before.filter(({ type }) => type !== 'x'));
   });
 
-  it('cannot have the retention function do anything else, by objects of its own in its path', async () => {
+  it('cannot redirect the retention function with objects in its search path', async () => {
     const before = await trail();
     await expect(service.query('CREATE SCHEMA mine')).rejects.toMatchObject(denied);
     await expect(service.query('CREATE TEMPORARY TABLE audit_events (at timestamptz)')).rejects.toMatchObject(
@@ -84,7 +84,7 @@ describe("the service's database role", () => {
     expect(await trail()).toEqual(before);
   });
 
-  it("cannot connect to another service's database, nor that service to this one", async () => {
+  it('cannot connect to the database of another service, and the other service cannot connect to this one', async () => {
     const other = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `other_of_${new URL(app.databaseUrl).pathname.slice(1)}`,
       role: 'other_service',

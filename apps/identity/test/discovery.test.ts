@@ -12,7 +12,7 @@ describe('GET /.well-known/openid-configuration', () => {
   });
   afterAll(() => app.close());
 
-  it('answers the discovery document of identity-service.md 2.6', async () => {
+  it('returns the discovery document of identity-service.md 2.6', async () => {
     const response = await app.http.get(path).expect(200);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(discoveryDocumentSchema.parse(response.body)).toEqual(response.body);
@@ -30,7 +30,7 @@ describe('GET /.well-known/openid-configuration', () => {
     });
   });
 
-  it('builds its URLs from the issuer and never from the Host header', async () => {
+  it('builds its URLs from the issuer, not from the Host header', async () => {
     const response = await app.http
       .get(path)
       .set('Host', 'evil.example')
@@ -38,7 +38,7 @@ describe('GET /.well-known/openid-configuration', () => {
     expect(response.text).not.toContain('evil');
   });
 
-  it('does not double the trailing slash of an issuer, and keeps the issuer as configured', async () => {
+  it('keeps the issuer as configured and does not double its trailing slash', async () => {
     const other = await startTestApp({ JWT_ISSUER: 'https://id.example/realm/' });
     const { body } = await other.http.get(path).expect(200);
     expect(body.issuer).toBe('https://id.example/realm/');
@@ -47,7 +47,7 @@ describe('GET /.well-known/openid-configuration', () => {
   });
 
   it.each([path, '/jwks'])(
-    'lets caches and browsers of any origin keep %s, and answers 304 to its ETag',
+    'allows caching and any origin for %s and returns 304 for its ETag',
     async (url) => {
       const response = await app.http.get(url).set('Origin', 'https://app.example').expect(200);
       expect(response.headers['cache-control']).toBe(
@@ -65,7 +65,7 @@ describe('GET /.well-known/openid-configuration', () => {
     },
   );
 
-  it.each([path, '/jwks'])('answers HEAD and a preflight of %s, with and without a query', async (url) => {
+  it.each([path, '/jwks'])('supports HEAD and a preflight of %s, with and without a query', async (url) => {
     const head = await app.http.head(url).expect(200);
     expect(Number(head.headers['content-length'])).toBeGreaterThan(100);
     await app.http.get(`${url}?x=1`).expect(200);
@@ -77,7 +77,7 @@ describe('GET /.well-known/openid-configuration', () => {
     expect(preflight.headers['access-control-allow-origin']).toBe('*');
   });
 
-  it.each([path, '/jwks'])('refuses another method on %s with 405 and Allow', async (url) => {
+  it.each([path, '/jwks'])('returns 405 with Allow for another method on %s', async (url) => {
     const response = await app.http.post(url).send({});
     expectProblem(response, 405, 'method_not_allowed');
     expect(response.headers.allow).toContain('GET');

@@ -10,19 +10,19 @@ const settings = fuzzSettings(process.env);
 const document = readApiDocument('identity');
 const operations = new ApiSurface(document).operations.map(({ operationId }) => operationId);
 
-// Limits that no run reaches, so that sign-ins go on to be tried and counted.
+// Limits that no run reaches, so that sign-ins are not rejected with 429.
 const noLimits = {
   SIGN_IN_PAIR_LIMIT: '1000000',
   SIGN_IN_EMAIL_LIMIT: '1000000',
   SIGN_IN_IP_LIMIT: '1000000',
 };
 
-describe('whatever is sent, the answer is a described one and a refusal writes nothing', () => {
+describe('every response matches the API document, and a rejected request writes nothing', () => {
   let app: TestApp;
   let fuzzer: Fuzzer;
   let accessToken: string;
   let refreshToken: string;
-  /** One is read and changed, one looked up, the others are deleted. */
+  /** One identity is read and changed, one is looked up, the others are deleted. */
   let target: Identity;
   let lookedUp: Identity;
   const disposable: string[] = [];
@@ -40,7 +40,7 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
     ));
     const asciiPassword = 'a password that is asked for';
     const { identity: signer } = await createIdentity(app, { password: asciiPassword });
-    // Sessions to end, one at a time: those of an identity that signs in for nothing else.
+    // Sessions to revoke, of an identity that signs in for this purpose only.
     const { identity: guest, password: guestPassword } = await createIdentity(app);
     for (let count = 0; count < 20; count += 1) await signIn(app, guest.email, guestPassword);
     const sessions = await app.sql<{ id: string }>('SELECT id FROM token_families WHERE identity_id = $1', [
@@ -73,7 +73,7 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
         'findIdentityBySso.sso_id': () => 'sso-1',
       },
       state: () => digestTables(app.sql, ['identities', 'token_families', 'refresh_tokens']),
-      // A token that comes a second time is a stolen one: its family is suspected, or ends.
+      // The reuse of a refresh token marks its family as suspect or ends it.
       writtenByRefusals: { refreshTokens: ['token_families', 'refresh_tokens'] },
       learn: (operationId, body) => {
         if (['signIn', 'refreshTokens'].includes(operationId)) {
@@ -90,7 +90,7 @@ describe('whatever is sent, the answer is a described one and a refusal writes n
 
   it.each(operations)('%s', async (operationId) => fuzzer.run(operationId, settings), 600_000);
 
-  it('gets far enough to mean something: every operation does its work and refuses', () => {
+  it('every operation has both succeeded and rejected requests', () => {
     expect(fuzzer.findUntried()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { HashQueue } from '../src/passwords/hash-queue.ts';
 
-/** A job that ends when told to. */
+/** A job that the test ends. */
 function heldJob() {
   let finish: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
@@ -13,7 +13,7 @@ function heldJob() {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('HashQueue', () => {
-  it('runs as many jobs at once as it may, the others in order', async () => {
+  it('runs the allowed number of jobs in parallel and the others in order', async () => {
     const queue = new HashQueue({ concurrency: 2, maxWaiting: 10, timeoutMs: 1000 });
     const order: number[] = [];
     const held = [heldJob(), heldJob(), heldJob(), heldJob()];
@@ -44,7 +44,7 @@ describe('HashQueue', () => {
     expect(await second).toBe(true);
   });
 
-  it('answers 503 with Retry-After at once when it is full, and runs on', async () => {
+  it('rejects immediately with 503 and Retry-After when it is full and keeps running', async () => {
     const queue = new HashQueue({ concurrency: 1, maxWaiting: 1, timeoutMs: 1000 });
     const first = heldJob();
     const running = queue.run(first.job);
@@ -58,7 +58,7 @@ describe('HashQueue', () => {
     expect(await waiting).toBe('done');
   });
 
-  it('answers 503 when the wait is too long', async () => {
+  it('rejects with 503 when the wait is too long', async () => {
     const queue = new HashQueue({ concurrency: 1, maxWaiting: 5, timeoutMs: 20 });
     const first = heldJob();
     const running = queue.run(first.job);
@@ -68,7 +68,7 @@ describe('HashQueue', () => {
     await running;
   });
 
-  it('drops a job whose client has gone', async () => {
+  it('drops a job whose client has disconnected', async () => {
     const queue = new HashQueue({ concurrency: 1, maxWaiting: 5, timeoutMs: 1000 });
     const first = heldJob();
     const running = queue.run(first.job);
@@ -84,7 +84,7 @@ describe('HashQueue', () => {
     await running;
   });
 
-  it('gives its place back when a job fails', async () => {
+  it('frees the slot of a failed job', async () => {
     const queue = new HashQueue({ concurrency: 1, maxWaiting: 1, timeoutMs: 1000 });
     await expect(queue.run(async () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await queue.run(async () => 'next')).toBe('next');

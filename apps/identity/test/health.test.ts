@@ -11,7 +11,7 @@ describe('with a database', () => {
   });
   afterAll(() => app.close());
 
-  it('GET /healthz and /readyz answer 200 without credentials', async () => {
+  it('returns 200 to GET /healthz and /readyz without credentials', async () => {
     expect((await app.http.get('/healthz').expect(200)).body).toEqual({ status: 'ok' });
     expect((await app.http.get('/readyz').expect(200)).body).toEqual({
       status: 'ready',
@@ -20,8 +20,8 @@ describe('with a database', () => {
   });
 });
 
-describe('with a database that lacks the migrations', () => {
-  it('GET /readyz answers 503 and says so', async () => {
+describe('with a database without migrations', () => {
+  it('returns 503 to GET /readyz and names the missing migrations', async () => {
     const url = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `bare_${randomBytes(6).toString('hex')}`,
       role: 'identity',
@@ -42,7 +42,7 @@ describe('without a database', () => {
   });
   afterAll(() => app.close());
 
-  it('is alive, not ready, and still answers discovery and JWKS', async () => {
+  it('is alive but not ready, and serves discovery and JWKS', async () => {
     await app.http.get('/healthz').expect(200);
     const ready = await app.http.get('/readyz').expect(503);
     expect(ready.body).toMatchObject({ status: 'not_ready', checks: { database: false } });
@@ -50,7 +50,7 @@ describe('without a database', () => {
     await app.http.get('/.well-known/openid-configuration').expect(200);
   });
 
-  it('answers 503 with Retry-After, never 401 and never 500, to what needs the database', async () => {
+  it('returns 503 with Retry-After, not 401 or 500, for requests that need the database', async () => {
     const signIn = await app.http
       .post('/token')
       .send({ grant_type: 'password', email: 'a@example.com', password: 'some password' });
@@ -91,7 +91,7 @@ describe('without a database', () => {
       expectProblem(response, 503, 'temporarily_unavailable');
       expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
     }
-    // What can be refused without the database still is.
+    // Rejections that need no database are unchanged.
     await app.http.get('/userinfo').set('Authorization', 'Bearer nonsense').expect(401);
     await app.http.get(`/internal/identities/${subject.id}`).expect(403);
   });

@@ -4,7 +4,7 @@ import { createIdentity, signIn, updateIdentity } from './support/identities.ts'
 import { internalClient } from './support/internal-client.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-describe('text that a database could take for its own', () => {
+describe('text with the syntax of the database', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startTestApp();
@@ -21,7 +21,7 @@ describe('text that a database could take for its own', () => {
     '$1 $$ {id} %s :id ?',
     '%_*',
     'NULL',
-  ])('is kept, found and told as it is: %s', async (text) => {
+  ])('is stored, found and returned unchanged: %s', async (text) => {
     const { identity, password } = await createIdentity(app, {
       username: text,
       password: `${text} and more`,
@@ -39,7 +39,7 @@ describe('text that a database could take for its own', () => {
     );
   });
 
-  it('finds nobody and changes nothing where it stands for an e-mail', async () => {
+  it('finds no identity and changes nothing when it is sent as an e-mail', async () => {
     const { identity } = await createIdentity(app);
     for (const email of [
       `${identity.email}' --`,

@@ -21,7 +21,7 @@ describe('GET /internal/audit-events', () => {
   };
   const typesOf = (events: readonly AuditEvent[]) => events.map(({ type }) => type);
 
-  /** An identity that was created, signed in, failed to sign in, and was renamed by a backend. */
+  /** Creates an identity, signs it in, fails a sign-in and renames it as a backend. */
   async function withHistory() {
     const { identity } = await signedIn(app);
     await app.http
@@ -33,7 +33,7 @@ describe('GET /internal/audit-events', () => {
     return identity;
   }
 
-  it('answers events newest first, as they were written', async () => {
+  it('returns events unchanged, newest first', async () => {
     const { id } = await withHistory();
     const response = await internal('get', path).query({ identity_id: id }).expect(200);
     expect(response.headers['cache-control']).toBe('no-store');
@@ -60,7 +60,7 @@ describe('GET /internal/audit-events', () => {
     });
   });
 
-  it('filters by identity, type, outcome and actor, alone and together', async () => {
+  it('filters by identity, type, outcome and actor, alone and combined', async () => {
     const [{ id }, other] = [await withHistory(), await withHistory()];
     const ofOne = { identity_id: id };
     expect(typesOf(await list({ ...ofOne, type: 'token.issued' }))).toEqual(['token.issued']);
@@ -75,9 +75,9 @@ describe('GET /internal/audit-events', () => {
     expect(new Set(typesOf(refused))).toEqual(new Set(['token.refused']));
   });
 
-  it('filters by time: from a moment on, and up to before another', async () => {
+  it('filters by time, including the lower bound and excluding the upper bound', async () => {
     const { id } = await withHistory();
-    // Two hours apart, by inserting: what is written cannot be moved.
+    // Inserted two hours apart, because events cannot be updated.
     for (const hour of ['10', '12']) {
       await app.sql(
         `INSERT INTO audit_events (type, outcome, actor, identity_id, at)
@@ -97,7 +97,7 @@ describe('GET /internal/audit-events', () => {
     expect(await times({ after: '2020-02-02T14:00:00+02:00' })).toEqual([late]);
   });
 
-  it('still tells of a deleted identity, and of sign-ins that found nobody', async () => {
+  it('returns the events of a deleted identity and of sign-ins with an unknown e-mail', async () => {
     const { id } = await withHistory();
     await internal('delete', `/internal/identities/${id}`).expect(204);
     expect(typesOf(await list({ identity_id: id }))[0]).toBe('identity.deleted');
@@ -108,7 +108,7 @@ describe('GET /internal/audit-events', () => {
     expect(newest?.identity_id).toBeNull();
   });
 
-  it('pages without losing or repeating an event, also within one millisecond and while others are written', async () => {
+  it('returns each event once across pages, also within one millisecond and while events are written', async () => {
     const { id } = await withHistory();
     await app.sql(
       `INSERT INTO audit_events (type, outcome, actor, identity_id, at)
@@ -140,18 +140,18 @@ describe('GET /internal/audit-events', () => {
     ['cursor=nonsense', 'cursor'],
     [`cursor=${Buffer.from('[1e300,1]').toString('base64url')}`, 'cursor'],
     ['email=ann@example.com', 'email'],
-  ])('refuses ?%s, by its name', async (query, field) => {
+  ])('returns 422 naming the parameter for ?%s', async (query, field) => {
     expectInvalidFields(await internal('get', `${path}?${query}`), [field]);
   });
 
-  it('knows every type that the service writes', async () => {
+  it('accepts every type that the service writes as a filter', async () => {
     await withHistory();
     const rows = await app.sql<{ type: string }>('SELECT DISTINCT type FROM audit_events');
     expect(auditTypes).toEqual(expect.arrayContaining(rows.map(({ type }) => type)));
     for (const type of auditTypes) await list({ type, limit: '1' });
   });
 
-  it('answers 403 without the service token', async () => {
+  it('returns 403 without the service token', async () => {
     await app.http.get(path).expect(403);
   });
 });

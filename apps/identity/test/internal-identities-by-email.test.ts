@@ -13,13 +13,13 @@ afterAll(() => app.close());
 const call = internalClient(() => app);
 
 describe('GET /internal/identities/by-email/{email}', () => {
-  it('finds the identity, percent-encoded and in any case', async () => {
+  it('returns the identity for a percent-encoded e-mail in any case', async () => {
     const { identity } = await createIdentity(app, { email: `a+b/c%${anEmail()}` });
     const path = encodeURIComponent(identity.email.toUpperCase());
     expect((await call('get', `/internal/identities/by-email/${path}`).expect(200)).body).toEqual(identity);
   });
 
-  it.each(['nobody@example.com', 'not an e-mail', 'ünïcode', '%'])('404s on %s', async (email) => {
+  it.each(['nobody@example.com', 'not an e-mail', 'ünïcode', '%'])('returns 404 for %s', async (email) => {
     expectProblem(
       await call('get', `/internal/identities/by-email/${encodeURIComponent(email)}`),
       404,
@@ -27,11 +27,11 @@ describe('GET /internal/identities/by-email/{email}', () => {
     );
   });
 
-  it.each(['%00', 'a%0Ab', 'x'.repeat(321)])('refuses %s with 422', async (email) => {
+  it.each(['%00', 'a%0Ab', 'x'.repeat(321)])('returns 422 for %s', async (email) => {
     expectInvalidFields(await call('get', `/internal/identities/by-email/${email}`), ['email']);
   });
 
-  it('refuses broken percent-encoding with 400', async () => {
+  it('returns 400 for invalid percent-encoding', async () => {
     expectProblem(await call('get', '/internal/identities/by-email/%ff'), 400, 'malformed_path');
   });
 });

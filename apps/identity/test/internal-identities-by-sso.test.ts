@@ -15,7 +15,7 @@ const call = internalClient(() => app);
 describe('GET /internal/identities/by-sso/lookup', () => {
   const lookup = (query: string) => call('get', `/internal/identities/by-sso/lookup?${query}`);
 
-  it('finds the identity of a pair, compared exactly', async () => {
+  it('returns the identity of a pair, compared exactly', async () => {
     const { identity } = await createIdentity(app, { sso_provider: 'google', sso_id: `S-${anEmail()}` });
     const id = encodeURIComponent(identity.sso_id ?? '');
     expect((await lookup(`provider=google&sso_id=${id}`).expect(200)).body).toEqual(identity);
@@ -29,7 +29,7 @@ describe('GET /internal/identities/by-sso/lookup', () => {
     ['provider=&sso_id=', ['provider', 'sso_id']],
     ['provider=a&provider=b&sso_id=c', ['provider']],
     ['provider=a&sso_id=%00', ['sso_id']],
-  ])('refuses "%s" with 422', async (query, fields) => {
+  ])('returns 422 for "%s"', async (query, fields) => {
     expectInvalidFields(await lookup(query), fields);
   });
 });

@@ -20,7 +20,7 @@ const countByEmail = async (email: string) => {
 };
 
 describe('POST /internal/identities', () => {
-  it('answers 201 with the identity and its Location, and stores a bcrypt hash', async () => {
+  it('returns 201 with the identity and its Location and stores a bcrypt hash', async () => {
     const body = anIdentity();
     const response = await create(body).expect(201);
     expect(response.headers.location).toBe(`/internal/identities/${response.body.id}`);
@@ -40,7 +40,7 @@ describe('POST /internal/identities', () => {
     expect(row?.password_hash.startsWith('$2b$04$')).toBe(true);
   });
 
-  it('takes every field', async () => {
+  it('accepts every field', async () => {
     const body = anIdentity({
       username: ' Ann Lee ',
       sso_provider: 'google',
@@ -62,7 +62,7 @@ describe('POST /internal/identities', () => {
     });
   });
 
-  it('needs no password for an SSO identity', async () => {
+  it('accepts an SSO identity without a password', async () => {
     const { body } = await create({ email: anEmail(), sso_provider: 'google', sso_id: anEmail() }).expect(
       201,
     );
@@ -70,7 +70,7 @@ describe('POST /internal/identities', () => {
     expect(row?.password_hash).toBeNull();
   });
 
-  it('keeps the e-mail as supplied, trimmed, and treats every case of it as the same', async () => {
+  it('stores the e-mail trimmed and returns 409 when it is taken in any case', async () => {
     const email = `Ann.${anEmail()}`;
     const { body } = await create(anIdentity({ email: ` ${email} ` })).expect(201);
     expect(body.email).toBe(email);
@@ -78,7 +78,7 @@ describe('POST /internal/identities', () => {
     expect(await countByEmail(email)).toBe(1);
   });
 
-  it('409s on a taken SSO pair, compared exactly, and creates no second identity', async () => {
+  it('returns 409 when the SSO pair is taken, compared exactly, and creates no second identity', async () => {
     const sso = { sso_provider: 'google', sso_id: `Id-${anEmail()}` };
     await create(anIdentity(sso)).expect(201);
     const refused = anIdentity(sso);
@@ -88,7 +88,7 @@ describe('POST /internal/identities', () => {
     await create(anIdentity({ ...sso, sso_provider: 'github' })).expect(201);
   });
 
-  it('takes the e-mail and the SSO pair of a deleted identity for a new one', async () => {
+  it('accepts the e-mail and the SSO pair of a deleted identity', async () => {
     const body = anIdentity({ sso_provider: 'google', sso_id: anEmail() });
     const first = await create(body).expect(201);
     await call('delete', `/internal/identities/${first.body.id}`).expect(204);
@@ -97,7 +97,7 @@ describe('POST /internal/identities', () => {
     expect(await countByEmail(body.email)).toBe(2);
   });
 
-  it('does not want usernames to be unique', async () => {
+  it('accepts a username that is taken', async () => {
     await create(anIdentity({ username: 'same' })).expect(201);
     await create(anIdentity({ username: 'same' })).expect(201);
   });
@@ -148,7 +148,7 @@ describe('POST /internal/identities', () => {
     ['is_actve', { is_actve: false }],
     ['password_hash', { password_hash: 'x' }],
     ['constructor', { constructor: 1 }],
-  ])('refuses a bad %s (%j) with 422 and creates nothing', async (field, override) => {
+  ])('returns 422 for an invalid %s (%j) and creates nothing', async (field, override) => {
     const body = { ...anIdentity(), ...override };
     const before = await app.sql('SELECT count(*) FROM identities');
     const response = await call('post', '/internal/identities').type('json').send(JSON.stringify(body));
@@ -156,14 +156,14 @@ describe('POST /internal/identities', () => {
     expect(await app.sql('SELECT count(*) FROM identities')).toEqual(before);
   });
 
-  it('names a prototype key as unknown, and every bad field at once', async () => {
+  it('reports a prototype key as unknown, together with every other invalid field', async () => {
     const response = await call('post', '/internal/identities')
       .type('json')
       .send('{"__proto__": {"is_staff": true}, "email": 1, "is_staff": "x"}');
     expectInvalidFields(response, ['__proto__', 'email', 'is_staff']);
   });
 
-  it('takes passwords of 8 code points to 72 bytes as they are', async () => {
+  it('accepts passwords of 8 code points to 72 bytes unchanged', async () => {
     for (const password of ['🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(72), '  spaces  ']) {
       const { identity } = await createIdentity(app, { password });
       await app.http
@@ -173,7 +173,7 @@ describe('POST /internal/identities', () => {
     }
   });
 
-  it('refuses common and obvious passwords where the blocklist is on', async () => {
+  it('returns 422 for common and obvious passwords with the blocklist', async () => {
     const strict = await startTestApp(
       { PASSWORD_BLOCKLIST: 'on', PASSWORD_MIN_LENGTH: '6' },
       app.databaseUrl,

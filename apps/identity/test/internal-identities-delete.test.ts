@@ -13,7 +13,7 @@ afterAll(() => app.close());
 const call = internalClient(() => app);
 
 describe('DELETE /internal/identities/{id}', () => {
-  it('answers 204, keeps the record inactive with its time, and hides it from every look-up', async () => {
+  it('returns 204, keeps the row inactive with its time, and hides it from every look-up', async () => {
     const { identity } = await createIdentity(app, { sso_provider: 'google', sso_id: anEmail() });
     const response = await call('delete', `/internal/identities/${identity.id}`).expect(204);
     expect(response.text).toBe('');
@@ -29,7 +29,7 @@ describe('DELETE /internal/identities/{id}', () => {
     );
   });
 
-  it('404s the second time and on an unknown id, leaving the first time of deletion', async () => {
+  it('returns 404 the second time and for an unknown id, and keeps the time of deletion', async () => {
     const { identity } = await createIdentity(app);
     await call('delete', `/internal/identities/${identity.id}`).expect(204);
     const [before] = await app.sql('SELECT deleted_at FROM identities WHERE id = $1', [identity.id]);

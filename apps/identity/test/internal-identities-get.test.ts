@@ -13,7 +13,7 @@ afterAll(() => app.close());
 const call = internalClient(() => app);
 
 describe('GET /internal/identities/{id}', () => {
-  it('answers the identity, whatever the case of the id', async () => {
+  it('returns the identity for an id in any case', async () => {
     const { identity } = await createIdentity(app);
     expect((await call('get', `/internal/identities/${identity.id}`).expect(200)).body).toEqual(identity);
     expect((await call('get', `/internal/identities/${identity.id.toUpperCase()}`).expect(200)).body).toEqual(
@@ -21,13 +21,13 @@ describe('GET /internal/identities/{id}', () => {
     );
   });
 
-  it('answers an inactive identity, which is not deleted', async () => {
+  it('returns an inactive identity that is not deleted', async () => {
     const { identity } = await createIdentity(app, { is_active: false });
     await call('get', `/internal/identities/${identity.id}`).expect(200);
   });
 
   it.each([unknownId, '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'])(
-    '404s on %s',
+    'returns 404 for %s',
     async (id) => {
       expectProblem(await call('get', `/internal/identities/${id}`), 404, 'identity_not_found');
     },
@@ -41,13 +41,13 @@ describe('GET /internal/identities/{id}', () => {
     `{${unknownId}}`,
     "';--",
     'null',
-  ])('refuses %s with 422 before any look-up', async (id) => {
+  ])('returns 422 for the id %s', async (id) => {
     for (const method of ['get', 'put', 'delete'] as const) {
       expectInvalidFields(await call(method, `/internal/identities/${encodeURIComponent(id)}`), ['id']);
     }
   });
 
-  it('refuses broken percent-encoding with 400', async () => {
+  it('returns 400 for invalid percent-encoding', async () => {
     expectProblem(await call('get', '/internal/identities/%E0%A4%A'), 400, 'malformed_path');
   });
 });

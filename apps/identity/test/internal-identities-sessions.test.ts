@@ -24,7 +24,7 @@ const auditOf = (id: string, type: string) =>
     type,
   ]);
 
-/** An identity with this many sessions, the first one first. */
+/** Creates an identity with this many sessions, oldest first. */
 async function withSessions(count: number) {
   const first = await signedIn(app);
   const tokens = [first.tokens];
@@ -40,7 +40,7 @@ async function familyOf(refreshToken: string): Promise<string> {
 }
 
 describe('GET /internal/identities/{id}/sessions', () => {
-  it('answers live sessions, newest first, with where and when they began', async () => {
+  it('returns live sessions, newest first, with the time and client of their sign-in', async () => {
     const { identity, password, refreshTokens } = await withSessions(1);
     await app.http
       .post('/token')
@@ -59,7 +59,7 @@ describe('GET /internal/identities/{id}/sessions', () => {
     expect(Math.round(lifetime / 86_400_000)).toBe(16);
   });
 
-  it('keeps one session over its rotations, whose use and idle end move on', async () => {
+  it('returns one session across rotations and moves its last use and idle expiry', async () => {
     const { identity, refreshTokens } = await withSessions(1);
     const [token = ''] = refreshTokens;
     await app.sql(`UPDATE token_families SET last_used_at = now() - interval '1 day' WHERE id = $1`, [
@@ -78,7 +78,7 @@ describe('GET /internal/identities/{id}/sessions', () => {
     expect(Date.parse(after?.idle_expires_at ?? '') / 1000).toBe(decodeJwt(body.refresh_token).exp);
   });
 
-  it('leaves out what can be refreshed no more: revoked, past its end, idle for too long, of an earlier epoch', async () => {
+  it('omits sessions that are revoked, expired, idle for too long, or of an earlier epoch', async () => {
     const { identity, password, refreshTokens } = await withSessions(4);
     const [revoked = '', ended = '', idle = '', live = ''] = refreshTokens;
     await app.http.post('/token/revoke').send({ token: revoked }).expect(200);
@@ -89,7 +89,7 @@ describe('GET /internal/identities/{id}/sessions', () => {
     expect(await sessionsOf(identity.id)).toEqual([]);
   });
 
-  it('leaves out sessions from before SESSIONS_VALID_AFTER, which cannot be ended once more', async () => {
+  it('omits sessions from before SESSIONS_VALID_AFTER and returns 404 to their revocation', async () => {
     const { identity, refreshTokens } = await withSessions(1);
     const braked = await startTestApp(
       { SESSIONS_VALID_AFTER: new Date(Date.now() + 5000).toISOString() },
@@ -102,7 +102,7 @@ describe('GET /internal/identities/{id}/sessions', () => {
     await braked.close();
   });
 
-  it('pages through them: each once, also where several began in the same millisecond', async () => {
+  it('returns each session once across pages, also when several began in the same millisecond', async () => {
     const { identity } = await withSessions(5);
     await app.sql(
       `UPDATE token_families SET created_at = date_trunc('second', now()) WHERE identity_id = $1`,
@@ -124,12 +124,12 @@ describe('GET /internal/identities/{id}/sessions', () => {
     ['cursor=nonsense', 'cursor'],
     [`cursor=${Buffer.from('[-1,"x"]').toString('base64url')}`, 'cursor'],
     ['order=oldest', 'order'],
-  ])('refuses ?%s', async (query, field) => {
+  ])('returns 422 for ?%s', async (query, field) => {
     const { identity } = await withSessions(1);
     expectInvalidFields(await internal('get', `${sessionsPath(identity.id)}?${query}`), [field]);
   });
 
-  it('answers 404 for an unknown and for a deleted identity, 422 for no id, 403 without the service token', async () => {
+  it('returns 404 for an unknown and a deleted identity, 422 for an invalid id, 403 without the service token', async () => {
     const { identity } = await withSessions(1);
     await app.http.get(sessionsPath(identity.id)).expect(403);
     await internal('delete', `/internal/identities/${identity.id}`).expect(204);
@@ -141,7 +141,7 @@ describe('GET /internal/identities/{id}/sessions', () => {
 });
 
 describe('DELETE /internal/identities/{id}/sessions/{session_id}', () => {
-  it('ends that session and no other, in the audit trail as the work of a service', async () => {
+  it('revokes that session only and records the service as the actor in the audit trail', async () => {
     const { identity, refreshTokens } = await withSessions(2);
     const [ended = '', kept = ''] = refreshTokens;
     const id = await familyOf(ended);
@@ -153,7 +153,7 @@ describe('DELETE /internal/identities/{id}/sessions/{session_id}', () => {
     ]);
   });
 
-  it('ends it once: of many who ask at the same time one gets 204, and one event is written', async () => {
+  it('returns 204 to one of many concurrent requests and writes one event', async () => {
     const { identity, refreshTokens } = await withSessions(1);
     const path = `${sessionsPath(identity.id)}/${await familyOf(refreshTokens[0] ?? '')}`;
     const answers = await Promise.all(Array.from({ length: 8 }, () => internal('delete', path)));
@@ -161,7 +161,7 @@ describe('DELETE /internal/identities/{id}/sessions/{session_id}', () => {
     expect(await auditOf(identity.id, 'family.revoked')).toHaveLength(1);
   });
 
-  it("answers 404 for another identity's session, which lives on", async () => {
+  it("returns 404 for another identity's session and does not revoke it", async () => {
     const [own, other] = [await withSessions(1), await withSessions(1)];
     const [token = ''] = other.refreshTokens;
     const response = await internal('delete', `${sessionsPath(own.identity.id)}/${await familyOf(token)}`);
@@ -169,7 +169,7 @@ describe('DELETE /internal/identities/{id}/sessions/{session_id}', () => {
     await refresh(token).expect(200);
   });
 
-  it('answers 404 for an unknown identity and 422 for no id', async () => {
+  it('returns 404 for an unknown identity and 422 for an invalid id', async () => {
     const response = await internal('delete', `${sessionsPath(unknownId)}/${unknownId}`);
     expectProblem(response, 404, 'identity_not_found');
     expectInvalidFields(await internal('delete', `${sessionsPath(unknownId)}/7`), ['session_id']);
@@ -177,7 +177,7 @@ describe('DELETE /internal/identities/{id}/sessions/{session_id}', () => {
 });
 
 describe('DELETE /internal/identities/{id}/sessions', () => {
-  it('ends every session, in the audit trail, and a new sign-in works at once', async () => {
+  it('revokes every session, records it in the audit trail, and allows a new sign-in immediately', async () => {
     const { identity, password, refreshTokens } = await withSessions(2);
     await internal('delete', sessionsPath(identity.id)).expect(204);
     expect(await sessionsOf(identity.id)).toEqual([]);
@@ -190,7 +190,7 @@ describe('DELETE /internal/identities/{id}/sessions', () => {
     await refresh(fresh).expect(200);
   });
 
-  it('has /userinfo refuse access tokens from before', async () => {
+  it('makes /userinfo reject earlier access tokens', async () => {
     const { identity, tokens } = await withSessions(1);
     const [before] = await app.sql('SELECT updated_at FROM identities WHERE id = $1', [identity.id]);
     await internal('delete', sessionsPath(identity.id)).expect(204);
@@ -202,7 +202,7 @@ describe('DELETE /internal/identities/{id}/sessions', () => {
       (decodeJwt(tokens.access_token).iat ?? 0) * 1000,
     );
     expect(row?.updated_at).toEqual(before?.updated_at);
-    // Whole seconds decide: the end is moved one second past the token's iat.
+    // `iat` has a resolution of one second, so the end is moved one second past it.
     await app.sql(
       `UPDATE identities SET sessions_valid_after = sessions_valid_after + interval '1 second' WHERE id = $1`,
       [identity.id],
@@ -210,7 +210,7 @@ describe('DELETE /internal/identities/{id}/sessions', () => {
     await app.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`).expect(401);
   });
 
-  it('answers 204 where there is none, 404 for an unknown and for a deleted identity', async () => {
+  it('returns 204 without sessions, and 404 for an unknown and a deleted identity', async () => {
     const { identity } = await withSessions(1);
     await internal('delete', sessionsPath(identity.id)).expect(204);
     await internal('delete', sessionsPath(identity.id)).expect(204);

@@ -14,7 +14,7 @@ const call = internalClient(() => app);
 const create = (body: object) => call('post', '/internal/identities').send(body);
 
 describe('PUT /internal/identities/{id}', () => {
-  it('changes only what is supplied', async () => {
+  it('changes only the supplied fields', async () => {
     const { identity } = await createIdentity(app, { is_verified: true });
     const email = anEmail();
     const { updated_at: _, ...changed } = await updateIdentity(app, identity.id, { email });
@@ -23,12 +23,12 @@ describe('PUT /internal/identities/{id}', () => {
     expect(changed.is_verified).toBe(true);
   });
 
-  it('answers {} with the unchanged identity', async () => {
+  it('returns the unchanged identity for {}', async () => {
     const { identity } = await createIdentity(app);
     expect(await updateIdentity(app, identity.id, {})).toEqual(identity);
   });
 
-  it('takes back what it answered: GET, edit, PUT', async () => {
+  it('accepts its own response, edited, as the body', async () => {
     const { identity } = await createIdentity(app);
     const { body: got } = await call('get', `/internal/identities/${identity.id}`).expect(200);
     expect(await updateIdentity(app, identity.id, { ...got, username: 'edited' })).toMatchObject({
@@ -36,7 +36,7 @@ describe('PUT /internal/identities/{id}', () => {
     });
   });
 
-  it("409s on another identity's e-mail or SSO pair and changes nothing, but takes its own", async () => {
+  it('returns 409 when the e-mail or the SSO pair is taken and changes nothing, and accepts its own', async () => {
     const { identity: other } = await createIdentity(app, { sso_provider: 'google', sso_id: anEmail() });
     const { identity } = await createIdentity(app);
     const put = (body: object) => call('put', `/internal/identities/${identity.id}`).send(body);
@@ -54,7 +54,7 @@ describe('PUT /internal/identities/{id}', () => {
     await put({ email: identity.email }).expect(200);
   });
 
-  it('links and unlinks SSO by the pair, and keeps an identity without password and SSO', async () => {
+  it('links and unlinks SSO by the pair and allows an identity without password and SSO', async () => {
     const { body } = await create({ email: anEmail(), sso_provider: 'google', sso_id: anEmail() }).expect(
       201,
     );
@@ -79,13 +79,13 @@ describe('PUT /internal/identities/{id}', () => {
     ['sso_id', { sso_id: null }],
     ['sso_id', { sso_provider: 'google', sso_id: null }],
     ['is_admin', { is_admin: true }],
-  ])('refuses a bad %s (%j) with 422 and changes nothing', async (field, body) => {
+  ])('returns 422 for an invalid %s (%j) and changes nothing', async (field, body) => {
     const { identity } = await createIdentity(app);
     expectInvalidFields(await call('put', `/internal/identities/${identity.id}`).send(body), [field]);
     expect((await call('get', `/internal/identities/${identity.id}`)).body).toEqual(identity);
   });
 
-  it('404s on an unknown and on a deleted identity', async () => {
+  it('returns 404 for an unknown and a deleted identity', async () => {
     expectProblem(
       await call('put', `/internal/identities/${unknownId}`).send({ username: 'x' }),
       404,
@@ -101,7 +101,7 @@ describe('PUT /internal/identities/{id}', () => {
     );
   });
 
-  it('writes what changed to the audit trail, by field name alone', async () => {
+  it('writes the names of the changed fields to the audit trail, without values', async () => {
     const { identity } = await createIdentity(app);
     const password = aPassword();
     await updateIdentity(app, identity.id, { password, is_active: false });

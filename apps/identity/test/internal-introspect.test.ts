@@ -23,7 +23,7 @@ describe('POST /internal/introspect', () => {
     for (const token of tokens) expect(await introspect(token)).toEqual({ active: false });
   }
 
-  it('describes an access token, with the username of today', async () => {
+  it('describes an access token with the current username', async () => {
     const { tokens, identity } = await signedIn(app);
     await updateIdentity(app, identity.id, { username: 'renamed' });
     const { iat, exp, jti } = decodeJwt(tokens.access_token);
@@ -43,7 +43,7 @@ describe('POST /internal/introspect', () => {
     });
   });
 
-  it('describes a refresh token, with the session that it continues', async () => {
+  it('describes a refresh token with its session', async () => {
     const { tokens, identity } = await signedIn(app);
     const { iat, exp, jti } = decodeJwt(tokens.refresh_token);
     const { body: sessions } = await internal('get', `/internal/identities/${identity.id}/sessions`);
@@ -63,7 +63,7 @@ describe('POST /internal/introspect', () => {
     });
   });
 
-  it('takes a form as well, and ignores hints, right or wrong, and what it does not know', async () => {
+  it('accepts a form and ignores hints and unknown parameters', async () => {
     const { tokens } = await signedIn(app);
     for (const hint of ['access_token', 'refresh_token', 'nonsense']) {
       const { body, headers } = await internal('post', '/internal/introspect')
@@ -75,7 +75,7 @@ describe('POST /internal/introspect', () => {
     }
   });
 
-  it('says no more than inactive of what is no token of ours', async () => {
+  it('returns only active: false for a token of another service or no token', async () => {
     const { tokens } = await signedIn(app);
     const stranger = await startTestApp({}, app.databaseUrl);
     const foreign = (await signedIn(stranger)).tokens;
@@ -85,7 +85,7 @@ describe('POST /internal/introspect', () => {
     await stranger.close();
   });
 
-  it('finds expired tokens inactive, and refresh tokens that the database knows to be over', async () => {
+  it('reports expired and ended tokens as inactive', async () => {
     const { tokens, identity } = await signedIn(app);
     const subject = {
       id: identity.id,
@@ -111,7 +111,7 @@ describe('POST /internal/introspect', () => {
     await expectInactive(other.refresh_token);
   });
 
-  it('finds both tokens of a deactivated and of a deleted identity inactive', async () => {
+  it('reports both tokens of a deactivated and a deleted identity as inactive', async () => {
     const [deactivated, deleted] = [await signedIn(app), await signedIn(app)];
     await updateIdentity(app, deactivated.identity.id, { is_active: false });
     await internal('delete', `/internal/identities/${deleted.identity.id}`).expect(204);
@@ -120,14 +120,14 @@ describe('POST /internal/introspect', () => {
     }
   });
 
-  it('finds tokens from before the end of all sessions inactive, and new ones active', async () => {
+  it('reports tokens from before the revocation of all sessions as inactive and new ones as active', async () => {
     const { tokens, identity, password } = await signedIn(app);
     await internal('delete', `/internal/identities/${identity.id}/sessions`).expect(204);
     await expectInactive(tokens.refresh_token);
     const fresh = await signIn(app, identity.email, password);
     expect(await introspect(fresh.access_token)).toMatchObject({ active: true });
     expect(await introspect(fresh.refresh_token)).toMatchObject({ active: true });
-    // Whole seconds decide: the end is moved past the tokens' iat.
+    // `iat` has a resolution of one second, so the end is moved past it.
     await app.sql(`UPDATE identities SET sessions_valid_after = to_timestamp($2) WHERE id = $1`, [
       identity.id,
       (decodeJwt(fresh.access_token).iat ?? 0) + 1,
@@ -135,7 +135,7 @@ describe('POST /internal/introspect', () => {
     await expectInactive(tokens.access_token, fresh.access_token);
   });
 
-  it('finds tokens from before SESSIONS_VALID_AFTER inactive', async () => {
+  it('reports tokens from before SESSIONS_VALID_AFTER as inactive', async () => {
     const { tokens } = await signedIn(app);
     const braked = await startTestApp(
       {
@@ -151,7 +151,7 @@ describe('POST /internal/introspect', () => {
     await braked.close();
   });
 
-  it('never rotates, and never takes a look at a spent token for its reuse', async () => {
+  it('neither rotates a refresh token nor treats a used one as reuse', async () => {
     const { tokens, identity } = await signedIn(app);
     const next = await refresh(tokens.refresh_token);
     // Long after the leeway: at /token/refresh this token would now end the session.
@@ -174,7 +174,7 @@ describe('POST /internal/introspect', () => {
     await refresh(next.refresh_token);
   });
 
-  it('refuses a request without a token, with two, with another media type, without the service token', async () => {
+  it('rejects a request without a token, with two, with another media type, and without the service token', async () => {
     const post = () => internal('post', '/internal/introspect');
     for (const body of [{}, { token: '' }, { token: 7 }])
       expectInvalidFields(await post().send(body), ['token']);

@@ -6,13 +6,13 @@ import * as client from 'openid-client';
 import { createIdentity, signIn } from './support/identities.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-// The standard libraries that a consumer would use, over real HTTP.
-describe('a consumer with', () => {
+// Widely used client libraries, over HTTP.
+describe('client libraries', () => {
   let app: TestApp;
   let server: Server;
   let base: string;
   beforeAll(async () => {
-    // The issuer is the address, so the port must be known before the app is made.
+    // The issuer contains the port, which must be known before the app starts.
     let listener: TestApp['listener'] | undefined;
     server = createServer((request, response) => listener?.(request, response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -41,7 +41,7 @@ describe('GET /jwks', () => {
     await app.close();
   });
 
-  it('takes the key as PEM in base64 and names it by JWT_KEY_NAME', async () => {
+  it('accepts the key as base64 PEM and names it by JWT_KEY_NAME', async () => {
     const app = await startTestApp(
       { JWT_PRIVATE_KEY: Buffer.from(pem).toString('base64'), JWT_KEY_NAME: 'acme' },
       database,
@@ -51,7 +51,7 @@ describe('GET /jwks', () => {
     await app.close();
   });
 
-  it('publishes the next and the last key, signs with the active one, and hides a verify-only key', async () => {
+  it('publishes the next and the previous key, signs with the active one, and hides a verify-only key', async () => {
     const environment = {
       JWT_KEYS_DIR: directory,
       JWT_ACTIVE_KID: 'main-key-2',
@@ -69,7 +69,7 @@ describe('GET /jwks', () => {
     await app.close();
   });
 
-  it('still takes refresh tokens, but no access tokens, of a key that became verify-only', async () => {
+  it('accepts refresh tokens, but no access tokens, of a key that became verify-only', async () => {
     const before = await startTestApp({ JWT_KEYS_DIR: directory, JWT_ACTIVE_KID: 'main-key-1' }, database);
     const { tokens } = await signedIn(before);
     await before.close();
@@ -89,7 +89,7 @@ describe('GET /jwks', () => {
     await after.close();
   });
 
-  describe('refuses at start, by name,', () => {
+  describe('the start fails, naming the variable, with', () => {
     const bad = mkdtempSync(join(tmpdir(), 'bad-keys-'));
     const files: Record<string, string> = {
       'ec-key-1.pem': generateKeyPairSync('ec', { namedCurve: 'P-256' })

@@ -34,19 +34,19 @@ const pass = (milliseconds: number) => {
 };
 
 describe('the rotation of keys', () => {
-  it('moves each key through its states, none before its time', () => {
+  it('moves each key through its states at the scheduled times', () => {
     expect(rotation().createNext()).toBe('identity-key-1');
     expect(states()).toEqual({ 'identity-key-1': 'active' });
     pass(day);
     expect(rotation().createNext()).toBe('identity-key-2');
     expect(() => rotation().createNext()).toThrow('identity-key-2 is already the next key.');
-    // Two max-age of the key set and the rollout.
+    // Twice the max-age of the key set, plus the rollout.
     pass(15 * minute - 1);
     expect(() => rotation().activate()).toThrow('not before 2026-01-02T00:15:00.000Z');
     pass(1);
     expect(rotation().activate()).toBe('identity-key-2');
     expect(states()).toEqual({ 'identity-key-1': 'retiring', 'identity-key-2': 'active' });
-    // An access token's lifetime, the clocks' minute and the rollout.
+    // The lifetime of an access token, one minute for clocks, plus the rollout.
     pass(21 * minute - 1);
     expect(() => rotation().retire('identity-key-1')).toThrow(RotationRefusal);
     expect(() => rotation().delete('identity-key-1')).toThrow(
@@ -55,7 +55,7 @@ describe('the rotation of keys', () => {
     pass(1);
     rotation().retire('identity-key-1');
     expect(states()).toEqual({ 'identity-key-1': 'verify_only', 'identity-key-2': 'active' });
-    // The absolute refresh lifetime counts from the day on which it signed last.
+    // The absolute refresh lifetime, counted from the last day on which the key signed.
     pass(30 * day - 15 * minute - 1);
     expect(() => rotation().delete('identity-key-1')).toThrow(RotationRefusal);
     pass(1);
@@ -63,7 +63,7 @@ describe('the rotation of keys', () => {
     expect(readdirSync(directory).sort()).toEqual(['identity-key-2.pem', 'keys.json']);
   });
 
-  it('never ends without a key that signs', () => {
+  it('always keeps a signing key', () => {
     rotation().createNext();
     expect(() => rotation().activate()).toThrow('There is no next key. Create one first.');
     expect(() => rotation({ atOnce: true }).delete('identity-key-1')).toThrow('its state is active');
@@ -71,7 +71,7 @@ describe('the rotation of keys', () => {
     expect(() => rotation().retire('identity-key-7')).toThrow('There is no key identity-key-7.');
   });
 
-  it('waits for nothing when a key has leaked', () => {
+  it('replaces a leaked key immediately', () => {
     rotation().createNext();
     rotation().createNext();
     rotation({ atOnce: true }).activate();
@@ -79,7 +79,7 @@ describe('the rotation of keys', () => {
     expect(states()).toEqual({ 'identity-key-2': 'active' });
   });
 
-  it('takes over a folder that was made by hand', () => {
+  it('accepts a key folder that was made by hand', () => {
     writeFileSync(join(directory, 'identity-key-4.pem'), signingPem());
     expect(states()).toEqual({ 'identity-key-4': 'active' });
     expect(rotation().createNext()).toBe('identity-key-5');
@@ -91,13 +91,13 @@ describe('the rotation of keys', () => {
     ]);
   });
 
-  it('refuses to go on where a file is missing', () => {
+  it('fails when a key file is missing', () => {
     rotation().createNext();
     rmSync(join(directory, 'identity-key-1.pem'));
     expect(() => rotation().createNext()).toThrow('identity-key-1.pem is missing.');
   });
 
-  it('keeps private keys to the user that made them', () => {
+  it('makes private keys readable by their owner only', () => {
     const kid = rotation().createNext();
     expect(statSync(join(directory, `${kid}.pem`)).mode & 0o077).toBe(0);
   });
@@ -113,7 +113,7 @@ describe('a service that reads keys.json', () => {
     for (const app of open.splice(0)) await app.close();
   });
 
-  /** What a restart of every replica does. */
+  /** Reloads the keys, like a restart of every replica. */
   const start = async () => {
     const app = await startTestApp({ JWT_KEYS_DIR: directory }, databaseUrl);
     open.push(app);
@@ -124,7 +124,7 @@ describe('a service that reads keys.json', () => {
   const refresh = (app: TestApp, token: string) =>
     app.http.post('/token/refresh').send({ refresh_token: token });
 
-  it('accepts every token for as long as it lives, through a whole rotation', async () => {
+  it('accepts every token until it expires, throughout a rotation', async () => {
     rotation().createNext();
     const first = await start();
     const { identity, password, tokens } = await signedIn(first);
@@ -154,7 +154,7 @@ describe('a service that reads keys.json', () => {
     await refresh(fifth, tokens.refresh_token).expect(401);
   });
 
-  it('knows how old its key is', async () => {
+  it('reports the age of its key', async () => {
     rotation().createNext();
     const app = await start();
     const line = /^identity_signing_key_age_seconds\{kid="identity-key-1".*\} (\d+)/m;
@@ -174,7 +174,7 @@ describe('a service that reads keys.json', () => {
       }),
       'there is no key identity-key-9',
     ],
-  ])('does not start where it %s', async (_name, text, said) => {
+  ])('does not start when it %s', async (_name, text, said) => {
     writeFileSync(join(directory, 'identity-key-1.pem'), signingPem());
     writeFileSync(join(directory, 'keys.json'), text);
     await expect(startTestApp({ JWT_KEYS_DIR: directory }, databaseUrl)).rejects.toThrow(said);
@@ -203,7 +203,7 @@ describe('keys-cli', () => {
       expect(stdout).toContain(part);
   });
 
-  it('rotates, by the lifetimes of the service, and tells what comes next', () => {
+  it('rotates by the lifetimes of the service and prints the next step', () => {
     expect(cli(['next']).stdout).toMatch(
       /^Created identity-key-1\. Roll it out now\.\nidentity-key-1 {2}active/,
     );

@@ -21,14 +21,14 @@ describe('the leak scan that guards every test file', () => {
     expect(findLeaks()).toHaveLength(1);
   });
 
-  it('lets the token endpoints answer tokens, and nothing else', () => {
+  it('allows tokens in responses of the token endpoints only', () => {
     recordEmission('POST /token 200', jwt, true);
     expect(findLeaks()).toEqual([]);
     recordEmission('POST /token 200', hash, true);
     expect(findLeaks()).toHaveLength(1);
   });
 
-  it('sees what the service logs and answers', async () => {
+  it('scans the log and the responses of the service', async () => {
     const app = await startTestApp();
     const { tokens } = await signedIn(app, { email: anEmail() });
     await app.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`).expect(200);

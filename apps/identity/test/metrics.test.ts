@@ -11,7 +11,7 @@ describe('the metrics of identity', () => {
 
   const scrape = () => app.dependencies.metrics.registry.metrics();
 
-  /** The value of one series, whose labels are written as they are scraped. */
+  /** Returns the value of a series; the labels are written as in the scraped text. */
   const sample = async (series: string) => {
     const name = series.replace(/\}$/, `${series.includes('{}') ? '' : ','}service="identity"}`);
     const line = (await scrape()).split('\n').find((text) => text.startsWith(`${name} `));
@@ -46,7 +46,7 @@ describe('the metrics of identity', () => {
     expect(await sample('identity_refreshes_total{outcome="invalid"}')).toBe(1);
   });
 
-  it('count the sessions that have not ended, a minute apart at least', async () => {
+  it('count the live sessions, at most once a minute', async () => {
     const other = await startTestApp({}, app.databaseUrl);
     await app.sql('UPDATE token_families SET revoked_at = now()');
     await signedIn(app);
@@ -79,13 +79,13 @@ describe('the metrics of identity', () => {
     expect(await sample('identity_janitor_deletions_total{table="sign_in_counters"}')).toBe(3);
   });
 
-  it('tell the age of the key that signs', async () => {
+  it('report the age of the signing key', async () => {
     const age = await sample('identity_signing_key_age_seconds{kid="identity-key-1"}');
     expect(age).toBeGreaterThan(0);
     expect(age).toBeLessThan(600);
   });
 
-  it('watch the pool, and name routes by their templates', async () => {
+  it('report the connection pool and label routes with their templates', async () => {
     await app.http.get('/jwks').expect(200);
     expect(await sample('db_pool_connections{pool="main",state="idle"}')).toBeGreaterThan(0);
     expect(await sample('db_pool_waiting{pool="main"}')).toBe(0);
@@ -98,7 +98,7 @@ describe('the metrics of identity', () => {
     await app.http.get('/metrics').expect(404);
   });
 
-  it('name no person', async () => {
+  it('contain no personal data', async () => {
     expect(await scrape()).not.toMatch(/example\.com/);
   });
 });

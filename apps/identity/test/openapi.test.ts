@@ -20,7 +20,7 @@ describe('the OpenAPI document', () => {
     expect(bound.toSorted()).toEqual(identityApi.operations.map(({ id }) => id).toSorted());
   });
 
-  it('is served as OpenAPI 3.1, with its interactive page', async () => {
+  it('is served as OpenAPI 3.1 with an interactive page', async () => {
     const { body } = await app.http.get('/openapi.json').expect(200);
     expect(body.openapi).toBe('3.1.0');
     expect(body).toEqual(readApiDocument('identity'));
@@ -31,7 +31,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('tells the truth: real answers are valid against it', async () => {
+  it('matches real responses', async () => {
     const document = readApiDocument('identity');
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);

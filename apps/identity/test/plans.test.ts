@@ -15,7 +15,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Statements over tables that grow for ever, as PostgreSQL plans them before it knows their values. */
+/** Statements over growing tables, with generic plans. */
 describe('the plan', () => {
   let pool: pg.Pool;
   let database: PrismaClient;
@@ -58,7 +58,7 @@ describe('the plan', () => {
     ['failures', { outcome: 'failure' }, 'audit_events_failure_idx'],
   ];
   it.each(filters)(
-    'of a page of the audit trail (%s) reads from its index, in order',
+    'of a page of the audit trail (%s) reads an index in order',
     async (_name, filter, index) => {
       const audit = new AuditRepository(database);
       for (const options of [
@@ -81,7 +81,7 @@ describe('the plan', () => {
     ["the cleanup job's tokens", () => new CleanupRepository(database).deleteExpiredTokens(1000)],
     ["the cleanup job's families", () => new CleanupRepository(database).deleteEmptyFamilies(1000)],
     ["the cleanup job's counters", () => new CleanupRepository(database).deleteOldCounters(1000)],
-  ])('of %s reads no whole table', async (_name, ask) => {
+  ])('of %s uses no sequential scan', async (_name, ask) => {
     expect((await planOf(ask)).nodes).not.toContain('Seq Scan');
   });
 });
@@ -90,7 +90,7 @@ function flatten(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(flatten)];
 }
 
-// Five thousand identities, of which two hundred have a hundred sessions of two tokens each; every fiftieth event failed.
+// 5,000 identities, 200 of them with 100 sessions of two tokens each; every 50th event is a failure.
 const fill = `
   INSERT INTO identities (id, email, email_canonical, username)
   SELECT gen_random_uuid(), n || '@example.com', n || '@example.com', n FROM generate_series(1, 5000) n;

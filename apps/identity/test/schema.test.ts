@@ -10,8 +10,8 @@ import { asOwner, createTestDatabase } from './support/test-app.ts';
 
 const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 
-describe('the database', () => {
-  it('is what schema.prisma says after the migrations', async () => {
+describe('the database schema', () => {
+  it('matches schema.prisma after the migrations', async () => {
     const emptyUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `empty_${randomBytes(6).toString('hex')}`,
       ...serviceRole,
@@ -21,7 +21,7 @@ describe('the database', () => {
     );
   });
 
-  it('refuses to change or lose an audit event, also to its owner', async () => {
+  it('rejects changes of audit events, even by the owner', async () => {
     const client = new pg.Client({ connectionString: asOwner(await createTestDatabase()) });
     await client.connect();
     await client.query(`INSERT INTO audit_events (type, outcome, actor) VALUES ('x', 'success', 'system')`);
@@ -35,7 +35,7 @@ describe('the database', () => {
     await client.end();
   });
 
-  it('lets go of audit events only after 30 days, whatever retention is asked for, and of no more than asked', async () => {
+  it('deletes audit events only after 30 days, for any requested retention, and at most the requested number', async () => {
     const client = new pg.Client({ connectionString: asOwner(await createTestDatabase()) });
     await client.connect();
     await client.query(
@@ -58,7 +58,7 @@ describe('the database', () => {
     await client.end();
   });
 
-  it('refuses half an SSO pair and an active deleted identity, whoever writes', async () => {
+  it('rejects half an SSO pair and an active deleted identity', async () => {
     const client = new pg.Client({ connectionString: asOwner(await createTestDatabase()) });
     await client.connect();
     const insert = (columns: string, values: string) =>
@@ -72,7 +72,7 @@ describe('the database', () => {
 });
 
 describe('schema.prisma', () => {
-  it('holds no credentials', () => {
+  it('contains no credentials', () => {
     expect(readFileSync(`${prismaDir}/schema.prisma`, 'utf8')).not.toContain('url');
   });
 });

@@ -24,7 +24,7 @@ describe('the service token of /internal', () => {
     ['longer', `${serviceToken}x`],
     ['in another case', serviceToken.toUpperCase()],
     ['over 512 characters', 'x'.repeat(513)],
-  ])('answers 403 to one that is %s, on every path and method, and stores nothing', async (_name, token) => {
+  ])('returns 403 for one that is %s on every path and method and stores nothing', async (_name, token) => {
     const requests = [
       app.http.post('/internal/identities').send(anIdentity()),
       app.http.get(`/internal/identities/${id}`),
@@ -46,7 +46,7 @@ describe('the service token of /internal', () => {
     expect(await app.sql('SELECT 1 FROM audit_events')).toEqual([]);
   });
 
-  it('guards every route under /internal', async () => {
+  it('is required by every route under /internal', async () => {
     const routes = identityApi.operations.filter(({ path }) => path.startsWith('/internal'));
     expect(routes.length).toBeGreaterThan(8);
     for (const { method, path } of routes) {
@@ -57,7 +57,7 @@ describe('the service token of /internal', () => {
     }
   });
 
-  it('takes the current and the previous value, and logs who still sends the previous one', async () => {
+  it('accepts the current and the previous value and logs the use of the previous one', async () => {
     for (const token of [serviceToken, previous]) {
       await app.http.get(`/internal/identities/${id}`).set('X-Service-Token', token).expect(404);
       const lines = app.log.lines.filter((line) => line.includes('previous service token used'));
@@ -65,13 +65,13 @@ describe('the service token of /internal', () => {
     }
   });
 
-  it('refuses two headers, even when both are right', async () => {
+  it('rejects two headers even if both are valid', async () => {
     const request = app.http.get(`/internal/identities/${id}`);
     request.set('X-Service-Token', [serviceToken, serviceToken] as never);
     expectProblem(await request, 403, 'service_token_refused');
   });
 
-  it('is not a bearer token and no bearer token is it', async () => {
+  it('is not accepted as a bearer token', async () => {
     await app.http
       .get(`/internal/identities/${id}`)
       .set('Authorization', `Bearer ${serviceToken}`)
@@ -82,7 +82,7 @@ describe('the service token of /internal', () => {
     const port = Number(new URL(app.url).port);
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => {
-        // The body is announced and never sent.
+        // Sends the headers of a body, but not the body.
         socket.write(
           'POST /internal/identities HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50000\r\n\r\n{',
         );
@@ -106,7 +106,7 @@ describe('the order of checks', () => {
   const authorized = (method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: string) =>
     app.http[method](path).set('X-Service-Token', serviceToken);
 
-  it('goes from the service token over route and method, media type, size and syntax, validation and look-up to conflict', async () => {
+  it('is service token, route and method, media type, size and syntax, validation, look-up, conflict', async () => {
     const bad = { type: 'text/plain', body: 'not json' };
     const unauthorized = await app.http.post('/internal/nothing').type(bad.type).send(bad.body);
     expectProblem(unauthorized, 403, 'service_token_refused');
@@ -139,7 +139,7 @@ describe('the order of checks', () => {
   });
 
   it.each(['[]', '"text"', 'null', '7', 'true'])(
-    'answers 422 to the JSON %s, which is not an object',
+    'returns 422 for the JSON value %s, which is not an object',
     async (body) => {
       const response = await authorized('post', '/internal/identities')
         .type('json')
@@ -150,21 +150,21 @@ describe('the order of checks', () => {
   );
 
   it.each(['/', '/tokens', '/.well-known', '/internals', '/token/refresh/x'])(
-    'answers 404 at %s',
+    'returns 404 for %s',
     async (path) => {
       expectProblem(await app.http.get(path), 404, 'not_found');
     },
   );
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startTestApp();
   });
   afterAll(() => app.close());
 
-  it('has security headers and names no framework', async () => {
+  it('has security headers and does not name the framework', async () => {
     for (const path of ['/userinfo', '/jwks', '/healthz', '/nothing']) {
       const { headers } = await app.http.get(path);
       expect(headers).toMatchObject({
@@ -177,7 +177,7 @@ describe('every answer', () => {
     }
   });
 
-  it("carries a request id: the caller's where it is well-formed, else a new one, also in the log", async () => {
+  it('has the request id of the caller if it is well-formed, otherwise a new one, also in the log', async () => {
     const kept = await app.http.get('/userinfo').set('X-Request-Id', 'trace-1.a_B');
     expect(kept.headers['x-request-id']).toBe('trace-1.a_B');
     expect(kept.body.request_id).toBe('trace-1.a_B');
@@ -186,7 +186,7 @@ describe('every answer', () => {
     expect(app.log.lines.join('')).toContain('"request_id":"trace-1.a_B"');
   });
 
-  it("is logged with the route's template, never with the e-mail in its path", async () => {
+  it('is logged with the template of the route, without the e-mail in the path', async () => {
     await app.http
       .get('/internal/identities/by-email/secret.person@example.com')
       .set('X-Service-Token', serviceToken)

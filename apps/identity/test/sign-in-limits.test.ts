@@ -24,7 +24,7 @@ describe('the limits of POST /token', () => {
     for (let count = 0; count < times; count += 1) await attempt(email, aPassword(), ip).expect(401);
   };
 
-  it('answers 429 with Retry-After after too many failures of one e-mail from one address, known or not', async () => {
+  it('returns 429 with Retry-After after too many failures of a known or unknown e-mail from one address', async () => {
     const { identity, password } = await createIdentity(app);
     for (const email of [identity.email, anEmail()]) {
       await fail(email, '203.0.113.1', 3);
@@ -37,7 +37,7 @@ describe('the limits of POST /token', () => {
     await attempt(identity.email, password, '203.0.113.2').expect(200);
   });
 
-  it('does not lock a victim out of an address it has signed in from', async () => {
+  it('does not lock a user out of an address with an earlier sign-in', async () => {
     const { identity, password } = await createIdentity(app);
     await attempt(identity.email, password, '203.0.113.9').expect(200);
     await fail(identity.email, '203.0.113.3', 3);
@@ -46,13 +46,13 @@ describe('the limits of POST /token', () => {
     await attempt(identity.email, password, '203.0.113.9').expect(200);
   });
 
-  it('limits one address over all e-mails, an IPv6 one by its /64', async () => {
+  it('limits an address across all e-mails, an IPv6 address by its /64', async () => {
     for (let count = 0; count < 8; count += 1) await fail(anEmail(), `2001:db8::${count + 1}`, 1);
     await attempt(anEmail(), aPassword(), '2001:db8:0:0:ffff::1').expect(429);
     await attempt(anEmail(), aPassword(), '2001:db8:0:1::1').expect(401);
   });
 
-  it('forgets failures with a success, and never counts a success', async () => {
+  it('resets failures after a success and does not count successes', async () => {
     const { identity, password } = await createIdentity(app);
     for (let round = 0; round < 3; round += 1) {
       await fail(identity.email, '203.0.113.1', 2);
@@ -60,7 +60,7 @@ describe('the limits of POST /token', () => {
     }
   });
 
-  it('begins anew when the window is over', async () => {
+  it('resets when the window ends', async () => {
     const email = anEmail();
     await fail(email, '203.0.113.1', 3);
     await attempt(email, aPassword(), '203.0.113.1').expect(429);
@@ -69,7 +69,7 @@ describe('the limits of POST /token', () => {
     await attempt(email, aPassword(), '203.0.113.1').expect(429);
   });
 
-  it('compares no more guesses than the limit and the hash threads when they come all at once', async () => {
+  it('compares at most the limit plus the number of hash threads for concurrent guesses', async () => {
     const { identity } = await createIdentity(app);
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => attempt(identity.email, aPassword(), '203.0.113.1')),
@@ -81,7 +81,7 @@ describe('the limits of POST /token', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(30 - compared);
   });
 
-  it('keeps neither e-mail nor address in its table', async () => {
+  it('stores neither e-mail nor address', async () => {
     const email = anEmail();
     await fail(email, '203.0.113.77', 1);
     const rows = JSON.stringify(await app.sql('SELECT * FROM sign_in_counters'));
@@ -89,14 +89,14 @@ describe('the limits of POST /token', () => {
     expect(rows).not.toContain('203.0.113');
   });
 
-  it('can be switched off', async () => {
+  it('can be disabled', async () => {
     const open = await startTestApp({ SIGN_IN_LIMITS: 'off', SIGN_IN_PAIR_LIMIT: '1' }, app.databaseUrl);
     const body = { grant_type: 'password', email: anEmail(), password: aPassword() };
     for (let count = 0; count < 3; count += 1) await open.http.post('/token').send(body).expect(401);
     await open.close();
   });
 
-  it("takes the client's address from no header unless a proxy is trusted", async () => {
+  it("reads the client's address from a header only with a trusted proxy", async () => {
     const direct = await startTestApp({ SIGN_IN_PAIR_LIMIT: '2' }, app.databaseUrl);
     const email = anEmail();
     const from = (ip: string) =>
@@ -115,14 +115,14 @@ describe('SignInLimits', () => {
   const limits = (secret: string) =>
     new SignInLimits({ enabled: true, pairLimit: 1, emailLimit: 1, ipLimit: 1, windowSeconds: 60, secret });
 
-  it('makes the same keys of the same secret, and others of another', () => {
+  it('derives equal keys from equal secrets only', () => {
     expect(limits('a').keysFor('x@example.com', '::1')).toEqual(limits('a').keysFor('x@example.com', '::1'));
     expect(limits('a').keysFor('x@example.com', '::1').pair).not.toBe(
       limits('b').keysFor('x@example.com', '::1').pair,
     );
   });
 
-  it('takes an IPv4 address in IPv6 clothing for what it is', () => {
+  it('treats an IPv4-mapped IPv6 address as IPv4', () => {
     expect(limits('a').keysFor('x', '::ffff:203.0.113.1')).toEqual(limits('a').keysFor('x', '203.0.113.1'));
   });
 });

@@ -49,13 +49,13 @@ const requests: [string, (spelt: (path: string) => string) => Test][] = [
   ],
 ];
 
-describe('another spelling of the path gets the same response', () => {
-  it.each(requests)('%s', async (_name, send) => {
+describe('another spelling of a path', () => {
+  it.each(requests)('gets the same response to %s', async (_name, send) => {
     const [usual, other] = [await send((path) => path), await send(inCapitals)];
     expect(essence(usual)).toEqual(essence(other));
   });
 
-  it('POST /token/refresh', async () => {
+  it('gets the same response to POST /token/refresh', async () => {
     const refresh = async (path: string) => {
       const { tokens } = await signedIn(app);
       return app.http.post(path).send({ refresh_token: tokens.refresh_token }).expect(200);
@@ -69,7 +69,7 @@ function essence({ status, headers, body }: Response) {
   const named = Object.entries(headers).filter(([name]) => !ownHeaders.includes(name));
   const { request_id: _, access_token: access, refresh_token: refresh, ...members } = body;
   const tokens = { hasTokens: [typeof access, typeof refresh] };
-  // Tokens of two calls differ in their times and ids.
+  // Two tokens differ in their times and ids.
   const length = access === undefined ? headers['content-length'] : undefined;
   return { status, headers: { ...Object.fromEntries(named), 'content-length': length }, members, ...tokens };
 }

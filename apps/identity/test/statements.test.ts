@@ -11,7 +11,7 @@ import { createIdentity, signIn } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
 import { createTestDatabase, startTestApp, type TestApp } from './support/test-app.ts';
 
-/** What a request may cost, and why no less. */
+/** The statements of a request, and the reason. */
 interface Expected {
   request: string;
   send: () => Test;
@@ -77,7 +77,7 @@ const table: Expected[] = [
 
 beforeAll(async () => {
   recorder = await startRoundTripRecorder(await createTestDatabase());
-  // One connection, so that it is the one that the first requests warmed.
+  // One connection, so that every request uses the one that the first requests warmed.
   app = await startTestApp({ DATABASE_POOL_MAX: '1' }, recorder.url);
   ({ identity, password } = await createIdentity(app));
   firstSignIn = await recorder.during(async () => {
@@ -89,7 +89,7 @@ afterAll(async () => {
   await recorder.close();
 });
 
-/** Sends, and goes on with the tokens of an answer that has some. */
+/** Sends a request and keeps the tokens of the response for the next one. */
 async function send(request: () => Test): Promise<void> {
   const { body } = await request().expect(200);
   if (body.refresh_token !== undefined) tokens = body;
@@ -97,14 +97,14 @@ async function send(request: () => Test): Promise<void> {
 
 describe('a request on a warmed connection', () => {
   it.each(table)(
-    'takes PostgreSQL { statements: $statements } for $request, a round trip each and none parsed again: $because',
+    '$request takes $statements prepared statements, one round trip each: $because',
     async ({ send: sendOnce, statements }) => {
       const trips = await recorder.warmed(() => send(sendOnce));
       expect(databaseUse(trips)).toEqual({ statements, roundTrips: statements, parsed: 0 });
     },
   );
 
-  it('finds statements that the first request had parsed', () => {
+  it('parses its statements in the first request', () => {
     expect(databaseUse(firstSignIn)).toEqual({ statements: 2, roundTrips: 2, parsed: 2 });
   });
 });

@@ -8,7 +8,7 @@ import { decodeJwt } from 'jose';
 import { signedIn } from './support/identities.ts';
 import { issuer, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
 
-// The attack table of @tessera/jwt-verify, over HTTP against the real service and its real key.
+// The attack table of @tessera/jwt-verify, over HTTP against the service and its key.
 describe('a forged or tampered token', () => {
   let app: TestApp;
   let listener: Server;
@@ -28,7 +28,7 @@ describe('a forged or tampered token', () => {
     await app.close();
   });
 
-  /** Off by one thing from a token that the service itself has issued. */
+  /** The claims and headers of a token of the service, which each attack changes in one point. */
   function contextOf(kind: 'access' | 'refresh'): AttackContext {
     const {
       iat = 0,
@@ -46,10 +46,10 @@ describe('a forged or tampered token', () => {
     };
   }
 
-  // A header can carry no line break and no blank in a bearer token: those are refused as malformed, with 400.
+  // A bearer token in a header has no line breaks and blanks: such headers are malformed (400).
   const isHeaderText = ({ token }: Attack) => /^[A-Za-z0-9\-._~+/]+=*$/.test(token) && token.length < 15_000;
 
-  it('is refused with 401 at GET /userinfo, where the untampered one passes', async () => {
+  it('gets 401 from GET /userinfo, which accepts the original', async () => {
     const context = contextOf('access');
     await app.http
       .get('/userinfo')
@@ -64,7 +64,7 @@ describe('a forged or tampered token', () => {
     }
   });
 
-  it('is refused with 401 at POST /token/refresh, and leaves the session alone', async () => {
+  it('gets 401 from POST /token/refresh and does not affect the session', async () => {
     const context = contextOf('refresh');
     const table = attacks(context).filter(({ token }) => token !== '' && token.length <= 8192);
     expect(table.length).toBeGreaterThan(80);
@@ -82,7 +82,7 @@ describe('a forged or tampered token', () => {
       .expect(200);
   });
 
-  it('makes the service ask nobody for a key', () => {
+  it('causes no request for a key', () => {
     expect(heard).toBe(0);
   });
 });

@@ -23,7 +23,7 @@ describe('POST /token/refresh', () => {
     return row;
   };
 
-  /** Moves a spent token's rotation into the past, by the database's clock. */
+  /** Moves the rotation of a used token into the past, by the clock of the database. */
   const age = (token: string, seconds: number) =>
     app.sql(`UPDATE refresh_tokens SET revoked_at = revoked_at - $2 * interval '1 second' WHERE jti = $1`, [
       decodeJwt(token).jti,
@@ -37,7 +37,7 @@ describe('POST /token/refresh', () => {
     expect(response.headers['www-authenticate']).toContain('invalid_grant');
   }
 
-  it('answers a new pair and revokes the presented token', async () => {
+  it('returns a new pair and revokes the presented token', async () => {
     const { tokens, identity } = await signedIn(app);
     const response = await refresh(tokens.refresh_token).expect(200);
     expect(Object.keys(response.body).sort()).toEqual([
@@ -59,7 +59,7 @@ describe('POST /token/refresh', () => {
     await refresh(response.body.refresh_token).expect(200);
   });
 
-  it('takes a form as well', async () => {
+  it('accepts a form', async () => {
     const { tokens } = await signedIn(app);
     await app.http
       .post('/token/refresh')
@@ -68,14 +68,14 @@ describe('POST /token/refresh', () => {
       .expect(200);
   });
 
-  it('reads the claims anew', async () => {
+  it('reads the current claims', async () => {
     const { tokens, identity } = await signedIn(app);
     await updateIdentity(app, identity.id, { is_staff: true, username: 'renamed' });
     const { body } = await refresh(tokens.refresh_token).expect(200);
     expect(decodeJwt(body.access_token)).toMatchObject({ is_staff: true, username: 'renamed' });
   });
 
-  it('tolerates the immediate parent within the leeway: refused, family kept and marked suspect', async () => {
+  it('returns 401 for the direct parent within the leeway, keeps the family and marks it suspect', async () => {
     const { tokens } = await signedIn(app);
     const { body: next } = await refresh(tokens.refresh_token).expect(200);
     await expectRefused(tokens.refresh_token);
@@ -86,7 +86,7 @@ describe('POST /token/refresh', () => {
     await refresh(next.refresh_token).expect(200);
   });
 
-  it('revokes a suspect family at the next login', async () => {
+  it('revokes a suspect family at the next sign-in', async () => {
     const { tokens, identity, password } = await signedIn(app);
     const { body: next } = await refresh(tokens.refresh_token).expect(200);
     await expectRefused(tokens.refresh_token);
@@ -96,7 +96,7 @@ describe('POST /token/refresh', () => {
     await refresh(own.refresh_token).expect(200);
   });
 
-  it('revokes the family when the parent comes back after the leeway', async () => {
+  it('revokes the family when the parent is reused after the leeway', async () => {
     const { tokens } = await signedIn(app);
     const { body: next } = await refresh(tokens.refresh_token).expect(200);
     await age(tokens.refresh_token, 11);
@@ -113,7 +113,7 @@ describe('POST /token/refresh', () => {
     await expectRefused(third.refresh_token);
   });
 
-  it('has no tolerance with a leeway of 0', async () => {
+  it('revokes the family immediately with a leeway of 0', async () => {
     const strict = await startTestApp(
       { REFRESH_REUSE_LEEWAY_SECONDS: '0', JWT_PRIVATE_KEY: signingPem() },
       app.databaseUrl,
@@ -143,7 +143,7 @@ describe('POST /token/refresh', () => {
     ]);
   });
 
-  it('never lets a successor outlive its family', async () => {
+  it('limits the expiry of a successor to that of its family', async () => {
     const { tokens } = await signedIn(app);
     const family = await familyOf(tokens.refresh_token);
     await app.sql(
@@ -166,7 +166,7 @@ describe('POST /token/refresh', () => {
     await expectRefused(body.refresh_token);
   });
 
-  it('refuses a token whose own row has expired', async () => {
+  it('returns 401 for a token whose row has expired', async () => {
     const { tokens } = await signedIn(app);
     await app.sql(`UPDATE refresh_tokens SET expires_at = now() WHERE jti = $1`, [
       decodeJwt(tokens.refresh_token).jti,
@@ -178,7 +178,7 @@ describe('POST /token/refresh', () => {
     ['a new password', { password: 'another password' }],
     ['the same password again', undefined],
     ['deactivation', { is_active: false }],
-  ])('ends all sessions at once with %s', async (_name, changes) => {
+  ])('revokes all sessions immediately with %s', async (_name, changes) => {
     const { tokens, identity, password } = await signedIn(app);
     const other = await signIn(app, identity.email, password);
     await updateIdentity(app, identity.id, changes ?? { password });
@@ -188,7 +188,7 @@ describe('POST /token/refresh', () => {
     expect(row?.session_epoch).toBe(1);
   });
 
-  it('does not revive sessions when an identity is activated again', async () => {
+  it('does not restore sessions when an identity is reactivated', async () => {
     const { tokens, identity, password } = await signedIn(app);
     await updateIdentity(app, identity.id, { is_active: false });
     await updateIdentity(app, identity.id, { is_active: true });
@@ -196,13 +196,13 @@ describe('POST /token/refresh', () => {
     await refresh((await signIn(app, identity.email, password)).refresh_token).expect(200);
   });
 
-  it('leaves sessions alone when other fields change', async () => {
+  it('keeps sessions when other fields change', async () => {
     const { tokens, identity } = await signedIn(app);
     await updateIdentity(app, identity.id, { username: 'other', is_verified: true, is_active: true });
     await refresh(tokens.refresh_token).expect(200);
   });
 
-  it('ends all sessions with a soft delete', async () => {
+  it('revokes all sessions with a soft delete', async () => {
     const { tokens, identity } = await signedIn(app);
     await app.http
       .delete(`/internal/identities/${identity.id}`)
@@ -212,7 +212,7 @@ describe('POST /token/refresh', () => {
     expect(await familyOf(tokens.refresh_token)).toMatchObject({ revoke_reason: 'identity_gone' });
   });
 
-  it('ends sessions that began before SESSIONS_VALID_AFTER', async () => {
+  it('rejects sessions that began before SESSIONS_VALID_AFTER', async () => {
     const key = { JWT_PRIVATE_KEY: signingPem() };
     const before = await startTestApp(key, app.databaseUrl);
     const { tokens } = await signedIn(before);
@@ -226,7 +226,7 @@ describe('POST /token/refresh', () => {
     await after.close();
   });
 
-  it('refuses an access token and a token that is no JWT', async () => {
+  it('returns 401 for an access token and for a token that is not a JWT', async () => {
     const { tokens } = await signedIn(app);
     await expectRefused(tokens.access_token);
     await expectRefused('nonsense');
@@ -240,13 +240,13 @@ describe('POST /token/refresh', () => {
     [{ refresh_token: ['x'] }],
     [{ refresh_token: null }],
     [{ refresh_token: 'x'.repeat(8193) }],
-  ])('refuses %j with 422', async (body) => {
+  ])('returns 422 for %j', async (body) => {
     const response = await app.http.post('/token/refresh').send(body);
     expectOAuthProblem(response, 422, 'invalid_request');
     expectInvalidFields(response, ['refresh_token']);
   });
 
-  it("keeps an identity's sessions apart", async () => {
+  it('rotates the sessions of an identity independently', async () => {
     const { identity, password } = await createIdentity(app);
     const [one, two] = [
       await signIn(app, identity.email, password),

@@ -10,7 +10,7 @@ describe('POST /token/revoke', () => {
   });
   afterAll(() => app.close());
 
-  it('ends the family of the token, once and quietly (RFC 7009)', async () => {
+  it('revokes the family of the token and returns 200 the second time too (RFC 7009)', async () => {
     const { tokens, identity } = await signedIn(app);
     const { body: next } = await app.http
       .post('/token/refresh')
@@ -28,12 +28,12 @@ describe('POST /token/revoke', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('answers 200 to a token that is not valid, and 422 to none', async () => {
+  it('returns 200 for an invalid token and 422 without a token', async () => {
     await app.http.post('/token/revoke').send({ token: 'nonsense' }).expect(200);
     expectInvalidFields(await app.http.post('/token/revoke').send({}), ['token']);
   });
 
-  it('says that an access token cannot be revoked', async () => {
+  it('returns unsupported_token_type for an access token', async () => {
     const { tokens } = await signedIn(app);
     const response = await app.http.post('/token/revoke').send({ token: tokens.access_token });
     expectOAuthProblem(response, 400, 'unsupported_token_type');

@@ -16,7 +16,7 @@ describe('POST /token', () => {
 
   const attempt = (body: object) => app.http.post('/token').send(body);
 
-  it('answers exactly the members of identity-service.md 2.2, never cached', async () => {
+  it('returns exactly the members of identity-service.md 2.2, with no-store', async () => {
     const { identity, password } = await createIdentity(app);
     const response = await attempt({ grant_type: 'password', email: identity.email, password }).expect(200);
     expect(Object.keys(response.body).sort()).toEqual([
@@ -31,7 +31,7 @@ describe('POST /token', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('puts exactly the claims of 2.3 and 2.4 into its tokens', async () => {
+  it('issues tokens with exactly the claims of 2.3 and 2.4', async () => {
     const { identity, password } = await createIdentity(app, {
       is_staff: true,
       is_verified: true,
@@ -87,7 +87,7 @@ describe('POST /token', () => {
     expect(decodeProtectedHeader(tokens.refresh_token).typ).toBe('rt+jwt');
   });
 
-  it("keeps the refresh token's state by jti, with a family of its own", async () => {
+  it('stores the refresh token by its jti in a new family', async () => {
     const { identity, password } = await createIdentity(app);
     const { jti } = decodeJwt((await signIn(app, identity.email, password)).refresh_token);
     const [row] = await app.sql(
@@ -104,7 +104,7 @@ describe('POST /token', () => {
     });
   });
 
-  it('gives several audiences as an array', async () => {
+  it('issues several audiences as an array', async () => {
     const other = await startTestApp({ JWT_AUDIENCE: 'tessera, issues' }, app.databaseUrl);
     const { identity, password } = await createIdentity(other);
     expect(decodeJwt((await signIn(other, identity.email, password)).access_token).aud).toEqual([
@@ -114,7 +114,7 @@ describe('POST /token', () => {
     await other.close();
   });
 
-  it('compares the e-mail without regard to case and blanks, and the password with regard to both', async () => {
+  it('ignores case and surrounding blanks of the e-mail, but not of the password', async () => {
     const { identity, password } = await createIdentity(app);
     await attempt({ grant_type: 'password', email: ` ${identity.email.toUpperCase()} `, password }).expect(
       200,
@@ -140,7 +140,7 @@ describe('POST /token', () => {
   });
 
   describe('as a form', () => {
-    it('takes email, or username as RFC 6749 4.3.2 names it', async () => {
+    it('accepts email, and username as in RFC 6749 4.3.2', async () => {
       const { identity, password } = await createIdentity(app);
       await app.http
         .post('/token')
@@ -154,7 +154,7 @@ describe('POST /token', () => {
         .expect(200);
     });
 
-    it('refuses a repeated parameter', async () => {
+    it('returns 400 for a repeated parameter', async () => {
       const response = await app.http
         .post('/token')
         .type('form')
@@ -162,7 +162,7 @@ describe('POST /token', () => {
       expectOAuthProblem(response, 400, 'invalid_request');
     });
 
-    it('does not take username in JSON', async () => {
+    it('returns 422 for username in JSON', async () => {
       const response = await attempt({
         grant_type: 'password',
         username: 'x@example.com',
@@ -172,7 +172,7 @@ describe('POST /token', () => {
     });
   });
 
-  describe('refuses with one answer', () => {
+  describe('a failed sign-in', () => {
     const bodies = new Map<string, string>();
 
     async function refused(email: string, password: string) {
@@ -185,7 +185,7 @@ describe('POST /token', () => {
       bodies.set(JSON.stringify([rest, headers]), email);
     }
 
-    it('an unknown e-mail, a wrong password, an SSO-only, an inactive and a deleted identity, an over-long password', async () => {
+    it('gets the same 401 for an unknown e-mail, a wrong password, an SSO-only, an inactive and a deleted identity, and a password that is too long', async () => {
       const wrong = await createIdentity(app);
       await refused(anEmail(), aPassword());
       await refused(wrong.identity.email, aPassword());
@@ -209,7 +209,7 @@ describe('POST /token', () => {
       expect(bodies.size).toBe(1);
     });
 
-    it('and does not take the beginning of a long password for the whole', async () => {
+    it('gets 401 for a password that only begins with the right 72 bytes', async () => {
       const password = 'p'.repeat(72);
       const { identity } = await createIdentity(app, { password });
       await attempt({ grant_type: 'password', email: identity.email, password }).expect(200);
@@ -232,7 +232,7 @@ describe('POST /token', () => {
     ['password', { password: { $ne: '' } }],
     ['password', { password: 'x'.repeat(4097) }],
     ['password', { password: 'x\ud800yyyyyyy' }],
-  ])('refuses a bad %s (%j) with 422 before any look-up', async (field, override) => {
+  ])('returns 422 for an invalid %s (%j) without a look-up', async (field, override) => {
     const base = { grant_type: 'password', email: 'a@example.com', password: 'some password' };
     const body =
       Object.keys(override).length === 0 ? { ...base, grant_type: undefined } : { ...base, ...override };
@@ -249,7 +249,7 @@ describe('POST /token', () => {
     ['refresh_token', /\/token\/refresh/],
     ['client_credentials', /password grant/],
     ['__proto__', /password grant/],
-  ])('refuses the grant type %s', async (type, hint) => {
+  ])('returns 400 for the grant type %s', async (type, hint) => {
     const response = await attempt({ grant_type: type });
     expectOAuthProblem(response, 400, 'unsupported_grant_type');
     expect(response.body.error_description).toMatch(hint);
@@ -264,7 +264,7 @@ describe('POST /token', () => {
     ['text', 'text/plain', 'grant_type=password', 415],
     ['a foreign charset', 'application/json; charset=latin1', '{}', 415],
     ['a large body', 'application/json', JSON.stringify({ password: 'x'.repeat(17_000) }), 413],
-  ])('answers %s', async (_name, type, body, status) => {
+  ])('rejects %s', async (_name, type, body, status) => {
     const response = await app.http
       .post('/token')
       .set('Content-Type', type)
@@ -273,19 +273,19 @@ describe('POST /token', () => {
     expectOAuthProblem(response, status, 'invalid_request');
   });
 
-  it('answers 422 without a body, and 415 to a body without a type', async () => {
+  it('returns 422 without a body and 415 for a body without a media type', async () => {
     expectOAuthProblem(await app.http.post('/token'), 422, 'invalid_request');
     const response = await app.http.post('/token').send(Buffer.from('{}'));
     expectOAuthProblem(response, 415, 'invalid_request');
   });
 
-  it('answers 405 with Allow to GET', async () => {
+  it('returns 405 with Allow to GET', async () => {
     const response = await app.http.get('/token');
     expectOAuthProblem(response, 405, 'invalid_request');
     expect(response.headers.allow).toBe('POST');
   });
 
-  it('hashes anew when the cost was raised, and leaves the hash alone otherwise', async () => {
+  it('rehashes the password after the cost was raised, and only then', async () => {
     const { identity, password } = await createIdentity(app);
     const hashOf = async () => {
       const [row] = await app.sql<{ password_hash: string }>(
@@ -307,7 +307,7 @@ describe('POST /token', () => {
     await costlier.close();
   });
 
-  it('writes success and refusal to the audit trail, without the e-mail', async () => {
+  it('writes successes and failures to the audit trail without the e-mail', async () => {
     const { identity, password } = await createIdentity(app);
     await signIn(app, identity.email, password);
     await attempt({ grant_type: 'password', email: identity.email, password: aPassword() })
@@ -325,7 +325,7 @@ describe('POST /token', () => {
     expect(JSON.stringify(rows)).not.toContain(identity.email);
   });
 
-  it('takes a changed password at once and refuses the old one', async () => {
+  it('accepts a changed password immediately and rejects the old one', async () => {
     const { identity, password } = await createIdentity(app);
     const next = aPassword();
     await updateIdentity(app, identity.id, { password: next });

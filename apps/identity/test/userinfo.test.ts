@@ -21,7 +21,7 @@ describe('GET /userinfo', () => {
     );
   }
 
-  it('answers exactly the members of identity-service.md 2.8, read from the database', async () => {
+  it('returns exactly the members of identity-service.md 2.8, read from the database', async () => {
     const { tokens, identity } = await signedIn(app, { is_verified: true });
     await updateIdentity(app, identity.id, { username: 'renamed' });
     const response = await userInfo(tokens.access_token).expect(200);
@@ -35,7 +35,7 @@ describe('GET /userinfo', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('answers POST and any case of the scheme alike', async () => {
+  it('returns the same to POST and for any case of the scheme', async () => {
     const { tokens } = await signedIn(app);
     const post = await app.http
       .post('/userinfo')
@@ -47,20 +47,20 @@ describe('GET /userinfo', () => {
   it.each([
     ['no credentials', undefined],
     ['another scheme', 'Basic eDp5'],
-  ])('challenges without an error code when there are %s', async (_name, header) => {
+  ])('returns a challenge without an error code when there are %s', async (_name, header) => {
     const request = app.http.get('/userinfo');
     const response = await (header === undefined ? request : request.set('Authorization', header));
     expect(response.status).toBe(401);
     expect(response.headers['www-authenticate']).toBe('Bearer realm="identity"');
   });
 
-  it('does not read a token from the query or the body', async () => {
+  it('ignores a token in the query or the body', async () => {
     const { tokens } = await signedIn(app);
     await app.http.get('/userinfo').query({ access_token: tokens.access_token }).expect(401);
     await app.http.post('/userinfo').type('form').send({ access_token: tokens.access_token }).expect(401);
   });
 
-  it('refuses a malformed header and two headers with 400', async () => {
+  it('returns 400 for a malformed header and for two headers', async () => {
     const { tokens } = await signedIn(app);
     expectOAuthProblem(
       await app.http.get('/userinfo').set('Authorization', 'Bearer a b'),
@@ -78,19 +78,19 @@ describe('GET /userinfo', () => {
     expectOAuthProblem(await twice, 400, 'invalid_request');
   });
 
-  it('refuses a refresh token', async () => {
+  it('returns 401 for a refresh token', async () => {
     const { tokens } = await signedIn(app);
     await expectInvalidToken(tokens.refresh_token);
   });
 
-  it('refuses at once when the identity is deactivated, although the signature was seen before', async () => {
+  it('returns 401 as soon as the identity is deactivated, also for a cached signature', async () => {
     const { tokens, identity } = await signedIn(app);
     await userInfo(tokens.access_token).expect(200);
     await updateIdentity(app, identity.id, { is_active: false });
     await expectInvalidToken(tokens.access_token);
   });
 
-  it('refuses at once when the identity is deleted', async () => {
+  it('returns 401 as soon as the identity is deleted', async () => {
     const { tokens, identity } = await signedIn(app);
     await userInfo(tokens.access_token).expect(200);
     await app.http
@@ -100,17 +100,17 @@ describe('GET /userinfo', () => {
     await expectInvalidToken(tokens.access_token);
   });
 
-  it('refuses a token that is older than a password change', async () => {
+  it('returns 401 for a token that is older than a password change', async () => {
     const { tokens, identity } = await signedIn(app);
     await updateIdentity(app, identity.id, { password: 'another password' });
-    // Whole seconds decide: the change is moved one second past the token's iat.
+    // `iat` has a resolution of one second, so the change is moved one second past it.
     await app.sql(`UPDATE identities SET sessions_valid_after = now() + interval '1 second' WHERE id = $1`, [
       identity.id,
     ]);
     await expectInvalidToken(tokens.access_token);
   });
 
-  it('answers each of many at once with their own identity, as the data model has it', async () => {
+  it('returns the right identity to each of many concurrent requests', async () => {
     const people = await Promise.all(Array.from({ length: 12 }, () => signedIn(app, { is_verified: true })));
     const gone = people.filter((_person, index) => index % 3 === 0);
     for (const { identity } of gone) await updateIdentity(app, identity.id, { is_active: false });

@@ -3,7 +3,7 @@ import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/sta
 import { prismaDir, tableRights } from '../../src/database.ts';
 import { ownerRole, serviceRole } from './database-roles.ts';
 
-/** One real PostgreSQL for the run, and one migrated database that every test file copies. */
+/** Starts one PostgreSQL with a migrated database that every test file copies. */
 export default async function globalSetup(): Promise<void> {
   const postgres = await startTestPostgres();
   const template = await createServiceDatabase(postgres.adminUrl, {

@@ -3,7 +3,7 @@ import type { CreateIdentity, Identity, TokenResponse } from '@tessera/contracts
 import { rememberSecret } from '@tessera/testing/leaks';
 import { serviceToken, type TestApp } from './test-app.ts';
 
-/** A password that the leak scan knows. */
+/** Returns a new password and registers it for the leak scan. */
 export function aPassword(): string {
   return rememberSecret(`pw ${randomBytes(9).toString('hex')} Ü!`);
 }
@@ -12,7 +12,7 @@ export function anEmail(): string {
   return `ann-${randomBytes(6).toString('hex')}@example.com`;
 }
 
-/** The body of a create, with a fresh e-mail and password. */
+/** Returns the body of a create request with a new e-mail and password. */
 export function anIdentity(overrides: Partial<CreateIdentity> = {}): CreateIdentity {
   return { email: anEmail(), password: aPassword(), ...overrides };
 }
@@ -55,7 +55,7 @@ export async function signIn(
   return response.body;
 }
 
-/** A fresh identity with a live session. */
+/** Creates an identity with a live session. */
 export async function signedIn(app: Pick<TestApp, 'http'>, overrides: Partial<CreateIdentity> = {}) {
   const { identity, password } = await createIdentity(app, overrides);
   return { identity, password, tokens: await signIn(app, identity.email, password) };

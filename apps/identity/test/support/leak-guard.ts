@@ -1,7 +1,7 @@
 import { afterAll, expect } from '@jest/globals';
 import { findLeaks } from '@tessera/testing/leaks';
 
-// In every test file: nothing that was logged or answered in it may hold a secret.
+// Runs in every test file: no log line and no response may contain a secret.
 afterAll(() => {
   expect(findLeaks()).toEqual([]);
 });

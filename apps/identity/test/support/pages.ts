@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Response, Test } from 'supertest';
 
-/** Where a page's `Link` header points, or undefined on the last one. */
+/** Returns the path of the next page from the `Link` header; undefined on the last page. */
 export function nextPath(response: Response): string | undefined {
   const link: string | undefined = response.headers.link;
   if (link === undefined) return undefined;
@@ -10,7 +10,7 @@ export function nextPath(response: Response): string | undefined {
   return path;
 }
 
-/** Every item of a list, walked by its links, and how many pages that took. */
+/** Follows the `Link` headers of a list and returns its items and the number of pages. */
 export async function walk<Item>(
   get: (path: string) => Test,
   first: string,

@@ -11,11 +11,11 @@ export interface ServiceProcess {
   url: string;
   http: ReturnType<typeof supertest>;
   process: ChildProcess;
-  /** SIGTERM, and the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number | null>;
 }
 
-/** The service as its own process, from source, on a free port; several share one database and one key. */
+/** Starts the service in its own process, from source, on a free port. Several share one database and one key. */
 export async function startService(
   databaseUrl: string,
   overrides: Record<string, string> = {},

@@ -13,7 +13,7 @@ import { ownerRole, serviceRole } from './database-roles.ts';
 export const serviceToken = rememberSecret('test-service-token-0123456789abcdef');
 export const issuer = 'https://identity.test';
 
-/** The environment of a service under test: cheap hashes, no cleanup job, everything else as in production. */
+/** The environment of a service under test: cheap hashes and no cleanup job, otherwise as in production. */
 export function testEnvironment(databaseUrl: string, overrides: Record<string, string> = {}) {
   return {
     NODE_ENV: 'test',
@@ -27,7 +27,7 @@ export function testEnvironment(databaseUrl: string, overrides: Record<string, s
   };
 }
 
-/** A copy of the migrated template, for one test file alone; answers the service's URL. */
+/** Copies the migrated template for one test file and returns the URL with the role of the service. */
 export async function createTestDatabase(): Promise<string> {
   const adminUrl = process.env.TEST_ADMIN_URL ?? '';
   const name = `identity_${randomBytes(6).toString('hex')}`;
@@ -35,7 +35,7 @@ export async function createTestDatabase(): Promise<string> {
   return withRole(withDatabase(adminUrl, name), serviceRole);
 }
 
-/** The same database, as the role that owns it. */
+/** Returns the URL of the same database with the role of its owner. */
 export function asOwner(databaseUrl: string): string {
   return withRole(databaseUrl, ownerRole);
 }
@@ -66,7 +66,7 @@ export async function startTestApp(overrides: Record<string, string> = {}, datab
     log,
     url: server.url,
     http: server.http,
-    /** State left behind, read past the service: as the owner of the database. */
+    /** Runs a statement as the owner of the database. */
     sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
       (await client.query<Row>(text, values)).rows,
     close,
@@ -88,7 +88,7 @@ function issuesTokens(request: IncomingMessage, response: ServerResponse): boole
 
 let pem: string | undefined;
 
-/** One signing key for the apps of a file that must know each other's tokens. */
+/** Returns one signing key for all apps of a test file that must accept each other's tokens. */
 export function signingPem(): string {
   pem ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })
