@@ -2,11 +2,12 @@ import { availableParallelism } from 'node:os';
 import { password } from '../lab/fill.ts';
 import { logIn, type Person, type Tessera } from '../lab/tessera.ts';
 import type { Load, LoadRequest } from '../load/load.ts';
+import type { Contender } from '../run/sample.ts';
 
 /** One endpoint of the services, and the load that measures it. */
 export interface Endpoint {
   service: 'identity' | 'issues';
-  requests: (tessera: Tessera) => LoadRequest[];
+  requests: (tessera: Tessera) => LoadRequest[] | Promise<LoadRequest[]>;
   /** Default: {@link readConnections}. */
   connections?: number;
   /** Whether to measure what PostgreSQL uses; default: yes. */
@@ -18,13 +19,15 @@ export interface Endpoint {
   check?: (document: unknown) => void;
   /** What a measurement adds to the load, such as unused tokens. */
   prepare?: (tessera: Tessera) => Promise<Partial<Load>>;
+  /** Adds a check to the measurements. */
+  verify?: (contender: Contender, tessera: Tessera) => Contender;
 }
 
 /** With fewer, a core idles while several logins are between two hashes. */
 export const loginConnections = availableParallelism() * 4;
 export const refreshConnections = 16;
 
-const issuesPath = '/api/v1/issues/';
+export const issuesPath = '/api/v1/issues/';
 const json = { 'Content-Type': 'application/json' };
 
 export const endpoints = {
@@ -50,7 +53,7 @@ export const endpoints = {
     usesDatabase: false,
     check: () => undefined,
   },
-  'get-issue': { service: 'issues', requests: getRequests, check: checkIssue },
+  'get-issue': { service: 'issues', requests: getRequests, check: checkAssignedIssue },
   'list-issues': { service: 'issues', requests: listRequests, check: checkList },
   'create-issue': { service: 'issues', requests: createRequests },
 } as const satisfies Record<string, Endpoint>;
@@ -98,32 +101,47 @@ function documentRequest(path: string, contains: string): LoadRequest {
 }
 
 export function getRequests(tessera: Tessera): LoadRequest[] {
-  return tessera.issueIds.map((id, index) => ({
+  return tessera.issueIds.map((id, index) => getRequest(tessera, id, index));
+}
+
+export function getRequest(tessera: Tessera, id: string, index: number): LoadRequest {
+  return {
     method: 'GET',
     path: `${issuesPath}${id}/`,
     headers: bearer(personOf(tessera, index)),
     expect: { status: 200, contains: `"id":"${id}"` },
-  }));
+  };
 }
 
-function checkIssue(document: unknown): void {
-  const { comments, links, assignee } = Object(document);
-  if (comments.length !== 3 || links.length !== 2 || typeof assignee?.username !== 'string') {
-    throw new Error('an issue lacks its comments, its links or its assignee');
-  }
+/** @throws Error unless it is an issue with comments and links */
+export function checkIssue(document: unknown): void {
+  const { comments, links } = Object(document);
+  if (comments.length !== 3 || links.length !== 2)
+    throw new Error('an issue lacks its comments or its links');
+}
+
+function checkAssignedIssue(document: unknown): void {
+  checkIssue(document);
+  const { assignee } = Object(document);
+  if (typeof assignee?.username !== 'string') throw new Error('an issue lacks its assignee');
 }
 
 /** The newest issues, requested by each person in turn. */
-export function listRequests({ people }: Tessera): LoadRequest[] {
-  return people.map((person) => ({
-    method: 'GET',
-    path: `${issuesPath}?limit=50`,
-    headers: bearer(person),
-    expect: { status: 200, contains: '"allowed_transitions":' },
-  }));
+export function listRequests(tessera: Tessera): LoadRequest[] {
+  return tessera.people.map((_person, index) => listRequest(tessera, index));
 }
 
-function checkList(document: unknown): void {
+export function listRequest(tessera: Tessera, index: number, path = `${issuesPath}?limit=50`): LoadRequest {
+  return {
+    method: 'GET',
+    path,
+    headers: bearer(personOf(tessera, index)),
+    expect: { status: 200, contains: '"allowed_transitions":' },
+  };
+}
+
+/** @throws Error unless it is a whole page */
+export function checkList(document: unknown): void {
   if (!Array.isArray(document) || document.length !== 50) throw new Error('a list does not have 50 issues');
 }
 

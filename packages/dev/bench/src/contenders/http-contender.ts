@@ -29,15 +29,24 @@ export interface HttpContenderOptions {
 /** A server under load. */
 export function httpContender(lab: Lab, options: HttpContenderOptions): Contender {
   const { name, origins, requests, connections = readConnections, pids, usesDatabase, prepare } = options;
+  // Each measurement continues where the last one stopped, so that all requests are sent in turn.
+  let firstRequest = 0;
   return {
     name,
     measure: async (seconds) => {
       const prepared = await prepare?.();
-      const load = { origins, requests, connections, warmUpSeconds, seconds, ...prepared };
+      const load = { origins, requests, firstRequest, connections, warmUpSeconds, seconds, ...prepared };
       const database = usesDatabase ? await lab.postmaster() : undefined;
-      return measureLoad(lab.generator(), load, { server: pids(), database });
+      const { sent, ...sample } = await measureLoad(lab.generator(), load, { server: pids(), database });
+      firstRequest = (firstRequest + sent) % requests.length;
+      return sample;
     },
   };
+}
+
+interface LoadSample extends Sample {
+  /** Requests in the window and around it. */
+  sent: number;
 }
 
 interface MeasuredProcesses {
@@ -50,16 +59,16 @@ export async function measureLoad(
   generator: LoadGenerator,
   load: Load,
   { server, database }: MeasuredProcesses,
-): Promise<Sample> {
+): Promise<LoadSample> {
   const used = { server: 0, database: 0 };
-  const { operations, seconds, p50Ms, p99Ms } = await generator.run(load, (event) => {
+  const { operations, sent, seconds, p50Ms, p99Ms } = await generator.run(load, (event) => {
     const sign = event === 'opened' ? -1 : 1;
     used.server += sign * cpuMicrosOf(server);
     if (database !== undefined) used.database += sign * cpuMicrosOf([database]);
   });
   if (operations === 0) throw new Error(`no response within ${seconds.toFixed(1)} s`);
   return {
-    ...{ operations, seconds, p50Ms, p99Ms, serverCpuMicros: used.server },
+    ...{ operations, sent, seconds, p50Ms, p99Ms, serverCpuMicros: used.server },
     ...(database === undefined ? {} : { databaseCpuMicros: used.database }),
   };
 }

@@ -1,7 +1,7 @@
 import type { Lab } from '../lab/lab.ts';
 import type { Tessera } from '../lab/tessera.ts';
 import type { Contender } from '../run/sample.ts';
-import { type Endpoint, type EndpointName, endpoints } from './endpoints.ts';
+import type { Endpoint } from './endpoints.ts';
 import { httpContender, probe } from './http-contender.ts';
 
 /** The name of Tessera in a row. */
@@ -19,18 +19,17 @@ interface Variant {
 export async function tesseraContender(
   lab: Lab,
   tessera: Tessera,
-  endpointName: EndpointName,
+  endpoint: Endpoint,
   { name = ours, both = false }: Variant = {},
 ): Promise<Contender> {
-  const endpoint: Endpoint = endpoints[endpointName];
-  const { service, connections, usesDatabase = true, check, prepare } = endpoint;
+  const { service, connections, usesDatabase = true, check, prepare, verify } = endpoint;
   const replicas =
     service === 'identity'
       ? [tessera.identity, tessera.secondIdentity]
       : [tessera.issues, tessera.secondIssues];
   const used = both ? replicas : replicas.slice(0, 1);
-  const requests = endpoint.requests(tessera);
-  return httpContender(lab, {
+  const requests = await endpoint.requests(tessera);
+  const contender = httpContender(lab, {
     name,
     origins: used.map(({ url }) => url),
     pids: () => used.map(({ pid }) => pid),
@@ -39,4 +38,5 @@ export async function tesseraContender(
     usesDatabase,
     prepare: prepare === undefined ? undefined : () => prepare(tessera),
   });
+  return verify === undefined ? contender : verify(contender, tessera);
 }

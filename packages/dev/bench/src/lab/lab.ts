@@ -14,7 +14,7 @@ import { startTessera, type Tessera } from './tessera.ts';
 
 interface TesseraVariant {
   /** How many issues and identities it has. */
-  rows?: number;
+  rows?: number | undefined;
   /** The folder of the checkout whose services run; default: this one. */
   checkout?: string | undefined;
 }

@@ -59,6 +59,7 @@ export class LoadRun {
     const isEmpty = this.#operations === 0;
     return {
       operations: this.#operations,
+      sent: this.#sent,
       seconds,
       p50Ms: isEmpty ? 0 : milliseconds(50),
       p99Ms: isEmpty ? 0 : milliseconds(99),
@@ -91,17 +92,17 @@ export class LoadRun {
   }
 
   async #work(connection: Connection, index: number): Promise<void> {
-    const { requests, perSecond, connections, total = Number.POSITIVE_INFINITY } = this.#load;
+    const { requests, firstRequest = 0, perSecond, connections } = this.#load;
+    const { total = Number.POSITIVE_INFINITY } = this.#load;
     let token = this.#load.chain?.tokens[index];
     let turn = 0;
     try {
-      // Connections begin at different requests, so that they do not all ask for the same at the same time.
       for (; !this.#isOver && this.#sent < total; turn += 1) {
-        const request = requests[(index + turn * connections) % requests.length];
-        if (request === undefined) throw new Error('nothing to send');
         const due = perSecond === undefined ? undefined : this.#dueAt(index + turn * connections, perSecond);
         if (due !== undefined) await this.#wait(due);
         if (this.#isOver) break;
+        const request = requests[(firstRequest + this.#sent) % requests.length];
+        if (request === undefined) throw new Error('there are no requests');
         this.#sent += 1;
         token = await this.#once(connection, request, { token, due });
       }

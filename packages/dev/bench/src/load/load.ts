@@ -28,8 +28,10 @@ export interface Load {
   /** Connections are dealt out to them in turn. */
   origins: string[];
   connections: number;
-  /** Sent in turn by each connection. */
+  /** Sent in turn, and again from the beginning. */
   requests: LoadRequest[];
+  /** The index of the first request to send; default: 0. */
+  firstRequest?: number;
   chain?: Chain;
   warmUpSeconds: number;
   seconds: number;
@@ -42,6 +44,8 @@ export interface Load {
 /** What came of it within the window. */
 export interface LoadResult {
   operations: number;
+  /** Requests in the window and around it. */
+  sent: number;
   seconds: number;
   p50Ms: number;
   p99Ms: number;

@@ -17,7 +17,9 @@ import {
 import { before } from '../contenders/tessera.ts';
 import { endpointRow, RowBuilder, type RowPlan } from './row-plan.ts';
 
-export const tokenRow = endpointRow('token', {
+export const tokenRow = endpointRow({
+  name: 'token',
+  endpoint: endpoints.token,
   title: 'Log in (`POST /token`)',
   goals: [
     { kind: 'ratio', of: before, atLeast: 0.9 },
@@ -36,7 +38,9 @@ export const tokenRow = endpointRow('token', {
   },
 });
 
-export const refreshRow = endpointRow('refresh', {
+export const refreshRow = endpointRow({
+  name: 'refresh',
+  endpoint: endpoints.refresh,
   title: 'Refresh the tokens (`POST /token/refresh`)',
   goals: [
     { kind: 'ratio', of: before, atLeast: 0.9 },
@@ -57,7 +61,9 @@ export const refreshRow = endpointRow('refresh', {
   },
 });
 
-export const userInfoRow = endpointRow('userinfo', {
+export const userInfoRow = endpointRow({
+  name: 'userinfo',
+  endpoint: endpoints.userinfo,
   title: 'Read the own identity (`GET /userinfo`)',
   goals: [
     { kind: 'ratio', of: before, atLeast: 0.9 },
@@ -94,7 +100,9 @@ export const discoveryRow = documentRow(
 );
 
 function documentRow(name: 'jwks' | 'discovery', title: string): RowPlan {
-  return endpointRow(name, {
+  return endpointRow({
+    name,
+    endpoint: endpoints[name],
     title,
     goals: [
       ...(name === 'jwks' ? [{ kind: 'ratio', of: before, atLeast: 0.8 } as const] : []),

@@ -1,10 +1,13 @@
 import { bare, bareCreates, bareReads } from '../contenders/bare.ts';
-import { getRequests, listRequests } from '../contenders/endpoints.ts';
+import { coldGet, coldList, coldListPositions, coldRows } from '../contenders/cold-cache.ts';
+import { endpoints, getRequests, issuesPath, listRequests } from '../contenders/endpoints.ts';
 import { redmine, redmineName } from '../contenders/redmine.ts';
 import { before } from '../contenders/tessera.ts';
 import { endpointRow } from './row-plan.ts';
 
-export const getIssueRow = endpointRow('get-issue', {
+export const getIssueRow = endpointRow({
+  name: 'get-issue',
+  endpoint: endpoints['get-issue'],
   title: 'Get an issue with comments, links, reporter and assignee',
   goals: [
     { kind: 'ratio', of: before, atLeast: 0.9 },
@@ -17,7 +20,9 @@ export const getIssueRow = endpointRow('get-issue', {
   },
 });
 
-export const listIssuesRow = endpointRow('list-issues', {
+export const listIssuesRow = endpointRow({
+  name: 'list-issues',
+  endpoint: endpoints['list-issues'],
   title: 'List 50 issues (Redmine: 25)',
   goals: [
     { kind: 'ratio', of: before, atLeast: 0.9 },
@@ -30,7 +35,41 @@ export const listIssuesRow = endpointRow('list-issues', {
   },
 });
 
-export const createIssueRow = endpointRow('create-issue', {
+export const coldGetIssueRow = endpointRow({
+  name: 'cold-get-issue',
+  endpoint: coldGet,
+  title: 'Get an issue that is not cached',
+  rows: coldRows,
+  goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
+    { kind: 'ratio', of: bare },
+  ],
+  addReferences: async (row, { lab, scope, tessera }) => {
+    const requests = await coldGet.requests(tessera);
+    row.add(await bareReads(lab, scope, { tessera, service: 'issues', requests }));
+  },
+});
+
+export const coldListIssuesRow = endpointRow({
+  name: 'cold-list-issues',
+  endpoint: coldList,
+  title: 'List 50 issues that are not cached',
+  rows: coldRows,
+  goals: [
+    { kind: 'ratio', of: before, atLeast: 0.9 },
+    { kind: 'ratio', of: bare },
+  ],
+  addReferences: async (row, { lab, scope, tessera }) => {
+    const requests = await coldList.requests(tessera);
+    const positions = await coldListPositions(tessera);
+    const path = (index: number) => `${issuesPath}?${new URLSearchParams({ ...positions[index] })}`;
+    row.add(await bareReads(lab, scope, { tessera, service: 'issues', requests, path }));
+  },
+});
+
+export const createIssueRow = endpointRow({
+  name: 'create-issue',
+  endpoint: endpoints['create-issue'],
   title: 'Create an issue with its history',
   goals: [
     { kind: 'ratio', of: before, atLeast: 0.9 },

@@ -1,4 +1,4 @@
-import type { EndpointName } from '../contenders/endpoints.ts';
+import type { Endpoint } from '../contenders/endpoints.ts';
 import { before, tesseraContender } from '../contenders/tessera.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
@@ -46,25 +46,27 @@ export function isComparedWithBefore({ goals }: Pick<RowPlan, 'goals'>): boolean
   return goals.some((goal) => goal.kind === 'ratio' && goal.of === before);
 }
 
-interface EndpointRow extends Pick<RowPlan, 'title' | 'goals'> {
+interface EndpointRow extends Omit<RowPlan, 'start'> {
+  endpoint: Endpoint;
+  /** The number of issues and identities; default: a thousand. */
+  rows?: number;
   addReferences(row: RowBuilder, context: { lab: Lab; scope: Scope; tessera: Tessera }): Promise<unknown>;
 }
 
 /** Compares an endpoint of Tessera with the one of `--against`, if a goal names it, and with references. */
-export function endpointRow(name: EndpointName, { title, goals, addReferences }: EndpointRow): RowPlan {
+export function endpointRow({ endpoint, rows, addReferences, ...row }: EndpointRow): RowPlan {
   return {
-    name,
-    title,
-    goals,
+    ...row,
     start: async (lab, scope) => {
-      const tessera = await lab.tessera();
-      const row = new RowBuilder().add(await tesseraContender(lab, tessera, name));
+      const tessera = await lab.tessera({ rows });
+      const contenders = new RowBuilder().add(await tesseraContender(lab, tessera, endpoint));
       const checkout = lab.options.against;
-      if (checkout !== undefined && isComparedWithBefore({ goals })) {
-        row.add(await tesseraContender(lab, await lab.tessera({ checkout }), name, { name: before }));
+      if (checkout !== undefined && isComparedWithBefore(row)) {
+        const earlier = await lab.tessera({ rows, checkout });
+        contenders.add(await tesseraContender(lab, earlier, endpoint, { name: before }));
       }
-      await addReferences(row, { lab, scope, tessera });
-      return row.build();
+      await addReferences(contenders, { lab, scope, tessera });
+      return contenders.build();
     },
   };
 }

@@ -7,7 +7,13 @@ import {
   userInfoRow,
   verificationRow,
 } from './identity.rows.ts';
-import { createIssueRow, getIssueRow, listIssuesRow } from './issues.rows.ts';
+import {
+  coldGetIssueRow,
+  coldListIssuesRow,
+  createIssueRow,
+  getIssueRow,
+  listIssuesRow,
+} from './issues.rows.ts';
 import { loginStormRow } from './login-storm.row.ts';
 import { isComparedWithBefore, type RowPlan } from './row-plan.ts';
 import { replicasRow, scaleRow } from './tessera.rows.ts';
@@ -29,8 +35,8 @@ export function rowsFor({ rows, only, against }: BenchOptions): RowPlan[] {
 function allRows(rows: number): RowPlan[] {
   const isScaled = rows > defaultRows;
   return [
-    ...[tokenRow, loginStormRow, refreshRow, userInfoRow, jwksRow, discoveryRow, getIssueRow, listIssuesRow],
-    verificationRow,
+    ...[tokenRow, loginStormRow, refreshRow, userInfoRow, jwksRow, discoveryRow],
+    ...[getIssueRow, listIssuesRow, coldGetIssueRow, coldListIssuesRow, verificationRow],
     ...replicatedEndpoints.map(replicasRow),
     ...(isScaled ? scaledEndpoints.map((endpoint) => scaleRow(endpoint, rows)) : []),
     createIssueRow,

@@ -1,4 +1,4 @@
-import type { EndpointName } from '../contenders/endpoints.ts';
+import { type EndpointName, endpoints } from '../contenders/endpoints.ts';
 import { tesseraContender } from '../contenders/tessera.ts';
 import { defaultRows } from '../options.ts';
 import { RowBuilder, type RowPlan } from './row-plan.ts';
@@ -19,8 +19,8 @@ export function replicasRow(endpoint: 'userinfo' | 'get-issue' | 'list-issues'):
       scope.defer(() => second.stop());
       return new RowBuilder()
         .add(
-          await tesseraContender(lab, tessera, endpoint, { name: 'two processes', both: true }),
-          await tesseraContender(lab, tessera, endpoint, { name: oneProcess }),
+          await tesseraContender(lab, tessera, endpoints[endpoint], { name: 'two processes', both: true }),
+          await tesseraContender(lab, tessera, endpoints[endpoint], { name: oneProcess }),
         )
         .build();
     },
@@ -37,8 +37,8 @@ export function scaleRow(endpoint: EndpointName, rows: number): RowPlan {
     start: async (lab) =>
       new RowBuilder()
         .add(
-          await tesseraContender(lab, await lab.tessera({ rows }), endpoint, { name: manyRows }),
-          await tesseraContender(lab, await lab.tessera(), endpoint, { name: fewRows }),
+          await tesseraContender(lab, await lab.tessera({ rows }), endpoints[endpoint], { name: manyRows }),
+          await tesseraContender(lab, await lab.tessera(), endpoints[endpoint], { name: fewRows }),
         )
         .build(),
   };

@@ -74,8 +74,8 @@ app.get('/api/v1/issues/:id/', async ({ params: { id } }, response) => {
   response.json(await findIssue(issues, id));
 });
 
-app.get('/api/v1/issues/', async (_request, response) => {
-  response.json(await listIssues(issues, 50));
+app.get('/api/v1/issues/', async ({ query: { created_at, id } }, response) => {
+  response.json(await listIssues(issues, id === undefined ? [50] : [50, created_at, id]));
 });
 
 app.post('/api/v1/issues/', express.json(), async ({ body: { title, description, priority } }, response) => {

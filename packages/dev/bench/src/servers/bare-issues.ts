@@ -24,7 +24,9 @@ const people = `
   LEFT JOIN identity_mirror reporter ON reporter.id = i.reporter_id
   LEFT JOIN identity_mirror assignee ON assignee.id = i.assignee_id`;
 const issueById = `SELECT ${issueColumns} FROM issues i ${people} WHERE i.id = $1`;
-const newestIssues = `SELECT ${issueColumns} FROM issues i ${people} ORDER BY i.created_at DESC, i.id DESC LIMIT $1`;
+const order = 'ORDER BY i.created_at DESC, i.id DESC LIMIT $1';
+const firstPage = `SELECT ${issueColumns} FROM issues i ${people} ${order}`;
+const pageAfter = `SELECT ${issueColumns} FROM issues i ${people} WHERE (i.created_at, i.id) < ($2, $3) ${order}`;
 const linksOfIssues = 'SELECT * FROM issue_links WHERE issue_id = ANY($1) ORDER BY created_at, id';
 const commentsOfIssue = `
   SELECT c.*, author.username AS author FROM comments c LEFT JOIN identity_mirror author ON author.id = c.author_id
@@ -47,9 +49,15 @@ export async function findIssue(pool: pg.Pool, id: string) {
   return issue === undefined ? undefined : present(issue, links, comments);
 }
 
-/** Reads the newest issues: one plain statement for the page, one for its links. */
-export async function listIssues(pool: pg.Pool, limit: number) {
-  const issues = await select(pool, 'page', newestIssues, [limit]);
+/**
+ * Reads a page of issues: one plain statement for the page, one for its links.
+ * @param values the limit; for a further page also the time and the id of the issue before it
+ */
+export async function listIssues(pool: pg.Pool, values: unknown[]) {
+  const issues =
+    values.length === 1
+      ? await select(pool, 'first-page', firstPage, values)
+      : await select(pool, 'page-after', pageAfter, values);
   const links = await select(pool, 'links', linksOfIssues, [issues.map(({ id }) => id)]);
   const linksByIssue = new Map<string, pg.QueryResultRow[]>();
   for (const link of links) {
