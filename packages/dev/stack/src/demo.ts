@@ -1,7 +1,7 @@
 import { isAxiosError } from 'axios';
 import { runCommandLine, UsageError } from './command-line.ts';
-import { findRunningPair } from './demo/running-pair.ts';
-import { people } from './demo/story.ts';
+import { people } from './demo/issue-generator.ts';
+import { findRunningServices } from './demo/running-services.ts';
 import { demoPassword, fillThroughApi } from './demo/through-api.ts';
 import { fillThroughDatabase } from './demo/through-database.ts';
 import { readEnvironment } from './environment.ts';
@@ -58,7 +58,10 @@ interface Target {
 async function fill(count: number, { direct, databaseUrl, dataDir }: Target): Promise<void> {
   if (databaseUrl !== undefined) return fillThroughDatabase(databaseUrl, count);
   const environment = readEnvironment();
-  const pair = findRunningPair(dataDir ?? environment.dataDir ?? '.data', environment.passedOn.SERVICE_TOKEN);
+  const pair = findRunningServices(
+    dataDir ?? environment.dataDir ?? '.data',
+    environment.passedOn.SERVICE_TOKEN,
+  );
   if (direct) {
     if (pair.issuesDatabaseUrl === undefined)
       throw new Error('There is no embedded database. Give --database-url.');

@@ -6,12 +6,12 @@ import { type RunningPostgres, startPostgres } from './postgres/server.ts';
 import { createServiceDatabase, type DatabaseRole, withRole } from './postgres/service-database.ts';
 import type { Service, ServiceName } from './services/services.ts';
 
-/** Whether any service lacks a database of its own, given by the environment. */
+/** Whether any service needs a database on the embedded server. */
 export function needsEmbedded(environment: StackEnvironment, services: readonly Service[]): boolean {
   return services.some(({ name }) => environment.databaseUrls[name] === undefined);
 }
 
-/** Starts the server of the data folder and sees to a database for each service that needs it, its role and its owner. */
+/** Starts the server of the data folder and creates the database, role and owner of each service that needs them. */
 export async function startDatabases(
   folder: DataFolder,
   environment: StackEnvironment,
@@ -38,7 +38,7 @@ export async function startDatabases(
   return server;
 }
 
-/** @param port of the embedded server; undefined when it does not run, as every service has its own database */
+/** @param port the port of the embedded server; undefined when every service uses an external database */
 export function databaseUrlOf(
   name: ServiceName,
   folder: DataFolder,
@@ -50,7 +50,7 @@ export function databaseUrlOf(
   return urlOf(name, roleOf(name, folder), port);
 }
 
-/** What the service's migrator is given besides: the owner's URL, which the service itself never sees. */
+/** The additional variables of a service's migrator: the owner's URL, which the service itself does not get. */
 export function migrationVariablesOf(
   name: ServiceName,
   folder: DataFolder,

@@ -1,22 +1,22 @@
 import { SERVICES, type ServiceName } from './services/services.ts';
 import { StackError } from './stack-error.ts';
 
-/** Variables by name, as a process is given them. */
+/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string>>;
 
-/** What the launcher itself reads from its environment, and the rest, which is for the services. */
+/** The launcher's own variables, and those that it passes on to the services. */
 export interface StackEnvironment {
-  /** As given: absolute, or relative to the working directory. */
+  /** The path as given: absolute, or relative to the repository's root. */
   readonly dataDir: string | undefined;
   readonly ports: Readonly<Record<ServiceName, number>>;
   readonly postgresPort: number | undefined;
-  /** Databases that are used instead of the embedded one. */
+  /** External databases, used instead of the embedded ones. */
   readonly databaseUrls: Readonly<Partial<Record<ServiceName, string>>>;
   readonly passedOn: Variables;
 }
 
-// Ours, and those that the launcher decides for each service.
-const KEPT_BACK = new Set([
+// The launcher's own variables, and those that it sets for each service.
+const NOT_PASSED_ON = new Set([
   'TESSERA_DATA_DIR',
   'TESSERA_POSTGRES_PORT',
   'TEST_DATABASE_URL',
@@ -31,8 +31,8 @@ const KEPT_BACK = new Set([
 ]);
 
 /**
- * A variable set to the empty string counts as not set.
- * @throws StackError naming every variable that cannot be used, never its value
+ * Reads the environment. An empty variable counts as not set.
+ * @throws StackError naming every invalid variable, without its value
  */
 export function readEnvironment(source: NodeJS.ProcessEnv = process.env): StackEnvironment {
   const given: Record<string, string> = {};
@@ -59,11 +59,11 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): StackE
   const postgresPort = port('TESSERA_POSTGRES_PORT');
   if (problems.length > 0) throw new StackError(problems.join('\n'));
 
-  const passedOn = Object.fromEntries(Object.entries(given).filter(([name]) => !KEPT_BACK.has(name)));
+  const passedOn = Object.fromEntries(Object.entries(given).filter(([name]) => !NOT_PASSED_ON.has(name)));
   return { dataDir: given.TESSERA_DATA_DIR, ports, postgresPort, databaseUrls, passedOn };
 }
 
-/** A superuser's URL of the PostgreSQL that tests shall use instead of an embedded one. */
+/** The superuser URL of a PostgreSQL for tests, used instead of an embedded one. */
 export function testDatabaseUrl(): string | undefined {
   return process.env.TEST_DATABASE_URL || undefined;
 }

@@ -10,7 +10,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EMFILE: 'too many open files',
 };
 
-/** One readable text for the terminal; a stack only for what nobody foresaw. */
+/** The text to print for an error; includes the stack only for unexpected errors. */
 export function explainError(error: unknown): string {
   if (error instanceof StackError) return error.message;
   if (!(error instanceof Error)) return String(error);

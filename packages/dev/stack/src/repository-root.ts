@@ -1,4 +1,4 @@
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the whole monorepo. */
+/** The root folder of the repository. */
 export const repositoryRoot = fileURLToPath(new URL('../../../..', import.meta.url));

@@ -1,4 +1,4 @@
-/** A problem whose message is written for the person at the terminal: shown alone, without a stack. */
+/** An error with a message for the user, printed without a stack. */
 export class StackError extends Error {
   override readonly name = 'StackError';
 }

@@ -1,4 +1,4 @@
 import { availableParallelism } from 'node:os';
 
-/** `UV_THREADPOOL_SIZE` as identity's README wants it: hashes fill the cores, and signatures find a thread. */
+/** `UV_THREADPOOL_SIZE` as identity's README recommends: a thread per core for hashes, two more for signatures. */
 export const threadPoolSize = String(availableParallelism() + 2);

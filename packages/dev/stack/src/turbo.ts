@@ -23,7 +23,7 @@ export async function runTurbo(args: readonly string[], variables: Variables = {
   }
 }
 
-/** Builds both services, which takes a second when nothing changed. @returns turbo's exit code */
+/** Builds both services; takes about a second when nothing changed. @returns turbo's exit code */
 export async function buildBothServices(): Promise<number> {
   return runTurbo([
     ...['run', 'build', '--filter=@tessera/identity', '--filter=@tessera/issues'],

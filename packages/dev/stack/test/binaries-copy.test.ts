@@ -35,24 +35,24 @@ describe('copyForAccount', () => {
     for (const folder of [source, ...copies]) removeFolder(folder);
   });
 
-  it('makes a copy that everyone can run and only its owner can change', () => {
+  it('creates a copy that everyone can run and only its owner can change', () => {
     const folder = copy();
     const mode = (file: string) => lstatSync(path.join(folder, file)).mode & 0o777;
     expect(['', 'bin', 'bin/postgres', 'lib/libpq.so.5.18'].map(mode)).toEqual([0o755, 0o755, 0o755, 0o644]);
     expect(readlinkSync(path.join(folder, 'lib/libpq.so.5'))).toBe('libpq.so.5.18');
   });
 
-  it('makes it once', () => {
+  it('copies only once', () => {
     const before = lstatSync(copy()).ino;
     expect(lstatSync(copy()).ino).toBe(before);
   });
 
-  it('makes it anew when a file of it was tidied away', () => {
+  it('copies again when a file of the copy is missing', () => {
     rmSync(path.join(copy(), 'lib/libpq.so.5.18'));
     expect(readFileSync(path.join(copy(), 'lib/libpq.so.5.18'), 'utf8')).toBe('library');
   });
 
-  it('does not trust what others could have written to', () => {
+  it('does not use a copy that another user could have changed', () => {
     const folder = copy();
     chmodSync(folder, 0o777);
     writeFileSync(path.join(folder, 'bin/postgres'), 'pr0gram');

@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => removeFolder(parent));
 
 describe('openDataFolder', () => {
-  it('makes a missing folder that nobody else can list, and opens it again', () => {
+  it('creates a missing folder that only its owner can list, and opens it again', () => {
     const root = path.join(parent, 'a/b');
     openDataFolder(root);
     expect(statSync(root).mode & 0o066).toBe(0);
@@ -20,30 +20,33 @@ describe('openDataFolder', () => {
     expect(readdirSync(root).sort()).toEqual(['logs', 'service-token', 'tessera-data.json']);
   });
 
-  it('takes an empty folder', () => {
+  it('uses an empty folder', () => {
     openDataFolder(parent);
     expect(readdirSync(parent)).toContain('tessera-data.json');
   });
 
-  it('refuses a folder with foreign content and changes nothing in it', () => {
+  it('rejects a folder with other content and changes nothing in it', () => {
     writeFileSync(path.join(parent, 'photo.jpg'), '');
     expect(() => openDataFolder(parent)).toThrow('was not made by Tessera');
     expect(readdirSync(parent)).toEqual(['photo.jpg']);
   });
 
-  it.each(['', '{"format":2}', 'not json'])('refuses a folder whose marker says %j', (text) => {
-    writeFileSync(path.join(parent, 'tessera-data.json'), text);
-    expect(() => openDataFolder(parent)).toThrow('is damaged or of another release');
-    expect(readdirSync(parent)).toEqual(['tessera-data.json']);
-  });
+  it.each(['rejects a folder whose marker contains %j', '{"format":2}', 'not json'])(
+    'refuses a folder whose marker waitForOutput %j',
+    (text) => {
+      writeFileSync(path.join(parent, 'tessera-data.json'), text);
+      expect(() => openDataFolder(parent)).toThrow('is damaged or was written by another release');
+      expect(readdirSync(parent)).toEqual(['tessera-data.json']);
+    },
+  );
 
-  it('says so when the folder is a file', () => {
+  it('rejects a file', () => {
     const file = path.join(parent, 'file');
     writeFileSync(file, '');
     expect(() => openDataFolder(file)).toThrow('it is not a folder');
   });
 
-  it('opens a folder in which another command is just writing the marker', () => {
+  it('opens a folder while another command writes the marker', () => {
     writeFileSync(path.join(parent, 'tessera-data.json.0123456789ab.tmp'), '{');
     mkdirSync(path.join(parent, 'logs'));
     expect(() => openDataFolder(parent)).toThrow('was not made by Tessera');

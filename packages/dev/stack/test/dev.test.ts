@@ -44,17 +44,17 @@ describe('dev', () => {
     return child;
   }
 
-  const says = (text: string) => waitUntil(() => output.includes(text), 20_000);
+  const waitForOutput = (text: string) => waitUntil(() => output.includes(text), 20_000);
 
-  it('runs a service from source on the embedded database, again at every change, until told to stop', async () => {
+  it('runs a service from source on the embedded database and restarts it on a change, until it is stopped', async () => {
     const service = run('test/support/dev-identity.ts');
     const database = run('test/support/dev-database.ts');
-    expect(await says('first on postgresql://identity:')).toBe(true);
+    expect(await waitForOutput('first on postgresql://identity:')).toBe(true);
     const url = /first on (\S+) in development/.exec(output)?.[1] ?? '';
     expect(await query(url, 'SELECT current_user::text')).toEqual(['identity']);
 
     writeFileSync(path.join(product.root, 'apps/identity/src/server.ts'), serverSource('second'));
-    expect(await says('second on postgresql://identity:')).toBe(true);
+    expect(await waitForOutput('second on postgresql://identity:')).toBe(true);
 
     const start = product.launch();
     expect(await start.ended).toBe(1);
@@ -67,7 +67,7 @@ describe('dev', () => {
     await expect(fetch(`http://127.0.0.1:${product.ports.identity}`)).rejects.toThrow();
   });
 
-  it('says so when "start" has the data folder', async () => {
+  it('fails with a message when "start" uses the data folder', async () => {
     const start = product.launch();
     await start.running();
     const service = run('test/support/dev-identity.ts');

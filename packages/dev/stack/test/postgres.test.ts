@@ -17,7 +17,7 @@ import { waitUntil } from '../src/processes/wait-until.ts';
 import { query } from './support/query.ts';
 import { makeFolder, makePrivateFolder, removeFolder } from './support/temporary-folder.ts';
 
-describe('a throw-away server', () => {
+describe('a temporary server', () => {
   let folder: string;
   let server: RunningPostgres;
   const start = () => startPostgres({ dataDir: path.join(folder, 'postgres'), persistent: false });
@@ -31,19 +31,19 @@ describe('a throw-away server', () => {
     removeFolder(folder);
   });
 
-  it('is PostgreSQL 18 in UTF-8 that listens on 127.0.0.1 alone and knows letters beyond ASCII', async () => {
+  it('is PostgreSQL 18 with UTF-8, listens only on 127.0.0.1 and supports letters beyond ASCII', async () => {
     const settings = `SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding'),
       current_setting('listen_addresses'), current_setting('unix_socket_directories'), lower('ÄŁ'), current_setting('timezone')`;
     expect(await query(server.adminUrl, settings)).toEqual([18, 'UTF8', '127.0.0.1', '', 'äł', 'UTC']);
   });
 
-  it('lets nobody in without the password', async () => {
+  it('rejects connections without the password', async () => {
     const guessed = new URL(server.adminUrl);
     guessed.password = 'postgres';
     await expect(query(guessed.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
   });
 
-  it('gives two services a database each that the other cannot connect to', async () => {
+  it('gives each of two services a database that the other cannot connect to', async () => {
     const one = await createServiceDatabase(server.adminUrl, {
       database: 'one',
       role: 'one',
@@ -61,7 +61,7 @@ describe('a throw-away server', () => {
     await expect(query(one, 'CREATE DATABASE three')).rejects.toMatchObject({ code: '42501' });
   });
 
-  it('creates the same service database again, with the new password and the old data', async () => {
+  it('creates a service database again with a new password and the old data', async () => {
     const wanted = { database: 'again', role: 'again', password: 'first' };
     const first = await createServiceDatabase(server.adminUrl, wanted);
     await query(first, 'CREATE TABLE kept AS SELECT 7 AS n');
@@ -70,7 +70,7 @@ describe('a throw-away server', () => {
     expect(await query(second, 'SELECT n FROM kept')).toEqual([7]);
   });
 
-  it('gives a service a role that owns nothing, beside the one that owns its database', async () => {
+  it('gives a service a role that owns nothing, and the database another owner', async () => {
     const owner = { role: 'lesser_owner', password: 'o' };
     const wanted = { database: 'lesser', role: 'lesser', password: 'l', owner };
     const url = await createServiceDatabase(server.adminUrl, wanted);
@@ -84,7 +84,7 @@ describe('a throw-away server', () => {
     expect(await query(ownerUrl, 'SELECT n FROM own')).toEqual([7]);
   });
 
-  it('hands a database over to an owner that comes later, with all that the service owned in it', async () => {
+  it('reassigns a database and the objects of the service to a new owner', async () => {
     const wanted = { database: 'handed', role: 'handed', password: 'h' };
     const url = await createServiceDatabase(server.adminUrl, wanted);
     await query(url, 'CREATE TABLE own AS SELECT 7 AS n');
@@ -94,7 +94,7 @@ describe('a throw-away server', () => {
     expect(await query(withRole(url, owner), 'DELETE FROM own RETURNING n')).toEqual([7]);
   });
 
-  it('clones a database for its owner and its service alone', async () => {
+  it('clones a database for its owner and its service only', async () => {
     const owner = { role: 'two_owner', password: 'o' };
     const wanted = { database: 'two_template', role: 'two_service', password: 's', owner };
     const template = await createServiceDatabase(server.adminUrl, wanted);
@@ -107,7 +107,7 @@ describe('a throw-away server', () => {
     await query(withRole(copy, owner), 'DROP TABLE t');
   });
 
-  it('clones a database for its owner alone, and drops it under an open connection', async () => {
+  it('clones a database for its owner only, and drops it under an open connection', async () => {
     const wanted = { database: 'template', role: 'owner', password: 'x' };
     const template = await createServiceDatabase(server.adminUrl, wanted);
     await query(template, 'CREATE TABLE t AS SELECT 1 AS n');
@@ -132,7 +132,7 @@ describe('a throw-away server', () => {
     await dropDatabase(server.adminUrl, 'copy"1');
   });
 
-  it('refuses a second server on the same folder, and a port that is taken', async () => {
+  it('rejects a second server on the same folder and a port that is in use', async () => {
     await expect(start()).rejects.toThrow(`(pid ${server.process.pid}) already serves`);
     const dataDir = path.join(folder, 'other');
     const taken = startPostgres({ dataDir, port: server.port, persistent: false });
@@ -140,7 +140,7 @@ describe('a throw-away server', () => {
   });
 });
 
-// One cluster for all: each test finds what the one before has left.
+// One cluster for all tests; each depends on the state that the previous one left.
 describe('a persistent server', () => {
   const folder = makeFolder();
   const dataDir = path.join(folder, 'postgres');
@@ -157,7 +157,7 @@ describe('a persistent server', () => {
   });
   afterAll(() => removeFolder(folder));
 
-  it('keeps data and password over a restart and over a kill, and commits durably', async () => {
+  it('keeps data and password over a restart and a crash, and commits durably', async () => {
     const first = await start();
     expect(statSync(`${dataDir}.password`).mode & 0o777).toBe(0o600);
     expect(await query(first.adminUrl, 'SHOW fsync')).toEqual(['on']);
@@ -174,7 +174,7 @@ describe('a persistent server', () => {
     expect(new URL(third.adminUrl).password).toBe(new URL(first.adminUrl).password);
   });
 
-  it('starts although its stale lock names a process that is something else now', async () => {
+  it('starts when its stale lock file names the pid of another process', async () => {
     const { uid, gid } = statSync(dataDir);
     const owner = process.getuid?.() === 0 ? { uid, gid } : {};
     const bystander = spawn('sleep', ['60'], { stdio: 'ignore', ...owner });
@@ -189,24 +189,24 @@ describe('a persistent server', () => {
     }
   });
 
-  it('says so when the password file is another or holds none, and leaves no server behind', async () => {
+  it('rejects a wrong or empty password file and leaves no server running', async () => {
     const password = readFileSync(`${dataDir}.password`);
     writeFileSync(`${dataDir}.password`, 'not-the-password-of-this-one\n');
-    await expect(start()).rejects.toThrow(`The password in ${dataDir}.password is not the one`);
+    await expect(start()).rejects.toThrow(`The password in ${dataDir}.password does not match this database`);
     expect(existsSync(inCluster('postmaster.pid'))).toBe(false);
     writeFileSync(`${dataDir}.password`, '');
     await expect(start()).rejects.toThrow(`${dataDir}.password is damaged`);
     writeFileSync(`${dataDir}.password`, password);
   });
 
-  it('shows the end of the log when the server does not come up', async () => {
+  it('shows the end of the log when the server does not start', async () => {
     const broken = startPostgres({ dataDir, persistent: true, flags: ['-c', 'shared_buffers=nonsense'] });
     await expect(broken).rejects.toThrow(
       /PostgreSQL did not start:\n.*invalid value for parameter "shared_buffers"/,
     );
   });
 
-  it('names the folder when it holds another version, is damaged, or was lost', async () => {
+  it('names the folder when it holds another version, is damaged or is missing', async () => {
     writeFileSync(inCluster('PG_VERSION'), '14\n');
     await expect(start()).rejects.toThrow(`${dataDir} holds a database of PostgreSQL 14`);
     rmSync(inCluster('PG_VERSION'));
@@ -216,11 +216,11 @@ describe('a persistent server', () => {
   });
 });
 
-describe('a persistent server in a folder that nobody else may enter', () => {
+describe('a persistent server in a folder that other users cannot enter', () => {
   const folder = makePrivateFolder();
   afterAll(() => removeFolder(folder));
 
-  it('runs, for root too, and finds its data again', async () => {
+  it('runs, also for root, and finds its data again', async () => {
     const start = () => startPostgres({ dataDir: path.join(folder, 'postgres'), persistent: true });
     const first = await start();
     await query(first.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS n');
@@ -263,7 +263,7 @@ describe('startTestPostgres', () => {
     },
   );
 
-  it('lets its process end by itself when nobody stops it', async () => {
+  it('does not keep its process alive', async () => {
     const child = hold();
     await firstLine(child);
     const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -271,7 +271,7 @@ describe('startTestPostgres', () => {
     expect(await ended).toBe(0);
   });
 
-  it('uses the server that TEST_DATABASE_URL names', async () => {
+  it('uses the server at TEST_DATABASE_URL', async () => {
     const url = 'postgresql://postgres:x@192.0.2.1:5432/postgres';
     const child = hold({ TEST_DATABASE_URL: url });
     expect(await firstLine(child)).toBe(url);

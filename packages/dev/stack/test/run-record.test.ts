@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RunClaim, type RunRecord, readRunRecord } from '../src/data-folder/run-record.ts';
+import { RunLock, type RunRecord, readRunRecord } from '../src/data-folder/run-record.ts';
 import { recordProcess } from '../src/processes/recorded-process.ts';
 import { makeFolder, removeFolder } from './support/temporary-folder.ts';
 
@@ -13,19 +13,19 @@ beforeEach(() => {
 });
 afterEach(() => removeFolder(folder));
 
-describe('RunClaim.take', () => {
+describe('RunLock.acquire', () => {
   const nothing = async () => undefined;
 
-  it('lets one of two that take a free folder at once have it', async () => {
+  it('gives a free folder to only one of two concurrent launchers', async () => {
     const takes = await Promise.allSettled([
-      RunClaim.take(file, 'start', nothing),
-      RunClaim.take(file, 'dev', nothing),
+      RunLock.acquire(file, 'start', nothing),
+      RunLock.acquire(file, 'dev', nothing),
     ]);
     expect(takes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
     expect(readRunRecord(file)?.mode).toBe('start');
   });
 
-  it('takes the folder of a dead launcher whose process id is in use again, after recovering it', async () => {
+  it('recovers and locks the folder of a dead launcher whose pid was reused', async () => {
     const dead: RunRecord = {
       mode: 'dev',
       launcher: { pid: process.pid, startedAt: 'before' },
@@ -33,19 +33,19 @@ describe('RunClaim.take', () => {
     };
     writeFileSync(file, JSON.stringify(dead));
     const recovered: unknown[] = [];
-    const claim = await RunClaim.take(file, 'start', async (found) => {
+    const lock = await RunLock.acquire(file, 'start', async (found) => {
       recovered.push(found);
     });
     expect(recovered).toEqual([dead]);
     expect(readRunRecord(file)?.launcher).toEqual(recordProcess(process.pid));
-    claim.release();
+    lock.release();
     expect(readRunRecord(file)).toBeUndefined();
   });
 
-  it('lets stand what another launcher claimed while we recovered', async () => {
+  it('keeps the lock of another launcher that acquired it during the recovery', async () => {
     writeFileSync(file, 'not a record');
     const other = JSON.stringify({ mode: 'start', launcher: recordProcess(process.ppid), services: [] });
-    const late = RunClaim.take(file, 'start', async () => writeFileSync(file, other));
+    const late = RunLock.acquire(file, 'start', async () => writeFileSync(file, other));
     await expect(late).rejects.toThrow(`pid ${process.ppid}`);
     expect(readFileSync(file, 'utf8')).toBe(other);
   });

@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => removeFolder(folder.root));
 
 describe('prepareSecrets', () => {
-  it('makes a service token of 32 random bytes and an RSA key of 2048 bits that only their owner can read', () => {
+  it('creates a service token of 32 random bytes and an RSA key of 2048 bits that only their owner can read', () => {
     const added = prepareSecrets(folder, {});
     expect(Buffer.from(added.SERVICE_TOKEN ?? '', 'base64url')).toHaveLength(32);
     expect(added.JWT_KEYS_DIR).toBe(folder.keysDir);
@@ -28,7 +28,7 @@ describe('prepareSecrets', () => {
     expect(statSync(folder.keysDir).mode & 0o777).toBe(0o700);
   });
 
-  it('finds them again', () => {
+  it('reuses existing secrets', () => {
     const first = prepareSecrets(folder, {});
     const key = readFileSync(keyFile, 'utf8');
     expect(prepareSecrets(folder, {})).toEqual(first);
@@ -46,7 +46,7 @@ describe('prepareSecrets', () => {
     expect(readdirSync(folder.root).includes('keys')).toBe(added.includes('JWT_KEYS_DIR'));
   });
 
-  it('does not bring back the first key after a rotation', () => {
+  it('does not restore the first key after a rotation', () => {
     prepareSecrets(folder, {});
     renameSync(keyFile, path.join(folder.keysDir, 'identity-key-2.pem'));
     prepareSecrets(folder, {});
@@ -67,14 +67,14 @@ describe('prepareSecrets', () => {
     expect(() => createPrivateKey(readFileSync(keyFile, 'utf8'))).not.toThrow();
   });
 
-  it('refuses a service token file that holds none', () => {
+  it('rejects an empty service token file', () => {
     writeFileSync(folder.serviceTokenFile, '\n');
     expect(() => prepareSecrets(folder, {})).toThrow(`${folder.serviceTokenFile} is damaged`);
   });
 });
 
 describe('createPrivateFile', () => {
-  it('never writes over an existing file and leaves no draft behind', () => {
+  it('never overwrites an existing file and leaves no temporary file', () => {
     const file = path.join(folder.root, 'once');
     expect(createPrivateFile(file, 'first')).toBe(true);
     expect(createPrivateFile(file, 'second')).toBe(false);

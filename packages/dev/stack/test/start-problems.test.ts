@@ -7,7 +7,7 @@ import { isRunning } from '../src/processes/recorded-process.ts';
 import { waitUntil } from '../src/processes/wait-until.ts';
 import { FakeProduct } from './support/fake-product.ts';
 
-// Databases of their own for both, so that no embedded one is started: these tests are about the rest.
+// External databases for both services, so that no embedded one is started.
 const elsewhere = {
   IDENTITY_DATABASE_URL: 'postgresql://identity:pw@127.0.0.1:9/identity',
   ISSUES_DATABASE_URL: 'postgresql://issues:pw@127.0.0.1:9/issues',
@@ -26,7 +26,7 @@ async function fails(variables: Record<string, string>): Promise<string> {
 }
 
 describe('start', () => {
-  it('uses the databases that the environment names, and then starts none', async () => {
+  it('uses external databases and starts no embedded one', async () => {
     const launcher = product.launch({ ...elsewhere, LOG_LEVEL: 'debug', SERVICE_TOKEN: 'given', PORT: '1' });
     await launcher.running();
     expect(product.environmentOf('identity')).toMatchObject({
@@ -39,14 +39,14 @@ describe('start', () => {
   });
 
   it.each(['127.0.0.1', '::1'])(
-    'names port and variable when the port is taken on %s, and starts nothing',
+    'names port and variable when the port is in use on %s, and starts nothing',
     async (host) => {
       product.writeTurbo('touch built');
       const other = createServer();
       await new Promise<void>((resolve) => other.listen(product.ports.issues, host, resolve));
       try {
         expect(await fails({})).toContain(
-          `Port ${product.ports.issues}, wanted for issues, is in use by another program. Choose another one: ISSUES_PORT=`,
+          `Port ${product.ports.issues}, wanted for issues, is in use by another program. Set another port: ISSUES_PORT=`,
         );
       } finally {
         other.close();
@@ -56,19 +56,19 @@ describe('start', () => {
     },
   );
 
-  it('names every variable that cannot be used', async () => {
+  it('names every invalid variable', async () => {
     const output = await fails({ IDENTITY_PORT: '99999', ISSUES_DATABASE_URL: 'mysql://secret@host/db' });
     expect(output).toContain('IDENTITY_PORT must be a port number');
     expect(output).toContain('ISSUES_DATABASE_URL must be a postgresql:// URL');
     expect(output).not.toContain('secret');
   });
 
-  it('shows the output of a build that failed', async () => {
+  it('shows the output of a failed build', async () => {
     product.writeTurbo('echo "src/app.ts(3,1): error TS1005"; exit 2');
     expect(await fails({})).toContain('The build failed (exit code 2):\nsrc/app.ts(3,1): error TS1005');
   });
 
-  it('shows why a migration was not applied, and starts no service', async () => {
+  it('shows why a migration failed, and starts no service', async () => {
     const output = await fails({ FAKE_MIGRATE: 'broken' });
     expect(output).toContain(
       'The migrations of identity were not applied (exit code 1):\nThe migration 0001_init failed',
@@ -76,19 +76,19 @@ describe('start', () => {
     expect(product.seen('identity')).toEqual([]);
   });
 
-  it('shows why a service did not come up', async () => {
+  it('shows why a service did not start', async () => {
     const output = await fails({ FAKE_SERVER: 'broken' });
     expect(output).toContain('identity ended unexpectedly (exit code 78):\nSERVICE_TOKEN: is required');
   });
 
-  it('leaves a data folder alone that it did not make', async () => {
+  it('does not touch a folder that it did not create', async () => {
     mkdirSync(product.data);
     writeFileSync(path.join(product.data, 'thesis.txt'), 'mine');
     expect(await fails({})).toContain('was not made by Tessera');
     expect(readdirSync(product.data)).toEqual(['thesis.txt']);
   });
 
-  it('names the damaged file among its secrets', async () => {
+  it('names a damaged secret file', async () => {
     const first = product.launch(elsewhere);
     await first.running();
     first.kill('SIGTERM');
@@ -98,7 +98,7 @@ describe('start', () => {
     expect(await fails({})).toContain(`The signing key ${key} is damaged`);
   });
 
-  it('stops when the process that started it is gone', async () => {
+  it('stops when the process that started it ends', async () => {
     const variables = { PATH: process.env.PATH ?? '', ...elsewhere };
     const { identity, issues } = product.ports;
     const environment = { ...variables, IDENTITY_PORT: String(identity), ISSUES_PORT: String(issues) };
@@ -112,11 +112,11 @@ describe('start', () => {
     expect(product.seen('identity').at(-1)).toMatchObject({ event: 'SIGTERM' });
   });
 
-  it('waits for a service that takes its time, until it is told a second time', async () => {
+  it('waits for a slow service until the second stop request', async () => {
     const launcher = product.launch({ ...elsewhere, FAKE_SERVER: 'stubborn' });
     await launcher.running();
     launcher.kill('SIGINT');
-    // The package manager in between may pass on the same Ctrl-C a second time.
+    // The package manager may forward the same Ctrl-C.
     launcher.kill('SIGINT');
     await waitUntil(() => product.seen('issues').at(-1)?.event === 'SIGTERM', 5_000);
     const { services } = product.runRecord();
@@ -127,15 +127,15 @@ describe('start', () => {
     expect(services.some((service) => isRunning(service.process))).toBe(false);
   });
 
-  it('abandons the build when it is asked to stop meanwhile', async () => {
+  it('aborts the build on a stop request', async () => {
     product.writeTurbo('sleep 60');
     const launcher = product.launch(elsewhere);
-    await launcher.says('building');
+    await launcher.waitForOutput('building');
     launcher.kill('SIGTERM');
     expect(await launcher.ended).toBe(0);
   });
 
-  it('prints its usage, and refuses arguments that it does not know', async () => {
+  it('prints its help and rejects unknown options', async () => {
     const help = product.launch({}, ['--help']);
     expect(await help.ended).toBe(0);
     expect(help.output).toContain('Usage: npx pnpm@12 start');

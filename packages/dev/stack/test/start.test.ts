@@ -14,7 +14,7 @@ const secretFiles = [
   'keys/identity-key-1.pem',
 ];
 
-// One product, whose data every start finds as the one before has left it.
+// One product for all tests; each start finds the data of the previous one.
 describe('start', () => {
   let product: FakeProduct;
   let launcher: Launcher;
@@ -33,7 +33,7 @@ describe('start', () => {
   });
   afterAll(() => product.remove());
 
-  it('tells where everything is, and no secret', () => {
+  it('prints the addresses and paths, and no secret', () => {
     for (const text of [
       `http://localhost:${product.ports.identity}`,
       `http://localhost:${product.ports.issues}`,
@@ -45,14 +45,14 @@ describe('start', () => {
     for (const secret of secrets()) expect(launcher.output).not.toContain(secret);
   });
 
-  it('keeps its secrets from everyone else', () => {
+  it('keeps its secrets private', () => {
     for (const name of [...secretFiles, 'run.json', 'logs/identity.log', 'logs/postgres.log']) {
       expect([name, statSync(path.join(product.data, name)).mode & 0o777]).toEqual([name, 0o600]);
     }
     expect(statSync(path.join(product.data, 'keys')).mode & 0o777).toBe(0o700);
   });
 
-  it('gives each service what it needs, and the signing key to identity alone', () => {
+  it('sets the variables of each service, and gives the signing key only to identity', () => {
     const identity = product.environmentOf('identity');
     const issues = product.environmentOf('issues');
     const issuer = `http://localhost:${product.ports.identity}`;
@@ -71,7 +71,7 @@ describe('start', () => {
     expect(issues).not.toHaveProperty('IDENTITY_PORT');
   });
 
-  it('gives each service a database of its own that the other cannot open', async () => {
+  it('gives each service a database that the other cannot open', async () => {
     const { DATABASE_URL: identityUrl = '' } = product.environmentOf('identity');
     const { DATABASE_URL: issuesUrl = '' } = product.environmentOf('issues');
     const who = 'SELECT current_database()::text, current_user::text';
@@ -82,7 +82,7 @@ describe('start', () => {
     });
   });
 
-  it('gives each migrator the owner of its database, and its service a role that owns nothing', async () => {
+  it('gives each migrator the owner of its database, and each service a role that owns nothing', async () => {
     for (const name of ['identity', 'issues']) {
       const { MIGRATION_DATABASE_URL: ownerUrl = '', ...migrator } = product.migrationEnvironmentOf(name);
       expect(migrator).toMatchObject({ SERVICE_DATABASE_ROLE: name });
@@ -99,14 +99,14 @@ describe('start', () => {
     await query(identityOwnerUrl(), 'CREATE TABLE kept AS SELECT 7 AS n');
   });
 
-  it('refuses a second start, which changes nothing', async () => {
+  it('rejects a second start, which changes nothing', async () => {
     const second = product.launch();
     expect(await second.ended).toBe(1);
     expect(second.output).toContain(`already running on this data folder ("start", pid ${launcher.pid})`);
     expect(await fetch(`http://127.0.0.1:${product.ports.identity}/readyz`)).toMatchObject({ status: 200 });
   });
 
-  it('stops on Ctrl-C: each service told once, while the database was still up, and nothing left', async () => {
+  it('stops on Ctrl-C: signals each service once, before the database, and leaves nothing running', async () => {
     const server = recordProcess(serverPid());
     launcher.interruptGroup();
     expect(await launcher.ended).toBe(0);
@@ -128,7 +128,7 @@ describe('start', () => {
     expect(await query(identityOwnerUrl(), 'SELECT n FROM kept')).toEqual([7]);
   });
 
-  it('leaves nothing running when it is killed without warning', async () => {
+  it('leaves nothing running after SIGKILL', async () => {
     const { services } = product.runRecord();
     const left = [...services.map((service) => service.process), recordProcess(serverPid())];
     launcher.kill('SIGKILL');
@@ -137,20 +137,22 @@ describe('start', () => {
     expect(await waitUntil(allGone, 15_000, 100)).toBe(true);
   });
 
-  it('cleans up after a predecessor that was killed together with its watcher', async () => {
+  it('cleans up after a launcher that was killed together with its watchdog', async () => {
     await start();
-    const { services, lifeline } = product.runRecord();
-    for (const pid of [lifeline?.pid ?? 0, launcher.pid]) process.kill(pid, 'SIGKILL');
+    const { services, watchdog } = product.runRecord();
+    for (const pid of [watchdog?.pid ?? 0, launcher.pid]) process.kill(pid, 'SIGKILL');
     await launcher.ended;
     expect(services.map((service) => isRunning(service.process))).toEqual([true, true]);
 
     await start();
-    expect(launcher.output).toContain('now stopped: identity, issues, PostgreSQL');
+    expect(launcher.output).toContain(
+      'stopped processes that a killed run left behind: identity, issues, PostgreSQL',
+    );
     expect(services.map((service) => isRunning(service.process))).toEqual([false, false]);
     expect(await query(identityOwnerUrl(), 'SELECT n FROM kept')).toEqual([7]);
   });
 
-  it('says which service ended and why, stops the rest and fails', async () => {
+  it('prints which service ended and why, stops the rest and fails', async () => {
     await fetch(`http://127.0.0.1:${product.ports.identity}/crash`).catch(() => undefined);
     expect(await launcher.ended).toBe(1);
     expect(launcher.output).toContain('identity ended unexpectedly (exit code 3):\nout of cheese');
@@ -158,7 +160,7 @@ describe('start', () => {
     expect(existsSync(path.join(product.data, 'postgres/postmaster.pid'))).toBe(false);
   });
 
-  it('says so when PostgreSQL ends, stops the rest and fails', async () => {
+  it('prints that PostgreSQL ended, stops the rest and fails', async () => {
     await start();
     process.kill(serverPid(), 'SIGQUIT');
     expect(await launcher.ended).toBe(1);

@@ -6,7 +6,7 @@ import type { ServiceName } from '../services/services.ts';
 import { StackError } from '../stack-error.ts';
 import { createPrivateFile, readPrivateFile } from './secret-file.ts';
 
-/** Everything that one machine's Tessera remembers, under one folder. */
+/** The paths of the data folder, which holds everything that Tessera keeps on this machine. */
 export interface DataFolder {
   readonly root: string;
   readonly postgres: string;
@@ -15,7 +15,7 @@ export interface DataFolder {
   readonly runFile: string;
   readonly logs: string;
   databasePasswordFile(service: ServiceName): string;
-  /** Of the role that owns the service's database and migrates it. */
+  /** The password of the role that owns and migrates the service's database. */
   databaseOwnerPasswordFile(service: ServiceName): string;
   logFile(name: string): string;
 }
@@ -25,17 +25,17 @@ const MARKER = 'tessera-data.json';
 const markerSchema = z.object({ format: z.literal(FORMAT) });
 
 /**
- * Opens the folder, making it when it is missing or empty.
- * @throws StackError, having changed nothing, when it holds anything else than our data
+ * Opens the data folder and creates it if it is missing or empty.
+ * @throws StackError when the folder holds anything else; nothing is changed
  */
 export function openDataFolder(folder: string): DataFolder {
   const root = path.resolve(folder);
   const marker = path.join(root, MARKER);
-  // Drafts of the marker itself may stand there for a moment when two commands open the folder at once.
+  // Temporary copies of the marker may exist for a moment when two commands open the folder at once.
   const found = listFolder(root).filter((name) => name === MARKER || !name.startsWith(`${MARKER}.`));
   if (found.length > 0) assertOurs(root, marker, found);
 
-  // As root the server runs as another user, which must pass through to its own folder; every secret has mode 0600.
+  // For root, the server runs as another user, which must be able to reach its own folder. Every secret has mode 0600.
   const made = mkdirSync(root, { recursive: true });
   if (made !== undefined) chmodSync(root, process.getuid?.() === 0 ? 0o711 : 0o700);
   createPrivateFile(marker, `${JSON.stringify({ format: FORMAT })}\n`);
@@ -62,9 +62,12 @@ function listFolder(root: string): string[] {
     if (code === 'ENOENT') return [];
     const why =
       code === 'ENOTDIR' ? 'it is not a folder' : code === 'EACCES' ? 'permission denied' : String(cause);
-    throw new StackError(`Cannot use ${root} as data folder: ${why}. TESSERA_DATA_DIR names another one.`, {
-      cause,
-    });
+    throw new StackError(
+      `Cannot use ${root} as data folder: ${why}. Set TESSERA_DATA_DIR to another folder.`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -78,12 +81,12 @@ function assertOurs(root: string, marker: string, found: readonly string[]): voi
   const text = readPrivateFile(marker);
   if (!markerSchema.safeParse(parseJson(text)).success) {
     throw new StackError(
-      `${marker} is damaged or of another release. Set TESSERA_DATA_DIR to another folder.`,
+      `${marker} is damaged or was written by another release. Set TESSERA_DATA_DIR to another folder.`,
     );
   }
 }
 
-/** @returns undefined for what is not JSON */
+/** @returns undefined for invalid JSON */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

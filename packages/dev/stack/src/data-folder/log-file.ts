@@ -3,21 +3,21 @@ import { logSize } from './log-tail.ts';
 
 const MAX_BYTES = 20 * 1024 * 1024;
 
-/** A log opened for a child process to append to. */
+/** A log file that is open for appending. */
 export interface OpenLog {
   readonly fd: number;
   readonly file: string;
-  /** Where this run's lines begin. */
+  /** The size of the file when it was opened. */
   readonly start: number;
 }
 
-/** Opens a log (mode 0600) at its end. */
+/** Opens a log file (mode 0600) for appending. */
 export function openLog(file: string): OpenLog {
   const fd = openSync(file, 'a', 0o600);
   return { fd, file, start: logSize(file) };
 }
 
-/** Puts a log that grew long aside as `<file>.1`, over the one put aside before. */
+/** Renames a long log to `<file>.1` and overwrites the previous one. */
 export function rotateLog(file: string): void {
   if (logSize(file) > MAX_BYTES) renameSync(file, `${file}.1`);
 }

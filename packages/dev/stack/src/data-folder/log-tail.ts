@@ -2,14 +2,14 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 
 const TAIL_BYTES = 64 * 1024;
 
-/** Bytes in the file so far; 0 when there is none. */
+/** The size of the file in bytes; 0 if it does not exist. */
 export function logSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**
- * The last lines of a log, never more than its last 64 KiB.
- * @param fromByte ignores what was written before, so that an earlier run's trouble is not taken for this one's
+ * The last lines of a log, at most its last 64 KiB.
+ * @param fromByte ignores what earlier runs wrote before this offset
  */
 export function readTail(file: string, lines: number, fromByte = 0): string {
   const fd = openForReading(file);

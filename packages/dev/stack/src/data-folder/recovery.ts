@@ -6,27 +6,27 @@ import { StackError } from '../stack-error.ts';
 import type { DataFolder } from './data-folder.ts';
 import type { RunRecord } from './run-record.ts';
 
-const LIFELINE_PATIENCE_MS = 30_000;
+const WATCHDOG_TIMEOUT_MS = 30_000;
 const LEFTOVER_STOP_STEPS = [
   { signal: 'SIGTERM', waitMs: 10_000 },
   { signal: 'SIGKILL', waitMs: 5_000 },
 ] as const;
 
 /**
- * Stops what a launcher that was killed left running. Only processes that are proven to be that launcher's are
- * touched: services by their start time, the server by the folder that it works in.
- * @param dead its record; undefined when that could not be read
- * @returns the names of what was stopped
+ * Stops the processes of a killed launcher. Only processes that certainly belong to it are stopped: services are
+ * identified by their start time, the server by its data folder.
+ * @param dead the launcher's record; undefined when it is unreadable
+ * @returns the names of the stopped processes
  */
 export async function stopLeftovers(folder: DataFolder, dead: RunRecord | undefined): Promise<string[]> {
   const stopped: string[] = [];
-  const { lifeline } = dead ?? {};
-  if (lifeline !== undefined) await waitUntil(() => !isRunning(lifeline), LIFELINE_PATIENCE_MS, 100);
+  const { watchdog } = dead ?? {};
+  if (watchdog !== undefined) await waitUntil(() => !isRunning(watchdog), WATCHDOG_TIMEOUT_MS, 100);
   for (const service of dead?.services ?? []) {
     if (!isRunning(service.process)) continue;
     if (!(await stopProcess(service.process, LEFTOVER_STOP_STEPS))) {
       throw new StackError(
-        `${service.name} (pid ${service.process.pid}), left by a killed run, does not stop.`,
+        `${service.name} (pid ${service.process.pid}), left behind by a killed run, does not stop.`,
       );
     }
     stopped.push(service.name);

@@ -12,19 +12,19 @@ const processSchema = z.object({ pid: z.int().min(2), startedAt: z.string() });
 const runSchema = z.object({
   mode: z.enum(['start', 'dev']),
   launcher: processSchema,
-  lifeline: processSchema.optional(),
-  /** Set once the embedded database is ready for the services. */
+  watchdog: processSchema.optional(),
+  /** Set when the embedded database is ready for the services. */
   postgresPort: z.int().optional(),
   services: z.array(z.object({ name: z.string(), url: z.string(), process: processSchema })),
 });
 
-/** Who works on a data folder, and what they started. */
+/** The launcher that uses a data folder, and the processes that it started. */
 export type RunRecord = z.output<typeof runSchema>;
 
-const CLAIM_ATTEMPTS = 10;
+const LOCK_ATTEMPTS = 10;
 
-/** A claimed data folder: as long as our process lives, no other launcher works on it. */
-export class RunClaim {
+/** A lock on the data folder: while this process lives, no other launcher uses the folder. */
+export class RunLock {
   readonly #file: string;
   #record: RunRecord;
 
@@ -34,24 +34,24 @@ export class RunClaim {
   }
 
   /**
-   * Claims the folder. What a dead launcher left is given to `recover` first.
-   * @throws StackError when a living launcher works on the folder
+   * Locks the folder. First calls `recover` with the record of a dead launcher, if there is one.
+   * @throws StackError when a running launcher holds the lock
    */
-  static async take(
+  static async acquire(
     file: string,
     mode: RunRecord['mode'],
     recover: (dead: RunRecord | undefined) => Promise<void>,
-  ): Promise<RunClaim> {
+  ): Promise<RunLock> {
     const launcher = recordProcess(process.pid);
     if (launcher === undefined) throw new Error('This process cannot be found in the process table.');
     const record: RunRecord = { mode, launcher, services: [] };
-    for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt += 1) {
-      if (createExclusively(file, JSON.stringify(record))) return new RunClaim(file, record);
+    for (let attempt = 0; attempt < LOCK_ATTEMPTS; attempt += 1) {
+      if (createExclusively(file, JSON.stringify(record))) return new RunLock(file, record);
       const text = await readSettled(file);
       const found = parseRecord(text);
       if (found !== undefined && isRunning(found.launcher)) throw alreadyRunning(found);
       await recover(found);
-      // Another launcher may have recovered and claimed meanwhile: its record must stand.
+      // Another launcher may have recovered and locked the folder meanwhile; its record must stay.
       if (readText(file) === text) rmSync(file, { force: true });
     }
     throw new StackError(`Another launcher is starting on the same data folder (${file}).`);
@@ -71,7 +71,7 @@ export class RunClaim {
   }
 }
 
-/** @returns undefined when nobody claims the folder, or when the record cannot be read */
+/** @returns undefined when the folder is not locked or the record is unreadable */
 export function readRunRecord(file: string): RunRecord | undefined {
   return parseRecord(readText(file));
 }
@@ -95,7 +95,7 @@ function createExclusively(file: string, content: string): boolean {
   }
 }
 
-// A record just being written reads as empty for a moment.
+// A record that is being written reads as empty for a moment.
 async function readSettled(file: string): Promise<string | undefined> {
   if (parseRecord(readText(file)) === undefined) await sleep(200);
   return readText(file);

@@ -3,19 +3,19 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { errorCode } from '../error-code.ts';
 import { StackError } from '../stack-error.ts';
 
-/** 32 random bytes as base64url: safe in a URL, a header and a shell. */
+/** 32 random bytes as base64url, which needs no escaping in URLs, headers and shells. */
 export function randomSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
 /**
- * Writes a file that only its owner may read (mode 0600), whole or not at all, and never over an existing one.
- * @returns false when the file was there already
+ * Atomically creates a file that only its owner can read (mode 0600). Never overwrites an existing file.
+ * @returns false when the file exists
  */
 export function createPrivateFile(file: string, content: string): boolean {
   const draft = writeDraft(file, content);
   try {
-    // Unlike a rename, a link refuses to replace: of two processes at once one is told that it came second.
+    // Unlike a rename, a link fails if the file exists, so only one of two concurrent processes creates it.
     linkSync(draft, file);
     return true;
   } catch (error) {
@@ -26,7 +26,7 @@ export function createPrivateFile(file: string, content: string): boolean {
   }
 }
 
-/** The same, over whatever stands there: a reader finds the old text or the new one, never a part. */
+/** Atomically replaces a file with one that only its owner can read (mode 0600). */
 export function replacePrivateFile(file: string, content: string): void {
   renameSync(writeDraft(file, content), file);
 }
@@ -37,7 +37,7 @@ function writeDraft(file: string, content: string): string {
   return draft;
 }
 
-/** @throws StackError when the file cannot be read, saying which and why */
+/** @throws StackError with the path and the reason when the file cannot be read */
 export function readPrivateFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
@@ -48,8 +48,8 @@ export function readPrivateFile(file: string): string {
 }
 
 /**
- * The secret kept in the file, made on first use.
- * @throws StackError when the file holds no usable secret (at least 16 visible characters)
+ * Returns the secret in the file. Creates the file with a random secret if it does not exist.
+ * @throws StackError when the file holds no valid secret (at least 16 visible characters)
  */
 export function readOrCreateSecret(file: string): string {
   const fresh = randomSecret();

@@ -9,11 +9,11 @@ import { createPrivateFile, readOrCreateSecret, readPrivateFile } from './secret
 const KEY_BITS = 2048;
 
 /**
- * The secrets that the services need and the environment does not give: made once, found again ever after, so that
- * tokens outlive a restart.
- * @param given the variables that the user set; what they hold is left to them
+ * Returns the secrets that the services need and the environment does not set. They are created once and kept in the
+ * data folder, so that tokens remain valid after a restart.
+ * @param given the variables that the user set; their values are not checked
  * @returns the variables to add
- * @throws StackError naming the file that is damaged
+ * @throws StackError naming the damaged file
  */
 export function prepareSecrets(folder: DataFolder, given: Variables): Variables {
   const added: Record<string, string> = {};
@@ -25,7 +25,7 @@ export function prepareSecrets(folder: DataFolder, given: Variables): Variables 
   return added;
 }
 
-/** Whether a secret is there, by value or by the file that holds it. */
+/** Whether a secret is set, by value or by file name. */
 export function isGiven(variables: Variables, name: string): boolean {
   return variables[name] !== undefined || variables[`${name}_FILE`] !== undefined;
 }
@@ -33,7 +33,7 @@ export function isGiven(variables: Variables, name: string): boolean {
 function prepareKeys(keysDir: string): void {
   mkdirSync(keysDir, { recursive: true, mode: 0o700 });
   const keyFiles = () => readdirSync(keysDir).filter((name) => name.endsWith('.pem'));
-  // Only an empty folder gets a key: after a rotation the first one may be gone for good.
+  // Only an empty folder gets a key: a rotation may have removed the first key.
   if (keyFiles().length === 0) createPrivateFile(path.join(keysDir, 'identity-key-1.pem'), newSigningKey());
   for (const name of keyFiles()) assertSigningKey(path.join(keysDir, name));
 }
@@ -48,7 +48,7 @@ function assertSigningKey(file: string): void {
   if (problem === undefined) return;
   throw new StackError(
     `The signing key ${file} ${problem}.\n` +
-      'Bring the file back, or delete it: a folder without any key gets a new one, and all tokens issued before become invalid.',
+      'Restore the file, or delete it: a folder without any key gets a new one, which invalidates all issued tokens.',
   );
 }
 

@@ -1,4 +1,4 @@
-/** A bar on standard error that is drawn over itself; where nobody watches, a line every tenth. */
+/** A progress bar on standard error; without a terminal, a line for each tenth. */
 export class Progress {
   readonly #label: string;
   readonly #total: number;

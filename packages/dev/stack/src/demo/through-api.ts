@@ -1,7 +1,7 @@
 import axios, { type AxiosInstance } from 'axios';
-import { patient } from './patient.ts';
+import { type DemoIssue, generateIssue, people, pick, randomNumbers } from './issue-generator.ts';
 import { Progress } from './progress.ts';
-import { type DemoIssue, inventIssue, people, pick, randomNumbers } from './story.ts';
+import { retryWhenLimited } from './retry-when-limited.ts';
 
 export interface DemoTarget {
   identityUrl: string;
@@ -9,7 +9,7 @@ export interface DemoTarget {
   serviceToken: string;
 }
 
-/** Shown at the end, so that a newcomer can sign in as one of them. */
+/** The password of all demo users, printed at the end. */
 export const demoPassword = 'a demo password';
 
 interface Person {
@@ -17,12 +17,12 @@ interface Person {
   issues: AxiosInstance;
 }
 
-/** Creates the people and `count` issues through the public APIs, as people would. */
+/** Creates the users and `count` issues through the public APIs. */
 export async function fillThroughApi(target: DemoTarget, count: number): Promise<void> {
   const random = randomNumbers(1);
   const team = await signInAll(target);
   const progress = new Progress('issues', count);
-  const queue = Array.from({ length: count }, () => inventIssue(random));
+  const queue = Array.from({ length: count }, () => generateIssue(random));
   const work = async () => {
     for (let issue = queue.pop(); issue !== undefined; issue = queue.pop()) {
       await play(issue, team, random);
@@ -55,14 +55,14 @@ async function signInAll(target: DemoTarget): Promise<Person[]> {
   const team: Person[] = [];
   for (const name of people) {
     const email = `${name}@demo.example`;
-    // A second run finds the people of the first.
+    // The users exist already on a second run.
     await identity.post(
       '/internal/identities',
       { email, username: name, password: demoPassword, is_verified: true, is_staff: name === 'ada' },
       { ...internal, validateStatus: (status) => status === 201 || status === 409 },
     );
     const { data } = await identity.post('/token', { grant_type: 'password', email, password: demoPassword });
-    const issues = patient(
+    const issues = retryWhenLimited(
       axios.create({
         baseURL: `${target.issuesUrl}/api/v1`,
         proxy: false,

@@ -4,8 +4,8 @@ import { Progress } from './progress.ts';
 const batch = 10_000;
 
 /**
- * Writes `count` issues straight into the issues database, for measurements: some 20,000 a second. Every eighth title
- * has the word `common`, every hundred-thousandth the word `rare`; reporters are those whom the mirror knows.
+ * Writes `count` issues straight into the issues database, for measurements: about 20,000 a second. Every eighth title
+ * contains the word `common`, every hundred-thousandth the word `rare`. Reporters are identities of the mirror.
  */
 export async function fillThroughDatabase(databaseUrl: string, count: number): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -17,7 +17,7 @@ export async function fillThroughDatabase(databaseUrl: string, count: number): P
       await client.query(insertIssues, [written, size]);
       progress.advance(size);
     }
-    // Statistics for the planner, and the search index out of its pending list.
+    // Updates the planner's statistics and flushes the pending list of the search index.
     await client.query('VACUUM ANALYZE issues');
   } finally {
     await client.end();

@@ -5,25 +5,25 @@ import { findServices } from '../services/services.ts';
 import { Session } from '../session.ts';
 import { StackError } from '../stack-error.ts';
 
-/** Runs the embedded PostgreSQL, with the data and the secrets of `start`, for services that are being worked on. */
+/** Runs the embedded PostgreSQL for development, with the data and secrets of `start`. */
 export async function runDevDatabase(
   rootDir: string,
-  { environment, say, stop }: CommandContext,
+  { environment, print, stop }: CommandContext,
 ): Promise<void> {
-  const session = await Session.open({ mode: 'dev', rootDir, environment, say });
+  const session = await Session.open({ mode: 'dev', rootDir, environment, print });
   try {
     prepareSecrets(session.folder, environment.passedOn);
     const server = await session.startDatabases(environment, findServices(rootDir));
     if (server === undefined) {
-      say('every service has a database of its own');
-      await stop.asked;
+      print('every service uses an external database');
+      await stop.requested;
       return;
     }
-    say(`PostgreSQL 18 on 127.0.0.1:${server.port}, data in ${session.folder.root}`);
+    print(`PostgreSQL 18 on 127.0.0.1:${server.port}, data in ${session.folder.root}`);
     const failure = server.exited.then(() => {
       throw new StackError(`PostgreSQL ended unexpectedly:\n${readTail(server.logFile, 15)}`);
     });
-    await Promise.race([stop.asked, failure]);
+    await Promise.race([stop.requested, failure]);
   } finally {
     await session.close();
   }

@@ -9,9 +9,9 @@ import { readRunRecord } from '../data-folder/run-record.ts';
 import { prepareSecrets } from '../data-folder/secrets.ts';
 import { databaseUrlOf, migrationVariablesOf, needsEmbedded } from '../embedded-databases.ts';
 import type { Variables } from '../environment.ts';
-import { endOf } from '../processes/child-end.ts';
-import { holdLifeline } from '../processes/lifeline.ts';
+import { waitForExit } from '../processes/child-exit.ts';
 import { isRunning, recordProcess, stopProcess } from '../processes/recorded-process.ts';
+import { startWatchdog } from '../processes/watchdog.ts';
 import { serviceEnvironment } from '../services/service-environment.ts';
 import type { Service } from '../services/services.ts';
 import { resolveDataDir } from '../session.ts';
@@ -28,9 +28,9 @@ interface DevServiceContext extends CommandContext {
   readonly rootDir: string;
 }
 
-/** Runs one service from its source, started anew at every change in it or in the packages that it uses. */
+/** Runs one service from source and restarts it when its source or a package that it uses changes. */
 export async function runDevService(service: Service, context: DevServiceContext): Promise<void> {
-  const { environment, rootDir, say, stop } = context;
+  const { environment, rootDir, print, stop } = context;
   const folder = openDataFolder(resolveDataDir(rootDir, environment));
   const embedded = needsEmbedded(environment, [service]);
   const port = embedded ? await waitForDatabase(folder, stop.signal) : undefined;
@@ -54,18 +54,18 @@ export async function runDevService(service: Service, context: DevServiceContext
   const { resolve } = createRequire(import.meta.url);
   const loader = pathToFileURL(resolve('tsx')).href;
   const migration = migrationVariablesOf(service.name, folder, environment, port);
-  const migrated = await endOf(run(['--import', loader, FROM_SOURCE, 'src/migrate.ts'], migration));
+  const migrated = await waitForExit(run(['--import', loader, FROM_SOURCE, 'src/migrate.ts'], migration));
   if (stop.signal.aborted) return;
   if (migrated !== 'exit code 0')
     throw new StackError(`The migrations of ${service.name} were not applied (${migrated}).`);
-  say(`${service.name} on http://localhost:${variables.PORT}, watching for changes`);
+  print(`${service.name} on http://localhost:${variables.PORT}, watching for changes`);
   await watch(
     run([resolve('tsx/cli'), 'watch', '--clear-screen=false', FROM_SOURCE, 'src/server.ts']),
     context,
   );
 }
 
-/** @returns the port of the server that the `dev` script of this package runs; undefined when asked to stop */
+/** @returns the port of the development database; undefined after a stop request */
 async function waitForDatabase(folder: DataFolder, signal: AbortSignal): Promise<number | undefined> {
   const deadline = Date.now() + DATABASE_TIMEOUT_MS;
   while (!signal.aborted) {
@@ -89,16 +89,16 @@ async function waitForDatabase(folder: DataFolder, signal: AbortSignal): Promise
 }
 
 async function watch(child: ChildProcess, { stop }: DevServiceContext): Promise<void> {
-  const ended = endOf(child);
+  const ended = waitForExit(child);
   const recorded = child.pid === undefined ? undefined : recordProcess(child.pid);
   if (recorded === undefined) throw new StackError(`tsx could not be started: ${await ended}.`);
-  const lifeline = holdLifeline();
-  lifeline.stopAtDeath(recorded.pid, 'TERM');
+  const watchdog = startWatchdog();
+  watchdog.stopOnDeath(recorded.pid, 'TERM');
   try {
-    const reason = await Promise.race([stop.asked.then(() => undefined), ended]);
+    const reason = await Promise.race([stop.requested.then(() => undefined), ended]);
     if (reason !== undefined) throw new StackError(`tsx ended unexpectedly (${reason}).`);
   } finally {
     await stopProcess(recorded, STOP_STEPS);
-    lifeline.release();
+    watchdog.release();
   }
 }

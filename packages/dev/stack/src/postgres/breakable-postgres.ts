@@ -2,35 +2,35 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { childrenOf } from '../processes/child-processes.ts';
-import { holdLifeline } from '../processes/lifeline.ts';
+import { startWatchdog } from '../processes/watchdog.ts';
 import type { RunningPostgres } from './server.ts';
 import { startPostgres } from './server.ts';
 import type { TestPostgres } from './test-postgres.ts';
 
-/** A PostgreSQL for tests of what happens without one. It is durable: what was committed outlives a crash. */
+/** A PostgreSQL for tests of outages. It is durable: committed data survives a crash. */
 export interface BreakablePostgres extends TestPostgres {
-  /** Ends every connection and the server, in order; `start` brings it back. */
+  /** Closes all connections and shuts the server down. */
   shutDown(): Promise<void>;
-  /** Ends it as a crash does: nothing is finished, and the next start recovers. */
+  /** Ends the server like a crash: the next start recovers. */
   crash(): Promise<void>;
-  /** At the same address as before, with the same data. */
+  /** Starts the server again, with the same address and data. */
   start(): Promise<void>;
-  /** Freezes every process of the server: connections stay open, new ones are taken, and nothing is answered. */
+  /** Suspends all processes of the server: it accepts connections and answers nothing. */
   pause(): void;
   resume(): void;
 }
 
-/** Starts a throw-away server of its own, also where TEST_DATABASE_URL names one: that one is not ours to break. */
+/** Starts a new temporary server. Ignores TEST_DATABASE_URL, because a shared server must not be broken. */
 export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   const home = mkdtempSync(path.join(tmpdir(), 'tessera-test-'));
-  // When we are root the server runs as another user, which must pass through to its own folder.
+  // For root, the server runs as another user, which must be able to reach its own folder.
   chmodSync(home, 0o711);
   const dataDir = path.join(home, 'postgres');
   let server = await launch(dataDir, undefined);
   const { adminUrl } = server.postgres;
   const ended = async (end: () => Promise<void>) => {
     await end();
-    server.lifeline.release();
+    server.watchdog.release();
   };
   return {
     adminUrl,
@@ -56,15 +56,15 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
 
 async function launch(dataDir: string, port: number | undefined) {
   const postgres = await startPostgres({ dataDir, port, persistent: true });
-  const lifeline = holdLifeline();
-  lifeline.removeAtDeath(path.dirname(dataDir));
-  lifeline.removeAtDeath(postgres.folder);
-  // The lifeline's first signal is not heard by a server that is paused; it ends with SIGKILL then.
-  lifeline.stopAtDeath(postgres.process.pid, 'INT');
-  return { postgres, lifeline };
+  const watchdog = startWatchdog();
+  watchdog.removeOnDeath(path.dirname(dataDir));
+  watchdog.removeOnDeath(postgres.folder);
+  // A suspended server does not handle the watchdog's first signal; the watchdog then sends SIGKILL.
+  watchdog.stopOnDeath(postgres.process.pid, 'INT');
+  return { postgres, watchdog };
 }
 
-// The server first, so that it starts nobody between.
+// The postmaster first, so that it starts no process in between.
 function signalAll(postgres: RunningPostgres, signal: 'SIGSTOP' | 'SIGCONT'): void {
   const { pid } = postgres.process;
   for (const each of [pid, ...childrenOf(pid)]) send(each, signal);
@@ -74,6 +74,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended meanwhile, which is as good.
+    // The process has already ended.
   }
 }

@@ -11,7 +11,7 @@ import { canEnter, type ServerAccount } from './server-account.ts';
 
 const INITDB_TIMEOUT_MS = 120_000;
 
-/** Name of the superuser of every cluster made here. */
+/** The superuser of every cluster. */
 export const SUPERUSER = 'postgres';
 
 export interface NewCluster {
@@ -19,13 +19,13 @@ export interface NewCluster {
   readonly password: string;
   readonly binaries: PostgresBinaries;
   readonly account: ServerAccount | undefined;
-  /** A throw-away cluster is not flushed to disk. */
+  /** Whether the cluster is synchronized to disk; a temporary one is not. */
   readonly persistent: boolean;
 }
 
 /**
- * Makes a cluster as a whole or not at all: it is made under another name and renamed when it is complete.
- * @returns the folder where it lies
+ * Creates a cluster atomically: creates it under another name and renames it when it is complete.
+ * @returns the folder of the cluster
  */
 export async function createCluster(cluster: NewCluster): Promise<string> {
   const { dataDir, account } = cluster;
@@ -56,7 +56,7 @@ async function initialise(
     `--pwfile=${passwordFile}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // The built-in provider: the same order and the same Unicode letters on every machine, whatever its C library.
+    // The builtin provider sorts and classifies letters the same way on every machine.
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
@@ -71,18 +71,18 @@ async function initialise(
   }
 }
 
-// /var/lib first: the temporary folders may be emptied at a reboot or after some weeks.
+// /var/lib first, because temporary folders may be emptied at a reboot or after some weeks.
 function reachableFolder(dataDir: string, account: ServerAccount): string {
   const own = path.dirname(dataDir);
   if (canEnter(account, own)) return dataDir;
   for (const base of ['/var/lib/tessera', '/var/tmp', tmpdir()]) {
     try {
-      // Set apart, since the umask has its say when a folder is made.
+      // Set separately, because the umask applies to mkdir.
       if (mkdirSync(base, { recursive: true }) !== undefined) chmodSync(base, 0o755);
       if (canEnter(account, base))
         return path.join(base, `tessera-postgres-data-${randomBytes(6).toString('hex')}`);
     } catch {
-      // Read-only or missing: the next one.
+      // Read-only or missing: try the next one.
     }
   }
   throw new StackError(

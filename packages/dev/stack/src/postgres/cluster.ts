@@ -6,8 +6,8 @@ import type { PostgresBinaries } from './binaries.ts';
 import { canEnter, type ServerAccount } from './server-account.ts';
 
 /**
- * Where the cluster really lies: in the folder asked for, or, when we are root and the server's user cannot enter
- * that folder, in one that it can. The latter is recorded beside the folder asked for (`<dataDir>.location`).
+ * The actual folder of the cluster: the requested folder, or another one if the server's user cannot enter it. The
+ * file `<dataDir>.location` records the other folder.
  */
 export function locateCluster(dataDir: string): string {
   const record = locationFile(dataDir);
@@ -16,11 +16,11 @@ export function locateCluster(dataDir: string): string {
   if (path.isAbsolute(folder) && existsSync(path.join(folder, 'PG_VERSION'))) return folder;
   throw new StackError(
     `The database of ${dataDir} should lie in ${folder} (says ${record}), but there is none.\n` +
-      `Bring it back, or delete ${record} to begin with an empty database.`,
+      `Restore it, or delete ${record} to start with an empty database.`,
   );
 }
 
-/** @throws StackError when the folder holds something other than a cluster of this major version that we can read */
+/** @throws StackError when the folder holds no readable cluster of this major version */
 export function assertUsableCluster(
   folder: string,
   binaries: PostgresBinaries,
@@ -30,7 +30,7 @@ export function assertUsableCluster(
   if (major !== binaries.major) {
     throw new StackError(
       `${folder} holds a database of PostgreSQL ${major}, but this is PostgreSQL ${binaries.major}.\n` +
-        'Move the folder away to begin with an empty database, or upgrade it with pg_upgrade.',
+        'Move the folder away to start with an empty database, or upgrade it with pg_upgrade.',
     );
   }
   if (account !== undefined && !canEnter(account, folder)) {
@@ -41,7 +41,7 @@ export function assertUsableCluster(
   }
 }
 
-/** Whether a cluster is there; an empty folder is none. Anything else is left for {@link assertUsableCluster} to judge. */
+/** Whether the folder has content; {@link assertUsableCluster} checks that it is a cluster. */
 export function hasCluster(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0;
@@ -56,19 +56,22 @@ function readClusterVersion(folder: string): string {
     return readFileSync(path.join(folder, 'PG_VERSION'), 'utf8').trim();
   } catch (cause) {
     const why = errorCode(cause) === 'EACCES' ? 'cannot be read by this user' : 'is damaged';
-    throw new StackError(`The database folder ${folder} ${why}: no PG_VERSION. Move it away to begin anew.`, {
-      cause,
-    });
+    throw new StackError(
+      `The database folder ${folder} ${why}: no PG_VERSION. Move it away to start with an empty database.`,
+      {
+        cause,
+      },
+    );
   }
 }
 
-/** Removes a cluster and what was recorded about it. */
+/** Removes a cluster and its location file. */
 export function removeCluster(dataDir: string, folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   rmSync(locationFile(dataDir), { force: true });
 }
 
-/** The file that says where the data lies when that is not in the folder asked for. */
+/** The file that records a cluster folder other than the requested one. */
 export function locationFile(dataDir: string): string {
   return `${dataDir}.location`;
 }

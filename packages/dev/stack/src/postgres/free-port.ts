@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-// Below what systems give away by themselves, to whoever asks for no port in particular and to each outgoing connection
-// (Linux from 32768, RFC 6335 from 49152): there, a port that is free now may be taken before its server listens.
+// Below the ephemeral ports (Linux from 32768, RFC 6335 from 49152), which the system assigns to outgoing connections:
+// a free port of that range may be taken before the server listens.
 const range = { from: 20_000, to: 32_000 };
 const attemptsMax = 100;
 
-/** A port of 127.0.0.1 on which nobody listens, for a server that begins later. */
+/** A free port of 127.0.0.1 for a server that starts later. */
 export async function findFreePort(): Promise<number> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const port = randomInt(range.from, range.to);

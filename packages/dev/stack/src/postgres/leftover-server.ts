@@ -4,14 +4,14 @@ import type { RecordedProcess } from '../processes/recorded-process.ts';
 import { commandLineOf, recordProcess, stopProcess } from '../processes/recorded-process.ts';
 import { StackError } from '../stack-error.ts';
 
-/** Fast shutdown, immediate shutdown, and the last resort: postgres(1). */
+/** Fast shutdown, immediate shutdown, SIGKILL: see postgres(1). */
 export const SERVER_STOP_STEPS = [
   { signal: 'SIGINT', waitMs: 15_000 },
   { signal: 'SIGQUIT', waitMs: 5_000 },
   { signal: 'SIGKILL', waitMs: 5_000 },
 ] as const;
 
-/** What a server writes into its data folder, line by line: its pid first, its state eighth. */
+/** Reads `postmaster.pid`: the pid is in the first line, the state in the eighth. */
 export function readServerFile(folder: string): { pid: number; ready: boolean } | undefined {
   try {
     const lines = readFileSync(path.join(folder, 'postmaster.pid'), 'utf8').split('\n');
@@ -25,8 +25,8 @@ export function readServerFile(folder: string): { pid: number; ready: boolean } 
 }
 
 /**
- * Refuses a folder that a running server works on. A stale lock whose number now belongs to some other process
- * is removed, because the server would take that process for its twin and refuse to start.
+ * Rejects a folder that a running server uses. Removes a stale lock file whose pid now belongs to another process,
+ * because the server would refuse to start.
  */
 export function assertNotServed(folder: string): void {
   const server = findServer(folder);
@@ -38,7 +38,7 @@ export function assertNotServed(folder: string): void {
   }
 }
 
-/** Stops the server that a killed predecessor left behind. @returns whether there was one */
+/** Stops the server that a killed launcher left behind. @returns whether there was one */
 export async function stopLeftoverServer(folder: string): Promise<boolean> {
   const server = findServer(folder);
   if (server === undefined) return false;
@@ -52,7 +52,7 @@ function findServer(folder: string): RecordedProcess | undefined {
   return found !== undefined && servesFolder(found.pid, folder) ? found : undefined;
 }
 
-// A server's working directory is its data folder, which stays true when the folder is renamed under it.
+// The working directory of a server is its data folder, even after the folder is renamed.
 function servesFolder(pid: number, folder: string): boolean {
   if (process.platform !== 'linux') return commandLineOf(pid).includes(folder);
   try {

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { StackError } from '../stack-error.ts';
 
-/** The user that the server runs as when we are root, because PostgreSQL refuses to run as root. */
+/** The user that runs the server when this process is root; PostgreSQL refuses to run as root. */
 export interface ServerAccount {
   readonly uid: number;
   readonly gid: number;
@@ -11,8 +11,8 @@ export interface ServerAccount {
 const ACCOUNT_NAME = 'postgres';
 
 /**
- * @param clusterDir where the cluster is or shall be; an existing one keeps its owner
- * @returns undefined when we are not root: then the server simply runs as ourselves
+ * @param clusterDir the folder of the cluster; an existing cluster keeps its owner
+ * @returns undefined when this process is not root and runs the server itself
  */
 export function serverAccount(clusterDir: string): ServerAccount | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -21,7 +21,7 @@ export function serverAccount(clusterDir: string): ServerAccount | undefined {
   return findAccount() ?? createAccount();
 }
 
-/** Whether that user can enter the folder: tried, not computed, since ACLs and mounts have a say too. */
+/** Whether the user can enter the folder. Tested, not computed, because ACLs and mounts matter too. */
 export function canEnter(account: ServerAccount, folder: string): boolean {
   const { status } = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...account, cwd: '/' });
   return status === 0;
@@ -48,7 +48,7 @@ function createAccount(): ServerAccount {
     ACCOUNT_NAME,
   ];
   const { stderr, error } = spawnSync('useradd', flags, { encoding: 'utf8' });
-  // Asked again whatever useradd said: another run may have created the user meanwhile.
+  // Looked up again even if useradd failed: another process may have created the user.
   const account = findAccount();
   if (account === undefined) {
     throw new StackError(

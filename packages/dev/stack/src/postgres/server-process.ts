@@ -11,7 +11,7 @@ import { SERVER_ENVIRONMENT } from './binaries.ts';
 import { readServerFile, SERVER_STOP_STEPS } from './leftover-server.ts';
 import type { ServerAccount } from './server-account.ts';
 
-// Long enough to replay the log of a server that was killed at work.
+// Enough time to replay the log after a crash.
 const READY_TIMEOUT_MS = 60_000;
 
 export interface ServerLaunch {
@@ -25,18 +25,18 @@ export interface ServerLaunch {
 
 export interface LaunchedServer {
   readonly process: RecordedProcess;
-  /** Fulfilled when the server has ended, asked or not. */
+  /** Resolves when the server has ended. */
   readonly exited: Promise<void>;
 }
 
-/** A server that ended before it was ready; `log` is what it wrote meanwhile. */
+/** A server that ended before it was ready, with its log. */
 export interface FailedLaunch {
   readonly log: string;
 }
 
 /**
- * Starts a server and waits until it accepts connections.
- * It gets a session of its own: a Ctrl-C, sent to the whole foreground group, must not end it before its clients.
+ * Starts a server in its own session and waits until it accepts connections.
+ * Ctrl-C goes to the whole foreground group and must not end the server before its clients.
  */
 export async function launchServer(launch: ServerLaunch): Promise<LaunchedServer | FailedLaunch> {
   const log = openLog(launch.logFile);

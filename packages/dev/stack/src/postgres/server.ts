@@ -16,29 +16,29 @@ import type { LaunchedServer, ServerLaunch } from './server-process.ts';
 import { launchServer } from './server-process.ts';
 
 export interface PostgresOptions {
-  /** The cluster's folder, made when missing. Beside it lie `<dataDir>.password`, `.log` and perhaps `.location`. */
+  /** The cluster's folder, created if missing, beside `<dataDir>.password`, `.log` and, if needed, `.location`. */
   readonly dataDir: string;
-  /** Default: a free one. */
+  /** Default: a free port. */
   readonly port?: number | undefined;
-  /** Whether the data outlives {@link RunningPostgres.stop}. If not, it is also written without care for a crash. */
+  /** Whether the data is kept after {@link RunningPostgres.stop}. A temporary cluster is not crash-safe either. */
   readonly persistent: boolean;
-  /** The file that the server's own log is appended to. Default: `<dataDir>.log`. */
+  /** The server's log file. Default: `<dataDir>.log`. */
   readonly log?: string;
-  /** More arguments of postgres(1), such as `['-c', 'log_statement=all']`. */
+  /** Additional arguments of postgres(1), such as `['-c', 'log_statement=all']`. */
   readonly flags?: readonly string[];
 }
 
 export interface RunningPostgres {
   readonly port: number;
-  /** The superuser's URL. It holds the password: not to be logged. */
+  /** The superuser's URL with the password; must not be logged. */
   readonly adminUrl: string;
   readonly process: RecordedProcess;
-  /** Where the data really lies, which for root may differ from `dataDir`. */
+  /** The actual data folder, which for root may differ from `dataDir`. */
   readonly folder: string;
   readonly logFile: string;
-  /** Fulfilled when the server has ended, asked or not. */
+  /** Resolves when the server has ended. */
   readonly exited: Promise<void>;
-  /** Ends all connections and the server; removes a cluster that is not persistent. May be called again. */
+  /** Closes all connections, stops the server and removes a temporary cluster. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -49,9 +49,9 @@ const THROW_AWAY_FLAGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writ
 const LAUNCH_ATTEMPTS = 20;
 
 /**
- * Starts a PostgreSQL 18 that listens on 127.0.0.1 alone and asks for a password, making its cluster first if need be.
- * As root it runs as the user `postgres`; where that user cannot reach the folders, data and binaries are put elsewhere.
- * @throws StackError with the end of the server's log when it does not come up
+ * Starts a PostgreSQL 18 that listens on 127.0.0.1 and requires a password. Creates its cluster first if necessary.
+ * For root, it runs as the user `postgres`, with data and binaries in folders that this user can reach.
+ * @throws StackError with the end of the server's log when it does not start
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const dataDir = path.resolve(options.dataDir);
@@ -92,7 +92,7 @@ async function prepareCluster(dataDir: string, password: string, persistent: boo
   return { folder: located, binaries, account };
 }
 
-/** A port free a moment ago may be taken now, and a killed predecessor's last processes need a moment to end. */
+/** Retries: a free port may be taken meanwhile, and processes of a killed server need a moment to end. */
 async function launchOnFreePort(
   launch: Omit<ServerLaunch, 'port'>,
   wantedPort: number | undefined,

@@ -3,7 +3,7 @@ import { sqlState, withConnection } from './connection.ts';
 
 const { escapeIdentifier, escapeLiteral } = pg;
 
-// duplicate_object, duplicate_database, and unique_violation when two create the same at the same moment.
+// duplicate_object, duplicate_database, and unique_violation for two concurrent creations.
 const ALREADY_THERE = new Set(['42710', '42P04', '23505']);
 
 export interface DatabaseRole {
@@ -13,15 +13,15 @@ export interface DatabaseRole {
 
 export interface ServiceDatabase extends DatabaseRole {
   readonly database: string;
-  /** The role that owns the database and migrates it. Default: the service's own. */
+  /** The role that owns and migrates the database. Default: the service's role. */
   readonly owner?: DatabaseRole;
 }
 
 /**
- * One database, the role that owns it, and the role of its service; these alone may connect to it. Safe to repeat:
- * passwords are set anew, and what the service's role owned when it was the only one becomes the owner's.
+ * Creates a database, its owner and the role of its service; no other role may connect. Can be repeated: it resets the
+ * passwords, and reassigns objects of the service's role to a new owner.
  * @param adminUrl a superuser's URL
- * @returns the service's URL of its database; {@link withRole} makes the owner's of it
+ * @returns the service's URL; {@link withRole} changes it to the owner's
  */
 export async function createServiceDatabase(adminUrl: string, wanted: ServiceDatabase): Promise<string> {
   const owner = wanted.owner ?? wanted;
@@ -57,10 +57,10 @@ async function handOver(url: string, from: string, to: string): Promise<void> {
 }
 
 /**
- * A fresh copy of a database, faster than migrating a new one.
- * @param template must have no open connection
+ * Copies a database, which is faster than migrating a new one.
+ * @param template a database without open connections
  * @param owner the role that owns the copy
- * @param role of the service, where that is another; no other role may connect to the copy
+ * @param role the service's role, if different; no other role may connect
  */
 export async function cloneDatabase(
   adminUrl: string,
@@ -74,27 +74,27 @@ export async function cloneDatabase(
     await client.query(
       `CREATE DATABASE ${copy} TEMPLATE ${escapeIdentifier(template)} OWNER ${escapeIdentifier(owner)}`,
     );
-    // A template's rights are not copied with it.
+    // CREATE DATABASE does not copy the template's privileges.
     await client.query(`REVOKE ALL ON DATABASE ${copy} FROM PUBLIC`);
     await client.query(`GRANT CONNECT ON DATABASE ${copy} TO ${escapeIdentifier(role)}`);
   });
 }
 
-/** Drops a database, ending whatever is still connected to it. Nothing happens when there is none. */
+/** Drops a database and ends its connections. Does nothing if it does not exist. */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
   await withConnection(adminUrl, (client) =>
     client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`),
   );
 }
 
-/** The same server, role and options, but another database. */
+/** The same server, role and options with another database. */
 export function withDatabase(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${encodeURIComponent(database)}`;
   return changed.href;
 }
 
-/** The same server and database, but another role. */
+/** The same server and database with another role. */
 export function withRole(url: string, { role, password }: DatabaseRole): string {
   const changed = new URL(url);
   changed.username = encodeURIComponent(role);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { parentOf } from './recorded-process.ts';
 
-/** The processes that a process has started and that still run. */
+/** The running child processes of a process. */
 export function childrenOf(pid: number): number[] {
   return allProcesses().filter((candidate) => parentOf(candidate) === pid);
 }

@@ -3,45 +3,45 @@ import { readFileSync } from 'node:fs';
 import { errorCode } from '../error-code.ts';
 import { waitUntil } from './wait-until.ts';
 
-/** A process known by more than its number: process ids are used again, a start time is not. */
+/** A process identified by its pid and start time, because pids are reused. */
 export interface RecordedProcess {
   readonly pid: number;
-  /** Opaque; equal only for one and the same process. */
+  /** An opaque value that differs for every process. */
   readonly startedAt: string;
 }
 
-/** One signal, and how long to wait for its effect, in milliseconds. */
+/** A signal, and how long to wait for its effect, in milliseconds. */
 export interface StopStep {
   readonly signal: NodeJS.Signals;
   readonly waitMs: number;
 }
 
-/** @returns the process with its start time, or undefined when there is none (a zombie counts as none) */
+/** @returns the process with its start time; undefined for a missing process or a zombie */
 export function recordProcess(pid: number): RecordedProcess | undefined {
   const startedAt = process.platform === 'linux' ? linuxStartTime(pid) : portableStartTime(pid);
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
-/** Whether exactly that process still runs, and not another one that was given its number. */
+/** Whether this process still runs, as opposed to another one with the same pid. */
 export function isRunning(recorded: RecordedProcess): boolean {
   return recordProcess(recorded.pid)?.startedAt === recorded.startedAt;
 }
 
-/** The process's command with its arguments; empty when there is no such process. */
+/** The command line of a process; empty if it does not exist. */
 export function commandLineOf(pid: number): string {
   try {
     if (process.platform === 'linux')
       return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-    return askPs(pid, 'command=');
+    return runPs(pid, 'command=');
   } catch {
     return '';
   }
 }
 
-/** @returns the process's parent; undefined when there is no such process */
+/** @returns the parent's pid; undefined if the process does not exist */
 export function parentOf(pid: number): number | undefined {
   try {
-    const parent = Number(process.platform === 'linux' ? readLinuxStat(pid)[1] : askPs(pid, 'ppid='));
+    const parent = Number(process.platform === 'linux' ? readLinuxStat(pid)[1] : runPs(pid, 'ppid='));
     return Number.isInteger(parent) ? parent : undefined;
   } catch {
     return undefined;
@@ -49,8 +49,8 @@ export function parentOf(pid: number): number | undefined {
 }
 
 /**
- * Sends the signals one after another until the process is gone.
- * @returns whether it is gone
+ * Sends the signals one after another until the process has ended.
+ * @returns whether it has ended
  */
 export async function stopProcess(recorded: RecordedProcess, steps: readonly StopStep[]): Promise<boolean> {
   for (const { signal, waitMs } of steps) {
@@ -79,8 +79,8 @@ function linuxStartTime(pid: number): string | undefined {
   }
 }
 
-// proc(5): from the third field on, which is the state, then the parent, and the start in clock ticks since boot as the
-// 22nd; the second may itself hold blanks and brackets.
+// proc(5). Returns the fields from the third on: state, parent, …, and the start time (the 22nd field) at index 19. The
+// second field may contain spaces and parentheses.
 function readLinuxStat(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -88,13 +88,13 @@ function readLinuxStat(pid: number): string[] {
 
 function portableStartTime(pid: number): string | undefined {
   try {
-    const row = askPs(pid, 'state=,lstart=');
+    const row = runPs(pid, 'state=,lstart=');
     return row === '' || row.startsWith('Z') ? undefined : row.replace(/^\S+\s+/, '');
   } catch {
     return undefined;
   }
 }
 
-function askPs(pid: number, columns: string): string {
+function runPs(pid: number, columns: string): string {
   return execFileSync('ps', ['-o', columns, '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' }).trim();
 }

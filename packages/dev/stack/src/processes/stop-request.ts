@@ -1,55 +1,55 @@
 import { readFileSync } from 'node:fs';
 import { isRunning } from './recorded-process.ts';
-import { findStarters } from './starters.ts';
+import { findStartingProcesses } from './starting-processes.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-const STARTER_POLL_MS = 1_000;
-// One Ctrl-C may arrive twice: from the terminal, and again from the package manager in between.
+const STARTING_PROCESS_POLL_MS = 1_000;
+// One Ctrl-C may arrive twice: from the terminal and from the package manager.
 const SAME_REQUEST_MS = 1_000;
 
-/** The wish that everything ends: by a signal, or because whoever started us is gone. */
+/** A request to stop, by a signal or by the end of the process that started this one. */
 export interface StopRequest {
   readonly signal: AbortSignal;
-  /** Fulfilled at the first wish, with its reason in words. */
-  readonly asked: Promise<string>;
-  /** Called at a second wish, at least a second after the first: no more patience. */
-  onImpatience(action: () => void): void;
+  /** Resolves with the reason at the first request. */
+  readonly requested: Promise<string>;
+  /** Registers an action for a second request, at least a second after the first. */
+  onSecondRequest(action: () => void): void;
   dispose(): void;
 }
 
-/** Begins to listen for SIGINT, SIGTERM, SIGHUP and the end of those who started us. */
+/** Listens for SIGINT, SIGTERM, SIGHUP and the end of the processes that started this one. */
 export function listenForStop(): StopRequest {
   const controller = new AbortController();
-  const impatient: (() => void)[] = [];
-  let fulfil: (reason: string) => void = () => undefined;
-  const asked = new Promise<string>((resolve) => {
-    fulfil = resolve;
+  const secondRequestActions: (() => void)[] = [];
+  let resolveRequested: (reason: string) => void = () => undefined;
+  const requested = new Promise<string>((resolve) => {
+    resolveRequested = resolve;
   });
   let firstAt: number | undefined;
-  const ask = (reason: string) => {
+  const requestStop = (reason: string) => {
     if (firstAt === undefined) {
       firstAt = Date.now();
-      fulfil(reason);
+      resolveRequested(reason);
       controller.abort();
     } else if (Date.now() - firstAt > SAME_REQUEST_MS) {
-      for (const action of impatient) action();
+      for (const action of secondRequestActions) action();
     }
   };
   const signals = isHangUpIgnored() ? STOP_SIGNALS.slice(0, 2) : STOP_SIGNALS;
-  const onSignal = (name: string) => ask(name);
+  const onSignal = (name: string) => requestStop(name);
   for (const name of signals) process.on(name, onSignal);
 
-  // A SIGTERM to the outermost of those who started us may end there and leave us running, with nobody to stop us.
-  const starters = findStarters();
+  // SIGTERM may end a package manager that started this process and leave this process running.
+  const startingProcesses = findStartingProcesses();
   const poll = setInterval(() => {
-    if (starters.every(isRunning)) return;
+    if (startingProcesses.every(isRunning)) return;
     clearInterval(poll);
-    ask('the process that started this one has ended');
-  }, STARTER_POLL_MS);
+    requestStop('the process that started this one has ended');
+  }, STARTING_PROCESS_POLL_MS);
   return {
     signal: controller.signal,
-    asked,
-    onImpatience: (action) => impatient.push(action),
+    requested,
+    onSecondRequest: (action) => secondRequestActions.push(action),
     dispose: () => {
       clearInterval(poll);
       for (const name of signals) process.off(name, onSignal);
@@ -57,7 +57,7 @@ export function listenForStop(): StopRequest {
   };
 }
 
-// Under nohup(1) the end of the terminal must not be ours; a handler of our own would undo what nohup did.
+// nohup(1) ignores SIGHUP; a handler would undo that.
 function isHangUpIgnored(): boolean {
   if (process.platform !== 'linux') return false;
   const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';

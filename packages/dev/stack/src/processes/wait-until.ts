@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Asks again and again until the answer is true or the time is over.
- * @param timeoutMs the bound, in milliseconds
- * @returns whether the answer became true in time
+ * Polls the condition until it is true or the time is over.
+ * @param timeoutMs the limit in milliseconds
+ * @returns whether the condition became true in time
  */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,

@@ -14,11 +14,11 @@ export interface BuildRequest {
   readonly services: readonly Service[];
   readonly variables: Variables;
   readonly signal: AbortSignal;
-  /** Told the name of each package whose turn it is. */
+  /** Called with the name of each package when its build starts. */
   readonly onPackage: (name: string) => void;
 }
 
-/** Builds the services and the packages that they use. @throws StackError with the build's output when it fails */
+/** Builds the services and their packages. @throws StackError with the build's output when it fails */
 export async function buildServices(request: BuildRequest): Promise<void> {
   const { rootDir, services, variables, signal, onPackage } = request;
   signal.throwIfAborted();
@@ -26,7 +26,7 @@ export async function buildServices(request: BuildRequest): Promise<void> {
   const turbo = path.join(rootDir, 'node_modules', '.bin', 'turbo');
   const child = spawn(turbo, ['run', 'build', ...filters, '--ui=stream', '--output-logs=new-only'], {
     cwd: rootDir,
-    // A group of its own, to be stopped as a whole.
+    // A process group, so that it can be stopped as a whole.
     detached: true,
     env: { ...variables, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -39,13 +39,13 @@ export async function buildServices(request: BuildRequest): Promise<void> {
       if (started !== undefined) onPackage(started);
     });
   }
-  const reason = await endOfBuild(child, signal);
+  const reason = await waitForBuild(child, signal);
   signal.throwIfAborted();
   if (reason === 'exit code 0') return;
   throw new StackError(`The build failed (${reason}):\n${output.slice(-200).join('\n')}`);
 }
 
-async function endOfBuild(child: ChildProcess, stopSignal: AbortSignal): Promise<string> {
+async function waitForBuild(child: ChildProcess, stopSignal: AbortSignal): Promise<string> {
   const bound = AbortSignal.any([stopSignal, AbortSignal.timeout(BUILD_TIMEOUT_MS)]);
   const stop = () => {
     signalGroup(child, 'SIGTERM');
@@ -53,7 +53,7 @@ async function endOfBuild(child: ChildProcess, stopSignal: AbortSignal): Promise
   };
   bound.addEventListener('abort', stop, { once: true });
   try {
-    // Not before the output has ended too: its last lines say what went wrong.
+    // 'close' comes after the last output, which contains the reason of a failure.
     return await new Promise((resolve) => {
       child.once('error', (error) => resolve(error.message));
       child.once('close', (code, killedBy) =>

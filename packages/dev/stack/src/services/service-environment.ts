@@ -5,7 +5,7 @@ import type { Service } from './services.ts';
 export interface ServiceSettings {
   readonly service: Service;
   readonly environment: StackEnvironment;
-  /** From {@link prepareSecrets}. */
+  /** The result of {@link prepareSecrets}. */
   readonly secrets: Variables;
   readonly databaseUrl: string;
   readonly mode: 'production' | 'development';
@@ -14,7 +14,7 @@ export interface ServiceSettings {
 // identity-service.md 1: the private signing key stays inside the identity service.
 const SIGNING_KEY_VARIABLES = ['JWT_PRIVATE_KEY', 'JWT_PRIVATE_KEY_FILE', 'JWT_KEYS_DIR', 'JWT_ACTIVE_KID'];
 
-/** All variables of one service's process: what must be so, else what the user set, else what suits one machine. */
+/** The environment of one service: defaults for one machine, then the user's variables, then fixed ones. */
 export function serviceEnvironment(settings: ServiceSettings): Record<string, string> {
   const { service, environment, secrets, databaseUrl, mode } = settings;
   const { ports, passedOn } = environment;

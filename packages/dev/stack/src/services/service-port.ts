@@ -2,12 +2,12 @@ import { createServer } from 'node:net';
 import { errorCode } from '../error-code.ts';
 import { StackError } from '../stack-error.ts';
 
-// Both families: something on [::1] alone would get what is sent to "localhost" instead of our service.
+// Both address families: a program on [::1] would receive the requests to "localhost" instead of the service.
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1'];
 
 /**
- * @param variable the environment variable that changes the port, for the message
- * @throws StackError when the port cannot be listened on
+ * @param variable the environment variable that sets the port, for the message
+ * @throws StackError when the port is not available
  */
 export async function assertPortFree(port: number, variable: string, service: string): Promise<void> {
   for (const host of LOOPBACK_ADDRESSES) {
@@ -15,7 +15,7 @@ export async function assertPortFree(port: number, variable: string, service: st
     if (code === undefined || code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') continue;
     const why = code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${code})`;
     throw new StackError(
-      `Port ${port}, wanted for ${service}, ${why}. Choose another one: ${variable}=${port + 10}`,
+      `Port ${port}, wanted for ${service}, ${why}. Set another port: ${variable}=${port + 10}`,
     );
   }
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type OpenLog, openLog } from '../data-folder/log-file.ts';
 import { readTail } from '../data-folder/log-tail.ts';
-import { endOf } from '../processes/child-end.ts';
+import { waitForExit } from '../processes/child-exit.ts';
 import { type RecordedProcess, recordProcess, stopProcess } from '../processes/recorded-process.ts';
 import { StackError } from '../stack-error.ts';
 import type { Service } from './services.ts';
@@ -14,13 +14,13 @@ const READY_TIMEOUT_MS = 60_000;
 const PROBE_TIMEOUT_MS = 2_000;
 const TAIL_LINES = 15;
 
-// A service bounds its own shutdown at 25 s.
+// A service ends its own shutdown after 25 s.
 const STOP_STEPS = [
   { signal: 'SIGTERM', waitMs: 30_000 },
   { signal: 'SIGKILL', waitMs: 5_000 },
 ] as const;
 
-/** How a service is run: its built program, its variables, its log. */
+/** A built service with its environment and log file. */
 export interface ServiceProgram {
   readonly service: Service;
   readonly rootDir: string;
@@ -31,14 +31,14 @@ export interface ServiceProgram {
 export interface ServiceProcess {
   readonly service: Service;
   readonly process: RecordedProcess;
-  /** Fulfilled with the reason (`exit code 1`, `signal SIGKILL`) when the process has ended, asked or not. */
+  /** Resolves with the reason (`exit code 1`, `signal SIGKILL`) when the process has ended. */
   readonly exited: Promise<string>;
-  /** The last lines of this run in the log. */
+  /** The last log lines of this run. */
   readLog(): string;
   stop(): Promise<void>;
 }
 
-/** Applies the service's migrations. @throws StackError with what the migrator said when one fails */
+/** Applies the service's migrations. @throws StackError with the migrator's output when one fails */
 export async function runMigrations(program: ServiceProgram, signal: AbortSignal): Promise<void> {
   const log = openLog(program.logFile);
   const child = spawnNode(
@@ -47,7 +47,7 @@ export async function runMigrations(program: ServiceProgram, signal: AbortSignal
     log,
     AbortSignal.any([signal, AbortSignal.timeout(MIGRATION_TIMEOUT_MS)]),
   );
-  const reason = await endOf(child);
+  const reason = await waitForExit(child);
   signal.throwIfAborted();
   if (reason === 'exit code 0') return;
   throw new StackError(
@@ -55,11 +55,11 @@ export async function runMigrations(program: ServiceProgram, signal: AbortSignal
   );
 }
 
-/** Starts the service. It gets a session of its own, so that a Ctrl-C reaches it once: from us. */
+/** Starts the service in its own session, so that Ctrl-C reaches it only through the launcher. */
 export function startService(program: ServiceProgram): ServiceProcess {
   const log = openLog(program.logFile);
   const child = spawnNode(program, 'server.js', log);
-  const exited = endOf(child);
+  const exited = waitForExit(child);
   const recorded = child.pid === undefined ? undefined : recordProcess(child.pid);
   const { name } = program.service;
   if (recorded === undefined) throw new StackError(`${name} could not be started.`);
@@ -75,7 +75,7 @@ export function startService(program: ServiceProgram): ServiceProcess {
   };
 }
 
-/** Waits until `GET /readyz` answers 200. @throws StackError when the service ends or stays unready instead */
+/** Waits until `GET /readyz` answers 200. @throws StackError when the service ends or is not ready in time */
 export async function waitUntilReady(
   running: ServiceProcess,
   baseUrl: string,
@@ -89,7 +89,7 @@ export async function waitUntilReady(
   });
   while (!(await isReady(baseUrl))) {
     signal.throwIfAborted();
-    if (ended !== undefined) throw describeEnd(running, ended);
+    if (ended !== undefined) throw unexpectedEnd(running, ended);
     if (Date.now() > deadline) {
       throw new StackError(`${name} was not ready after ${READY_TIMEOUT_MS / 1000} s:\n${running.readLog()}`);
     }
@@ -97,8 +97,8 @@ export async function waitUntilReady(
   }
 }
 
-/** The problem to report when a service ended that should run. */
-export function describeEnd(running: ServiceProcess, reason: string): StackError {
+/** The error for a service that ended unexpectedly. */
+export function unexpectedEnd(running: ServiceProcess, reason: string): StackError {
   return new StackError(`${running.service.name} ended unexpectedly (${reason}):\n${running.readLog()}`);
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** The services of the product, in the order in which they start. */
+/** The services, in the order in which they start. */
 export const SERVICES = [
   {
     name: 'identity',
@@ -15,7 +15,7 @@ export const SERVICES = [
 export type Service = (typeof SERVICES)[number];
 export type ServiceName = Service['name'];
 
-/** The services that this checkout holds. */
+/** The services in this checkout. */
 export function findServices(rootDir: string): Service[] {
   return SERVICES.filter(({ name }) => existsSync(path.join(rootDir, 'apps', name, 'package.json')));
 }

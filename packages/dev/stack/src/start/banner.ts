@@ -11,7 +11,7 @@ interface BannerFacts {
   readonly server: RunningPostgres | undefined;
 }
 
-/** What a newcomer reads when everything runs. Nothing in it is secret. */
+/** The text that `start` prints when everything runs. It contains no secrets. */
 export function bannerOf({ services, environment, folder, server }: BannerFacts): string {
   const rows = services.map(({ name }) => [name, `http://localhost:${environment.ports[name]}`]);
   if (server !== undefined) rows.push(['database', `PostgreSQL 18 on 127.0.0.1:${server.port}`]);

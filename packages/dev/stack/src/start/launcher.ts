@@ -10,10 +10,10 @@ import { buildServices } from '../services/build.ts';
 import { serviceEnvironment } from '../services/service-environment.ts';
 import { assertPortFree } from '../services/service-port.ts';
 import {
-  describeEnd,
   runMigrations,
   type ServiceProcess,
   startService,
+  unexpectedEnd,
   waitUntilReady,
 } from '../services/service-process.ts';
 import { findServices, type Service } from '../services/services.ts';
@@ -26,28 +26,28 @@ interface LauncherOptions extends CommandContext {
 }
 
 /**
- * Builds and runs the whole product until it is asked to stop.
- * @throws StackError when something does not come up or ends by itself; the rest is stopped before
+ * Builds and runs both services until it is asked to stop.
+ * @throws StackError when a process does not start or ends unexpectedly; the others are stopped first
  */
 export async function runProduct(options: LauncherOptions): Promise<void> {
-  const { rootDir, environment, say, stop } = options;
+  const { rootDir, environment, print, stop } = options;
   const services = findServices(rootDir);
-  if (services.length === 0) throw new StackError(`There is no service in ${rootDir}/apps.`);
-  say('Tessera is starting.');
-  const session = await Session.open({ mode: 'start', rootDir, environment, say });
-  void stop.asked.then((reason) => say(`\nStopping (${reason}).`));
+  if (services.length === 0) throw new StackError(`${rootDir}/apps contains no service.`);
+  print('Tessera is starting.');
+  const session = await Session.open({ mode: 'start', rootDir, environment, print });
+  void stop.requested.then((reason) => print(`\nStopping (${reason}).`));
   try {
     for (const { name, portVariable } of services) {
       await assertPortFree(environment.ports[name], portVariable, name);
     }
     await bringUp(options, session, services);
   } catch (error) {
-    // What was under way when the wish to stop came has failed for that reason alone.
+    // A stop request makes the current step fail; that is no error.
     if (!stop.signal.aborted) throw error;
   } finally {
     await session.close();
   }
-  say('Stopped.');
+  print('Stopped.');
 }
 
 async function bringUp(
@@ -55,15 +55,15 @@ async function bringUp(
   session: Session,
   services: readonly Service[],
 ): Promise<void> {
-  const { rootDir, environment, say, stop } = options;
+  const { rootDir, environment, print, stop } = options;
   const secrets = prepareSecrets(session.folder, environment.passedOn);
-  say('  building the services (about a minute the first time)');
+  print('  building the services (about a minute the first time)');
   await buildServices({
     rootDir,
     services,
     variables: environment.passedOn,
     signal: stop.signal,
-    onPackage: (name) => say(`    ${name}`),
+    onPackage: (name) => print(`    ${name}`),
   });
   const server = await startServer(options, session, services);
   const running: ServiceProcess[] = [];
@@ -75,55 +75,55 @@ async function bringUp(
       await bringUpService(options, session, { service, variables: serviceEnvironment(settings), migration }),
     );
   }
-  say(bannerOf({ services, environment, folder: session.folder, server }));
-  await Promise.race([stop.asked, failureOf(running, server)]);
+  print(bannerOf({ services, environment, folder: session.folder, server }));
+  await Promise.race([stop.requested, failureOf(running, server)]);
 }
 
 interface ServiceVariables {
   readonly service: Service;
   readonly variables: Record<string, string>;
-  /** For the migrator alone. */
+  /** Variables of the migrator only. */
   readonly migration: Variables;
 }
 
 async function bringUpService(
-  { rootDir, say, stop }: LauncherOptions,
+  { rootDir, print, stop }: LauncherOptions,
   session: Session,
   { service, variables, migration }: ServiceVariables,
 ): Promise<ServiceProcess> {
   const { name } = service;
   const program = { service, rootDir, variables, logFile: session.folder.logFile(name) };
   rotateLog(program.logFile);
-  say(`  ${name}: applying its migrations`);
+  print(`  ${name}: applying its migrations`);
   await runMigrations({ ...program, variables: { ...variables, ...migration } }, stop.signal);
-  say(`  ${name}: starting`);
+  print(`  ${name}: starting`);
   const running = startService(program);
   session.adopt({ name, url: `http://localhost:${variables.PORT}`, process: running.process }, running.stop);
-  stop.onImpatience(() => void stopProcess(running.process, [{ signal: 'SIGKILL', waitMs: 0 }]));
+  stop.onSecondRequest(() => void stopProcess(running.process, [{ signal: 'SIGKILL', waitMs: 0 }]));
   await waitUntilReady(running, probeUrl(variables), stop.signal);
   return running;
 }
 
 async function startServer(
-  { environment, say, stop }: LauncherOptions,
+  { environment, print, stop }: LauncherOptions,
   session: Session,
   services: readonly Service[],
 ) {
-  say('  starting PostgreSQL 18');
+  print('  starting PostgreSQL 18');
   const server = await session.startDatabases(environment, services);
   stop.signal.throwIfAborted();
   if (server !== undefined) {
-    stop.onImpatience(() => void stopProcess(server.process, [{ signal: 'SIGQUIT', waitMs: 0 }]));
+    stop.onSecondRequest(() => void stopProcess(server.process, [{ signal: 'SIGQUIT', waitMs: 0 }]));
   }
   return server;
 }
 
-/** Rejects when anything ends that should run. */
+/** Rejects when a service or the server ends. */
 async function failureOf(
   running: readonly ServiceProcess[],
   server: RunningPostgres | undefined,
 ): Promise<never> {
-  const ends = running.map((service) => service.exited.then((reason) => describeEnd(service, reason)));
+  const ends = running.map((service) => service.exited.then((reason) => unexpectedEnd(service, reason)));
   if (server !== undefined) {
     ends.push(
       server.exited.then(
@@ -134,7 +134,7 @@ async function failureOf(
   throw await Promise.race(ends);
 }
 
-// A service that listens on a certain address answers there; one that listens on all of them answers here.
+// A service that listens on one address is probed there; otherwise on the loopback address.
 function probeUrl(variables: Record<string, string>): string {
   const host = variables.HOST ?? '';
   const everywhere = ['0.0.0.0', '::', ''].includes(host);

@@ -3,11 +3,11 @@ import type { ServiceName } from '../services/services.ts';
 
 interface TourFacts {
   readonly environment: StackEnvironment;
-  /** The file with the service token that the launcher made. */
+  /** The file with the generated service token. */
   readonly serviceTokenFile: string;
 }
 
-/** Lines to paste into a POSIX shell: they need curl and node, nothing else, and may be pasted again and again. */
+/** Commands for a POSIX shell with curl and node. They can be pasted repeatedly. */
 export function tourOf(services: readonly ServiceName[], facts: TourFacts): string {
   return services.flatMap((name) => tours[name](facts)).join('\n');
 }
@@ -17,14 +17,14 @@ const tours = { identity: identityTour, issues: issuesTour };
 function issuesTour({ environment }: TourFacts): string[] {
   return [
     `ISSUES=http://localhost:${environment.ports.issues}/api/v1/issues`,
-    heading('With her token she reports an issue:'),
+    heading('She creates an issue with her access token:'),
     'ISSUE=$(curl -sS "$ISSUES/" -H "Authorization: Bearer $ACCESS_TOKEN" -H \'Content-Type: application/json\' \\',
     '  -d \'{"title":"The printer is on fire","description":"Since noon.","priority":"HIGH"}\'); printf "%s\\n" "$ISSUE"',
     'KEY=$(printf %s "$ISSUE" | field key)',
-    heading('She takes it up, with a comment:'),
+    heading('She starts work on it and adds a comment:'),
     'curl -sS "$ISSUES/$KEY/status/" -H "Authorization: Bearer $ACCESS_TOKEN" -H \'Content-Type: application/json\' \\',
     '  -d \'{"status":"IN_PROGRESS","comment":"Looking for an extinguisher."}\' | field status',
-    heading('And finds it again, with its history:'),
+    heading('She searches for it and reads its history:'),
     'curl -sS "$ISSUES/?search=printer&is_open=true" -H "Authorization: Bearer $ACCESS_TOKEN"; echo',
     'curl -sS "$ISSUES/$KEY/activity/" -H "Authorization: Bearer $ACCESS_TOKEN"; echo',
   ];
@@ -39,27 +39,27 @@ function identityTour({ environment, serviceTokenFile }: TourFacts): string[] {
     'curl -sS "$IDENTITY/internal/identities" \\',
     `  -H "X-Service-Token: ${serviceTokenExpression(environment, serviceTokenFile)}" -H 'Content-Type: application/json' \\`,
     '  -d "{\\"email\\":\\"$EMAIL\\",\\"username\\":\\"ada-$(date +%s)\\",\\"password\\":\\"correct horse battery staple\\"}"; echo',
-    heading('She logs in and asks who she is:'),
+    heading('She logs in and requests her claims:'),
     'TOKENS=$(curl -sS "$IDENTITY/token" -H \'Content-Type: application/json\' \\',
     '  -d "{\\"grant_type\\":\\"password\\",\\"email\\":\\"$EMAIL\\",\\"password\\":\\"correct horse battery staple\\"}")',
     'ACCESS_TOKEN=$(printf %s "$TOKENS" | field access_token)',
     'curl -sS "$IDENTITY/userinfo" -H "Authorization: Bearer $ACCESS_TOKEN"; echo',
-    heading('She trades her refresh token for a new pair, once:'),
+    heading('She exchanges her refresh token for a new pair:'),
     'REFRESH_TOKEN=$(printf %s "$TOKENS" | field refresh_token)',
     'curl -sS "$IDENTITY/token/refresh" -H \'Content-Type: application/json\' \\',
     '  -d "{\\"refresh_token\\":\\"$REFRESH_TOKEN\\"}"; echo',
-    heading('What any backend needs to check her tokens by itself:'),
+    heading('The metadata and keys with which any backend verifies her tokens:'),
     'curl -sS "$IDENTITY/.well-known/openid-configuration"; echo',
     'curl -sS "$IDENTITY/jwks"; echo',
   ];
 }
 
-// Not a comment: an interactive zsh would take it for a command.
+// Not a shell comment: an interactive zsh would run it as a command.
 function heading(text: string): string {
   return `echo; echo ${quoteForShell(text)}`;
 }
 
-/** Shows where the token is, never what it is. */
+/** An expression that reads the token, so that the tour does not contain it. */
 function serviceTokenExpression({ passedOn }: StackEnvironment, serviceTokenFile: string): string {
   if (passedOn.SERVICE_TOKEN !== undefined) return '$SERVICE_TOKEN';
   return `$(cat ${quoteForShell(passedOn.SERVICE_TOKEN_FILE ?? serviceTokenFile)})`;

@@ -1,9 +1,11 @@
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http';
 
-/** One address for several replicas, as a Service of Kubernetes is: each request goes to the next one that listens. */
+/** One address for several replicas, like a Kubernetes Service: forwards the requests round-robin. */
 export class Balancer {
   readonly #ports: readonly number[];
-  readonly #server = createServer((asked, answer) => this.#forward(asked, answer, this.#ports.length));
+  readonly #server = createServer((request, response) =>
+    this.#forward(request, response, this.#ports.length),
+  );
   #next = 0;
 
   constructor(ports: readonly number[]) {
@@ -19,21 +21,21 @@ export class Balancer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  // A connection that nobody takes is given to the next replica; one that breaks off later, to nobody.
-  #forward(asked: IncomingMessage, answer: ServerResponse, tries: number): void {
+  // A refused connection is retried on the next replica; a connection that breaks later is not.
+  #forward(request: IncomingMessage, response: ServerResponse, tries: number): void {
     const port = this.#ports[this.#next % this.#ports.length];
     this.#next += 1;
-    const { method, url, headers } = asked;
-    const forwarded = request({ host: '127.0.0.1', port, method, path: url, headers, agent: false });
+    const { method, url, headers } = request;
+    const forwarded = sendRequest({ host: '127.0.0.1', port, method, path: url, headers, agent: false });
     forwarded.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED' && tries > 1) this.#forward(asked, answer, tries - 1);
-      else answer.destroy();
+      if (error.code === 'ECONNREFUSED' && tries > 1) this.#forward(request, response, tries - 1);
+      else response.destroy();
     });
     forwarded.once('response', (received) => {
-      answer.writeHead(received.statusCode ?? 502, received.headers);
-      received.pipe(answer);
+      response.writeHead(received.statusCode ?? 502, received.headers);
+      received.pipe(response);
     });
-    // Only once somebody listens is the body read, so that it is there for the next one otherwise.
-    forwarded.once('socket', (socket) => socket.once('connect', () => asked.pipe(forwarded)));
+    // The body is read only after a connection exists, so that it is still available for the next replica.
+    forwarded.once('socket', (socket) => socket.once('connect', () => request.pipe(forwarded)));
   }
 }

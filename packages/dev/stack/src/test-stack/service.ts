@@ -18,15 +18,15 @@ export async function migrate(app: ServiceName, ownerUrl: string, checkout = rep
 }
 
 export interface ServiceOptions {
-  /** What Node itself is told, such as `['--import', file]`. */
+  /** Arguments for Node, such as `['--import', file]`. */
   nodeArguments?: readonly string[] | undefined;
-  /** The file that the log is appended to, for loads that would fill this process's memory with it. */
+  /** A file for the log, for loads whose log is too large for memory. Default: in memory. */
   logFile?: string | undefined;
-  /** The folder of the repository whose built service runs; default: this one. */
+  /** The repository whose built service runs. Default: this one. */
   checkout?: string | undefined;
 }
 
-/** A built service as a process of its own. */
+/** A built service in its own process. */
 export class Service {
   readonly #app: ServiceName;
   readonly #environment: Record<string, string>;
@@ -57,12 +57,12 @@ export class Service {
     return this.#process.pid;
   }
 
-  /** Everything that the service has logged. */
+  /** The whole log. */
   get log(): string {
     return this.#logFile === undefined ? this.#log : readFileSync(this.#logFile, 'utf8');
   }
 
-  /** Starts, with further variables, and waits until it listens. */
+  /** Starts the service with additional variables and waits until it listens. */
   async start(more: Record<string, string> = {}): Promise<void> {
     const log = this.#logFile === undefined ? 'pipe' : openSync(this.#logFile, 'a');
     const child = spawn(process.execPath, [...this.#nodeArguments, `apps/${this.#app}/dist/server.js`], {
@@ -93,7 +93,7 @@ export class Service {
     }
   }
 
-  // Asked rather than read from the log, which may be as quiet as a test wants it.
+  // Probed over HTTP, because the log may be silent.
   async #isAlive(): Promise<boolean> {
     try {
       return (await httpClient(this.url).get('/healthz')).status === 200;
@@ -102,7 +102,7 @@ export class Service {
     }
   }
 
-  /** Sends a message to what `nodeArguments` have loaded, and answers its answer. */
+  /** Sends a message to the module that `nodeArguments` loaded, and returns its answer. */
   async ask(message: string): Promise<unknown> {
     const child = this.#process;
     if (child === undefined) throw new Error(`${this.#app} was not started`);
@@ -111,7 +111,7 @@ export class Service {
     return (await answer)[0];
   }
 
-  /** Drains it (SIGTERM) or lets it die at once (SIGKILL); answers the exit code. */
+  /** Stops the service with SIGTERM (drains it) or SIGKILL. @returns the exit code */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null)

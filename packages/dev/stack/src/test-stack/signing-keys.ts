@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder of signing keys, as a secret is mounted. */
+/** A folder of signing keys, like a mounted secret. */
 export class SigningKeys {
   readonly directory: string = mkdtempSync(join(tmpdir(), 'tessera-keys-'));
 

@@ -14,25 +14,25 @@ import { migrate, Service, type ServiceName } from './service.ts';
 import { SigningKeys } from './signing-keys.ts';
 
 export interface StackOptions {
-  /** How many processes of each service; one each where it is not said. */
+  /** The number of processes of each service. Default: 1. */
   replicas?: Partial<Record<ServiceName, number>>;
-  /** Whether the replicas of a service are known by one address alone. */
+  /** Whether clients reach the replicas of a service through one address. */
   behindOneAddress?: boolean;
-  /** Variables of every process of a service. */
+  /** Additional variables of each service. */
   environment?: Partial<Record<ServiceName, Record<string, string>>>;
-  /** What the Node of every process is told. */
+  /** Arguments for Node, for every process. */
   nodeArguments?: readonly string[];
-  /** The folder where every process logs to a file of its own, `<service>-<number>.log`; default: in memory. */
+  /** The folder where each process writes its log, `<service>-<number>.log`. Default: in memory. */
   logDirectory?: string;
-  /** The folder of the repository whose built services run; default: this one. */
+  /** The repository whose built services run. Default: this one. */
   checkout?: string | undefined;
-  /** A server to use instead of one of the stack's own; the stack stops it. */
+  /** The server to use instead of a new one; the stack stops it. */
   postgres?: TestPostgres;
 }
 
 export type Stack = Awaited<ReturnType<typeof startStack>>;
 
-/** The built services as processes, any number of each, over real databases on one PostgreSQL. */
+/** Starts the built services, any number of processes each, with real databases on one PostgreSQL. */
 export async function startStack(options: StackOptions = {}) {
   const postgres = options.postgres ?? (await startTestPostgres());
   const databases = {
@@ -43,14 +43,14 @@ export async function startStack(options: StackOptions = {}) {
   keys.add(1);
   const serviceToken = randomBytes(32).toString('base64url');
   const services = await createServices(options, { databases, serviceToken, keysDir: keys.directory });
-  await services.listen();
+  await services.startBalancers();
   for (const service of [...services.identities, ...services.issues]) await service.start();
   const pools = {
     identity: createPool(databases.identity.owner),
     issues: createPool(databases.issues.owner),
   };
   const admin = createPool(postgres.adminUrl);
-  // As the server's own role: what the others' sessions do is shown to no lesser one.
+  // As the superuser: PostgreSQL shows the sessions of other roles to no other role.
   const waitingForLocks = async (name: ServiceName): Promise<number> => {
     const { rows } = await admin.query(
       "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = $1",
@@ -62,7 +62,7 @@ export async function startStack(options: StackOptions = {}) {
     await Promise.all([admin, ...Object.values(pools)].map((pool) => pool.end()));
     const codes: (number | null)[] = [];
     for (const service of [...services.issues, ...services.identities]) codes.push(await service.stop());
-    await services.unlisten();
+    await services.stopBalancers();
     await postgres.stop();
     keys.remove();
     return codes;
@@ -73,17 +73,17 @@ export async function startStack(options: StackOptions = {}) {
     adminUrl: postgres.adminUrl,
     serviceToken,
     keys,
-    /** The internal API, as a trusted backend calls it. */
+    /** The internal API with the service token. */
     internal: httpClient(services.urls.identity, { headers: { 'X-Service-Token': serviceToken } }),
     sql: (name: ServiceName, text: string, values: unknown[] = []) => pools[name].query(text, values),
-    /** How many statements of a service wait for a lock. */
+    /** The number of a service's statements that wait for a lock. */
     waitingForLocks,
-    /** Drains every process; their exit codes, issues' before identity's. */
+    /** Drains every process. @returns the exit codes, those of issues first */
     stop,
   };
 }
 
-interface Surroundings {
+interface SharedSettings {
   databases: Record<ServiceName, StackDatabase>;
   serviceToken: string;
   keysDir: string;
@@ -91,7 +91,7 @@ interface Surroundings {
 
 async function createServices(
   { replicas, behindOneAddress = false, environment, nodeArguments, logDirectory, checkout }: StackOptions,
-  surroundings: Surroundings,
+  shared: SharedSettings,
 ) {
   const identityPorts = await freePorts(replicas?.identity ?? 1);
   const issuesPorts = await freePorts(replicas?.issues ?? 1);
@@ -101,23 +101,23 @@ async function createServices(
   const identityUrl = `http://127.0.0.1:${identityPort}`;
   const issuesUrl = `http://127.0.0.1:${issuesPort}`;
   const common = {
-    SERVICE_TOKEN: surroundings.serviceToken,
+    SERVICE_TOKEN: shared.serviceToken,
     JWT_ISSUER: identityUrl,
     ALLOW_LOOPBACK_ISSUER: 'on',
   };
   const identity = {
     ...common,
-    DATABASE_URL: surroundings.databases.identity.service,
-    JWT_KEYS_DIR: surroundings.keysDir,
+    DATABASE_URL: shared.databases.identity.service,
+    JWT_KEYS_DIR: shared.keysDir,
     ...environment?.identity,
   };
   const issues = {
     ...common,
-    DATABASE_URL: surroundings.databases.issues.service,
+    DATABASE_URL: shared.databases.issues.service,
     IDENTITY_URL: identityUrl,
     PUBLIC_BASE_URL: issuesUrl,
     JWKS_COOLDOWN_SECONDS: '1',
-    // A handful of people make all the load.
+    // A few users make all the requests.
     RATE_LIMIT_READS_PER_MINUTE: '0',
     RATE_LIMIT_WRITES_PER_MINUTE: '0',
     RATE_LIMIT_SYNCS_PER_MINUTE: '0',
@@ -129,12 +129,12 @@ async function createServices(
     logFile: logDirectory === undefined ? undefined : join(logDirectory, `${name}-${index + 1}.log`),
   });
   return {
-    /** Where clients reach each service. */
+    /** The address of each service for clients. */
     urls: { identity: identityUrl, issues: issuesUrl },
-    listen: async () => {
+    startBalancers: async () => {
       await Promise.all(balancers.map((balancer, index) => balancer.listen(balancedPorts[index] ?? 0)));
     },
-    unlisten: async () => {
+    stopBalancers: async () => {
       await Promise.all(balancers.map((balancer) => balancer.close()));
     },
     identities: identityPorts.map(
@@ -148,7 +148,7 @@ async function createServices(
   };
 }
 
-/** A database, as its service reaches it and as its owner does. */
+/** The URLs of a database, for its service and its owner. */
 interface StackDatabase {
   service: string;
   owner: string;
@@ -159,7 +159,7 @@ async function createDatabase(
   name: ServiceName,
   checkout: string | undefined,
 ): Promise<StackDatabase> {
-  // A PostgreSQL that was given is shared by test files that run side by side.
+  // Test files that run in parallel share a given PostgreSQL.
   const unique = `${name}_${randomBytes(6).toString('hex')}`;
   const owner = { role: `${name}_owner`, password: 'owner' };
   const service = await createServiceDatabase(adminUrl, {
@@ -185,9 +185,9 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** The first of a list that is never empty. */
+/** The first item of a list. @throws for an empty list */
 export function first<Item>(items: readonly Item[]): Item {
   const [item] = items;
-  if (item === undefined) throw new Error('empty');
+  if (item === undefined) throw new Error('The list is empty.');
   return item;
 }

@@ -1,4 +1,4 @@
-// Stands in for a built migrator: tells what it was given in a file beside itself.
+// A fake of a built migrator. It records its environment in a file beside itself.
 import { writeFileSync } from 'node:fs';
 
 writeFileSync(new URL('./migration-environment.json', import.meta.url), JSON.stringify(process.env));

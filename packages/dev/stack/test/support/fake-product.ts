@@ -15,7 +15,7 @@ interface Seen {
   readonly databaseUp?: boolean;
 }
 
-/** A checkout with two services that do nothing but tell what the launcher did to them. */
+/** A checkout with two fake services that record what the launcher does. */
 export class FakeProduct {
   readonly root = makeFolder();
   readonly data = path.join(this.root, '.data');
@@ -38,7 +38,7 @@ export class FakeProduct {
     return new FakeProduct({ identity: await findFreePort(), issues: await findFreePort() });
   }
 
-  /** Replaces the build by a shell script. */
+  /** Replaces turbo with a shell script. */
   writeTurbo(script: string): void {
     const bin = path.join(this.root, 'node_modules/.bin');
     mkdirSync(bin, { recursive: true });
@@ -57,28 +57,28 @@ export class FakeProduct {
     return launcher;
   }
 
-  /** The launcher's record of itself and of what it started. */
+  /** The content of the launcher's run record. */
   runRecord(): RunRecord {
     const record = readRunRecord(path.join(this.data, 'run.json'));
-    if (record === undefined) throw new Error('Nothing runs on the data folder.');
+    if (record === undefined) throw new Error('No launcher runs on the data folder.');
     return record;
   }
 
-  /** What a service saw happen, in order. */
+  /** The events that a service recorded, in order. */
   seen(name: string): Seen[] {
     const file = path.join(this.root, 'apps', name, 'dist/seen.jsonl');
     if (!existsSync(file)) return [];
-    // The last line may be in the writing.
+    // The last line may be incomplete.
     const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
     return lines.map((line) => JSON.parse(line));
   }
 
-  /** What a service was given. */
+  /** The environment of a service. */
   environmentOf(name: string): Record<string, string> {
     return this.#read(name, 'environment.json');
   }
 
-  /** What a service's migrator was given. */
+  /** The environment of a service's migrator. */
   migrationEnvironmentOf(name: string): Record<string, string> {
     return this.#read(name, 'migration-environment.json');
   }
@@ -96,7 +96,7 @@ export class FakeProduct {
   }
 }
 
-/** The start command as a process of its own. */
+/** The start command as a process. */
 export class Launcher {
   readonly #child: ChildProcess;
   output = '';
@@ -114,7 +114,7 @@ export class Launcher {
     this.#child = spawn(process.execPath, [...command, ...args], {
       cwd: path.join(support, '../..'),
       env: environment,
-      // A group of its own, as a shell gives to what runs in the foreground.
+      // A process group, as a shell creates for a foreground job.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -134,21 +134,21 @@ export class Launcher {
     this.#child.kill(signal);
   }
 
-  /** As a terminal's Ctrl-C does. */
+  /** Sends SIGINT to the process group, as a terminal does for Ctrl-C. */
   interruptGroup(): void {
     process.kill(-this.pid, 'SIGINT');
   }
 
-  async says(text: string): Promise<void> {
+  async waitForOutput(text: string): Promise<void> {
     let ended = false;
     void this.ended.then(() => {
       ended = true;
     });
     await waitUntil(() => this.output.includes(text) || ended, 20_000);
-    if (!this.output.includes(text)) throw new Error(`The launcher never said "${text}":\n${this.output}`);
+    if (!this.output.includes(text)) throw new Error(`The launcher did not print "${text}":\n${this.output}`);
   }
 
   async running(): Promise<void> {
-    await this.says('Tessera is running');
+    await this.waitForOutput('Tessera is running');
   }
 }

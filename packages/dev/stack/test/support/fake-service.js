@@ -1,4 +1,4 @@
-// Stands in for a built service: tells what it was given and what happened to it in files beside itself.
+// A fake of a built service. It records its environment and events in files beside itself.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';

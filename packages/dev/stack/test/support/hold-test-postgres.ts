@@ -1,6 +1,6 @@
 import { startTestPostgres } from '../../src/postgres.ts';
 
-// Lasts until its standard input ends, and stops nothing.
+// Runs until its standard input ends, and does not stop the server.
 const { adminUrl } = await startTestPostgres();
 process.stdout.write(`${adminUrl}\n`);
 process.stdin.resume();

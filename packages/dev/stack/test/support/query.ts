@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** All values of a statement's rows, one after another. */
+/** The values of all rows in one list. */
 export async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => undefined);

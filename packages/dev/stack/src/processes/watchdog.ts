@@ -3,18 +3,18 @@ import { Socket } from 'node:net';
 import type { RecordedProcess } from './recorded-process.ts';
 import { recordProcess } from './recorded-process.ts';
 
-/** Cleans up after us if we die without a chance to do it ourselves (SIGKILL, out of memory). */
-export interface Lifeline {
+/** A watchdog that cleans up if this process dies without doing so (SIGKILL, out of memory). */
+export interface Watchdog {
   readonly process: RecordedProcess | undefined;
-  /** Have this process stopped with the signal. What was named last is done first. */
-  stopAtDeath(pid: number, signal: 'TERM' | 'INT'): void;
-  /** Have this folder removed. */
-  removeAtDeath(folder: string): void;
-  /** All is cleaned up: nothing is left to do. */
+  /** Stops this process with the signal. Entries are handled in reverse order. */
+  stopOnDeath(pid: number, signal: 'TERM' | 'INT'): void;
+  /** Removes this folder. */
+  removeOnDeath(folder: string): void;
+  /** Ends the watchdog without a clean-up. */
   release(): void;
 }
 
-// The end of its standard input is the news of our death. A shell costs one megabyte; a second Node would cost forty.
+// The end of its standard input signals that this process died. A shell takes 1 MB of memory, a second Node 40 MB.
 const SCRIPT = `
 trap '' HUP INT TERM
 orders=
@@ -32,24 +32,24 @@ printf %s "$orders" | while read -r verb what; do
 done
 `;
 
-/** Starts the watcher in a session of its own, so that a signal to our whole group does not reach it. */
-export function holdLifeline(): Lifeline {
+/** Starts the watchdog in its own session, so that a signal to this process's group does not reach it. */
+export function startWatchdog(): Watchdog {
   const child = spawn('/bin/sh', ['-c', SCRIPT], {
     cwd: '/',
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Losing it costs only the clean-up after a sudden death, which the next start makes good.
+  // Without the watchdog, the next start cleans up after a crash.
   child.on('error', () => undefined);
   child.stdin.on('error', () => undefined);
-  // Neither the watcher nor the pipe to it keeps us alive.
+  // Neither the watchdog nor its pipe keeps this process alive.
   child.unref();
   if (child.stdin instanceof Socket) child.stdin.unref();
-  const say = (line: string) => child.stdin.write(`${line}\n`);
+  const send = (line: string) => child.stdin.write(`${line}\n`);
   return {
     process: child.pid === undefined ? undefined : recordProcess(child.pid),
-    stopAtDeath: (pid, signal) => say(`${signal} ${pid}`),
-    removeAtDeath: (folder) => say(`rm ${folder}`),
+    stopOnDeath: (pid, signal) => send(`${signal} ${pid}`),
+    removeOnDeath: (folder) => send(`rm ${folder}`),
     release: () => child.stdin.end('done\n'),
   };
 }

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import axios, { type AxiosInstance } from 'axios';
 
-/** The same client; where the service limits it, it waits as long as it is told and sends the request again. */
-export function patient(client: AxiosInstance): AxiosInstance {
+/** Makes a client wait for `Retry-After` and repeat the request when it gets a 429. */
+export function retryWhenLimited(client: AxiosInstance): AxiosInstance {
   client.interceptors.response.use(undefined, async (error: unknown) => {
     if (!axios.isAxiosError(error) || error.response?.status !== 429 || error.config === undefined)
       throw error;

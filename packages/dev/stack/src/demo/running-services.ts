@@ -4,7 +4,7 @@ import { readRunRecord } from '../data-folder/run-record.ts';
 import { StackError } from '../stack-error.ts';
 
 /** The addresses and credentials of the services that `start` or `dev` runs. */
-export interface RunningPair {
+export interface RunningServices {
   identityUrl: string;
   issuesUrl: string;
   serviceToken: string;
@@ -16,7 +16,7 @@ export interface RunningPair {
  * @param serviceToken the token to use instead of the data folder's
  * @throws StackError when no service runs on the data folder
  */
-export function findRunningPair(dataDir: string, serviceToken?: string): RunningPair {
+export function findRunningServices(dataDir: string, serviceToken?: string): RunningServices {
   const record = readRunRecord(join(dataDir, 'run.json'));
   if (record === undefined) {
     throw new StackError(

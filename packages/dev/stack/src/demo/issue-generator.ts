@@ -1,17 +1,17 @@
-/** A made-up issue: what a person would type. */
+/** A generated issue. */
 export interface DemoIssue {
   title: string;
   description: string;
   priority: 'LOW' | 'MEDIUM' | 'HIGH' | 'URGENT' | 'CRITICAL';
   comments: string[];
-  /** Statuses that it passes through, each a legal step from the one before. */
+  /** The statuses that it goes through; each is a legal transition. */
   path: string[];
   links: { type: 'helpdesk_ticket' | 'invoice' | 'entity'; ref: string; title: string }[];
 }
 
 export const people = ['ada', 'grace', 'linus', 'margaret', 'dennis', 'barbara', 'ken', 'radia'] as const;
 
-const things = [
+const subjects = [
   'invoice export',
   'login page',
   'search',
@@ -39,7 +39,7 @@ const faults = [
   'sends two e-mails',
   'cannot be closed',
 ];
-const wishes = [
+const features = [
   'Let me sort the',
   'Add a shortcut to the',
   'Remember my filter in the',
@@ -70,7 +70,7 @@ const paths = [
 ];
 const priorities = ['LOW', 'MEDIUM', 'MEDIUM', 'MEDIUM', 'HIGH', 'HIGH', 'URGENT', 'CRITICAL'] as const;
 
-/** Numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
+/** A generator of numbers in [0, 1) with a seed (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -81,32 +81,32 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** One of several, by a random number. */
+/** A random item of a list. */
 export function pick<Item>(items: readonly Item[], random: () => number): Item {
   const item = items[Math.floor(random() * items.length)];
-  if (item === undefined) throw new RangeError('nothing to pick from');
+  if (item === undefined) throw new RangeError('The list is empty.');
   return item;
 }
 
-/** Makes up one issue. */
-export function inventIssue(random: () => number): DemoIssue {
-  const thing = pick(things, random);
-  const isWish = random() < 0.25;
-  const title = isWish ? `${pick(wishes, random)} ${thing}` : `The ${thing} ${pick(faults, random)}`;
+/** Generates one issue. */
+export function generateIssue(random: () => number): DemoIssue {
+  const subject = pick(subjects, random);
+  const isFeature = random() < 0.25;
+  const title = isFeature ? `${pick(features, random)} ${subject}` : `The ${subject} ${pick(faults, random)}`;
   const seenBy = Math.ceil(random() * 40);
   return {
     title,
-    description: isWish
-      ? `Several of us would use it every day.\n\nWhere: ${thing}.`
-      : `What happens: the ${thing} ${pick(faults, random)}.\n\nSeen by ${seenBy} people since this week.`,
+    description: isFeature
+      ? `Several of us would use it every day.\n\nWhere: ${subject}.`
+      : `What happens: the ${subject} ${pick(faults, random)}.\n\nSeen by ${seenBy} people since this week.`,
     priority: pick(priorities, random),
     comments: Array.from({ length: Math.floor(random() * 4) }, () => pick(remarks, random)),
     path: pick(paths, random),
-    links: random() < 0.3 ? [inventLink(random)] : [],
+    links: random() < 0.3 ? [generateLink(random)] : [],
   };
 }
 
-function inventLink(random: () => number): DemoIssue['links'][number] {
+function generateLink(random: () => number): DemoIssue['links'][number] {
   const number = 1000 + Math.floor(random() * 9000);
   if (random() < 0.5) return { type: 'helpdesk_ticket', ref: String(number), title: `Ticket ${number}` };
   return { type: 'invoice', ref: `2026-${number}`, title: `Invoice 2026-${number}` };

@@ -4,10 +4,10 @@ const PACKAGE_MANAGER = /(^|[\s/])(npm|npx|pnpm|pnpx|yarn|corepack)([\s@.]|$)/;
 const MAX_DEPTH = 12;
 
 /**
- * The processes between the user and us: our parent, and all above it up to the outermost package manager.
- * `npx pnpm@12 start` is npm, a shell, pnpm, a shell and then we; what is above is the user's own.
+ * The processes that started this one: its parent, and its ancestors up to the outermost package manager.
+ * `npx pnpm@12 start` makes npm, a shell, pnpm and a shell; the processes above them belong to the user.
  */
-export function findStarters(): RecordedProcess[] {
+export function findStartingProcesses(): RecordedProcess[] {
   const ancestors: number[] = [];
   let depthOfManager = 1;
   for (let pid: number | undefined = process.ppid; pid !== undefined && pid > 1; pid = parentOf(pid)) {
