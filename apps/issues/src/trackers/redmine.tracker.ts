@@ -113,7 +113,7 @@ export class RedmineTracker implements ExternalTracker {
       status_id: '*',
       author_id: 'me',
       description: `~${marker}`,
-      created_on: `>=${since.toISOString().slice(0, 10)}`,
+      created_on: `>=${dateBefore(since)}`,
       sort: 'created_on',
       limit: 100,
     };
@@ -221,6 +221,11 @@ export class RedmineTracker implements ExternalTracker {
       revision: null,
     };
   }
+}
+
+// Redmine reads a date in the time zone of the account.
+function dateBefore(time: Date): string {
+  return new Date(time.getTime() - 2 * 86_400_000).toISOString().slice(0, 10);
 }
 
 function onIssue(id: string) {
