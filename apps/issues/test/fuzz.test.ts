@@ -3,9 +3,9 @@ import { readApiDocument } from '@tessera/service-kit';
 import { ApiSurface, digestTables, Fuzzer, fuzzSettings } from '@tessera/testing/fuzz';
 import { rememberSecret } from '@tessera/testing/leaks';
 import pg from 'pg';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { anEmail, aPerson, password, type TestPerson } from './support/people.ts';
-import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
@@ -17,7 +17,7 @@ describe('every response matches the API document, and a rejected request writes
   let identity: IdentityService;
   let identityDatabase: pg.Pool;
   let app: TestApp;
-  let tracker: StandInSide;
+  let tracker: FakeTestTracker;
   let fuzzer: Fuzzer;
   let staff: TestPerson;
   let user: TestPerson;
@@ -31,7 +31,7 @@ describe('every response matches the API document, and a rejected request writes
   beforeAll(async () => {
     identity = await IdentityService.start();
     identityDatabase = new pg.Pool({ connectionString: identity.databaseUrl, max: 1 });
-    tracker = await startStandInSide('gitea');
+    tracker = await startFakeTracker('gitea');
     const secret = { TRACKER_WEBHOOK_SECRET: rememberSecret('a-webhook-secret-of-the-fuzzer') };
     app = await startTestApp(trackerEnvironment(tracker, secret), { identity });
     staff = await aPerson(app, { is_staff: true, is_superuser: true });

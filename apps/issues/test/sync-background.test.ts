@@ -1,30 +1,30 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issueSchema } from '@tessera/contracts';
 import { FakeIdentity } from './support/fake-identity.ts';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-let far: StandInSide;
+let tracker: FakeTestTracker;
 let identity: FakeIdentity;
 const apps: TestApp[] = [];
 beforeAll(async () => {
   identity = await FakeIdentity.start();
-  far = await startStandInSide('gitea');
+  tracker = await startFakeTracker('gitea');
 });
 afterEach(async () => {
-  far.standIn.clearFaults();
+  tracker.fake.clearFaults();
   await Promise.all(apps.splice(0).map((app) => app.close()));
 });
 afterAll(async () => {
-  await Promise.all([identity.stop(), far.close()]);
+  await Promise.all([identity.stop(), tracker.close()]);
 });
 
 async function start(environment: Record<string, string> = {}, databaseUrl?: string) {
   const workers = { SYNC_WORKERS: '2', SYNC_POLL_MS: '100' };
-  const tracker = trackerEnvironment(far, { ...workers, ...environment });
-  const app = await startTestApp(tracker, { identity, databaseUrl });
+  const variables = trackerEnvironment(tracker, { ...workers, ...environment });
+  const app = await startTestApp(variables, { identity, databaseUrl });
   apps.push(app);
   return app;
 }
@@ -34,27 +34,27 @@ const create = async (ann: TestPerson, title: string): Promise<Issue> =>
 const read = async (ann: TestPerson, { id }: { id: string }): Promise<Issue> =>
   issueSchema.parse((await ann.get(`/api/v1/issues/${id}/`).expect(200)).body);
 const marked = (issue: Issue) =>
-  far.standIn.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
+  tracker.fake.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
 
 async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Promise<T> {
   for (let turn = 0; ; turn += 1) {
     const seen = await look();
     if (holds(seen)) return seen;
-    if (turn > 200) throw new Error(`it never came: ${JSON.stringify(seen)}`);
+    if (turn > 200) throw new Error(`the condition was never met: ${JSON.stringify(seen)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-/** What was put off is due now: a test cannot wait for half a minute. */
+/** Makes every postponed sync due now. */
 const bringForward = (app: TestApp) =>
   app.sql('UPDATE tracker_links SET next_attempt_at = now() WHERE next_attempt_at IS NOT NULL');
 
 describe('a sync that failed', () => {
-  it('is tried again by itself, and its issue tells how it stands', async () => {
+  it('is retried automatically, and the issue shows its state', async () => {
     const app = await start();
     const ann = await aPerson(app);
     const issue = await create(ann, 'Retried');
-    far.standIn.fail({ kind: 'status', status: 500, times: Number.POSITIVE_INFINITY });
+    tracker.fake.fail({ kind: 'status', status: 500, times: Number.POSITIVE_INFINITY });
     const { body } = await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(502);
     expect(body).toMatchObject({ code: 'tracker_unavailable', retry_scheduled: true });
     const failed = await read(ann, issue);
@@ -64,7 +64,7 @@ describe('a sync that failed', () => {
       () => read(ann, issue),
       ({ sync }) => sync.next_attempt_at !== null && sync.next_attempt_at > body.next_attempt_at,
     );
-    far.standIn.clearFaults();
+    tracker.fake.clearFaults();
     const synced = await until(
       async () => {
         await bringForward(app);
@@ -76,14 +76,14 @@ describe('a sync that failed', () => {
     expect(marked(issue)).toHaveLength(1);
   });
 
-  it('is given up after twelve times, until somebody asks again', async () => {
+  it('is not retried after twelve failures until the next request', async () => {
     const app = await start({ SYNC_WORKERS: '0' });
     const ann = await aPerson(app);
     const issue = await create(ann, 'Hopeless');
-    far.standIn.fail({ kind: 'reset_before', times: Number.POSITIVE_INFINITY });
+    tracker.fake.fail({ kind: 'reset_before', times: Number.POSITIVE_INFINITY });
     await app.sql(
       `INSERT INTO tracker_links (issue_id, provider, project, requested_by, failures) VALUES ($1, 'gitea', $2, $3, 11)`,
-      [issue.id, far.project, ann.id],
+      [issue.id, tracker.project, ann.id],
     );
     const { body } = await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(502);
     expect(body).toMatchObject({ retry_scheduled: false, next_attempt_at: null });
@@ -92,14 +92,14 @@ describe('a sync that failed', () => {
     expect(again.body).toMatchObject({ retry_scheduled: true });
   });
 
-  it('whose process died is taken up by another one', async () => {
+  it('is taken over by another process after its process died', async () => {
     const app = await start();
     const ann = await aPerson(app);
     const issue = await create(ann, 'Orphan');
     await app.sql(
       `INSERT INTO tracker_links (issue_id, provider, project, requested_by, claim_id, claim_until)
        VALUES ($1, 'gitea', $2, $3, gen_random_uuid(), now() - interval '1 second')`,
-      [issue.id, far.project, ann.id],
+      [issue.id, tracker.project, ann.id],
     );
     await until(
       () => read(ann, issue),
@@ -108,11 +108,11 @@ describe('a sync that failed', () => {
     expect(marked(issue)).toHaveLength(1);
   });
 
-  it('because of our credentials is not tried again, and readiness names it while the service goes on', async () => {
+  it('is not retried after rejected credentials, and readiness reports a warning', async () => {
     const app = await start();
     const ann = await aPerson(app);
     const issue = await create(ann, 'Refused');
-    far.standIn.fail({ kind: 'status', status: 401, body: { message: 'token is required' } });
+    tracker.fake.fail({ kind: 'status', status: 401, body: { message: 'token is required' } });
     const { body } = await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(502);
     expect(body).toMatchObject({ code: 'tracker_auth_failed', retry_scheduled: false });
     const ready = await app.http.get('/readyz').expect(200);
@@ -125,9 +125,9 @@ describe('a sync that failed', () => {
   });
 });
 
-describe('a sync that failed for good is retried', () => {
+describe('a sync that failed permanently is retried', () => {
   const refuse = () =>
-    far.standIn.fail({ kind: 'status', status: 401, body: { message: 'token is required' } });
+    tracker.fake.fail({ kind: 'status', status: 401, body: { message: 'token is required' } });
   const failSync = async (ann: TestPerson, title: string) => {
     const issue = await create(ann, title);
     refuse();
@@ -143,7 +143,7 @@ describe('a sync that failed for good is retried', () => {
   const failedBefore = (app: TestApp, issue: Issue, age: string) =>
     app.sql('UPDATE tracker_links SET failed_at = now() - $2::interval WHERE issue_id = $1', [issue.id, age]);
 
-  it('after its credential was corrected', async () => {
+  it('after the credential was corrected', async () => {
     const app = await start({ SYNC_WORKERS: '0', TRACKER_TOKEN: 'not-the-token' });
     const ann = await aPerson(app);
     const issue = await create(ann, 'Wrong key');
@@ -154,7 +154,7 @@ describe('a sync that failed for good is retried', () => {
     expect(marked(issue)).toHaveLength(1);
   });
 
-  it('after its issue was changed, whatever the error', async () => {
+  it('after its issue was changed, for every error', async () => {
     const app = await start();
     const ann = await aPerson(app);
     const issue = await failSync(ann, 'Changed later');
@@ -165,7 +165,7 @@ describe('a sync that failed for good is retried', () => {
     expect(marked(issue)).toMatchObject([{ title: 'Changed' }]);
   });
 
-  it('within an hour after another issue was synced, unless the error is its own', async () => {
+  it('within an hour after another issue was synced, unless the error concerns this issue only', async () => {
     const app = await start();
     const ann = await aPerson(app);
     const [outage, rejected] = [await failSync(ann, 'Outage'), await failSync(ann, 'Rejected')];
@@ -189,7 +189,7 @@ describe('a sync that failed for good is retried', () => {
     await untilSynced(ann, issue);
   });
 
-  it('and counted until then', async () => {
+  it('and counted as failed until then', async () => {
     const app = await start();
     const ann = await aPerson(app);
     const issue = await failSync(ann, 'Counted');
@@ -200,8 +200,8 @@ describe('a sync that failed for good is retried', () => {
   });
 });
 
-describe('a number that the tracker gives again', () => {
-  it('belongs to the new issue, and the former one is told that its counterpart is gone', async () => {
+describe('a number that the tracker reuses', () => {
+  it('is linked to the new issue, and the former one reports remote_gone', async () => {
     const app = await start({ SYNC_WORKERS: '0' });
     const ann = await aPerson(app);
     const former = await create(ann, 'Former');
@@ -209,7 +209,12 @@ describe('a number that the tracker gives again', () => {
     await app.sql(
       `INSERT INTO tracker_links (issue_id, provider, project, requested_by, remote_id, remote_key, remote_url)
        SELECT $1, 'gitea', $2, $3, n::text, '#' || n, 'https://git.example/' || n FROM generate_series($4::int, $4::int) n`,
-      [former.id, far.project, ann.id, Math.max(0, ...far.standIn.issues().map(({ number }) => number)) + 1],
+      [
+        former.id,
+        tracker.project,
+        ann.id,
+        Math.max(0, ...tracker.fake.issues().map(({ number }) => number)) + 1,
+      ],
     );
     const { body } = await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(200);
     expect(body.sync.state).toBe('synced');
@@ -220,8 +225,8 @@ describe('a number that the tracker gives again', () => {
   });
 });
 
-describe('a sync that breaks off for a fault of ours', () => {
-  it('shows in the issue, and is tried again with patience', async () => {
+describe('a sync that fails in this service', () => {
+  it('shows sync_failed in the issue and is retried', async () => {
     const app = await start({ SYNC_WORKERS: '0' });
     const ann = await aPerson(app);
     const issue = await create(ann, 'Broken');
@@ -236,15 +241,15 @@ describe('a sync that breaks off for a fault of ours', () => {
 });
 
 describe('a service that stops', () => {
-  it('gives its claim back, and another one goes on at once', async () => {
+  it('releases its lease, and another one continues immediately', async () => {
     const first = await start({ SYNC_WORKERS: '0' });
     const ann = await aPerson(first);
     const issue = await create(ann, 'Handed over');
-    const before = far.standIn.requests.length;
-    far.standIn.fail({ kind: 'latency', ms: 3_000, on: { method: 'POST' } });
+    const before = tracker.fake.requests.length;
+    tracker.fake.fail({ kind: 'latency', ms: 3_000, on: { method: 'POST' } });
     const answer = ann.post(`/api/v1/issues/${issue.id}/sync/`).then((response) => response);
     await until(
-      async () => far.standIn.requests.slice(before).some(({ method }) => method === 'POST'),
+      async () => tracker.fake.requests.slice(before).some(({ method }) => method === 'POST'),
       Boolean,
     );
     apps.splice(apps.indexOf(first), 1);
@@ -263,12 +268,12 @@ describe('a service that stops', () => {
 });
 
 describe('SYNC_AUTO', () => {
-  it('tries what the tracker refused again, once it is another text', async () => {
+  it('retries after the text that the tracker rejected has changed', async () => {
     const app = await start({ SYNC_AUTO: 'linked' });
     const ann = await aPerson(app);
     const issue = await create(ann, 'Fine');
     await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(200);
-    far.standIn.fail({
+    tracker.fake.fail({
       kind: 'status',
       status: 422,
       body: { message: 'no such title' },
@@ -287,7 +292,7 @@ describe('SYNC_AUTO', () => {
     expect(marked(issue)).toMatchObject([{ title: 'Accepted' }]);
   });
 
-  it('linked: sends changes of issues that are in the tracker, and creates none', async () => {
+  it('=linked pushes changes of linked issues and creates none', async () => {
     const app = await start({ SYNC_AUTO: 'linked' });
     const ann = await aPerson(app);
     const unlinked = await create(ann, 'Stays here');
@@ -304,13 +309,13 @@ describe('SYNC_AUTO', () => {
     const revision = () => app.sql('SELECT rev FROM issues WHERE id = $1', [issue.id]);
     const before = await revision();
     await new Promise((resolve) => setTimeout(resolve, 500));
-    // A sync is no change that would be synced: it comes to rest.
+    // A sync does not trigger another sync.
     expect(before).toHaveLength(1);
     expect(await revision()).toEqual(before);
     expect(marked(unlinked)).toEqual([]);
   });
 
-  it('all: creates new issues there too, once, with two services looking', async () => {
+  it('=all creates every new issue in the tracker once, with two instances', async () => {
     const app = await start({ SYNC_AUTO: 'all' });
     await start({ SYNC_AUTO: 'all' }, app.databaseUrl);
     const ann = await aPerson(app);

@@ -1,35 +1,35 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '@tessera/testing/problems';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson } from './support/people.ts';
-import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-describe('ten syncs of one issue at once, over two processes', () => {
-  let far: StandInSide;
+describe('ten concurrent syncs of one issue in two processes', () => {
+  let tracker: FakeTestTracker;
   let app: TestApp;
   let processes: IssuesService[];
   beforeAll(async () => {
-    far = await startStandInSide('gitlab');
+    tracker = await startFakeTracker('gitlab');
     app = await startTestApp();
-    const start = () => startIssuesService(app, trackerEnvironment(far, { SYNC_WORKERS: '2' }));
+    const start = () => startIssuesService(app, trackerEnvironment(tracker, { SYNC_WORKERS: '2' }));
     processes = await Promise.all([start(), start()]);
   });
   afterAll(async () => {
     await Promise.all(processes.map((one) => one.stop()));
     await app.close();
-    await far.close();
+    await tracker.close();
   });
 
-  it('create one issue there: one syncs, and the others are told to wait', async () => {
+  it('create one issue in the tracker: one request succeeds and the others get 409', async () => {
     const ann = await aPerson(app);
     for (let round = 1; round <= 5; round += 1) {
       const { body: issue } = await ann.post('/api/v1/issues/', { title: `Round ${round}` }).expect(201);
       const path = `/api/v1/issues/${issue.id}/`;
       await Promise.all(processes.map((one) => ann.on(one).get(path).expect(200)));
-      // Long enough that all ten ask while the first one is at work.
-      far.slowDown();
+      // The tracker is slow, so all ten requests overlap.
+      tracker.slowDown();
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, index) => {
           const one = processes[index % 2];
@@ -45,7 +45,7 @@ describe('ten syncs of one issue at once, over two processes', () => {
         expectProblem(answer, 409, 'sync_in_progress');
         expect(answer.headers['retry-after']).toBe('1');
       }
-      const there = far.standIn.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
+      const there = tracker.fake.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
       expect(there).toHaveLength(1);
     }
   });

@@ -3,9 +3,9 @@ import { type Issue, issuePriorities } from '@tessera/contracts';
 import { fuzzSettings } from '@tessera/testing/fuzz';
 import fc from 'fast-check';
 import { canonicalText, canonicalTitle, markedComment } from '../src/trackers/tracker-text.ts';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { syncIssue } from './support/sync-conformance.ts';
 import { type Step, scripts, textOf } from './support/sync-script.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -13,19 +13,19 @@ import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const policies = ['local', 'remote', 'newest', 'manual'] as const;
 const providers = ['gitea', 'github', 'gitlab'] as const;
-// A run is a whole story of syncs, a hundred times the work of one of the fuzzer's requests.
+// One run has many syncs and costs as much as a hundred requests of the fuzzer.
 const numRuns = Number(process.env.SYNC_CONVERGENCE_RUNS ?? 100);
 const { seed } = fuzzSettings(process.env);
 const reasons = ['completed', 'not_planned', 'duplicate'];
 
 interface World {
   app: TestApp;
-  far: StandInSide;
-  /** Staff, who may also decide conflicts. */
+  tracker: FakeTestTracker;
+  /** Staff can resolve conflicts. */
   staff: TestPerson;
 }
 
-/** An issue on both sides, and everything that must be found somewhere in the end. */
+/** An issue on both sides, and every text that must not be lost. */
 class Story {
   readonly #world: World;
   readonly #texts = new Set<string>();
@@ -42,8 +42,8 @@ class Story {
   }
 
   get #remote() {
-    const found = this.#world.far.standIn.issues().find(({ number }) => number === this.#number);
-    if (found === undefined) throw new Error('the issue is not there');
+    const found = this.#world.tracker.fake.issues().find(({ number }) => number === this.#number);
+    if (found === undefined) throw new Error('the tracker has no such issue');
     return found;
   }
 
@@ -59,8 +59,8 @@ class Story {
     else if (step.do === 'copy') await this.#copy(step.field);
     else if (step.do === 'priority') await this.#put({ priority: issuePriorities[step.choice % 5] });
     else if (step.do === 'status') await this.#move(step);
-    else if (step.side === 'here') await this.#typeHere(step.do, textOf(step, number));
-    else await this.#typeThere(step.do, textOf(step, number));
+    else if (step.side === 'local') await this.#editLocal(step.do, textOf(step, number));
+    else await this.#editRemote(step.do, textOf(step, number));
   }
 
   async #put(change: object): Promise<void> {
@@ -70,14 +70,14 @@ class Story {
   async #copy(field: 'title' | 'description'): Promise<void> {
     const here = await getIssue(this.#world.staff, this.#issue);
     const edit = field === 'title' ? { title: here.title } : { text: here.description };
-    await this.#world.far.edit(String(this.#number), edit);
+    await this.#world.tracker.edit(String(this.#number), edit);
   }
 
   async #move({ side, choice }: Step & { do: 'status' }): Promise<void> {
-    if (side === 'there') {
+    if (side === 'remote') {
       const reason = reasons[choice % 4];
       const state = reason === undefined ? 'open' : 'closed';
-      this.#world.far.standIn.editIssue(this.#number, { state, stateReason: reason ?? 'reopened' });
+      this.#world.tracker.fake.editIssue(this.#number, { state, stateReason: reason ?? 'reopened' });
       return;
     }
     const { allowed_transitions: ways } = await getIssue(this.#world.staff, this.#issue);
@@ -85,21 +85,21 @@ class Story {
     await this.#world.staff.post(issuePath(this.#issue, 'status/'), { status }).expect(200);
   }
 
-  async #typeHere(what: 'title' | 'description' | 'comment', text: string): Promise<void> {
+  async #editLocal(what: 'title' | 'description' | 'comment', text: string): Promise<void> {
     this.#texts.add(text);
     if (what !== 'comment') await this.#put({ [what]: text });
     else await this.#world.staff.post(issuePath(this.#issue, 'comments/'), { body: text }).expect(201);
   }
 
-  async #typeThere(what: 'title' | 'description' | 'comment', text: string): Promise<void> {
-    const { far } = this.#world;
+  async #editRemote(what: 'title' | 'description' | 'comment', text: string): Promise<void> {
+    const { tracker } = this.#world;
     if (what === 'comment') {
       this.#comments.push(text);
-      await far.comment(String(this.#number), text);
-    } else await far.edit(String(this.#number), what === 'title' ? { title: text } : { text });
+      await tracker.comment(String(this.#number), text);
+    } else await tracker.edit(String(this.#number), what === 'title' ? { title: text } : { text });
   }
 
-  /** Whoever wins what nobody has decided, it is decided now. */
+  /** Resolves every open conflict. */
   async decide(): Promise<void> {
     for (const { id, reason } of undecided(this.#issue)) {
       const keep =
@@ -123,7 +123,7 @@ class Story {
     }
     const { username } = this.#world.staff;
     const own = here.comments.filter(({ origin }) => origin === 'local');
-    const sent = there.comments.filter(({ author }) => author === this.#world.far.standIn.botLogin);
+    const sent = there.comments.filter(({ author }) => author === this.#world.tracker.fake.botLogin);
     expect(sent.map(({ body }) => [markedComment(body), canonicalText(body)])).toEqual(
       own.map(({ id, body }) => [id, canonicalText(`${username} wrote:\n\n${body}`)]),
     );
@@ -150,26 +150,29 @@ class Story {
   }
 }
 
-// What a tracker does not apply is no excuse: GitHub alone does not change why something is closed.
+// Excludes `not_applied`, because GitHub cannot change the reason of a closed issue.
 function undecided({ sync }: Issue) {
   return sync.conflicts.filter(
     ({ reason, kept }) => reason === 'not_storable' || (reason === 'both_changed' && kept === null),
   );
 }
 
-// Whoever edits what, and whenever a sync comes in between. A failure prints its seed and the shortest script found.
-describe('two sides that are edited at random', () => {
+// Random edits with syncs in between. A failure prints the seed and the shortest failing script.
+describe('two sides with random edits', () => {
   const worlds = new Map<string, World>();
-  const sides: StandInSide[] = [];
+  const sides: FakeTestTracker[] = [];
   beforeAll(async () => {
     let first: World | undefined;
     for (const provider of providers) {
-      const far = await startStandInSide(provider);
-      sides.push(far);
+      const tracker = await startFakeTracker(provider);
+      sides.push(tracker);
       for (const policy of policies) {
-        const app = await startTestApp(trackerEnvironment(far, { SYNC_CONFLICT_POLICY: policy }), first?.app);
+        const app = await startTestApp(
+          trackerEnvironment(tracker, { SYNC_CONFLICT_POLICY: policy }),
+          first?.app,
+        );
         const staff = first?.staff.on(app) ?? (await aPerson(app, { is_staff: true }));
-        const world = { app, far, staff };
+        const world = { app, tracker, staff };
         first ??= world;
         worlds.set(`${provider} ${policy}`, world);
       }
@@ -180,14 +183,14 @@ describe('two sides that are edited at random', () => {
     for (const side of sides) await side.close();
   });
 
-  it('are equal after two syncs, under every policy, and no text is lost', async () => {
+  it('are equal after two syncs under every policy, and no text is lost', async () => {
     const property = fc.asyncProperty(
       fc.constantFrom(...providers),
       fc.constantFrom(...policies),
       scripts,
       async (provider, policy, steps) => {
         const world = worlds.get(`${provider} ${policy}`);
-        if (world === undefined) throw new Error('there is no such world');
+        if (world === undefined) throw new Error('unknown world');
         const issue = await createIssue(world.staff, { title: 'Agreed', description: 'Agreed\ntext' });
         const story = new Story(world, await syncIssue(world.staff, issue));
         for (const [index, step] of steps.entries()) await story.take(step, index);

@@ -4,18 +4,18 @@ import { type Issue, issueSchema } from '@tessera/contracts';
 import type { Response } from 'supertest';
 import { canonicalText, issueMarker } from '../src/trackers/tracker-text.ts';
 import { FakeIdentity } from './support/fake-identity.ts';
-import type { FarIssue, FarSide } from './support/far-side.ts';
 import { startHttpProxy } from './support/http-proxy.ts';
 import { issuePath, issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { startRedmineSide } from './support/redmine-side.ts';
+import { startRedmineProject } from './support/redmine-project.ts';
 import { startSteppedPostgres } from './support/stepped-postgres.ts';
 import { Steps } from './support/steps.ts';
 import { createTestDatabase } from './support/test-database.ts';
+import type { TestTracker, TrackerIssue } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-/** A sync that was cut off, and the step that was not done any more. */
+/** An interrupted sync, and the step before which its process was killed. */
 interface Death {
   issue: Issue;
   before: string;
@@ -23,33 +23,33 @@ interface Death {
 
 const attemptsMax = 200;
 
-// Killed from outside, before every single query to the database and every single request to the tracker.
+// The process is killed before each query to the database and each request to the tracker.
 describe('a process that is killed while it syncs with a real Redmine', () => {
-  let far: FarSide;
+  let tracker: TestTracker;
   let identity: FakeIdentity;
   let databaseUrl: string;
   let ann: TestPerson;
   let survivor: IssuesService;
   beforeAll(async () => {
-    [far, identity, databaseUrl] = await Promise.all([
-      startRedmineSide(),
+    [tracker, identity, databaseUrl] = await Promise.all([
+      startRedmineProject(),
       FakeIdentity.start(),
       createTestDatabase(),
     ]);
-    survivor = await startService(databaseUrl, far.url);
+    survivor = await startService(databaseUrl, tracker.url);
     ann = await aPerson({ http: survivor.http, identity });
   }, 120_000);
   afterAll(async () => {
     expect(await survivor.stop()).toBe(0);
     await identity.stop();
-    await far.close();
+    await tracker.close();
   });
 
-  // Nothing is synced in the background, so that every sync is one that the test has asked for.
-  const startService = (database: string, tracker: string) =>
+  // Without workers, every sync is requested by the test.
+  const startService = (database: string, trackerUrl: string) =>
     startIssuesService(
       { databaseUrl: database, identity },
-      trackerEnvironment({ ...far, url: tracker }, { TRACKER_DEADLINE_MS: '8000' }),
+      trackerEnvironment({ ...tracker, url: trackerUrl }, { TRACKER_DEADLINE_MS: '8000' }),
     );
   const send = (service: IssuesService, method: 'get' | 'post' | 'put', path: string, body?: object) =>
     ann.on(service)[method](path, body);
@@ -61,11 +61,11 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
   const startVictim = async () => {
     const steps = new Steps();
     const database = await startSteppedPostgres(databaseUrl, steps);
-    const tracker = await startHttpProxy(far.url, steps);
+    const trackerProxy = await startHttpProxy(tracker.url, steps);
     const url = new URL(databaseUrl);
     url.port = String(database.port);
-    const service = await startService(url.href, `http://127.0.0.1:${tracker.port}`);
-    // What a process does once for everybody is no step of a sync.
+    const service = await startService(url.href, `http://127.0.0.1:${trackerProxy.port}`);
+    // Excludes the queries that a process sends only once.
     await send(service, 'get', `${issuesPath}?limit=1`).expect(200);
     return {
       steps,
@@ -75,25 +75,25 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
       },
       close: async () => {
         service.kill();
-        await Promise.all([service.ended, database.close(), tracker.close()]);
+        await Promise.all([service.ended, database.close(), trackerProxy.close()]);
       },
     };
   };
 
-  // Another process takes over: at once where nothing had begun, else when the claim of the dead one has ended.
+  // Another process takes over: immediately, or after the lease of the killed process has expired.
   const syncAfterwards = async (issue: Issue): Promise<Issue> => {
     let answer: Response | undefined;
     for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
       answer = await send(survivor, 'post', issuePath(issue, 'sync/'));
       if (answer.status === 200) return issueSchema.parse(answer.body);
-      // The claim of the dead one, an attempt that may still come to light, or a tracker that is slow.
+      // The lease has not expired, the outcome of a creation is unknown, or the tracker is slow.
       if (answer.body.code !== 'sync_in_progress' && answer.status < 502) break;
       await pause(1_000);
     }
-    throw new Error(`the sync was not taken over: ${answer?.text}`);
+    throw new Error(`no process took over the sync: ${answer?.text}`);
   };
 
-  // One process for each step, until one comes to the end of its sync; the next one starts while the other ends.
+  // One process per step, until one finishes its sync; the next one starts while the previous one is killed.
   const dieEverywhere = async (prepare: () => Promise<Issue>): Promise<Death[]> => {
     const deaths: Death[] = [];
     const afterwards: Promise<Issue>[] = [];
@@ -107,11 +107,11 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
         await victim.close();
         deaths.push({ issue, before: answer === undefined ? before : `none, ${answer.status}` });
         const afterward = syncAfterwards(issue);
-        // It is waited for at the end.
+        // Awaited at the end.
         afterward.catch(() => {});
         afterwards.push(afterward);
         isAlive = answer?.status === 200;
-        // A tracker that had a bad moment of its own says nothing about this step.
+        // Repeats the step if the tracker itself failed.
         if (answer === undefined) step += 1;
       }
     } finally {
@@ -121,7 +121,7 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
     return deaths;
   };
 
-  const describeSides = async ({ issue, before }: Death, remotes: FarIssue[]) => {
+  const describeSides = async ({ issue, before }: Death, remotes: TrackerIssue[]) => {
     const here = issueSchema.parse((await send(survivor, 'get', issuePath(issue)).expect(200)).body);
     const again = await syncAfterwards(issue);
     const there = remotes.filter(({ text }) => text.includes(issueMarker(issue.id)));
@@ -155,14 +155,14 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
     isSameVersion: true,
   };
   const expectPutRight = async (deaths: Death[], wanted: object) => {
-    const remotes = await far.issues();
+    const remotes = await tracker.issues();
     const found = [];
     for (const death of deaths) found.push(await describeSides(death, remotes));
     expect(found).toEqual(deaths.map(({ before }) => ({ ...wanted, before, again: nothingMoves })));
   };
   const stepsOf = (deaths: Death[]) => deaths.map(({ before }) => before.replace(/^step \d+: /, ''));
 
-  it('in a first sync leaves nothing that the next one does not put right: one issue there, every text once', async () => {
+  it('in a first sync: the next sync completes it, with one issue in the tracker and every text once', async () => {
     const deaths = await dieEverywhere(async () => {
       const issue = await create({ title: 'A leak', description: 'Water\nin the cellar.' });
       await comment(issue, 'It is warm.');
@@ -187,14 +187,14 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
     });
   }, 600_000);
 
-  it('in a later sync loses nothing and doubles nothing, whichever way it went', async () => {
+  it('in a later sync: the next sync completes it, with no text lost or duplicated in either direction', async () => {
     const deaths = await dieEverywhere(async () => {
       const issue = await create({ title: 'Old', description: 'Old text' });
       const { external } = await syncAfterwards(issue);
       await send(survivor, 'put', issuePath(issue), { title: 'From here' }).expect(200);
-      await far.edit(external?.id ?? '', { text: `From\r\nthere\r\n\r\n${issueMarker(issue.id)}` });
+      await tracker.edit(external?.id ?? '', { text: `From\r\nthere\r\n\r\n${issueMarker(issue.id)}` });
       await comment(issue, 'Comment from here');
-      await far.comment(external?.id ?? '', 'Comment from there');
+      await tracker.comment(external?.id ?? '', 'Comment from there');
       return issue;
     });
     expect(stepsOf(deaths)).toEqual(

@@ -4,35 +4,35 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Issue } from '@tessera/contracts';
 import { expectProblem } from '@tessera/testing/problems';
 import type { Fault } from '@tessera/trackers/fakes';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { syncIssue } from './support/sync-conformance.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const deadlineMs = 1_500;
-// A breaker that opens would answer for the tracker: these tests are of single failures.
+// The circuit breaker closes again quickly, because these tests are about single failures.
 const times = { TRACKER_DEADLINE_MS: String(deadlineMs), TRACKER_BREAK_MS: '100' };
 const always = Number.POSITIVE_INFINITY;
 
-let far: StandInSide;
+let tracker: FakeTestTracker;
 let app: TestApp;
 let ann: TestPerson;
 beforeAll(async () => {
-  far = await startStandInSide('github');
-  app = await startTestApp(trackerEnvironment(far, times));
+  tracker = await startFakeTracker('github');
+  app = await startTestApp(trackerEnvironment(tracker, times));
   ann = await aPerson(app);
 });
-afterEach(() => far.standIn.clearFaults());
+afterEach(() => tracker.fake.clearFaults());
 afterAll(async () => {
   await app.close();
-  await far.close();
+  await tracker.close();
 });
 
 const sync = (issue: Issue) => ann.post(issuePath(issue, 'sync/'));
 const marked = (issue: Issue) =>
-  far.standIn.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
+  tracker.fake.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
 const creating = { method: 'POST', path: /\/issues$/ };
 const onIssue = (issue: Issue) => new RegExp(`/issues/${issue.external?.id}$`);
 
@@ -49,30 +49,30 @@ interface Case {
   fault: Omit<Fault, 'on' | 'times'>;
   status: number;
   code: string;
-  /** Whether another attempt is made by itself. */
+  /** Whether the sync is retried automatically. */
   isRetried: boolean;
 }
 
 const cases: Record<string, Case> = {
-  'an answer that does not come in time': {
+  'a response that is too late': {
     fault: { kind: 'latency', ms: deadlineMs * 2 },
     status: 504,
     code: 'tracker_timeout',
     isRetried: true,
   },
-  'a body that trickles': {
+  'a body that is too slow': {
     fault: { kind: 'slow_body', ms: deadlineMs * 3 },
     status: 504,
     code: 'tracker_timeout',
     isRetried: true,
   },
-  'a connection that is cut before the request is taken': {
+  'a connection reset before the request is processed': {
     fault: { kind: 'reset_before' },
     status: 502,
     code: 'tracker_unavailable',
     isRetried: true,
   },
-  'a connection that is cut when the request has been carried out': {
+  'a connection reset after the request was processed': {
     fault: { kind: 'reset_after' },
     status: 502,
     code: 'tracker_unavailable',
@@ -84,7 +84,7 @@ const cases: Record<string, Case> = {
     code: 'tracker_unavailable',
     isRetried: true,
   },
-  'a page in place of JSON': {
+  'an HTML page instead of JSON': {
     fault: {
       kind: 'status',
       status: 200,
@@ -95,7 +95,7 @@ const cases: Record<string, Case> = {
     code: 'tracker_unavailable',
     isRetried: true,
   },
-  'JSON that ends too early': {
+  'truncated JSON': {
     fault: { kind: 'truncated_json' },
     status: 502,
     code: 'tracker_unavailable',
@@ -107,7 +107,7 @@ const cases: Record<string, Case> = {
     code: 'tracker_rate_limited',
     isRetried: true,
   },
-  'a 503 that says when to come again': {
+  'a 503 with Retry-After': {
     fault: { kind: 'status', status: 503, headers: { 'retry-after': '7' } },
     status: 503,
     code: 'tracker_rate_limited',
@@ -161,15 +161,15 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     expect(answer.headers['retry-after'] !== undefined).toBe(status === 503);
   };
 
-  it('while the issue is created leaves it usable, and one issue there after the next sync', async () => {
+  it('while the issue is created: the issue stays usable, and the next sync leaves one issue in the tracker', async () => {
     const issue = await createIssue(ann);
-    far.standIn.fail({ ...fault, on: creating });
+    tracker.fake.fail({ ...fault, on: creating });
     expectRefusal(await sync(issue));
     const failed = await getIssue(ann, issue);
     expect(failed.sync).toMatchObject({ state: isRetried ? 'retrying' : 'failed', last_error: code });
     await expectUsable(issue);
-    far.standIn.clearFaults();
-    // Where the outcome is uncertain, the answer is 503 until what was sent must have come to light.
+    tracker.fake.clearFaults();
+    // If the outcome is unknown, syncs return 503 until the creation must be visible.
     let next = await sync(issue);
     for (let look = 0; look < 40 && next.status === 503; look += 1) {
       expectProblem(next, 503, 'create_outcome_unknown');
@@ -180,23 +180,23 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     expect(marked(issue)).toHaveLength(1);
   });
 
-  it('while the issue is changed is told of, and made good by the next sync', async () => {
+  it('while the issue is changed: the sync reports it, and the next sync repeats the change', async () => {
     const issue = await linkedIssue();
     await ann.put(issuePath(issue), { title: 'Changed' }).expect(200);
-    far.standIn.fail({ ...fault, on: { method: 'PATCH', path: onIssue(issue) } });
+    tracker.fake.fail({ ...fault, on: { method: 'PATCH', path: onIssue(issue) } });
     const answer = await sync(issue);
-    // A change is read back in any case: one whose answer is unreadable may have been made.
+    // The change is read back, so a sync may succeed although the response was unreadable.
     if (answer.status !== 200) expectRefusal(answer);
     await expectUsable(issue);
-    far.standIn.clearFaults();
+    tracker.fake.clearFaults();
     const synced = await syncIssue(ann, issue);
     expect(synced).toMatchObject({ title: 'Changed', sync: { state: 'synced', conflicts: [] } });
     expect(marked(issue)).toMatchObject([{ title: 'Changed' }]);
   });
 
-  it('while the issue is read is told of, and changes nothing', async () => {
+  it('while the issue is read: the sync reports it and changes nothing', async () => {
     const issue = await linkedIssue();
-    far.standIn.fail({ ...fault, on: { method: 'GET', path: onIssue(issue) }, times: always });
+    tracker.fake.fail({ ...fault, on: { method: 'GET', path: onIssue(issue) }, times: always });
     const before = await getIssue(ann, issue);
     expectRefusal(await sync(issue));
     const { sync: _sync, ...after } = await getIssue(ann, issue);
@@ -205,12 +205,12 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     await expectUsable(issue);
   });
 
-  it('while a comment is sent leaves it there once', async () => {
+  it('while a comment is sent: the next sync leaves one comment in the tracker', async () => {
     const issue = await linkedIssue();
     await ann.post(issuePath(issue, 'comments/'), { body: 'Once' }).expect(201);
-    far.standIn.fail({ ...fault, on: { method: 'POST', path: /\/comments$/ } });
+    tracker.fake.fail({ ...fault, on: { method: 'POST', path: /\/comments$/ } });
     expectRefusal(await sync(issue));
-    far.standIn.clearFaults();
+    tracker.fake.clearFaults();
     let next = await sync(issue);
     for (let look = 0; look < 40 && next.status === 503; look += 1) {
       expectProblem(next, 503, 'create_outcome_unknown');
@@ -223,29 +223,29 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
   });
 });
 
-describe('what the tracker says of time', () => {
-  it('is passed on, and kept to', async () => {
+describe('Retry-After of the tracker', () => {
+  it('is returned to the client and delays the next attempt', async () => {
     const issue = await createIssue(ann);
-    far.standIn.fail({ kind: 'status', status: 429, headers: { 'retry-after': '120' }, on: creating });
+    tracker.fake.fail({ kind: 'status', status: 429, headers: { 'retry-after': '120' }, on: creating });
     const answer = await sync(issue);
     expectProblem(answer, 503, 'tracker_rate_limited');
     expect(answer.headers['retry-after']).toBe('120');
     expect(Date.parse(answer.body.next_attempt_at) - Date.now()).toBeGreaterThan(110_000);
   });
 
-  it('is a minute where it says nothing', async () => {
+  it('is one minute by default', async () => {
     const issue = await createIssue(ann);
-    far.standIn.fail({ kind: 'status', status: 429, on: creating });
+    tracker.fake.fail({ kind: 'status', status: 429, on: creating });
     expect((await sync(issue)).headers['retry-after']).toBe('60');
   });
 });
 
-it('an edit during a sync counts as a change after it', async () => {
+it('an edit during a sync is pending after the sync', async () => {
   const issue = await linkedIssue();
-  far.standIn.fail({ kind: 'latency', ms: 500, on: { method: 'GET', path: /\/comments$/ } });
-  const before = far.standIn.requests.length;
+  tracker.fake.fail({ kind: 'latency', ms: 500, on: { method: 'GET', path: /\/comments$/ } });
+  const before = tracker.fake.requests.length;
   const running = sync(issue).then((answer) => answer);
-  while (far.standIn.requests.length < before + 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (tracker.fake.requests.length < before + 2) await new Promise((resolve) => setTimeout(resolve, 10));
   await ann.put(issuePath(issue), { title: 'Edited meanwhile' }).expect(200);
   expect((await running).body.sync.state).toBe('changed');
   expect((await syncIssue(ann, issue)).sync).toMatchObject({
@@ -254,13 +254,13 @@ it('an edit during a sync counts as a change after it', async () => {
   });
 });
 
-describe('a counterpart', () => {
+describe('a linked issue in the tracker', () => {
   it.each([
     ['https://github.example/elsewhere/issues/1', 'https://github.example/elsewhere/issues/1'],
     [null, null],
-  ])('that has moved is not followed (%s)', async (given, location) => {
+  ])('returns 409 remote_moved after it was moved (%s)', async (given, location) => {
     const issue = await linkedIssue();
-    far.standIn.moveIssue?.(Number(issue.external?.id), given);
+    tracker.fake.moveIssue?.(Number(issue.external?.id), given);
     const answer = await sync(issue);
     expectProblem(answer, 409, 'remote_moved');
     expect(answer.body.location).toBe(location);
@@ -268,16 +268,16 @@ describe('a counterpart', () => {
     await expectUsable(issue);
   });
 
-  it('that takes a change and does not make it leaves a conflict, until it does', async () => {
+  it('that ignores a change causes a conflict until it applies the change', async () => {
     const issue = await linkedIssue();
     await ann.put(issuePath(issue), { title: 'Not taken' }).expect(200);
-    far.standIn.fail({ kind: 'silent_drop', on: { method: 'PATCH' } });
+    tracker.fake.fail({ kind: 'silent_drop', on: { method: 'PATCH' } });
     const synced = await syncIssue(ann, issue);
     expect(synced).toMatchObject({
       title: 'Not taken',
       sync: { conflicts: [{ field: 'title', reason: 'not_applied', local: 'Not taken', remote: 'Linked' }] },
     });
-    far.standIn.fail({ kind: 'silent_drop', on: { method: 'PATCH' } });
+    tracker.fake.fail({ kind: 'silent_drop', on: { method: 'PATCH' } });
     const again = await syncIssue(ann, issue);
     expect(again.sync.conflicts).toEqual(synced.sync.conflicts);
     expect((await syncIssue(ann, issue)).sync.conflicts).toEqual([]);
@@ -285,17 +285,17 @@ describe('a counterpart', () => {
   });
 });
 
-it('a tracker that is down is left alone after five failures, and taken up again', async () => {
-  const own = await startStandInSide('github');
+it('a tracker that is down gets no requests after five failures, until it is back', async () => {
+  const own = await startFakeTracker('github');
   const other = await startTestApp(trackerEnvironment(own, { ...times, TRACKER_BREAK_MS: '2000' }));
   const person = await aPerson(other);
-  await own.standIn.stop();
+  await own.fake.stop();
   const issues = await Promise.all(Array.from({ length: 6 }, () => createIssue(person)));
   const codes: string[] = [];
   for (const issue of issues) codes.push((await person.post(issuePath(issue, 'sync/'))).body.code);
   expect(codes.slice(0, 5)).toEqual(Array(5).fill('tracker_unavailable'));
   expect(codes[5]).toBe('tracker_rate_limited');
-  await own.standIn.restart();
+  await own.fake.restart();
   const [issue] = issues;
   let answer = await person.post(issuePath(issue ?? { id: '' }, 'sync/'));
   for (let look = 0; look < 100 && answer.status !== 200; look += 1) {
@@ -307,7 +307,7 @@ it('a tracker that is down is left alone after five failures, and taken up again
   await own.close();
 });
 
-it('the credential goes to the configured address, and to no other that the tracker names', async () => {
+it('the credential is sent to the configured URL only', async () => {
   const asked: string[] = [];
   const elsewhere = createServer((request, response) => {
     asked.push(`${request.url} ${request.headers.authorization}`);
@@ -316,11 +316,11 @@ it('the credential goes to the configured address, and to no other that the trac
   await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
   const { port } = elsewhere.address() as AddressInfo;
   const issue = await linkedIssue();
-  far.standIn.moveIssue?.(Number(issue.external?.id), `http://127.0.0.1:${port}/issues/1`);
+  tracker.fake.moveIssue?.(Number(issue.external?.id), `http://127.0.0.1:${port}/issues/1`);
   expectProblem(await sync(issue), 409, 'remote_moved');
   const other = await createIssue(ann);
   const headers = { location: `http://127.0.0.1:${port}/issues` };
-  far.standIn.fail({ kind: 'status', status: 307, headers, on: creating });
+  tracker.fake.fail({ kind: 'status', status: 307, headers, on: creating });
   expectProblem(await sync(other), 409, 'remote_moved');
   await new Promise((resolve) => elsewhere.close(resolve));
   expect(asked).toEqual([]);

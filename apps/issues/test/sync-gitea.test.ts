@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
-import { startStandInSide } from './support/stand-in-side.ts';
+import { startFakeTracker } from './support/fake-tracker.ts';
 import { describeSync } from './support/sync-conformance.ts';
 
 describe('a sync with Gitea', () => {
-  describeSync(() => startStandInSide('gitea'));
+  describeSync(() => startFakeTracker('gitea'));
 });

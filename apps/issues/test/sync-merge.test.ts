@@ -72,11 +72,11 @@ const fields = [
 ] as const;
 
 describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
-  it('does nothing where nothing has changed', () => {
+  it('does nothing without a change', () => {
     expect(merge({}, {})).toEqual({ push: {}, pull: {}, conflicts: [], base: agreed });
   });
 
-  it('pushes what has changed here, and holds to the base until that is read back', () => {
+  it('pushes a local change and keeps the base until the change is read back', () => {
     expect(merge({ [field]: mine }, {})).toEqual({
       push: { [field]: mine },
       pull: {},
@@ -85,7 +85,7 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     });
   });
 
-  it('pulls what has changed there', () => {
+  it('pulls a remote change', () => {
     expect(merge({}, { [field]: theirs })).toEqual({
       push: {},
       pull: { [field]: theirs },
@@ -94,7 +94,7 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     });
   });
 
-  it('agrees where both have come to the same', () => {
+  it('updates the base when both sides have the same value', () => {
     expect(merge({ [field]: mine }, { [field]: mine })).toEqual({
       push: {},
       pull: {},
@@ -108,7 +108,7 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     ['remote', 'remote', { push: {}, pull: { [field]: theirs }, base: theirs }],
     ['newest', 'remote', { push: {}, pull: { [field]: theirs }, base: theirs }],
     ['manual', null, { push: {}, pull: {}, base: agreed[field] }],
-  ] as const)('goes by the policy %s where both have changed', (policy, kept, { push, pull, base }) => {
+  ] as const)('applies the policy %s when both sides have changed', (policy, kept, { push, pull, base }) => {
     expect(merge({ [field]: mine }, { [field]: theirs }, policy)).toEqual({
       push,
       pull,
@@ -117,7 +117,7 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     });
   });
 
-  it('asks which is newer, for the policy that wants to know', () => {
+  it('compares the times of the changes for the policy newest', () => {
     const asked: SyncedField[] = [];
     const newest = (name: SyncedField) => {
       asked.push(name);
@@ -129,7 +129,7 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     expect(asked).toEqual([field]);
   });
 
-  it('without a base agrees on what is the same, and clashes on what is not', () => {
+  it('reports a clash for different values without a base', () => {
     const first = merge({ [field]: mine }, { [field]: theirs }, 'local', { base: {} });
     expect(first.conflicts).toMatchObject([{ field, base: null, kept: 'local' }]);
     expect(first.push).toEqual({ [field]: mine });
@@ -137,7 +137,7 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
 });
 
 describe('the merge of texts', () => {
-  it('takes other line ends and blanks at the end for no change', () => {
+  it('ignores line endings and trailing blanks', () => {
     expect(merge({ description: 'one\r\ntwo  \n' }, { description: 'one\ntwo' }).base.description).toBe(
       'one\ntwo',
     );
@@ -147,13 +147,13 @@ describe('the merge of texts', () => {
     ['title', 'x'.repeat(256)],
     ['title', ''],
     ['description', 'x'.repeat(65_001)],
-  ] as const)('keeps what is here where the other %s is more than an issue holds', (field, text) => {
+  ] as const)('keeps the local %s when the remote one cannot be stored', (field, text) => {
     const { push, pull, conflicts, base } = merge({}, { [field]: text }, 'remote');
     expect({ push, pull, base }).toEqual({ push: {}, pull: {}, base: agreed });
     expect(conflicts).toMatchObject([{ field, reason: 'not_storable', remote: text, kept: 'local' }]);
   });
 
-  it('leaves a priority that it has no word for as it is on both sides', () => {
+  it('ignores a remote priority without a local equivalent', () => {
     expect(merge({ priority: 'HIGH' }, { priority: null })).toMatchObject({
       push: {},
       pull: {},
@@ -163,24 +163,24 @@ describe('the merge of texts', () => {
 });
 
 describe('the merge of the status', () => {
-  it('sees no change in what is one state there', () => {
+  it('sees no change between two statuses with the same remote state', () => {
     const { push, pull, base } = merge({ status: 'IN_PROGRESS' }, {});
     expect({ push, pull }).toEqual({ push: {}, pull: {} });
     expect(base.status).toEqual({ local: 'IN_PROGRESS', remote: 'open' });
   });
 
-  it('pushes a change, and agrees on the pair when it is read back', () => {
+  it('pushes a change and keeps the base until the change is read back', () => {
     expect(merge({ status: 'CLOSED' }, {})).toMatchObject({ push: { state: 'closed' }, pull: {} });
     expect(merge({ status: 'CLOSED' }, {}).base.status).toEqual(agreed.status);
   });
 
-  it('pulls a change, by a step of the workflow', () => {
+  it('pulls a change as a step of the workflow', () => {
     const { pull, base } = merge({}, { state: 'closed' });
     expect(pull).toEqual({ status: 'RESOLVED' });
     expect(base.status).toEqual({ local: 'RESOLVED', remote: 'closed' });
   });
 
-  it('asks for nothing that the tracker cannot do any more', () => {
+  it('pushes nothing when the tracker has reached an equivalent state', () => {
     const base: MergeBase = { ...agreed, status: { local: 'OPEN', remote: 'open' } };
     const tracker = { ...twoStates, stateOf: () => 'closed:completed', isReached: () => true };
     const closed = { state: 'closed:not_planned' };
@@ -189,7 +189,7 @@ describe('the merge of the status', () => {
     expect(merged.base.status).toEqual({ local: 'RESOLVED', remote: 'closed:not_planned' });
   });
 
-  it('settles a clash by the policy', () => {
+  it('resolves a clash by the policy', () => {
     const base: MergeBase = { ...agreed, status: { local: 'RESOLVED', remote: 'closed' } };
     const both = { local: { status: 'REOPENED' as const }, remote: { state: 'reopened elsewhere' } };
     const tracker = { ...twoStates, statusOf: () => 'REOPENED' as const, stateOf: () => 'open' };
@@ -204,7 +204,7 @@ describe('the merge of the status', () => {
 describe('the step towards a status of the tracker', () => {
   const pairs = issueStatuses.flatMap((from) => issueStatuses.map((to) => [from, to] as const));
 
-  it.each(pairs)('from %s towards %s is one of the workflow, or none', (from, wanted) => {
+  it.each(pairs)('from %s towards %s is part of the workflow, or no step', (from, wanted) => {
     const next = stepTowards(wanted, from);
     expect(next === from || mayFollow(from, next)).toBe(true);
     if (mayFollow(from, wanted)) expect(next).toBe(wanted);
@@ -220,7 +220,7 @@ describe('the step towards a status of the tracker', () => {
     ['RESOLVED', false, 'CLOSED', 'CLOSED'],
     ['REOPENED', true, 'CLOSED', 'REOPENED'],
   ] as const)(
-    'of two: %s, open there %s, closed meaning %s, leads to %s',
+    'from %s with a tracker of two states (open: %s, closed means %s) leads to %s',
     (local, isOpen, whenClosed, next) => {
       expect(stepForTwoStates(isOpen, whenClosed, local as IssueStatus)).toBe(next);
     },

@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals';
-import { startRedmineSide } from './support/redmine-side.ts';
+import { startRedmineProject } from './support/redmine-project.ts';
 import { describeSync } from './support/sync-conformance.ts';
 
 describe('a sync with a real Redmine', () => {
-  describeSync(() => startRedmineSide());
+  describeSync(() => startRedmineProject());
 });

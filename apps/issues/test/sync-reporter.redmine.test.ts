@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { FarSide } from './support/far-side.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { startRedmineSide } from './support/redmine-side.ts';
+import { startRedmineProject } from './support/redmine-project.ts';
 import { syncIssue } from './support/sync-conformance.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
+import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
 describe('an account that may create and comment in Redmine, and not change a status', () => {
-  let far: FarSide;
+  let tracker: TestTracker;
   let app: TestApp;
   let ann: TestPerson;
   beforeAll(async () => {
-    far = await startRedmineSide('reporter');
-    app = await startTestApp(trackerEnvironment(far));
+    tracker = await startRedmineProject('reporter');
+    app = await startTestApp(trackerEnvironment(tracker));
     ann = await aPerson(app);
   });
   afterAll(() => app.close());
 
-  it('is shown that the status was taken and dropped, while everything else goes through', async () => {
+  it('gets a conflict for the ignored status, and everything else is synced', async () => {
     const issue = await createIssue(ann, { title: 'Mine', description: 'Some\nlines' });
     await ann.post(issuePath(issue, 'comments/'), { body: 'A word' }).expect(201);
     await ann.post(issuePath(issue, 'status/'), { status: 'IN_PROGRESS' }).expect(200);
@@ -31,19 +31,19 @@ describe('an account that may create and comment in Redmine, and not change a st
         { field: 'status', reason: 'not_applied', local: 'IN_PROGRESS', remote: 'New', kept: null },
       ],
     });
-    const [remote] = await far.issues();
+    const [remote] = await tracker.issues();
     expect(remote).toMatchObject({ title: 'Mine', state: 'New' });
     expect(remote?.comments).toHaveLength(1);
-    // The next sync tries again, and neither takes the status back nor tells of a second conflict.
+    // The next sync tries again; it neither reverts the status nor reports a second conflict.
     const again = await syncIssue(ann, issue);
     expect(again).toMatchObject({ status: 'IN_PROGRESS', version: synced.version });
     expect(again.sync.conflicts).toEqual(synced.sync.conflicts);
   });
 
-  it('follows a status that somebody else changes there', async () => {
+  it('follows a status change by another user of Redmine', async () => {
     const issue = await createIssue(ann);
     const { external } = await syncIssue(ann, issue);
-    await far.edit(external?.id ?? '', { state: 'Rejected' });
+    await tracker.edit(external?.id ?? '', { state: 'Rejected' });
     expect(await syncIssue(ann, issue)).toMatchObject({ status: 'CLOSED', external: { state: 'Rejected' } });
   });
 });

@@ -2,33 +2,33 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RunningRedmine, startRedmine } from '@tessera/trackers/redmine';
 import { issueMarker, markedComment } from '../src/trackers/tracker-text.ts';
-import type { FarSide } from './support/far-side.ts';
 import { issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { startRedmineSide } from './support/redmine-side.ts';
+import { startRedmineProject } from './support/redmine-project.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
+import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const count = Number(process.env.SYNC_SOAK_ISSUES ?? 300);
 const batch = 10;
-// So many issues are in the tracker when it is killed, and as many are not.
+// The tracker is killed when it has half of the issues.
 const half = count / 2;
 const commentEvery = 5;
 
-// Nobody asks for a sync here: the background does everything, in two processes at once.
+// The background workers of two processes run every sync.
 describe('hundreds of issues and a real Redmine that is killed in the middle', () => {
   let redmine: RunningRedmine;
-  let far: FarSide;
+  let tracker: TestTracker;
   let store: TestApp;
   let services: [IssuesService, IssuesService];
   let ann: TestPerson;
   beforeAll(async () => {
     redmine = await startRedmine();
-    far = await startRedmineSide('manager', redmine.server);
+    tracker = await startRedmineProject('manager', redmine.server);
     store = await startTestApp();
     ann = await aPerson(store);
-    const environment = trackerEnvironment(far, {
+    const environment = trackerEnvironment(tracker, {
       SYNC_WORKERS: '2',
       SYNC_AUTO: 'all',
       SYNC_POLL_MS: '300',
@@ -68,7 +68,7 @@ describe('hundreds of issues and a real Redmine that is killed in the middle', (
     while ((await countOf(condition)) < wanted) await pause(250);
   };
 
-  it('are all there in the end, each one once, with every comment once', async () => {
+  it('are all created once in Redmine with every comment once', async () => {
     const ids = await createIssues();
     await until('remote_id IS NOT NULL', half);
     await redmine.down();
@@ -83,7 +83,7 @@ describe('hundreds of issues and a real Redmine that is killed in the middle', (
       count,
     );
 
-    const remotes = await far.issues();
+    const remotes = await tracker.issues();
     const found = ids.map((id) => remotes.filter(({ text }) => text.includes(issueMarker(id))));
     expect(found.map(({ length }) => length)).toEqual(ids.map(() => 1));
     expect(remotes).toHaveLength(count);

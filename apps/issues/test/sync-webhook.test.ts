@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { rememberSecret } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
-import { type StandInSide, startStandInSide } from './support/stand-in-side.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
@@ -35,21 +35,21 @@ function payload(provider: Provider, number: number, project = 'acme/website'): 
 }
 
 describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/webhook/', (provider) => {
-  let far: StandInSide;
+  let tracker: FakeTestTracker;
   let app: TestApp;
   let issue: Issue;
   let ann: TestPerson;
   beforeAll(async () => {
-    far = await startStandInSide(provider);
+    tracker = await startFakeTracker(provider);
     const workers = { SYNC_WORKERS: '2', SYNC_POLL_MS: '100' };
-    app = await startTestApp(trackerEnvironment(far, { ...workers, TRACKER_WEBHOOK_SECRET: secret }));
+    app = await startTestApp(trackerEnvironment(tracker, { ...workers, TRACKER_WEBHOOK_SECRET: secret }));
     ann = await aPerson(app);
     const { body } = await ann.post('/api/v1/issues/', { title: 'Hooked' }).expect(201);
     issue = (await ann.post(`/api/v1/issues/${body.id}/sync/`).expect(200)).body;
   });
   afterAll(async () => {
     await app.close();
-    await far.close();
+    await tracker.close();
   });
 
   const deliver = (body: string, headers: Record<string, string>) =>
@@ -68,7 +68,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
   const number = () => Number(issue.external?.id);
 
   it('syncs the issue with the data of the tracker, not of the delivery', async () => {
-    await far.edit(issue.external?.id ?? '', { title: 'Changed there' });
+    await tracker.edit(issue.external?.id ?? '', { title: 'Changed there' });
     const body = payload(provider, number());
     const { body: answer } = await deliver(body, senders[provider](body, 'first')).expect(202);
     expect(answer).toEqual({ status: 'accepted' });

@@ -3,7 +3,7 @@ import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { StepProxy, Steps } from './steps.ts';
 
-/** In front of an HTTP server; a request is a step. */
+/** Starts a proxy to an HTTP server; each request is a step. */
 export async function startHttpProxy(target: string, steps: Steps): Promise<StepProxy> {
   const { hostname, port } = new URL(target);
   const server = createServer((request, response) => {

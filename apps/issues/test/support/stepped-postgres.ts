@@ -1,7 +1,7 @@
 import { type ClientMessage, startPostgresProxy } from '@tessera/testing/postgres-proxy';
 import type { StepProxy, Steps } from './steps.ts';
 
-/** In front of a PostgreSQL server; a query is a step, and nothing of one that may not be done arrives. */
+/** Starts a proxy to PostgreSQL; each query is a step and is forwarded completely or not at all. */
 export function startSteppedPostgres(target: string, steps: Steps): Promise<StepProxy> {
   return startPostgresProxy(target, (forward) => stepByStep(steps, forward));
 }
@@ -10,7 +10,7 @@ const query = 'Q';
 const sync = 'S';
 const parse = 'P';
 const bind = 'B';
-// Of the extended query, whose messages the server carries out as they come and keeps with the Sync at their end.
+// Messages of the extended query protocol, which end with a Sync.
 const partsOfQuery = new Set([parse, bind, 'D', 'E', 'C']);
 
 function stepByStep(steps: Steps, forward: (bytes: Buffer) => void): (message: ClientMessage) => void {

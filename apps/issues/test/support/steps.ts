@@ -1,18 +1,18 @@
-/** What a process does to others, step by step; it may be ended before one of the steps. */
+/** The requests and queries of a process, counted; ends the process before a given one. */
 export class Steps {
-  /** In their order; the last one of a process that was ended is the one that was not done any more. */
+  /** In order; the last step of an ended process was not forwarded. */
   readonly taken: string[] = [];
   #endsAt = Number.POSITIVE_INFINITY;
   #end: () => void = () => {};
 
-  /** Counts from 1 again, and ends the process before a step. */
+  /** Restarts the count at 1 and calls `end` before the given step. */
   endBefore(step: number, end: () => void): void {
     this.taken.length = 0;
     this.#endsAt = step;
     this.#end = end;
   }
 
-  /** Whether the step may be done. */
+  /** Records a step and returns whether to forward it. */
   take(name: string): boolean {
     if (this.isOver) return false;
     this.taken.push(name);
@@ -25,7 +25,7 @@ export class Steps {
   }
 }
 
-/** Stands between a process and somebody that it talks to. */
+/** A proxy between a process and a server. */
 export interface StepProxy {
   port: number;
   close: () => Promise<void>;

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 
-/** What somebody does on one of the sides, or a sync; `text` is completed by `textOf`. */
+/** An edit on one side, or a sync; `textOf` completes `text`. */
 export type Step =
   | { do: 'sync' }
-  | { do: 'title' | 'description' | 'comment'; side: 'here' | 'there'; text: TextPattern }
-  | { do: 'status'; side: 'here' | 'there'; choice: number }
+  | { do: 'title' | 'description' | 'comment'; side: 'local' | 'remote'; text: TextPattern }
+  | { do: 'status'; side: 'local' | 'remote'; choice: number }
   | { do: 'priority'; choice: number }
-  /** Somebody there types what already stands here. */
+  /** Copies the local value to the tracker. */
   | { do: 'copy'; field: 'title' | 'description' };
 
-/** A text around a mark that makes it the only one of its kind. */
+/** The text before and after a mark that makes the text unique. */
 export type TextPattern = readonly [before: string, after: string];
 
 const otherMarker = '<!-- issues-sync:01980c5e-0000-7000-8000-000000000000 -->';
@@ -61,10 +61,10 @@ const part = fc
   })
   .map((pieces) => pieces.join(''));
 const text: fc.Arbitrary<TextPattern> = fc.tuple(part, part);
-const side = fc.constantFrom('here', 'there');
+const side = fc.constantFrom('local', 'remote');
 const choice = fc.nat({ max: 11 });
 
-/** Two random scripts of edits, one for each side, that meet in syncs. */
+/** Random edits on both sides and syncs between them. */
 export const scripts: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     { weight: 3, arbitrary: fc.constant<Step>({ do: 'sync' }) },
@@ -82,13 +82,13 @@ export const scripts: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 2, maxLength: 12 },
 );
 
-/** The text of the step with this number; here it is one that may be typed here. */
-export function textOf(step: Step & { text: TextPattern; side: 'here' | 'there' }, number: number): string {
+/** Returns the text of a step; a local text contains only characters that the API accepts. */
+export function textOf(step: Step & { text: TextPattern; side: 'local' | 'remote' }, number: number): string {
   const [before, after] = step.text;
   const isTitle = step.do === 'title';
   const [start, end] = isTitle ? [before, after].map((one) => [...one].slice(0, 100).join('')) : step.text;
   const text = `${start}<${number}>${end}`;
-  if (step.side === 'there') return text;
+  if (step.side === 'remote') return text;
   const storable = text.toWellFormed().replaceAll('\u0000', '');
   return isTitle ? storable.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ').trim() : storable;
 }

@@ -1,4 +1,4 @@
-import type { FarSide } from './far-side.ts';
+import type { TestTracker } from './test-tracker.ts';
 
 // Short times for the tests, and no syncs in the background.
 const defaults = {
@@ -11,7 +11,7 @@ const defaults = {
 
 /** The environment of a service that syncs with a tracker when a client asks for it. */
 export function trackerEnvironment(
-  { provider, url, project, token }: Pick<FarSide, 'provider' | 'url' | 'project' | 'token'>,
+  { provider, url, project, token }: Pick<TestTracker, 'provider' | 'url' | 'project' | 'token'>,
   overrides: Record<string, string> = {},
 ): Record<string, string> {
   return {

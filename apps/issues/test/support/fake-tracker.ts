@@ -7,26 +7,28 @@ import {
   startGitHub,
   startGitLab,
 } from '@tessera/trackers/fakes';
-import type { FarSide } from './far-side.ts';
+import type { TestTracker } from './test-tracker.ts';
 
-export type StandInSide = FarSide & { standIn: FakeTracker };
+export type FakeTestTracker = TestTracker & { fake: FakeTracker };
 
 const project = 'acme/website';
 const starts = { github: startGitHub, gitlab: startGitLab, gitea: startGitea } as const;
 
-/** A stand-in for a tracker that cannot be installed here, with the hands of somebody who works in it. */
-export async function startStandInSide(provider: Exclude<TrackerProvider, 'redmine'>): Promise<StandInSide> {
-  const standIn = await starts[provider]({ project });
+/** Starts a fake of a tracker that cannot be installed for tests. */
+export async function startFakeTracker(
+  provider: Exclude<TrackerProvider, 'redmine'>,
+): Promise<FakeTestTracker> {
+  const fake = await starts[provider]({ project });
   return {
-    standIn,
+    fake,
     provider,
-    url: standIn.url,
+    url: fake.url,
     project,
-    token: rememberSecret(standIn.token),
+    token: rememberSecret(fake.token),
     words: { open: 'open', done: 'closed' },
     commentsPage: provider === 'gitea' ? 0 : 100,
     issues: async () =>
-      standIn.issues().map(({ number, title, body, state, comments }) => ({
+      fake.issues().map(({ number, title, body, state, comments }) => ({
         id: String(number),
         title,
         text: body,
@@ -35,21 +37,22 @@ export async function startStandInSide(provider: Exclude<TrackerProvider, 'redmi
         comments: comments.map(({ author, body: text }) => ({ author, body: text })),
       })),
     edit: async (id, { title, text, state }) => {
-      standIn.editIssue(Number(id), {
+      fake.editIssue(Number(id), {
         ...(title === undefined ? {} : { title }),
         ...(text === undefined ? {} : { body: text }),
         ...(state === undefined ? {} : { state: state === 'open' ? 'open' : 'closed' }),
       });
     },
     comment: async (id, body) => {
-      standIn.addComment(Number(id), body);
+      fake.addComment(Number(id), body);
     },
-    remove: async (id) => standIn.deleteIssue(Number(id)),
-    slowDown: () => standIn.fail({ kind: 'latency', ms: 1_500, on: { method: 'POST' } }),
+    remove: async (id) => fake.deleteIssue(Number(id)),
+    slowDown: () => fake.fail({ kind: 'latency', ms: 1_500, on: { method: 'POST' } }),
     close: async () => {
-      await standIn.close();
-      const violations = 'violations' in standIn ? (standIn as CheckedFakeTracker).violations() : [];
-      if (violations.length > 0) throw new Error(`against the tracker's own description: ${violations}`);
+      await fake.close();
+      const violations = 'violations' in fake ? (fake as CheckedFakeTracker).violations() : [];
+      if (violations.length > 0)
+        throw new Error(`requests or responses violate the tracker's API description: ${violations}`);
     },
   };
 }

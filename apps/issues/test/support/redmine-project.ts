@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { rememberSecret } from '@tessera/testing/leaks';
 import type { RedmineServer } from '@tessera/trackers/redmine';
 import axios from 'axios';
-import type { FarEdit, FarIssue, FarSide } from './far-side.ts';
+import type { TestTracker, TrackerEdit, TrackerIssue } from './test-tracker.ts';
 
-/** The run's Redmine. */
+/** Returns the Redmine of the test run. */
 export function redmineServer(): RedmineServer {
   const server: RedmineServer | null = JSON.parse(process.env.TEST_REDMINE ?? 'null');
-  if (server === null) throw new Error('there is no Redmine');
+  if (server === null) throw new Error('Redmine is not running');
   return server;
 }
 
@@ -19,11 +19,11 @@ interface RedmineIssue {
   journals?: { user: { name: string }; notes: string | null }[];
 }
 
-/** A project of its own in a Redmine, the run's unless told; the service is `manager` or `reporter` there. */
-export async function startRedmineSide(
+/** Creates a project in a Redmine in which the service has the role `manager` or `reporter`. */
+export async function startRedmineProject(
   role: 'manager' | 'reporter' = 'manager',
   server: RedmineServer = redmineServer(),
-): Promise<FarSide> {
+): Promise<TestTracker> {
   const project = `p-${randomBytes(6).toString('hex')}`;
   const http = axios.create({
     baseURL: server.url,
@@ -44,9 +44,9 @@ export async function startRedmineSide(
   const { data: vocabulary } = await http.get('/issue_statuses.json');
   const idOf = (name: string) =>
     vocabulary.issue_statuses.find((status: { name: string }) => status.name === name)?.id;
-  const read = async (id: number): Promise<FarIssue> => {
+  const read = async (id: number): Promise<TrackerIssue> => {
     const { data } = await http.get<{ issue: RedmineIssue }>(`/issues/${id}.json?include=journals`);
-    return toFarIssue(data.issue);
+    return toTrackerIssue(data.issue);
   };
   return {
     provider: 'redmine',
@@ -63,11 +63,11 @@ export async function startRedmineSide(
         pages.push(await http.get('/issues.json', { params: { ...query, offset } }));
       }
       const ids: number[] = pages.flatMap(({ data }) => data.issues.map(({ id }: { id: number }) => id));
-      const issues: FarIssue[] = [];
+      const issues: TrackerIssue[] = [];
       for (const id of ids) issues.push(await read(id));
       return issues;
     },
-    edit: async (id, { title, text, state }: FarEdit) => {
+    edit: async (id, { title, text, state }: TrackerEdit) => {
       const issue = {
         ...(title === undefined ? {} : { subject: title }),
         ...(text === undefined ? {} : { description: text }),
@@ -86,7 +86,7 @@ export async function startRedmineSide(
   };
 }
 
-function toFarIssue({ id, subject, description, status, journals = [] }: RedmineIssue): FarIssue {
+function toTrackerIssue({ id, subject, description, status, journals = [] }: RedmineIssue): TrackerIssue {
   return {
     id: String(id),
     title: subject,

@@ -1,0 +1,40 @@
+import type { TrackerProvider } from '@tessera/contracts';
+
+/** An issue in the tracker. */
+export interface TrackerIssue {
+  id: string;
+  title: string;
+  /** The stored text, including markers. */
+  text: string;
+  isOpen: boolean;
+  state: string;
+  comments: { author: string; body: string }[];
+}
+
+/** An edit by a user of the tracker. */
+export interface TrackerEdit {
+  title?: string;
+  text?: string;
+  /** The tracker's name of the state. */
+  state?: string;
+}
+
+/** A tracker for tests, with the actions of its users. */
+export interface TestTracker {
+  provider: TrackerProvider;
+  /** The configuration of the service. */
+  url: string;
+  project: string;
+  token: string;
+  /** The tracker's names of an open and of a done state. */
+  words: { open: string; done: string };
+  /** The page size of comments; 0 if the tracker returns all. */
+  commentsPage: number;
+  issues: () => Promise<TrackerIssue[]>;
+  edit: (id: string, edit: TrackerEdit) => Promise<void>;
+  comment: (id: string, body: string) => Promise<void>;
+  remove: (id: string) => Promise<void>;
+  /** Delays the next creation of an issue; does nothing in a tracker that is slow already. */
+  slowDown: () => void;
+  close: () => Promise<void>;
+}
