@@ -1,5 +1,5 @@
-// Makes kubernetes.schema.json: strict JSON schemas (no further properties) of the kinds that k8s/ uses, out of the
-// types of `kubernetes-models` 5.1.0. Run with Node 22 or newer in an empty folder that has it:
+// Creates kubernetes.schema.json: strict JSON schemas (no additional properties) of the kinds that k8s/ uses, from the
+// types of `kubernetes-models` 5.1.0. Run with Node 22 or later in an empty folder:
 //   npm install kubernetes-models@5.1.0 ts-json-schema-generator@2.9.0 && node make-schema.mjs
 import { writeFileSync } from 'node:fs';
 import { createGenerator } from 'ts-json-schema-generator';

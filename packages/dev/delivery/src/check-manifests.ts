@@ -4,10 +4,7 @@ import type { Manifest } from './manifest.ts';
 import { findPodSecurityProblems } from './pod-security.ts';
 import { findDanglingReferences } from './references.ts';
 
-/**
- * Everything that is wrong with a set of manifests that belong together, one line a problem: shape first, as the rest
- * needs a shape.
- */
+/** The problems of a complete set of manifests, one line each. The other checks run only if the schemas match. */
 export async function checkManifests(manifests: readonly Manifest[]): Promise<string[]> {
   const shape = findSchemaProblems(manifests);
   if (shape.length > 0) return shape;

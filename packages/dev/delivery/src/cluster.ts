@@ -3,7 +3,7 @@ import { run } from './command.ts';
 
 const secretSchema = z.looseObject({ data: z.record(z.string(), z.string()) });
 
-/** The namespace that the manifests make, by kubectl. */
+/** The namespace of the manifests, through kubectl. */
 export class Cluster {
   readonly #kubectl: string[];
 
@@ -36,7 +36,7 @@ export class Cluster {
     );
   }
 
-  /** Replaces all keys of a secret. */
+  /** Replaces all keys of a Secret. */
   async writeSecret(name: string, values: Record<string, string>): Promise<void> {
     const data = Object.fromEntries(
       Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
@@ -49,7 +49,7 @@ export class Cluster {
     return `http://${await this.kubectl(['get', 'service', service, '--output', 'jsonpath={.spec.clusterIP}'])}`;
   }
 
-  /** Ends one pod of a service, as a node does that is drained. */
+  /** Deletes one pod of a service, as draining its node does. */
   async losePod(selector: string): Promise<void> {
     const [name = ''] = (
       await this.kubectl(['get', 'pods', '--selector', selector, '--output', 'name'])

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 interface CommandOptions {
   cwd?: string;
   input?: string;
-  /** Shown as it comes, for what takes minutes. */
+  /** Whether the output is also printed as it comes. */
   show?: boolean;
 }
 
-/** Runs a program to its end and answers what it wrote to standard output. Rejects, with its errors, where it fails. */
+/** Runs a program. Resolves with its standard output; rejects with its output when it fails. */
 export function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { cwd, input, show = false } = options;
   const child = spawn(program, args, { cwd });

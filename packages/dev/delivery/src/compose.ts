@@ -18,7 +18,7 @@ const serviceSchema = z.looseObject({
 });
 const projectSchema = z.looseObject({ services: z.record(z.string(), serviceSchema) });
 
-/** What is wrong with a compose file, by compose's own schema and by our rules (docker/README.md): one line a problem. */
+/** The problems of a compose file, by the compose schema and this project's rules (docker/README.md), one line each. */
 export function findComposeProblems(text: string): string[] {
   const shape = lint(text);
   if (shape.length > 0) return shape;
@@ -31,20 +31,21 @@ export function findComposeProblems(text: string): string[] {
 function serviceProblems(name: string, service: z.infer<typeof serviceSchema>): string[] {
   const problems: string[] = [];
   const { image, user, ports, environment, volumes } = service;
-  if (!service.cap_drop.includes('ALL')) problems.push('keeps capabilities');
-  if (!service.security_opt.includes('no-new-privileges:true')) problems.push('may gain privileges');
+  if (!service.cap_drop.includes('ALL')) problems.push('does not drop all capabilities');
+  if (!service.security_opt.includes('no-new-privileges:true')) problems.push('allows privilege escalation');
   if (service.privileged) problems.push('is privileged');
   if (/:latest\}?$|^[^:]+$/.test(image)) problems.push(`has no fixed image: ${image}`);
-  if (ports.some((port) => !port.startsWith('127.0.0.1:'))) problems.push('is open to other machines');
+  if (ports.some((port) => !port.startsWith('127.0.0.1:')))
+    problems.push('publishes a port to other machines');
   if (Object.keys(environment).some((key) => /(PASSWORD|TOKEN|DATABASE_URL|PRIVATE_KEY)$/.test(key)))
-    problems.push('has a secret in its environment');
+    problems.push('contains a secret in its environment');
   if (name === 'postgres') return problems;
-  if (!service.read_only) problems.push('can write to its root');
-  // Whoever makes the secrets gives each to its reader.
+  if (!service.read_only) problems.push('has a writable root file system');
+  // The service that creates the secrets runs as root to change their owners.
   if (name !== 'secrets' && user !== '1000:1000') problems.push(`runs as ${user}`);
   const isMigrator = name.endsWith('-migrate');
   if (name !== 'secrets' && volumes.some((volume) => volume.includes('-owner-')) !== isMigrator)
-    problems.push("the owner's password is the migrator's, and nobody else's");
+    problems.push("the owner's password must be mounted only by the migrator");
   return problems;
 }
 
@@ -61,7 +62,7 @@ function lint(text: string): string[] {
     writeFileSync(file, text);
     const linter = new DCLinter({
       rules: {
-        // Order is a matter of reading, and who reads is not a machine.
+        // Rules about the order of keys are a matter of style.
         'services-alphabetical-order': 0,
         'service-keys-order': 0,
         'top-level-properties-order': 0,

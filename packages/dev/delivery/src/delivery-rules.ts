@@ -3,7 +3,7 @@ import { type Manifest, nameOf } from './manifest.ts';
 import { ingressPathsOf } from './references.ts';
 import { type Workload, workloadsOf } from './workload.ts';
 
-/** From SIGTERM to the end, at most (`runService`). */
+/** The longest shutdown after SIGTERM (`runService`), in seconds. */
 const shutdownSeconds = 25;
 
 const publicPaths = new Set([
@@ -16,7 +16,7 @@ const publicPaths = new Set([
   'Prefix /api',
 ]);
 
-/** What this project promises of its own manifests (k8s/README.md): one line a broken promise. */
+/** The manifests' violations of this project's rules (k8s/README.md), one line each. */
 export function findBrokenRules(manifests: readonly Manifest[]): string[] {
   return [
     ...workloadsOf(manifests).flatMap(workloadProblems),
@@ -30,13 +30,14 @@ export function findBrokenRules(manifests: readonly Manifest[]): string[] {
 function workloadProblems(workload: Workload): string[] {
   const { manifest, pod } = workload;
   const problems: string[] = [];
-  if (pod.automountServiceAccountToken !== false) problems.push("mounts a token of the cluster's API");
+  if (pod.automountServiceAccountToken !== false) problems.push('mounts an API token');
   for (const { name, image, resources, securityContext } of pod.containers) {
     if (/:latest$|^[^:]+$/.test(image)) problems.push(`${name} has no fixed image: ${image}`);
     if (resources.requests.cpu === undefined || resources.requests.memory === undefined)
-      problems.push(`${name} asks for no share of a node`);
-    if (resources.limits.memory === undefined) problems.push(`${name} has no limit of memory`);
-    if (securityContext.readOnlyRootFilesystem !== true) problems.push(`${name} can write to its root`);
+      problems.push(`${name} has no resource requests`);
+    if (resources.limits.memory === undefined) problems.push(`${name} has no memory limit`);
+    if (securityContext.readOnlyRootFilesystem !== true)
+      problems.push(`${name} has a writable root file system`);
   }
   if (manifest.kind === 'Deployment') problems.push(...deploymentProblems(workload));
   return problems.map((problem) => `${nameOf(manifest)}: ${problem}`);
@@ -45,15 +46,17 @@ function workloadProblems(workload: Workload): string[] {
 function deploymentProblems({ spec, pod }: Workload): string[] {
   const problems: string[] = [];
   const unavailable = spec.strategy?.rollingUpdate?.maxUnavailable;
-  if (unavailable !== 0) problems.push('a rollout takes pods away before others are ready');
-  if (pod.topologySpreadConstraints.length === 0) problems.push('its pods may all stand on one node');
+  if (unavailable !== 0) problems.push('a rollout removes pods before others are ready');
+  if (pod.topologySpreadConstraints.length === 0) problems.push('all pods may run on one node');
   for (const { name, startupProbe, livenessProbe, readinessProbe, lifecycle } of pod.containers) {
     if (!startupProbe || !livenessProbe || !readinessProbe) problems.push(`${name} lacks a probe`);
     const command = lifecycle?.preStop.exec.command.join(' ') ?? '';
     const preStopSeconds = Number(/(\d+)\)$/.exec(command)?.[1] ?? 0) / 1000;
-    if (preStopSeconds < 1) problems.push(`${name} does not wait until load balancers have forgotten it`);
+    if (preStopSeconds < 1) problems.push(`${name} has no preStop delay for load balancers`);
     if (pod.terminationGracePeriodSeconds <= preStopSeconds + shutdownSeconds)
-      problems.push(`${name} is killed before it can end: ${pod.terminationGracePeriodSeconds} s`);
+      problems.push(
+        `${name} has a grace period that is shorter than its shutdown: ${pod.terminationGracePeriodSeconds} s`,
+      );
   }
   return problems;
 }
@@ -76,9 +79,9 @@ function serviceProblems(manifest: Manifest): string[] {
       ports: z.array(z.looseObject({ targetPort: z.unknown() })),
     })
     .parse(manifest.spec);
-  const problems = type === 'ClusterIP' ? [] : [`is a ${type}: only the ingress faces the world`];
+  const problems = type === 'ClusterIP' ? [] : [`is a ${type}: only the ingress is public`];
   if (ports.some(({ targetPort }) => targetPort === 'metrics' || targetPort === 9464))
-    problems.push('offers metrics');
+    problems.push('exposes metrics');
   return problems.map((problem) => `${nameOf(manifest)}: ${problem}`);
 }
 
@@ -111,17 +114,15 @@ function isDefaultDenied(manifests: readonly Manifest[]): boolean {
   );
 }
 
-// Every opening names who may come, and to which port.
+// Every ingress rule must name its peers and ports.
 function internalProblems(manifests: readonly Manifest[]): string[] {
   return policiesOf(manifests).flatMap(({ manifest, spec }) =>
     spec.ingress
-      .filter(
-        ({ from = [], ports = [] }) => ports.length === 0 || from.length === 0 || from.some(isEverybody),
-      )
-      .map(() => `${nameOf(manifest)}: lets everybody in`),
+      .filter(({ from = [], ports = [] }) => ports.length === 0 || from.length === 0 || from.some(matchesAll))
+      .map(() => `${nameOf(manifest)}: allows any source or port`),
   );
 }
 
-function isEverybody(peer: Record<string, unknown>): boolean {
+function matchesAll(peer: Record<string, unknown>): boolean {
   return Object.values(peer).every((selector) => JSON.stringify(selector) === '{}');
 }

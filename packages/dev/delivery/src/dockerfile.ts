@@ -1,6 +1,6 @@
 import { ValidationSeverity, validate } from 'dockerfile-utils';
 
-/** What is wrong with a Dockerfile, by the language's rules and by ours (docker/README.md): one line a problem. */
+/** The problems of a Dockerfile, by the language's rules and this project's (docker/README.md), one line each. */
 export function findDockerfileProblems(text: string): string[] {
   const language = validate(text, {
     deprecatedMaintainer: ValidationSeverity.ERROR,
@@ -31,12 +31,12 @@ function findBrokenRules(lines: readonly string[]): string[] {
   if (healthcheck?.[1] !== '[') problems.push('HEALTHCHECK is missing or not in exec form');
   if (!lastStage.some((line) => line.includes('org.opencontainers.image.')))
     problems.push('the image has no labels');
-  if (lines.some((line) => /^ADD /.test(line)))
-    problems.push('ADD fetches and unpacks by itself: COPY does not');
-  if (lines.some((line) => /^# *syntax=/.test(line))) problems.push('a syntax line fetches another builder');
+  if (lines.some((line) => /^ADD /.test(line))) problems.push('ADD may download and unpack files; use COPY');
+  if (lines.some((line) => /^# *syntax=/.test(line)))
+    problems.push('a syntax line downloads another builder');
   if (lines.some((line) => /^(FROM|ARG \w+=)[^$]*(:latest|[^:]@)/.test(line)))
-    problems.push('a base image is not fixed');
+    problems.push('a base image has no fixed tag');
   if (lines.some((line) => /^(ENV|ARG) \w*(PASSWORD|SECRET|TOKEN|PRIVATE_KEY)/.test(line)))
-    problems.push('a secret stays in the image');
+    problems.push('the image contains a secret');
   return problems;
 }

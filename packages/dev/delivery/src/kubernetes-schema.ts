@@ -12,7 +12,7 @@ const ajv = new Ajv({ allErrors: true, strict: false });
 ajv.addSchema(schema, 'kubernetes');
 const validators = new Map<string, ValidateFunction>();
 
-/** What Kubernetes' own schema refuses, and every field that it does not know: one line a problem. */
+/** Violations of Kubernetes' own schema, including unknown fields, one line each. */
 export function findSchemaProblems(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const definition = definitionOf[`${manifest.apiVersion}/${manifest.kind}`];

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Manifest, readManifests } from './manifest.ts';
 
-// Strict: what kustomize can and this cannot is refused rather than passed over.
+// Strict: rejects kustomize features that this renderer does not implement.
 const kustomizationSchema = z.strictObject({
   apiVersion: z.string().startsWith('kustomize.config.k8s.io/'),
   kind: z.enum(['Kustomization', 'Component']),
@@ -33,8 +33,8 @@ const patchSchema = z.array(
 );
 
 /**
- * What `kustomize build` makes of a folder, for the part of kustomize that k8s/ uses: resources, components, images and
- * JSON patches (RFC 6902). It lets manifests be checked where there is no kustomize; prove-kustomize compares both.
+ * Renders a folder like `kustomize build`, for the features that k8s/ uses: resources, components, images and JSON patches
+ * (RFC 6902). The checks therefore need no kustomize; prove-kustomize compares the results.
  */
 export function renderKustomization(folder: string): Manifest[] {
   return apply(folder, []);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 interface LoadOptions {
   identityUrl: string;
   issuesUrl: string;
-  /** People who were created for this, with their password; the first is staff. */
+  /** The users of the load, created with this password; the first is staff. */
   emails: readonly string[];
   password: string;
   requestsPerSecond: number;
@@ -13,7 +13,7 @@ interface LoadOptions {
 export interface Phase {
   name: string;
   requests: number;
-  /** What failed and how often: a status that was not to come, or why there was no answer. */
+  /** The number of failures by reason: an unexpected status or a connection error. */
   failures: Record<string, number>;
   slowestMs: number;
 }
@@ -23,7 +23,7 @@ interface Session {
   refresh: string;
 }
 
-/** Requests at a steady pace, whatever becomes of them, as people and their programs send them. */
+/** Sends requests at a steady rate, whether or not the previous ones have been answered. */
 export class Load {
   readonly #options: LoadOptions;
   readonly #sessions = new Map<string, Session>();
@@ -42,7 +42,7 @@ export class Load {
     this.#loop = this.#run();
   }
 
-  /** Counts what happens during a piece of work apart. */
+  /** Counts the requests during the work separately. */
   async during(name: string, work: () => Promise<unknown>): Promise<Phase> {
     const phase = this.#begin(name);
     await work();
@@ -77,8 +77,8 @@ export class Load {
     }
   }
 
-  // Of ten requests of a person: mostly reading, some writing, a refresh, a new session; staff create people, which
-  // takes issues to identity's internal API.
+  // Ten requests of a user: mostly reads, some writes, a refresh, a new session. Staff create users, which makes issues
+  // call identity's internal API.
   async #act(email: string, turn: number): Promise<void> {
     const { identityUrl, issuesUrl, emails } = this.#options;
     const session = this.#sessions.get(email);
@@ -107,7 +107,7 @@ export class Load {
   }
 
   async #refresh(email: string, { refresh }: Session): Promise<void> {
-    // Taken out meanwhile: a refresh token is spent by its first use.
+    // Removed during the refresh, because a refresh token works once.
     this.#sessions.delete(email);
     this.#keep(
       email,

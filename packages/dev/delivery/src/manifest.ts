@@ -7,10 +7,10 @@ const manifestSchema = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 });
 
-/** A Kubernetes object, as far as every kind has the same shape. */
+/** The fields that all Kubernetes objects have. */
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** The objects of a file. Throws at what is not YAML, such as a key that stands there twice. */
+/** Parses the objects of a file. @throws for invalid YAML, such as a duplicate key */
 export function readManifests(text: string): Manifest[] {
   return parseAllDocuments(text).flatMap((document) => {
     if ('errors' in document && document.errors[0] !== undefined) throw document.errors[0];
@@ -19,7 +19,7 @@ export function readManifests(text: string): Manifest[] {
   });
 }
 
-/** How a message names an object. */
+/** The name of an object in messages. */
 export function nameOf({ kind, metadata }: Manifest): string {
   return `${kind}/${metadata.name}`;
 }

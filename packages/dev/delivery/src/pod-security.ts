@@ -2,7 +2,7 @@ import { createDefaultMonokleValidator, processRefs, ResourceParser } from '@mon
 import { stringify } from 'yaml';
 import { type Manifest, nameOf } from './manifest.ts';
 
-// The rules of `restricted`, of which some are off by default.
+// The rules of `restricted`; some are disabled by default.
 const rules = Object.fromEntries(
   [
     'volume-types',
@@ -14,7 +14,7 @@ const rules = Object.fromEntries(
   ].map((rule) => [`pod-security-standards/${rule}`, 'err' as const]),
 );
 
-/** What the `restricted` Pod Security standard refuses: one line a problem. */
+/** Violations of the `restricted` Pod Security standard, one line each. */
 export async function findPodSecurityProblems(manifests: readonly Manifest[]): Promise<string[]> {
   const resources = manifests.map((content, index) => ({
     id: String(index),

@@ -1,11 +1,11 @@
-// Builds the images, starts the compose project as a newcomer does, takes README's tour, looks at what runs, and takes
-// it all down again. Needs a Docker engine with compose, and curl.
+// Builds the images, starts the compose project, runs the README's tour, checks the containers, and removes everything.
+// Needs a Docker engine with compose, and curl.
 import { z } from 'zod';
 import { run } from './command.ts';
 import { rootDir } from './repository.ts';
 import { takeTour } from './tour.ts';
 
-const say = (text: string) => process.stdout.write(`${text}\n`);
+const print = (text: string) => process.stdout.write(`${text}\n`);
 const compose = (...args: string[]) =>
   run('docker', ['compose', '--file', 'docker/compose.yaml', ...args], { cwd: rootDir });
 
@@ -53,9 +53,9 @@ async function assertHardened(service: string): Promise<void> {
     noNewPrivileges: true,
     emptyCapabilitySets: 5,
   };
-  say(`${service}: ${JSON.stringify(facts)}`);
+  print(`${service}: ${JSON.stringify(facts)}`);
   if (JSON.stringify(facts) !== JSON.stringify(wanted))
-    throw new Error(`${service} is not as hard as it shall be.`);
+    throw new Error(`${service} is not hardened as expected.`);
 }
 
 async function assertOwnSecretsOnly(): Promise<void> {
@@ -75,28 +75,28 @@ const readToken = "fs.readFileSync('/run/secrets/tessera/service-token', 'utf8')
 async function prove(): Promise<void> {
   await compose('build');
   await compose('up', '--wait', '--wait-timeout', '180');
-  say(await compose('ps', '--all', '--format', 'table {{.Name}}\t{{.Status}}'));
+  print(await compose('ps', '--all', '--format', 'table {{.Name}}\t{{.Status}}'));
   for (const service of ['identity', 'issues']) {
     await assertHardened(service);
     const image = (await compose('images', '--quiet', service)).trim();
     const [size, layers] = (
       await run('docker', ['inspect', '--format', '{{.Size}} {{len .RootFS.Layers}}', image])
     ).split(' ');
-    say(`${service}: ${Math.round(Number(size) / 1e6)} MB in ${layers?.trim()} layers`);
+    print(`${service}: ${Math.round(Number(size) / 1e6)} MB in ${layers?.trim()} layers`);
   }
   await assertOwnSecretsOnly();
   const serviceToken = (await compose('exec', '-T', 'identity', 'node', '--print', readToken)).trim();
   const urlOf = async (service: string) =>
     `http://localhost:${(await compose('port', service, '3000')).trim().split(':').at(-1)}`;
-  say(
+  print(
     await takeTour({ identityUrl: await urlOf('identity'), issuesUrl: await urlOf('issues'), serviceToken }),
   );
   const startedAt = performance.now();
   await compose('stop', 'identity', 'issues');
-  say(`stopped in ${Math.round(performance.now() - startedAt)} ms`);
+  print(`stopped in ${Math.round(performance.now() - startedAt)} ms`);
   const states = await compose('ps', '--all', '--format', '{{.Service}} {{.ExitCode}}', 'identity', 'issues');
-  if (/ [1-9]/.test(states)) throw new Error(`A service did not end well:\n${states}`);
-  say('Proven.');
+  if (/ [1-9]/.test(states)) throw new Error(`A service did not exit with 0:\n${states}`);
+  print('Proven.');
 }
 
 try {

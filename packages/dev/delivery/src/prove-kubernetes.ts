@@ -1,5 +1,5 @@
-// On a cluster to which the local overlay was applied, from where its Services can be reached (a node, a pod): README's
-// tour through the Services, then under steady load rollouts, both rotations, the loss of pods and PostgreSQL's restart.
+// Runs the README's tour against a cluster with the local overlay, then rollouts, both rotations, lost pods and a restart
+// of PostgreSQL under steady load. Run it where the Services can be reached (a node, a pod):
 //   pnpm prove:kubernetes [--kubectl 'kubectl --context test'] [--requests-per-second 20]
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 });
 const cluster = new Cluster(values.kubectl);
-const say = (text: string) => process.stdout.write(`${text}\n`);
+const print = (text: string) => process.stdout.write(`${text}\n`);
 
 async function createPeople(identityUrl: string, serviceToken: string, password: string): Promise<string[]> {
   const name = randomBytes(4).toString('hex');
@@ -36,14 +36,14 @@ async function createPeople(identityUrl: string, serviceToken: string, password:
   return emails;
 }
 
-// The runbook's steps; nobody waits 25 minutes here, as issues asks for the key set when it meets an unknown key.
+// The runbook's steps. No wait between them, because issues fetches the key set for an unknown key.
 async function rotateSigningKey(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tessera-keys-'));
   try {
     for (const [name, text] of Object.entries(await cluster.readSecret('identity-keys')))
       writeFileSync(join(folder, name), text, { mode: 0o600 });
     for (const step of [['next'], ['activate', '--at-once']]) {
-      say(
+      print(
         await run('node', [join(rootDir, 'apps/identity/dist/keys-cli.js'), ...step, '--directory', folder]),
       );
       const files = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
@@ -85,15 +85,15 @@ async function restartPostgres(): Promise<void> {
 
 function report({ name, requests, failures, slowestMs }: Phase): void {
   const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
-  say(`${name}: ${requests} requests, ${failed} failed, the slowest took ${slowestMs} ms`);
-  for (const [what, count] of Object.entries(failures)) say(`  ${count} x ${what}`);
+  print(`${name}: ${requests} requests, ${failed} failed, the slowest took ${slowestMs} ms`);
+  for (const [what, count] of Object.entries(failures)) print(`  ${count} x ${what}`);
 }
 
 async function prove(): Promise<void> {
   for (const service of ['identity', 'issues']) await cluster.waitFor(service);
   const [identityUrl, issuesUrl] = [await cluster.urlOf('identity'), await cluster.urlOf('issues')];
   const { 'service-token': serviceToken = '' } = await cluster.readSecret('identity-secrets');
-  say(await takeTour({ identityUrl, issuesUrl, serviceToken }));
+  print(await takeTour({ identityUrl, issuesUrl, serviceToken }));
   const password = randomBytes(12).toString('hex');
   const load = new Load({
     identityUrl,
@@ -124,7 +124,7 @@ async function prove(): Promise<void> {
   }
   const failed = phases.filter(({ failures }) => Object.keys(failures).length > 0).map(({ name }) => name);
   if (failed.length > 0) throw new Error(`Requests failed during: ${failed.join(', ')}`);
-  say('Proven.');
+  print('Proven.');
 }
 
 await prove();

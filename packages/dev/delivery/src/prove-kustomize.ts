@@ -1,4 +1,4 @@
-// Holds our reading of the overlays (kustomize.ts) to kustomize itself.
+// Compares the rendering of the overlays by kustomize.ts with kustomize's own.
 //   pnpm prove:kustomize [--kustomize 'kustomize build']
 import { join } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
@@ -19,6 +19,6 @@ for (const overlay of ['local', 'production']) {
   const theirs = byName(readManifests(await run(program, [...args, folder])));
   const names = new Set([...ours.keys(), ...theirs.keys()]);
   const different = [...names].filter((name) => !isDeepStrictEqual(ours.get(name), theirs.get(name)));
-  if (different.length > 0) throw new Error(`${overlay} is rendered otherwise: ${different.join(', ')}`);
-  process.stdout.write(`${overlay}: ${names.size} objects, the same\n`);
+  if (different.length > 0) throw new Error(`${overlay} is rendered differently: ${different.join(', ')}`);
+  process.stdout.write(`${overlay}: ${names.size} objects, identical\n`);
 }

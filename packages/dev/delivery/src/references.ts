@@ -7,7 +7,7 @@ type Labels = Record<string, string>;
 const labels = z.record(z.string(), z.string());
 const selectorSchema = z.looseObject({ matchLabels: labels.default({}) });
 
-/** References that lead nowhere: names, selectors and ports that nothing answers to. One line a problem. */
+/** References without a target: names, selectors and ports, one line each. */
 export function findDanglingReferences(manifests: readonly Manifest[]): string[] {
   const workloads = workloadsOf(manifests);
   return [
@@ -24,7 +24,7 @@ function ownReferences({ manifest, spec, pod }: Workload): string[] {
     .filter(({ name }) => !volumes.some((volume) => volume.name === name))
     .map(({ name }) => `mounts no volume ${name}`);
   if (spec.selector !== undefined && !matches(spec.selector.matchLabels, spec.template.metadata.labels)) {
-    problems.push('selects other pods than its own');
+    problems.push('selects other pods than its template');
   }
   return problems.map((problem) => `${nameOf(manifest)}: ${problem}`);
 }
@@ -87,7 +87,9 @@ function targetProblems(manifest: Manifest, manifests: readonly Manifest[]): str
     const service = find(`Service/${name}`);
     const ports = service === undefined ? [] : serviceSchema.parse(service.spec).ports;
     const isOpen = ports.some((one) => one.name === port.name);
-    return isOpen ? [] : [`${nameOf(manifest)}: ${path} leads to no port ${port.name} of a Service ${name}`];
+    return isOpen
+      ? []
+      : [`${nameOf(manifest)}: ${path} routes to a missing port ${port.name} of a Service ${name}`];
   });
 }
 
@@ -102,7 +104,7 @@ const ingressSchema = z.looseObject({
   ),
 });
 
-/** Every path that an Ingress publishes. */
+/** All paths of an Ingress. */
 export function ingressPathsOf(manifest: Manifest) {
   const { rules } = ingressSchema.parse(manifest.spec);
   return rules.flatMap(({ host, http }) => http.paths.map((path) => ({ host, ...path })));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** The repository's root. */
 export const rootDir = fileURLToPath(new URL('../../../..', import.meta.url));
 
-/** A file of the repository, as text. */
+/** The text of a file in the repository. */
 export function readRepositoryFile(path: string): string {
   return readFileSync(join(rootDir, path), 'utf8');
 }

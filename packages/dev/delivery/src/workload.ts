@@ -52,7 +52,7 @@ const specSchema = z.looseObject({
   template: z.looseObject({ metadata: z.looseObject({ labels }), spec: podSchema }),
 });
 
-/** Whatever makes pods, as far as the rules look. */
+/** The fields of a Deployment or Job that the rules check. */
 export interface Workload {
   manifest: Manifest;
   spec: z.infer<typeof specSchema>;

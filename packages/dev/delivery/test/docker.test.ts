@@ -3,17 +3,17 @@ import { findComposeProblems } from '../src/compose.ts';
 import { findDockerfileProblems } from '../src/dockerfile.ts';
 import { readRepositoryFile } from '../src/repository.ts';
 
-/** A text in which one thing was replaced; throws where it was not there. */
-function spoil(text: string, from: string | RegExp, to: string): string {
-  const spoilt = text.replace(from, to);
-  if (spoilt === text) throw new Error(`There is no ${from}.`);
-  return spoilt;
+/** Replaces one part of a text. @throws if the text does not contain it */
+function replaceOne(text: string, from: string | RegExp, to: string): string {
+  const replaced = text.replace(from, to);
+  if (replaced === text) throw new Error(`There is no ${from}.`);
+  return replaced;
 }
 
 describe('the Dockerfile', () => {
   const text = readRepositoryFile('docker/Dockerfile');
 
-  it('is right', () => {
+  it('has no problems', () => {
     expect(findDockerfileProblems(text)).toEqual([]);
   });
 
@@ -23,38 +23,38 @@ describe('the Dockerfile', () => {
     ['a name as user', 'USER 1000:1000', 'USER node', /numbered user/],
     ['root', 'USER 1000:1000', 'USER 0:0', /numbered user/],
     ['no user', 'USER 1000:1000', '', /numbered user/],
-    ['a command for a shell', 'CMD ["dist/server.js"]', 'CMD node dist/server.js', /CMD is not in exec form/],
-    [
-      'an entry point for a shell',
-      'ENTRYPOINT ["node"]',
-      'ENTRYPOINT node',
-      /ENTRYPOINT is not in exec form/,
-    ],
+    ['a shell-form command', 'CMD ["dist/server.js"]', 'CMD node dist/server.js', /CMD is not in exec form/],
+    ['a shell-form entry point', 'ENTRYPOINT ["node"]', 'ENTRYPOINT node', /ENTRYPOINT is not in exec form/],
     ['no healthcheck', /^HEALTHCHECK.*\n.*$/m, '', /HEALTHCHECK is missing/],
     ['no labels', /^LABEL (.*\\\n)+.*$/m, '', /no labels/],
-    ['a base that moves', 'node:24-bookworm-slim\n', 'node:latest\n', /not fixed/],
-    ['a secret', 'ENV NODE_ENV', 'ENV SERVICE_TOKEN=x NODE_ENV', /secret stays/],
-    ['ADD', 'COPY . .', 'ADD . .', /ADD fetches/],
-  ])('would be refused with %s', (_name, from, to, said) => {
-    expect(findDockerfileProblems(spoil(text, from, to)).join('\n')).toMatch(said);
+    ['a base image without a fixed tag', 'node:24-bookworm-slim\n', 'node:latest\n', /no fixed tag/],
+    ['a secret', 'ENV NODE_ENV', 'ENV SERVICE_TOKEN=x NODE_ENV', /contains a secret/],
+    ['ADD', 'COPY . .', 'ADD . .', /ADD may download/],
+  ])('is rejected with %s', (_name, from, to, message) => {
+    expect(findDockerfileProblems(replaceOne(text, from, to)).join('\n')).toMatch(message);
   });
 });
 
 describe('the compose file', () => {
   const text = readRepositoryFile('docker/compose.yaml');
 
-  it('is right', () => {
+  it('has no problems', () => {
     expect(findComposeProblems(text)).toEqual([]);
   });
 
   it.each([
     ['an unknown key', 'stop_grace_period: 30s', 'stop_grace: 30s', /identity.*invalid-schema/],
     ['a wrong type', 'interval: 2s', 'interval: [2]', /interval/],
-    ['a writable root', 'read_only: true', 'read_only: false', /can write to its root/],
-    ['capabilities', /cap_drop: \[ALL\]/, 'cap_drop: [NET_RAW]', /keeps capabilities/],
-    ['privileges to gain', /no-new-privileges:true/, 'no-new-privileges:false', /may gain privileges/],
+    ['a writable root', 'read_only: true', 'read_only: false', /has a writable root file system/],
+    ['capabilities', /cap_drop: \[ALL\]/, 'cap_drop: [NET_RAW]', /does not drop all capabilities/],
+    [
+      'privilege escalation',
+      /no-new-privileges:true/,
+      'no-new-privileges:false',
+      /allows privilege escalation/,
+    ],
     ['root', 'user: "1000:1000"', 'user: "0:0"', /runs as 0:0/],
-    ['a port for everybody', '127.0.0.1:${IDENTITY_PORT', '${IDENTITY_PORT', /open to other machines/],
+    ['a public port', '127.0.0.1:${IDENTITY_PORT', '${IDENTITY_PORT', /publishes a port to other machines/],
     [
       'a secret in the environment',
       'SERVICE_TOKEN_FILE: /run/secrets/tessera/service-token',
@@ -68,12 +68,12 @@ describe('the compose file', () => {
       /owner's password/,
     ],
     [
-      'an image that moves',
+      'an image without a fixed tag',
       '{POSTGRES_IMAGE:-postgres:18-bookworm}',
       '{POSTGRES_IMAGE:-postgres:latest}',
       /no fixed image|tag/,
     ],
-  ])('would be refused with %s', (_name, from, to, said) => {
-    expect(findComposeProblems(spoil(text, from, to)).join('\n')).toMatch(said);
+  ])('is rejected with %s', (_name, from, to, message) => {
+    expect(findComposeProblems(replaceOne(text, from, to)).join('\n')).toMatch(message);
   });
 });

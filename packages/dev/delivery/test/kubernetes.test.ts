@@ -19,26 +19,26 @@ async function localSecrets(): Promise<Manifest[]> {
 }
 
 describe('the manifests', () => {
-  it('of production are right, with the example of its secrets', async () => {
+  it('have no problems in production, with the example secrets', async () => {
     expect(await checkManifests(production())).toEqual([]);
   });
 
-  it('of the local overlay are right, with the secrets that are made for it', async () => {
+  it('have no problems in the local overlay, with generated secrets', async () => {
     const secrets = (await localSecrets()).filter(({ kind }) => kind === 'Secret');
     expect(await checkManifests([...overlay('local'), ...secrets])).toEqual([]);
   });
 
-  it('of the examples have the right shape', () => {
+  it('match the schema in the examples', () => {
     const kinds = new Set(['Cluster', 'ScheduledBackup']);
     const examples = readdirSync(join(rootDir, 'k8s/examples')).flatMap((file) =>
       readManifests(readRepositoryFile(`k8s/examples/${file}`)),
     );
-    // The operator's own kinds are not Kubernetes'.
+    // The operator's own kinds are not part of the schema.
     expect(findSchemaProblems(examples.filter(({ kind }) => !kinds.has(kind)))).toEqual([]);
     expect(examples.length).toBeGreaterThan(10);
   });
 
-  it('give every secret file that a service reads', async () => {
+  it('provide every secret file that a service reads', async () => {
     for (const [name, secrets] of [
       ['production', exampleSecrets()],
       ['local', await localSecrets()],
@@ -49,7 +49,7 @@ describe('the manifests', () => {
     }
   });
 
-  it('hold no secret', () => {
+  it('contain no secret', () => {
     for (const manifest of [...overlay('production'), ...overlay('local')]) {
       expect(manifest.kind).not.toBe('Secret');
       expect(JSON.stringify(manifest)).not.toMatch(/PRIVATE KEY|postgresql:\/\/\w+:/);
@@ -59,7 +59,7 @@ describe('the manifests', () => {
 
 const container = '/spec/template/spec/containers/0';
 
-/** One thing spoilt in what is right, and a part of what must then be said. */
+/** One broken part of valid manifests, and a part of the expected message. */
 const broken: [string, string, Operation[], RegExp][] = [
   [
     'an unknown field',
@@ -80,7 +80,7 @@ const broken: [string, string, Operation[], RegExp][] = [
     /no such kind/,
   ],
   [
-    'no selector',
+    'a missing selector',
     'Deployment/issues',
     [{ op: 'remove', path: '/spec/selector' }],
     /required property 'selector'/,
@@ -98,22 +98,22 @@ const broken: [string, string, Operation[], RegExp][] = [
     /PSS206/,
   ],
   [
-    'privileges to gain',
+    'privilege escalation',
     'Deployment/identity',
     [{ op: 'replace', path: `${container}/securityContext/allowPrivilegeEscalation`, value: true }],
     /PSS202/,
   ],
   [
-    'no seccomp profile',
+    'a missing seccomp profile',
     'Deployment/issues',
     [{ op: 'remove', path: '/spec/template/spec/securityContext/seccompProfile' }],
     /PSS205/,
   ],
   [
-    'a writable root',
+    'a writable root file system',
     'Deployment/issues',
     [{ op: 'replace', path: `${container}/securityContext/readOnlyRootFilesystem`, value: false }],
-    /can write to its root/,
+    /has a writable root file system/,
   ],
   [
     'a selector of other pods',
@@ -122,25 +122,25 @@ const broken: [string, string, Operation[], RegExp][] = [
     /selects no pod/,
   ],
   [
-    'a ConfigMap that is not there',
+    'a missing ConfigMap',
     'Deployment/identity',
     [{ op: 'replace', path: `${container}/envFrom/0/configMapRef/name`, value: 'identiti' }],
     /no ConfigMap\/identiti/,
   ],
   [
-    'a mount of no volume',
+    'a mount without a volume',
     'Deployment/identity',
     [{ op: 'replace', path: `${container}/volumeMounts/0/name`, value: 'secret' }],
     /mounts no volume secret/,
   ],
   [
-    '/internal to the world',
+    'a public /internal',
     'Ingress/identity',
     [{ op: 'replace', path: '/spec/rules/0/http/paths/1/path', value: '/internal' }],
     /publishes Exact \/internal/,
   ],
   [
-    'everything to the world',
+    'a public root path',
     'Ingress/issues',
     [{ op: 'replace', path: '/spec/rules/0/http/paths/0/path', value: '/' }],
     /publishes Prefix \//,
@@ -149,65 +149,65 @@ const broken: [string, string, Operation[], RegExp][] = [
     'metrics in a Service',
     'Service/issues',
     [{ op: 'replace', path: '/spec/ports/0/targetPort', value: 'metrics' }],
-    /offers metrics/,
+    /exposes metrics/,
   ],
   [
-    'a network without denial',
+    'a network without default deny',
     'NetworkPolicy/default-deny',
     [{ op: 'add', path: '/spec/ingress', value: [{}] }],
     /none denies everything/,
   ],
   [
-    'a database for everybody',
+    'a database that is open to all pods',
     'NetworkPolicy/identity-database',
     [{ op: 'replace', path: '/spec/ingress/0/from', value: [{ podSelector: {} }] }],
-    /lets everybody in/,
+    /allows any source or port/,
   ],
   [
-    'an end that is too short',
+    'a grace period that is too short',
     'Deployment/issues',
     [{ op: 'replace', path: '/spec/template/spec/terminationGracePeriodSeconds', value: 30 }],
-    /killed before it can end/,
+    /grace period that is shorter than its shutdown/,
   ],
   [
-    'a rollout with a gap',
+    'a rollout that removes pods first',
     'Deployment/identity',
     [{ op: 'replace', path: '/spec/strategy/rollingUpdate/maxUnavailable', value: 1 }],
     /before others are ready/,
   ],
   [
-    'no readiness probe',
+    'a missing readiness probe',
     'Deployment/issues',
     [{ op: 'remove', path: `${container}/readinessProbe` }],
     /lacks a probe/,
   ],
   [
-    'an image that moves',
+    'an image without a fixed tag',
     'Deployment/issues',
     [{ op: 'replace', path: `${container}/image`, value: 'tessera/issues:latest' }],
     /no fixed image/,
   ],
   [
-    "a token of the cluster's API",
+    'an API token in the pod',
     'Deployment/issues',
     [{ op: 'remove', path: '/spec/template/spec/automountServiceAccountToken' }],
-    /token of the cluster's API/,
+    /mounts an API token/,
   ],
 ];
 
-describe('the check refuses', () => {
+describe('the check rejects', () => {
   let manifests: Manifest[];
   beforeEach(() => {
     manifests = structuredClone(production());
   });
 
-  it.each(broken)('%s', async (_name, target, operations, said) => {
+  it.each(broken)('%s', async (_name, target, operations, message) => {
     const manifest = manifests.find((one) => nameOf(one) === target);
     jsonPatch.applyPatch(manifest, operations, true);
-    expect((await checkManifests(manifests)).join('\n')).toMatch(said);
+    expect((await checkManifests(manifests)).join('\n')).toMatch(message);
   });
 
-  it('a key that stands twice', () => {
+  it('a duplicate key', () => {
     expect(() =>
       readManifests('apiVersion: v1\nkind: Namespace\nkind: Service\nmetadata: {name: x}'),
     ).toThrow(/unique/);

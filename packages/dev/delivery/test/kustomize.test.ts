@@ -19,7 +19,7 @@ describe('renderKustomization', () => {
     writeFileSync(join(folder, path), text);
   };
 
-  it('puts together resources, components, patches and images', () => {
+  it('combines resources, components, patches and images', () => {
     write('base/kustomization.yaml', `${head}resources: [a.yaml]`);
     write('base/a.yaml', thing);
     write('part/kustomization.yaml', `${head.replace('Kustomization', 'Component')}resources: [b.yaml]`);
@@ -38,19 +38,19 @@ describe('renderKustomization', () => {
   it.each([
     ['what it does not know', 'namePrefix: x-', /namePrefix/],
     [
-      'a patch of nothing',
+      'a patch of a missing object',
       'patches: [{ target: { kind: ConfigMap, name: z }, patch: "[]" }]',
       /no ConfigMap\/z/,
     ],
     [
-      'a patch at a path that is not there',
+      'a patch of a missing path',
       'patches: [{ target: { kind: ConfigMap, name: a }, patch: "- { op: replace, path: /data/C, value: z }" }]',
       /OPERATION_PATH_UNRESOLVABLE|path/i,
     ],
     ['a resource that is not there', 'components: [../nowhere]', /ENOENT/],
-  ])('refuses %s', (_name, line, said) => {
+  ])('refuses %s', (_name, line, message) => {
     write('kustomization.yaml', `${head}resources: [a.yaml]\n${line}`);
     write('a.yaml', thing);
-    expect(() => renderKustomization(folder)).toThrow(said);
+    expect(() => renderKustomization(folder)).toThrow(message);
   });
 });

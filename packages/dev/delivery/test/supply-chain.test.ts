@@ -7,27 +7,27 @@ import type { Policy } from '../src/supply-chain/policy.ts';
 import { readSupplyChain } from '../src/supply-chain/supply-chain.ts';
 import { findViolations, type SupplyChain } from '../src/supply-chain/violations.ts';
 
-describe('what this repository depends on', () => {
+describe("this repository's dependencies", () => {
   const chain = readSupplyChain();
 
-  it('keeps to the policy, and the policy speaks of nothing that is not there', () => {
+  it('comply with the policy, and the policy has no unused entries', () => {
     expect(findViolations(chain)).toEqual([]);
   });
 
-  it('runs on Node 20.19.0', () => {
+  it('run on Node 20.19.0', () => {
     expect(chain.oldestNode).toBe('20.19.0');
     const ranges = chain.locked.flatMap(({ nodeRange }) => nodeRange ?? []);
     expect(ranges.length).toBeGreaterThan(300);
     expect(ranges.filter((range) => !satisfies('20.19.0', range))).toEqual([]);
   });
 
-  it('is looked at in whole: what a service runs on is among it', () => {
+  it('include the packages of the services', () => {
     const names = new Set(chain.locked.map(({ name }) => name));
     for (const name of ['express', 'zod', 'pg', 'bcrypt', '@prisma/client']) expect(names).toContain(name);
     expect(chain.installed.size).toBeGreaterThan(300);
   });
 
-  it('is listed by licence', () => {
+  it('are listed by licence', () => {
     const report = writeLicenceReport(chain);
     expect(report).toMatch(/^## MIT$/m);
     expect(report).toMatch(/^- express@\d/m);
@@ -82,28 +82,28 @@ function violations(changes: Partial<SupplyChain> & { having?: InstalledPackage 
 }
 
 describe('findViolations', () => {
-  it('finds none where everything has its reason', () => {
+  it('accepts dependencies with reasons', () => {
     expect(violations()).toEqual([]);
   });
 
-  it('finds what is deprecated without a reason, and a reason that has outlived it', () => {
+  it('reports a deprecated package without a reason, and a reason without a deprecated package', () => {
     expect(
       violations({ policy: { ...policy, deprecated: { 'good@1.0.0': 'It used to be needed.' } } }),
     ).toEqual([
       '@scope/old@2.0.0 is deprecated (use another), and the policy gives no reason to keep it',
-      'the policy keeps the deprecated good@1.0.0, which is not there or not deprecated',
+      'the policy allows the deprecated good@1.0.0, which is not locked or not deprecated',
     ]);
   });
 
-  it('finds a package that does not run on the oldest supported version of Node', () => {
+  it('reports a package that does not run on the oldest supported version of Node', () => {
     expect(violations({ oldestNode: '20.0.5' })).toEqual([
       'builds@3.0.0 requires Node ^18 || >=20.1, which excludes 20.0.5',
     ]);
   });
 
-  it('finds install scripts that nobody named, and names without a package or a reason', () => {
+  it('reports install scripts without an entry, and entries without a package or a reason', () => {
     expect(violations({ allowBuilds: { gone: false, good: true } })).toEqual([
-      'allowBuilds names gone, which is not there',
+      'allowBuilds names gone, which is not locked',
       'builds@3.0.0 has an install script and is not named in allowBuilds',
       'the policy gives a reason for install scripts of builds*, which allowBuilds does not run',
       'the policy gives no reason for the install script of good',
@@ -111,7 +111,7 @@ describe('findViolations', () => {
   });
 
   it.each([['GPL-3.0-only'], ['SEE LICENSE IN FILE'], ['MIT AND GPL-2.0-only'], [undefined]])(
-    'finds the licence %s',
+    'reports the licence %s',
     (licence) => {
       expect(violations({ having: installed('good', '1.0.0', { licence }) })).toEqual([
         `good@1.0.0 has the licence ${licence ?? '(none declared)'}, which is not allowed`,
@@ -123,7 +123,7 @@ describe('findViolations', () => {
     expect(violations({ having: installed('good', '1.0.0', { licence }) })).toEqual([]);
   });
 
-  it('takes an exception for what is declared and nothing else, and finds one that is not needed', () => {
+  it('accepts an exception only for the declared licence, and reports an unused exception', () => {
     const excepting = (declared: string) => ({
       ...policy,
       licenceExceptions: { good: { declared, reason: 'We have asked a lawyer.' } },
@@ -132,18 +132,18 @@ describe('findViolations', () => {
     expect(violations({ policy: excepting('X-1'), having })).toEqual([]);
     expect(violations({ policy: excepting('X-2'), having })).toHaveLength(2);
     expect(violations({ policy: excepting('MIT') })).toEqual([
-      'the policy excepts the licence of good, which needs no exception',
+      'the policy has an unused licence exception for good',
     ]);
   });
 
-  it('finds what comes from elsewhere than the registry, and what it could not look at', () => {
+  it('reports packages from outside the registry and missing packages', () => {
     const locked = readLockFile(
       "packages:\n  'fork@https://example.com/fork.tgz':\n    resolution: {tarball: https://example.com/fork.tgz}\n",
     );
     expect(
       violations({ locked, allowBuilds: {}, policy: { ...policy, deprecated: {}, installScripts: {} } }),
     ).toEqual([
-      'fork@https://example.com/fork.tgz has no hash in the lock file: it does not come from the registry',
+      'fork@https://example.com/fork.tgz has no hash in the lock file, so it does not come from the registry',
       'fork@https://example.com/fork.tgz is not installed: run pnpm install',
     ]);
   });

@@ -2,18 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { readTour } from '../src/tour.ts';
 
 describe("README's tour", () => {
-  it('is read whole: its commands, and what they print', () => {
+  it('contains the commands and their output', () => {
     const { script, printed } = readTour();
     for (const part of ['/internal/identities', '/token', '/token/refresh', '/jwks', '/api/v1/issues'])
       expect(script).toContain(part);
     expect(printed).toEqual(expect.arrayContaining(['Bearer', 'IN_PROGRESS']));
   });
 
-  it('leaves out what starts the product and what is no command', () => {
+  it('omits the command that starts the services, and code that is no command', () => {
     expect(readTour().script).not.toMatch(/pnpm|import /);
   });
 
-  it('is missed where there is none', () => {
+  it('is missing from a README without that section', () => {
     expect(() => readTour('# Tessera\n')).toThrow('README.md has no section "A tour".');
   });
 });

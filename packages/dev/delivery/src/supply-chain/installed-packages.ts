@@ -3,26 +3,26 @@ import path from 'node:path';
 import { z } from 'zod';
 import { idOf } from './lock-file.ts';
 
-/** A package as it lies in node_modules. */
+/** A package in node_modules. */
 export interface InstalledPackage {
   name: string;
   version: string;
-  /** As declared: an SPDX expression, other words, or nothing. */
+  /** The declared licence: an SPDX expression, other text, or undefined. */
   licence: string | undefined;
-  /** Whether an installation would run something of it. */
+  /** Whether the package has install scripts. */
   hasInstallScript: boolean;
 }
 
 const manifestSchema = z.object({
   name: z.string(),
   version: z.string(),
-  // A string; in old packages an object, or a list of them.
+  // A string; in old packages an object or a list of objects.
   license: z.union([z.string(), z.object({ type: z.string() }).transform(({ type }) => type)]).optional(),
   licenses: z.array(z.object({ type: z.string() })).optional(),
   scripts: z.record(z.string(), z.string()).optional(),
 });
 
-/** Every package in pnpm's virtual store, by `name@version`. */
+/** All packages in pnpm's virtual store, by `name@version`. */
 export function readInstalledPackages(root: string): Map<string, InstalledPackage> {
   const store = path.join(root, 'node_modules/.pnpm');
   const folders = readdirSync(store).flatMap((entry) =>
@@ -32,7 +32,7 @@ export function readInstalledPackages(root: string): Map<string, InstalledPackag
   return new Map(packages.map((one) => [idOf(one), one]));
 }
 
-// A package's own folder; what it depends on lies beside it as links.
+// The package's own folder; its dependencies are symbolic links beside it.
 function packageFolders(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)

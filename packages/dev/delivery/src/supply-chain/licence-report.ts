@@ -1,7 +1,7 @@
 import { idOf } from './lock-file.ts';
 import type { SupplyChain } from './violations.ts';
 
-/** Every package that is not ours by its licence, as Markdown. The texts lie in the packages themselves. */
+/** All third-party packages grouped by licence, as Markdown. The licence texts are in the packages. */
 export function writeLicenceReport({ locked, installed }: SupplyChain): string {
   const present = locked.flatMap((one) => installed.get(idOf(one)) ?? []);
   const nameOf = (licence: string | undefined) => licence ?? 'none declared';

@@ -1,17 +1,17 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** A package as the lock file names it. */
+/** A package in the lock file. */
 export interface LockedPackage {
   name: string;
   version: string;
-  /** The hash that an installation verifies; absent for what comes from elsewhere than the registry. */
+  /** The hash that pnpm verifies; undefined for a package that does not come from the registry. */
   integrity: string | undefined;
-  /** What its authors say instead of maintaining it. */
+  /** The deprecation message. */
   deprecated: string | undefined;
-  /** The versions of Node that it supports; undefined when it does not say. */
+  /** The supported versions of Node; undefined if the package declares none. */
   nodeRange: string | undefined;
-  /** For one operating system or processor: it is installed there alone. */
+  /** Whether the package is for one platform and installed only there. */
   isPlatformBuild: boolean;
 }
 
@@ -29,7 +29,7 @@ const lockSchema = z.object({
   ),
 });
 
-/** Every package of a pnpm-lock.yaml (version 9). Throws for a file of another shape. */
+/** Reads all packages of a pnpm-lock.yaml (version 9). @throws for another format */
 export function readLockFile(text: string): LockedPackage[] {
   const { packages } = lockSchema.parse(parse(text));
   return Object.entries(packages).map(([key, { resolution, deprecated, engines, os, cpu, libc }]) => {

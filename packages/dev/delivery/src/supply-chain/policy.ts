@@ -2,15 +2,15 @@ import { z } from 'zod';
 
 const reason = z.string().min(10);
 
-/** What dependencies may be; whatever departs from a rule is named here with a reason. */
+/** The rules for dependencies, and the exceptions with their reasons. */
 export const policySchema = z.strictObject({
-  /** SPDX identifiers; of an expression one alternative must consist of these. */
+  /** Allowed licences as SPDX identifiers; one alternative of an expression must consist of these. */
   licences: z.array(z.string()),
-  /** By name: what the package declares (null: nothing), and why it is all right. */
+  /** Licence exceptions by package name: the declared licence (null: none) and the reason. */
   licenceExceptions: z.record(z.string(), z.strictObject({ declared: z.string().nullable(), reason })),
-  /** By `name@version`: why it is still here. */
+  /** Allowed deprecated packages by `name@version`: the reason. */
   deprecated: z.record(z.string(), reason),
-  /** By name, `*` at its end for any: why its install scripts run. */
+  /** Allowed install scripts by package name, which may end with `*`: the reason. */
   installScripts: z.record(z.string(), reason),
 });
 export type Policy = z.infer<typeof policySchema>;

@@ -7,7 +7,7 @@ import { readLockFile } from './lock-file.ts';
 import { policySchema } from './policy.ts';
 import type { SupplyChain } from './violations.ts';
 
-/** This repository's own: what is locked and installed, pnpm's settings, and the policy. Reads files, and no network. */
+/** Reads this repository's locked and installed packages, pnpm settings and policy from files. */
 export function readSupplyChain(): SupplyChain {
   const settings = parse(readRepositoryFile('pnpm-workspace.yaml'));
   const manifest = z

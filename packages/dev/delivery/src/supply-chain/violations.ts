@@ -4,18 +4,18 @@ import type { InstalledPackage } from './installed-packages.ts';
 import { idOf, type LockedPackage } from './lock-file.ts';
 import type { Policy } from './policy.ts';
 
-/** What there is, and what may be. */
+/** The dependencies, and the policy for them. */
 export interface SupplyChain {
   locked: readonly LockedPackage[];
   installed: ReadonlyMap<string, InstalledPackage>;
-  /** pnpm's own list of the packages whose install scripts run (true) and do not run (false). */
+  /** pnpm's `allowBuilds`: packages whose install scripts run (true) or do not run (false). */
   allowBuilds: Readonly<Record<string, boolean>>;
   /** The oldest version of Node that the product supports, such as `20.19.0`. */
   oldestNode: string;
   policy: Policy;
 }
 
-/** Where the dependencies depart from the policy, and where the policy speaks of what is not there; a line each. */
+/** Violations of the policy, and policy entries without a matching package, one line each. */
 export function findViolations(chain: SupplyChain): string[] {
   return [
     ...findForeign(chain),
@@ -30,10 +30,10 @@ export function findViolations(chain: SupplyChain): string[] {
 function findForeign({ locked }: SupplyChain): string[] {
   return locked
     .filter(({ integrity }) => integrity === undefined)
-    .map((one) => `${idOf(one)} has no hash in the lock file: it does not come from the registry`);
+    .map((one) => `${idOf(one)} has no hash in the lock file, so it does not come from the registry`);
 }
 
-// Nothing can be said of what does not lie here; a build for another platform need not.
+// A package that is not installed cannot be checked; packages for other platforms are not installed.
 function findMissing({ locked, installed }: SupplyChain): string[] {
   return locked
     .filter((one) => !one.isPlatformBuild && !installed.has(idOf(one)))
@@ -51,7 +51,7 @@ function findDeprecated({ locked, policy }: SupplyChain): string[] {
       ),
     ...Object.keys(policy.deprecated)
       .filter((id) => !ids.has(id))
-      .map((id) => `the policy keeps the deprecated ${id}, which is not there or not deprecated`),
+      .map((id) => `the policy allows the deprecated ${id}, which is not locked or not deprecated`),
   ];
 }
 
@@ -74,7 +74,7 @@ function findInstallScripts({ locked, installed, allowBuilds, policy }: SupplyCh
       .map((one) => `${idOf(one)} has an install script and is not named in allowBuilds`),
     ...Object.keys(allowBuilds)
       .filter((name) => !names.has(name))
-      .map((name) => `allowBuilds names ${name}, which is not there`),
+      .map((name) => `allowBuilds names ${name}, which is not locked`),
     ...allowed
       .filter((name) => !reasons.some((pattern) => covers(pattern, name)))
       .map((name) => `the policy gives no reason for the install script of ${name}`),
@@ -98,7 +98,7 @@ function findLicences({ locked, installed, policy }: SupplyChain): string[] {
   const isExcepted = ({ name, licence }: InstalledPackage) =>
     licenceExceptions[name] !== undefined && licenceExceptions[name].declared === (licence ?? null);
   const used = new Set(unusual.filter(isExcepted).map(({ name }) => name));
-  // A build for another platform cannot be looked at, and its exception is used there.
+  // Exceptions for packages of other platforms cannot be checked here.
   const elsewhere = new Set(locked.filter((one) => !installed.has(idOf(one))).map(({ name }) => name));
   return [
     ...unusual
@@ -106,7 +106,7 @@ function findLicences({ locked, installed, policy }: SupplyChain): string[] {
       .map((one) => `${idOf(one)} has the licence ${one.licence ?? '(none declared)'}, which is not allowed`),
     ...Object.keys(licenceExceptions)
       .filter((name) => !used.has(name) && !elsewhere.has(name))
-      .map((name) => `the policy excepts the licence of ${name}, which needs no exception`),
+      .map((name) => `the policy has an unused licence exception for ${name}`),
   ];
 }
 
