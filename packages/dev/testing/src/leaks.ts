@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream';
 
-/** Something that left the service during a test file: a log line, or an answer. */
+/** Output of the service during a test file: a log line or a response. */
 interface Emission {
   where: string;
   text: string;
-  /** An answer that is meant to hold tokens: those of identity's token endpoints. */
+  /** Whether the response may contain tokens, as those of identity's token endpoints do. */
   mayHoldTokens: boolean;
 }
 
@@ -15,9 +15,9 @@ const bcryptHash = /\$2[aby]\$\d\d\$[./A-Za-z0-9]{20,}/;
 const jwt = /eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{20,}/;
 const privateKey = /PRIVATE KEY|"d":"|"p":"|"q":"/;
 
-/** Marks a value (a password, a service token) that must never be seen again outside the request that sent it. */
+/** Registers a value (a password, a service token) that must not occur in any output. */
 export function rememberSecret<Value extends string>(secret: Value): Value {
-  // A short one, such as a lone letter, would be found by chance.
+  // Short values, such as one letter, would match by chance.
   if (secret.length >= 8) secrets.add(secret);
   return secret;
 }
@@ -26,7 +26,7 @@ export function recordEmission(where: string, text: string, mayHoldTokens = fals
   emissions.push({ where, text, mayHoldTokens });
 }
 
-/** A destination for the log of a service under test; the lines are kept for the scan and for assertions. */
+/** A destination for the log of a service under test. Keeps the lines for the scan and for assertions. */
 export function recordingLog(lines: string[] = []): Writable & { lines: string[] } {
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -39,7 +39,7 @@ export function recordingLog(lines: string[] = []): Writable & { lines: string[]
   return Object.assign(stream, { lines });
 }
 
-/** Every secret that was logged or answered, described without repeating it. */
+/** Every secret in the recorded output, described without the secret. */
 export function findLeaks(): string[] {
   return emissions.flatMap(({ where, text, mayHoldTokens }) => [
     ...(bcryptHash.test(text) ? [`${where}: a password hash`] : []),
@@ -51,7 +51,7 @@ export function findLeaks(): string[] {
   ]);
 }
 
-/** For the scanner's own test. */
+/** For the tests of this module. */
 export function forgetEmissions(): void {
   emissions.length = 0;
 }

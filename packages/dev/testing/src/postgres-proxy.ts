@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** One message of a client to PostgreSQL. */
+/** A message from a client to PostgreSQL. */
 export interface ClientMessage {
-  /** As in PostgreSQL, "Message Formats"; empty for the message that begins a connection. */
+  /** The type, as in PostgreSQL, "Message Formats"; empty for the startup message. */
   type: string;
-  /** The texts that its body begins with, each ended by a zero byte. */
+  /** The zero-terminated strings at the start of the body. */
   texts: string[];
-  /** All of it, as it came. */
+  /** The whole message. */
   bytes: Buffer;
 }
 
-/** What becomes of the messages of one connection: only what is given to `forward` arrives. */
+/** Handles the messages of one connection; only messages passed to `forward` reach the server. */
 export type OpenConnection = (forward: (bytes: Buffer) => void) => (message: ClientMessage) => void;
 
 export interface PostgresProxy {
@@ -19,7 +19,7 @@ export interface PostgresProxy {
   close: () => Promise<void>;
 }
 
-/** Stands in front of the PostgreSQL server of a URL, and sees each message on its way there. */
+/** A proxy in front of a PostgreSQL server that handles each message of its clients. */
 export async function startPostgresProxy(target: string, open: OpenConnection): Promise<PostgresProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -33,7 +33,7 @@ export async function startPostgresProxy(target: string, open: OpenConnection): 
       [upstream, client],
     ] as const) {
       sockets.add(socket);
-      // Each message is written by itself, and none waits until the one before it is acknowledged.
+      // Each message is written separately, without waiting for the acknowledgement of the previous one.
       socket.setNoDelay(true);
       socket.on('error', () => other.destroy());
       socket.on('close', () => {
@@ -54,8 +54,8 @@ export async function startPostgresProxy(target: string, open: OpenConnection): 
 }
 
 /**
- * Reads messages from bytes as they come. PostgreSQL, "Message Formats": a type of one byte and a length that counts
- * itself; the first message has no type.
+ * Splits received bytes into messages. PostgreSQL, "Message Formats": a type of one byte and a length that includes itself;
+ * the startup message has no type.
  */
 export function messageReader(take: (message: ClientMessage) => void): (chunk: Buffer) => void {
   let unread: Buffer = Buffer.alloc(0);
@@ -70,7 +70,7 @@ export function messageReader(take: (message: ClientMessage) => void): (chunk: B
       const bytes = unread.subarray(0, length);
       unread = unread.subarray(length);
       const type = isStarted ? String.fromCharCode(bytes[0] ?? 0) : '';
-      // The first one has a protocol version before its texts.
+      // The startup message begins with the protocol version.
       const body = bytes.subarray(isStarted ? 5 : 8);
       isStarted = true;
       take({ type, texts: body.toString().split('\0'), bytes });

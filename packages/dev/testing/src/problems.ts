@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { problemSchema } from '@tessera/contracts';
 import type { Response } from 'supertest';
 
-/** Asserts the one error body, with its status and code, and that it may not be cached. */
+/** Asserts an error body with its status and code, and that it is not cacheable. */
 export function expectProblem(response: Response, status: number, code: string): void {
   expect({ status: response.status, code: response.body.code }).toEqual({ status, code });
   expect(response.type).toBe('application/json');
@@ -13,16 +13,16 @@ export function expectProblem(response: Response, status: number, code: string):
   expect(JSON.stringify(problem)).not.toMatch(/at .*\(|node_modules|prisma|postgres/i);
 }
 
-/** The same for the OAuth endpoints, which add RFC 6749 5.2's members. */
+/** The same for the OAuth endpoints, which add the members of RFC 6749 5.2. */
 export function expectOAuthProblem(response: Response, status: number, error: string): void {
   expect({ status: response.status, error: response.body.error }).toEqual({ status, error });
   expectProblem(response, status, response.body.code);
   expect(response.body.error_description).toBe(response.body.detail);
-  // RFC 6749 5.2: the characters that the member may have.
+  // RFC 6749 5.2: the allowed characters.
   expect(response.body.error_description).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
 }
 
-/** Asserts a 422 and the names of the fields that it refuses. */
+/** Asserts a 422 and the names of its invalid fields. */
 export function expectInvalidFields(
   response: Response,
   fields: string[],

@@ -1,26 +1,26 @@
 import { type ClientMessage, startPostgresProxy } from './postgres-proxy.ts';
 
-/** What a client sent to PostgreSQL before it had to wait for an answer. */
+/** The messages that a client sent before it waited for an answer. */
 export interface RoundTrip {
   /** The `application_name` of its connection. */
   application: string;
-  /** The text of each statement that was carried out. */
+  /** The text of each executed statement. */
   statements: string[];
-  /** How many of them PostgreSQL had to parse and plan for it. */
+  /** The number of statements that PostgreSQL parsed and planned. */
   parsed: number;
 }
 
 export interface RoundTripRecorder {
-  /** The given database, on the way to which everything is recorded. */
+  /** The URL of the database through the recorder. */
   url: string;
-  /** What was sent while something was done. */
+  /** The round trips during the work. */
   during: (work: () => PromiseLike<unknown>) => Promise<RoundTrip[]>;
-  /** What is sent for something on connections that have carried it twice before. */
+  /** The round trips of the work on connections that have already done it twice. */
   warmed: (work: () => PromiseLike<unknown>) => Promise<RoundTrip[]>;
   close: () => Promise<void>;
 }
 
-/** Records what really crosses the wire to a PostgreSQL database, whichever library sends it. */
+/** Records the messages between any library and a PostgreSQL database. */
 export async function startRoundTripRecorder(databaseUrl: string): Promise<RoundTripRecorder> {
   const recorded: RoundTrip[] = [];
   let connections = 0;
@@ -49,7 +49,7 @@ export async function startRoundTripRecorder(databaseUrl: string): Promise<Round
         await work();
         await work();
         const trips = await during(work);
-        // A pool gives an idle connection up after a while: on a slow machine that may be between two requests.
+        // A pool closes idle connections; on a slow machine this can happen between two requests.
         if (connections === before || attempt === 3) return trips;
       }
     },
@@ -57,8 +57,8 @@ export async function startRoundTripRecorder(databaseUrl: string): Promise<Round
   };
 }
 
-// PostgreSQL, "Extended Query": Parse names a text, Bind picks a name, Execute carries out, Sync asks for the answer. A
-// simple query is all of that in one message.
+// PostgreSQL, "Extended Query": Parse names a statement text, Bind selects a name, Execute runs it, Sync requests the
+// answer. A simple query does all of that in one message.
 function roundTripReader(record: (trip: RoundTrip) => void): (message: ClientMessage) => void {
   const texts = new Map<string, string>();
   let application = '';
@@ -92,14 +92,14 @@ function parameterOf(pairs: string[], name: string): string {
   return index < 0 ? '' : (pairs[index + 1] ?? '');
 }
 
-/** How often PostgreSQL was asked, and for what. */
+/** The totals of some round trips. */
 export interface DatabaseUse {
   statements: number;
   roundTrips: number;
   parsed: number;
 }
 
-/** The sums of round trips. */
+/** Adds up round trips. */
 export function databaseUse(trips: readonly RoundTrip[]): DatabaseUse {
   return {
     statements: trips.reduce((sum, trip) => sum + trip.statements.length, 0),

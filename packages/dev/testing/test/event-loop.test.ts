@@ -24,8 +24,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(project, { recursive: true }));
 
-/** How many calls our own rules refuse in a file with this text. */
-function refusals(file: string, text: string): number {
+/** The number of violations that the lint rule reports for a file with this text. */
+function violations(file: string, text: string): number {
   const place = path.join(project, file);
   mkdirSync(path.dirname(place), { recursive: true });
   writeFileSync(place, text);
@@ -34,14 +34,14 @@ function refusals(file: string, text: string): number {
     cwd: project,
     encoding: 'utf8',
   });
-  const said = stdout + stderr;
-  expect(said).toContain('Checked 1 file');
-  return said.split('This would hold the event loop').length - 1;
+  const output = stdout + stderr;
+  expect(output).toContain('Checked 1 file');
+  return output.split('This would hold the event loop').length - 1;
 }
 
 const service = 'apps/issues/src/issues/issue.service.ts';
 
-describe('the rule about the event loop', () => {
+describe('the event-loop lint rule', () => {
   it.each([
     `import { createSign } from 'node:crypto';\ncreateSign('RSA-SHA256');`,
     `import { sign } from 'node:crypto';\nsign('RSA-SHA256', data, key);`,
@@ -51,15 +51,15 @@ describe('the rule about the event loop', () => {
     `import { pbkdf2Sync } from 'node:crypto';\npbkdf2Sync(password, salt, 1, 2, 'sha1');`,
     `import { scryptSync } from 'node:crypto';\nscryptSync(password, salt, 64);`,
     `import { readFileSync } from 'node:fs';\nexport const text = readFileSync('file').toString();`,
-  ])('refuses in a service: %s', (text) => {
-    expect(refusals(service, text)).toBe(1);
+  ])('rejects in a service: %s', (text) => {
+    expect(violations(service, text)).toBe(1);
   });
 
   it.each([
     ['a signature on the thread pool', service, `sign('RSA-SHA256', data, key, done);`],
     ['HKDF, which is as short as a digest', service, `hkdfSync('sha256', key, salt, info, 32);`],
-    ['keys that are read at the start', 'apps/identity/src/keys/key-files.ts', `readFileSync('file');`],
+    ['reading keys at startup', 'apps/identity/src/keys/key-files.ts', `readFileSync('file');`],
   ])('allows %s', (_name, file, text) => {
-    expect(refusals(file, text)).toBe(0);
+    expect(violations(file, text)).toBe(0);
   });
 });

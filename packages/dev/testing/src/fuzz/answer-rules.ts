@@ -6,10 +6,10 @@ import type { ApiSurface, Operation } from './operation.ts';
 import type { RawAnswer } from './raw-http.ts';
 import type { FuzzRequest } from './request.arbitrary.ts';
 
-// What is refused as no HTTP never reaches an operation, nor its words.
+// A request that is not valid HTTP never reaches an operation, so the operation does not describe its error.
 const codesOfTransport = new Set(['malformed_request', 'headers_too_large']);
 
-/** What every answer must be, whatever was asked. */
+/** The rules for every response. */
 export class AnswerRules {
   readonly #surface: ApiSurface;
   readonly #ajv = new Ajv2020({ strict: false });
@@ -20,11 +20,11 @@ export class AnswerRules {
     this.#ajv.addSchema(surface.document, 'api');
   }
 
-  /** Throws an `AssertionError` that says which rule an answer breaks. */
+  /** @throws AssertionError with the rule that a response breaks */
   check(request: FuzzRequest, answer: RawAnswer): void {
     const { status, headers, body } = answer;
     const shown = body.toString('utf8', 0, 600);
-    assert.ok(status < 500, `it is answered with ${status}: ${shown}`);
+    assert.ok(status < 500, `the status is ${status}: ${shown}`);
     assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/, 'its answer has no request id');
     assert.equal(headers.get('x-powered-by'), undefined);
     const code = status >= 400 && request.method !== 'HEAD' ? checkRefusal(answer) : '';
@@ -49,20 +49,20 @@ export class AnswerRules {
     const valid = validate(JSON.parse(body.toString()));
     assert.ok(
       valid,
-      `the ${status} of ${operation.operationId} is not as described: ${JSON.stringify(validate.errors)} ${body}`,
+      `the ${status} of ${operation.operationId} does not match its schema: ${JSON.stringify(validate.errors)} ${body}`,
     );
   }
 }
 
-// CORS answers preflights before any operation, so that the document does not describe them.
+// CORS answers preflights before the operations, so the document does not describe them.
 function isPreflight({ method, headers }: FuzzRequest): boolean {
   const names = new Set(headers.map(([name]) => name.toLowerCase()));
   return method === 'OPTIONS' && names.has('origin') && names.has('access-control-request-method');
 }
 
-// The one error body, in one of its two media types, kept by no cache; answers its code.
+// Checks the error body: one of its two media types, never cached. Returns its code.
 function checkRefusal({ status, headers, body }: RawAnswer): string {
-  const shown = `the ${status} is not the one error body: ${body.toString('utf8', 0, 600)}`;
+  const shown = `the ${status} is not a valid error body: ${body.toString('utf8', 0, 600)}`;
   assert.match(headers.get('content-type') ?? '', /^application\/(problem\+)?json; charset=utf-8$/, shown);
   assert.equal(headers.get('cache-control'), 'no-store', shown);
   const problem = problemSchema.safeParse(JSON.parse(body.toString()));

@@ -4,7 +4,7 @@ import { hostileBytes, hostileJson, hostileText, prototypeNames } from './hostil
 import type { Operation, Schema } from './operation.ts';
 import { type ValueSource, valuesOf } from './schema.arbitrary.ts';
 
-/** A body, and the header fields that tell of it. */
+/** A body with its header fields. */
 export interface FuzzBody {
   bytes: Buffer | undefined;
   headers: [string, string][];
@@ -31,7 +31,7 @@ const mediaTypes = [
   ';',
 ];
 
-/** Bodies for an operation: as described, nearly so, and nothing of the kind. */
+/** Bodies for an operation: valid, almost valid, and unrelated. */
 export function bodiesOf(operation: Operation, source: ValueSource): fc.Arbitrary<FuzzBody> {
   const none = fc.constant<FuzzBody>({ bytes: undefined, headers: [] });
   const noise = withHeaders(fc.oneof(hostileJson.map(utf8), rawBytes), 'application/json');
@@ -64,7 +64,7 @@ function bytesOf(type: string, schema: Schema, source: ValueSource): fc.Arbitrar
 
 type Change = (entries: [string, string][]) => [string, string][];
 
-/** A described object with one to three members that are wrong: the text is written by hand, so that a name may stand twice. */
+/** A valid object with one to three wrong members. Its JSON is assembled as text, so that a name can occur twice. */
 function mutated(values: fc.Arbitrary<unknown>, names: string[]): fc.Arbitrary<string> {
   const name = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(...(names.length > 0 ? names : ['a'])) },
@@ -135,7 +135,7 @@ function formBytes(values: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer> {
       key,
       String(item).toWellFormed(),
     ]);
-    // Placeholders of known values stay readable: braces are escaped by the encoding otherwise.
+    // Placeholders of known values are not percent-encoded.
     const text = new URLSearchParams(pairs).toString().replace(/%7B%7B(\w+)%7D%7D/g, '{{$1}}');
     return Buffer.from(text + further, 'latin1');
   });

@@ -9,7 +9,7 @@ import { bytesOf, exchange, type RawAnswer } from './raw-http.ts';
 import { type FuzzRequest, type HeaderField, requestsOf } from './request.arbitrary.ts';
 import type { State } from './state.ts';
 
-/** A service that is to hold out. */
+/** The service under test. */
 export interface FuzzTarget {
   /** Its OpenAPI document, such as `@tessera/contracts/openapi/identity.json`. */
   document: object;
@@ -18,36 +18,36 @@ export interface FuzzTarget {
   /** The header fields of valid credentials by security scheme; `{{name}}` stands for a known value. */
   credentials: Record<string, HeaderField[]>;
   /**
-   * Values that the service knows (ids, credentials), read at the moment of sending. A parameter or member gets one by
-   * its name, or by `operationId.name` before that.
+   * Values that exist in the service (ids, credentials), read when a request is sent. A parameter or member gets the value
+   * of `operationId.name`, else of its name.
    */
   known: Record<string, () => string>;
-  /** What refused requests may not change. */
+  /** The state that an error response must not change. */
   state: () => Promise<State>;
-  /** Tables that a refusal of an operation changes by design, by `operationId`. */
+  /** Tables that an operation writes even when it returns an error, by `operationId`. */
   writtenByRefusals?: Record<string, string[]>;
-  /** Told of each success, so that later requests can name what it made. */
+  /** Called for each success, so that later requests can use what it created. */
   learn?: (operationId: string, body: unknown) => void;
 }
 
-/** How much to try. */
+/** The number of requests, and the seed. */
 export interface FuzzSettings {
   /** Requests for each operation. */
   runs: number;
-  /** Decides which requests are made; undefined: others each time. */
+  /** The seed of the requests; undefined for a random one. */
   seed: number | undefined;
 }
 
 /**
- * `FUZZ_RUNS` and `FUZZ_SEED`. Without a seed the requests are the same each time: what is red is so because of the
- * change at hand. `FUZZ_SEED=random` (`pnpm fuzz`) looks for what nobody has found yet.
+ * Reads `FUZZ_RUNS` and `FUZZ_SEED`. By default, every run sends the same requests, so that a failure is caused by a
+ * change of the code. `FUZZ_SEED=random` (`pnpm fuzz`) sends new ones.
  */
 export function fuzzSettings(variables: Record<string, string | undefined>): FuzzSettings {
   const { FUZZ_RUNS: runs = 300, FUZZ_SEED: seed = 1 } = variables;
   return { runs: Number(runs), seed: seed === 'random' ? undefined : Number(seed) };
 }
 
-/** Sends requests that nobody sensible sends, and looks at each answer and at what is left behind. */
+/** Sends random requests, and checks each response and the state of the database after it. */
 export class Fuzzer {
   readonly surface: ApiSurface;
   readonly #target: FuzzTarget;
@@ -71,7 +71,7 @@ export class Fuzzer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Throws with the seed and the smallest request found that breaks a rule. */
+  /** @throws with the seed and the smallest request that breaks a rule */
   async run(operationId: string, { runs, seed }: FuzzSettings): Promise<void> {
     const operation = this.surface.operations.find((one) => one.operationId === operationId);
     if (operation === undefined) throw new Error(`There is no operation ${operationId}.`);
@@ -92,12 +92,12 @@ export class Fuzzer {
     if (!details.failed) return;
     const [smallest] = details.counterexample ?? [];
     throw new Error(
-      `${operationId} does not hold out: FUZZ_SEED=${details.seed} (${details.numRuns} requests, ${details.numShrinks} times made smaller)\n` +
+      `${operationId} breaks a rule: FUZZ_SEED=${details.seed} (${details.numRuns} requests, shrunk ${details.numShrinks} times)\n` +
         `${smallest === undefined ? '' : describeRequest(smallest)}\n${messageOf(details.errorInstance)}`,
     );
   }
 
-  /** What did not come to pass: success of an operation, or its refusal. Where there is any, the requests say little. */
+  /** The outcomes (success or error of an operation) that never occurred; the requests then test too little. */
   findUntried(): string[] {
     const wanted = this.surface.operations.flatMap(({ operationId }) => [
       `${operationId}: success`,
@@ -123,12 +123,12 @@ export class Fuzzer {
     const operationId = this.surface.find(request.method, request.target)?.operationId ?? '';
     const allowed = this.#target.writtenByRefusals?.[operationId] ?? [];
     const unexpected = changed.filter((table) => !allowed.includes(table));
-    assert.deepEqual(unexpected, [], `it is answered with ${answer.status} and has written all the same`);
+    assert.deepEqual(unexpected, [], `the ${answer.status} response changed tables`);
   }
 
   #placeholder(operationId: string, name: string): string | undefined {
     const key = [`${operationId}.${name}`, name].find((one) => Object.hasOwn(this.#target.known, one));
-    // A dot is no part of a placeholder.
+    // Placeholders contain no dots.
     return key === undefined ? undefined : `{{${key.replace('.', '__')}}}`;
   }
 

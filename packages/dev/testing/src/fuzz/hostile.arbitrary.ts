@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Names that mean something to JavaScript, and must mean nothing here. */
+/** Names with a meaning in JavaScript, which must have none in a request. */
 export const prototypeNames = [
   '__proto__',
   'constructor',
@@ -52,7 +52,7 @@ const longTexts = fc
   )
   .map(([unit, length]) => unit.repeat(length / unit.length));
 
-/** Text that somebody forgot about: NULs, lone surrogates, numbers without end, 300,000 characters. */
+/** Unusual text: NULs, lone surrogates, very long numbers, 300,000 characters. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...awkwardTexts) },
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
@@ -104,7 +104,7 @@ const awkwardJson = [
   '{"a":1,"a":2}',
 ];
 
-/** The text of one JSON value: of a wrong type, without bounds, or ten thousand levels deep. */
+/** The text of one JSON value: of a wrong type, very large, or nested 10,000 levels deep. */
 export const hostileJson: fc.Arbitrary<string> = fc.oneof(
   { weight: 5, arbitrary: hostileText.map((text) => JSON.stringify(text)) },
   { weight: 3, arbitrary: fc.constantFrom(...awkwardJson) },
@@ -113,7 +113,7 @@ export const hostileJson: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: nested },
 );
 
-/** Bytes, as a string of one character each: what travels in a target or a header. */
+/** Bytes as a string with one character for each byte, for targets and headers. */
 export const hostileBytes: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom('\xff\xfe', '\xc0\x80', '\xed\xa0\x80', '\xf4\x90\x80\x80', '\x80', '\xe9', '\t', '\x7f'),
   fc

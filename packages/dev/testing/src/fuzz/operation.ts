@@ -1,4 +1,4 @@
-/** As much of a JSON Schema as the documents of the services use. */
+/** The part of JSON Schema that the services' documents use. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -29,19 +29,19 @@ export interface Parameter {
   schema: Schema;
 }
 
-/** One described answer: where its body's schema stands in the document, and the headers that it always has. */
+/** A described response: the pointer to its body's schema, and its required headers. */
 interface DescribedAnswer {
   bodyPointer: string | undefined;
   requiredHeaders: string[];
 }
 
-/** One operation of a document, its references followed. */
+/** One operation of a document, with its references resolved. */
 export interface Operation {
   operationId: string;
   method: string;
   template: string;
   parameters: Parameter[];
-  /** Schemas of the request's body by media type. */
+  /** Schemas of the request body by media type. */
   bodies: Map<string, Schema>;
   /** Names of its security schemes. */
   security: string[];
@@ -68,7 +68,7 @@ interface PlainDocument {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete', 'options'];
 
-/** An OpenAPI document, read for what may be asked and answered. */
+/** The operations and responses of an OpenAPI document. */
 export class ApiSurface {
   readonly operations: Operation[];
   readonly document: object;
@@ -84,7 +84,7 @@ export class ApiSurface {
     );
   }
 
-  /** What a reference within the document refers to. */
+  /** Resolves a reference within the document. */
   resolve<Target extends { $ref?: string }>(target: Target): Target {
     if (target.$ref === undefined) return target;
     let value: unknown = this.document;
@@ -92,7 +92,7 @@ export class ApiSurface {
     return value as Target;
   }
 
-  /** The operation that a request goes to, or undefined where none is described for it. */
+  /** The operation of a request; undefined if the document describes none. */
   find(method: string, target: string): Operation | undefined {
     const path = target.replace(/^https?:\/\/[^/?]*/i, '').replace(/\?.*$/s, '');
     return this.operations
@@ -132,12 +132,12 @@ export class ApiSurface {
   }
 }
 
-// A JSON pointer's token, as it stands in a URI's fragment.
+// Decodes a token of a JSON pointer in a URI fragment.
 function tokenOf(key: string): string {
   return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-// Express routes in any case, and with or without a slash at the end.
+// Express routes case-insensitively and ignores a trailing slash.
 function patternOf(template: string): RegExp {
   const path = template.replace(/\/$/, '').replace(/\{\w+\}/g, '[^/]+');
   return new RegExp(`^${path.replaceAll('.', '\\.')}/?$`, 'i');

@@ -1,17 +1,17 @@
 import { connect, type Socket } from 'node:net';
 import type { FuzzRequest } from './request.arbitrary.ts';
 
-/** An answer as it came over the wire. */
+/** A response as received. */
 export interface RawAnswer {
   status: number;
-  /** By lower-case name; of a repeated one the last. */
+  /** Headers by lower-case name; the last one of repeated headers. */
   headers: Map<string, string>;
   body: Buffer;
 }
 
 const patienceMs = 5_000;
 
-/** The bytes of a request: nothing is checked or corrected, as an HTTP client would. */
+/** The bytes of a request. Unlike an HTTP client, this checks and corrects nothing. */
 export function bytesOf({ method, target, headers, body }: FuzzRequest): Buffer {
   const lines = [`${method} ${target} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`)];
   if (body !== undefined) lines.push(`Content-Length: ${body.length}`);
@@ -19,7 +19,7 @@ export function bytesOf({ method, target, headers, body }: FuzzRequest): Buffer 
   return body === undefined ? head : Buffer.concat([head, body]);
 }
 
-/** Sends bytes over a connection of their own, and reads one answer. Rejects where none comes, or half of one. */
+/** Sends bytes over a new connection and reads one response. Rejects when there is none or it is incomplete. */
 export function exchange(port: number, bytes: Buffer, method: string): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1', () => socket.write(bytes));
@@ -28,10 +28,10 @@ export function exchange(port: number, bytes: Buffer, method: string): Promise<R
       socket.destroy();
       reject(error);
     };
-    socket.setTimeout(patienceMs, () => fail(new Error('No answer came in time.')));
+    socket.setTimeout(patienceMs, () => fail(new Error('No response arrived in time.')));
     socket.on('error', fail);
     socket.on('close', () =>
-      fail(new Error(`The connection ended after ${received.length} bytes of an answer.`)),
+      fail(new Error(`The connection ended after ${received.length} bytes of a response.`)),
     );
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
@@ -49,7 +49,7 @@ function readAnswer(received: Buffer, method: string): RawAnswer | undefined {
   const [statusLine = '', ...lines] = received.toString('latin1', 0, end).split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]);
   const rest = received.subarray(end + 4);
-  // An interim answer (`100 Continue`) goes before the answer.
+  // An interim response (`100 Continue`) precedes the final one.
   if (status < 200) return readAnswer(rest, method);
   const headers = new Map(
     lines.map((line): [string, string] => {

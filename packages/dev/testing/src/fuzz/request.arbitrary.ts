@@ -7,7 +7,7 @@ import { targetsOf } from './target.arbitrary.ts';
 
 export type HeaderField = [name: string, value: string];
 
-/** A request as its bytes go out; texts are strings of one character a byte. */
+/** A request; strings contain one character for each byte. */
 export interface FuzzRequest {
   method: string;
   target: string;
@@ -15,9 +15,9 @@ export interface FuzzRequest {
   body: Buffer | undefined;
 }
 
-/** What requests are drawn with. */
+/** The inputs of the generator. */
 export interface RequestSource extends ValueSource {
-  /** The header fields of valid credentials, by the name of their security scheme. */
+  /** The header fields of valid credentials by security scheme. */
   credentials: Record<string, HeaderField[]>;
 }
 
@@ -69,7 +69,7 @@ const oddHeader: fc.Arbitrary<HeaderField> = fc
       .map((value): HeaderField => [name, value]),
   );
 
-// Only such as are refused at once: a body that is announced and does not come is waited for.
+// Only invalid lengths: the server waits for a body that is announced and does not arrive.
 const oddFraming: HeaderField[] = [
   ['Transfer-Encoding', 'identity'],
   ['Transfer-Encoding', 'gzip, chunked'],
@@ -80,10 +80,10 @@ const oddFraming: HeaderField[] = [
   ['Content-Length', '99999999999999999999'],
 ];
 
-// No DELETE: it would take away what the requests after it are about.
+// No DELETE, because it would remove what later requests use.
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'TRACE', 'PROPFIND', 'get', 'FOO'];
 
-/** Requests for an operation: most of them right in all but one respect, so that they get far. */
+/** Requests for an operation. Most are wrong in one respect only, so that they pass the first checks. */
 export function requestsOf(operation: Operation, source: RequestSource): fc.Arbitrary<FuzzRequest> {
   return fc
     .record({

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import type { ApiSurface, Schema } from './operation.ts';
 
-/** What values are drawn with: the document, and which names have a value that the service knows. */
+/** The document, and the names of known values. */
 export interface ValueSource {
   surface: ApiSurface;
-  /** A text that stands for a known value of that name until the request is sent; undefined where there is none. */
+  /** A placeholder for the known value of that name; undefined if there is none. */
   known: (name: string) => string | undefined;
 }
 
-// Unbounded strings and lists are bounded here: what is too long is the mutations' business.
+// Limits for unbounded strings and lists; the mutations generate values that are too long.
 const textMax = 40;
 const itemsMax = 3;
 
-/** Values that a schema describes. Rules that a schema has no words for may still refuse them. */
+/** Values that match a schema. The operation may still reject them by rules that the schema cannot express. */
 export function valuesOf(given: Schema, source: ValueSource, name = ''): fc.Arbitrary<unknown> {
   const schema = source.surface.resolve(given);
   const known = source.known(name);
@@ -62,7 +62,7 @@ function ofType(type: string, schema: Schema, source: ValueSource, name: string)
   }
 }
 
-// Mostly with few optional members: the more there are, the likelier they contradict each other.
+// Few optional members, because many of them are likely to contradict each other.
 function objectValues(schema: Schema, source: ValueSource): fc.Arbitrary<unknown> {
   const { properties = {}, required = [] } = schema;
   const members = new Map(

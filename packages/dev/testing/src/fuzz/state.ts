@@ -1,10 +1,10 @@
-/** A digest of each table, by its name. */
+/** A digest of each table, by table name. */
 export type State = Record<string, string>;
 
-/** Runs a statement and answers its rows. */
+/** Runs a statement and returns its rows. */
 export type Sql = (text: string) => Promise<Record<string, unknown>[]>;
 
-/** Digests of all rows of the tables, in one statement: equal where nothing was written. */
+/** Digests of all rows of the tables, from one statement; equal if nothing was written. */
 export async function digestTables(sql: Sql, tables: readonly string[]): Promise<State> {
   const parts = tables.map(
     (table) =>

@@ -56,7 +56,7 @@ const shapes: ((path: string) => string)[] = [
   (path) => `${path}%00`,
 ];
 
-/** Request targets of an operation, and of none: bytes as a string of one character each. */
+/** Request targets for an operation and for unknown paths; one character for each byte. */
 export function targetsOf(operation: Operation, source: ValueSource): fc.Arbitrary<string> {
   const path = operation.template.split('/').map((segment) => {
     const parameter = operation.parameters.find(({ name }) => segment === `{${name}}`);
@@ -113,7 +113,7 @@ function pairsOf({ name, schema }: Parameter, source: ValueSource): fc.Arbitrary
   return values.map((value) => `${name}=${encoded(value)}`);
 }
 
-// Placeholders of known values stay readable.
+// Placeholders of known values are not percent-encoded.
 function encoded(value: string): string {
   return encodeURIComponent(value.toWellFormed()).replace(/%7B%7B(\w+)%7D%7D/g, '{{$1}}');
 }
