@@ -1,39 +1,39 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A tracker that lives in this process: a server on 127.0.0.1 and the issues behind it. */
+/** A fake tracker: a server on 127.0.0.1 and the issues that it keeps in this process. */
 export interface FakeTracker {
-  /** What a client is given as its base URL. GitHub: `<origin>/api/v3`, as on GitHub Enterprise Server; others: the origin. */
+  /** The base URL for clients. GitHub: `<origin>/api/v3`, as on GitHub Enterprise Server; others: the origin. */
   readonly url: string;
-  /** The only credential accepted. */
+  /** The only valid credential. */
   readonly token: string;
-  /** The account that the token belongs to. */
+  /** The account of the token. */
   readonly botLogin: string;
-  /** Every request since the start, in order of arrival; an entry is completed when it is answered. */
+  /** Every request since the start, in order of arrival. An entry is complete when the response has been sent. */
   readonly requests: readonly RecordedRequest[];
-  /** The issues as they stand, oldest first, without deleted and moved ones and without pull requests. */
+  /** The current issues, oldest first, without deleted and moved issues and pull requests. */
   issues(): FakeIssue[];
-  /** Someone else edits the issue on the tracker's own pages. @throws RangeError when there is none */
+  /** Edits an issue as another user on the tracker's own pages. @throws RangeError for an unknown issue */
   editIssue(number: number, changes: IssueChanges): void;
-  /** Someone else comments. @returns the comment's id */
+  /** Adds a comment as another user. @returns the comment's id */
   addComment(number: number, body: string, author?: string): number;
-  /** Afterwards GitHub answers 410 for it, GitLab and Gitea 404. */
+  /** Deletes an issue: GitHub then answers 410, GitLab and Gitea 404. */
   deleteIssue(number: number): void;
-  /** GitHub only: afterwards answered by 301. @param location null answers with an empty `Location` */
+  /** Moves an issue (GitHub only): GitHub then answers 301. @param location null sends an empty `Location` */
   moveIssue?(number: number, location: string | null): void;
-  /** Adds a fault. A request meets at most one: the oldest that matches it and is not used up. */
+  /** Adds a fault. A request triggers at most one: the oldest that matches and is not used up. */
   fail(fault: Fault): void;
   clearFaults(): void;
-  /** Ends the server for good and destroys open sockets. */
+  /** Stops the server and destroys open sockets. */
   close(): Promise<void>;
-  /** An outage: connections are refused, what was under way is dropped, the issues stay. */
+  /** Starts an outage: refuses connections and drops requests; the issues remain. */
   stop(): Promise<void>;
   /** Ends the outage, on the same port. */
   restart(): Promise<void>;
 }
 
-/** Trackers that can be told to hold every request and answer against a published API description. */
+/** A fake that checks requests and responses against a published API description. */
 export interface CheckedFakeTracker extends FakeTracker {
-  /** One line for each request or answer that the description does not allow. */
+  /** One line for each request or response that violates the description. */
   violations(): string[];
 }
 
@@ -42,7 +42,7 @@ export interface FakeGitHub extends CheckedFakeTracker {
   moveIssue(number: number, location: string | null): void;
 }
 
-/** `open` and `closed` for every tracker, though GitLab's own word is `opened`. */
+/** `open` or `closed` for every tracker; GitLab itself says `opened`. */
 export type IssueState = 'open' | 'closed';
 
 export interface FakeIssue {
@@ -54,9 +54,9 @@ export interface FakeIssue {
   /** GitHub only: `completed`, `not_planned`, `duplicate`, `reopened`, or null. */
   readonly stateReason?: string | null;
   readonly labels: readonly string[];
-  /** What people wrote, oldest first; notes that the tracker writes itself are left out. */
+  /** Comments by users, oldest first, without the notes that the tracker itself writes. */
   readonly comments: readonly FakeComment[];
-  /** RFC 3339, UTC, milliseconds; on the wire in the tracker's own resolution. */
+  /** RFC 3339, UTC, milliseconds; responses have the tracker's own resolution. */
   readonly updatedAt: string;
 }
 
@@ -76,26 +76,26 @@ export interface IssueChanges {
 
 export interface RecordedRequest {
   readonly method: string;
-  /** As it arrived, with the base path, without the query. */
+  /** As received, with the base path, without the query. */
   readonly path: string;
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Without the ones that carry credentials. */
+  /** Without credentials. */
   readonly headers: IncomingHttpHeaders;
-  /** The parsed body; undefined when there was none or it was not JSON. */
+  /** The parsed body; undefined without a body or for invalid JSON. */
   readonly body: unknown;
-  /** Null until answered, and for good when the socket was destroyed instead. */
+  /** Null until the response has been sent, and if the socket was destroyed. */
   readonly status: number | null;
   readonly at: Date;
 }
 
 /**
- * - `latency`: waits `ms`, then carries the request out and answers, whether or not the client still waits
- * - `status`: answers `status` with `headers` and `body`; nothing is carried out
- * - `reset_before`: destroys the socket; nothing is carried out
- * - `reset_after`: carries the request out, then destroys the socket without an answer
- * - `truncated_json`: carries it out and answers well-formed HTTP with half of the JSON
- * - `slow_body`: carries it out, sends the headers at once and the body in pieces over `ms`
- * - `silent_drop`: answers as if it had been carried out, but it was not
+ * - `latency`: waits `ms`, then processes the request and responds, even if the client has disconnected
+ * - `status`: responds with `status`, `headers` and `body` without processing the request
+ * - `reset_before`: destroys the socket without processing the request
+ * - `reset_after`: processes the request, then destroys the socket without a response
+ * - `truncated_json`: processes the request and sends a valid HTTP response with half of the JSON
+ * - `slow_body`: processes the request, sends the headers at once and the body in pieces over `ms`
+ * - `silent_drop`: responds as usual, but does not process the request
  */
 export type FaultKind =
   | 'latency'
@@ -108,33 +108,33 @@ export type FaultKind =
 
 export interface Fault {
   readonly kind: FaultKind;
-  /** Which requests it meets; all when left out. `path` is tested against the recorded path. */
+  /** The matching requests. Default: all. `path` is tested against the recorded path. */
   readonly on?: { readonly method?: string; readonly path?: RegExp };
-  /** How many requests it meets: 1 unless told; `Infinity` until `clearFaults()`. */
+  /** The number of requests. Default: 1; `Infinity`: until `clearFaults()`. */
   readonly times?: number;
-  /** `latency` and `slow_body`, in milliseconds; 1000 unless told. */
+  /** For `latency` and `slow_body`, in milliseconds. Default: 1000. */
   readonly ms?: number;
-  /** `status`; 500 unless told. */
+  /** For `status`. Default: 500. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string is sent as it is, anything else as JSON. */
+  /** A string is sent unchanged, other values as JSON. */
   readonly body?: unknown;
 }
 
 export interface FakeTrackerOptions {
-  /** A free one unless told. */
+  /** Default: a free port. */
   readonly port?: number;
-  /** `owner/repository`, for GitLab `group/project`; `tessera/tracker` unless told. */
+  /** `owner/repository`, for GitLab `group/project`. Default: `tessera/tracker`. */
   readonly project?: string;
-  /** Answered when the client names no page size; the tracker's own default unless told. */
+  /** The page size when the client sends none. Default: the tracker's own. */
   readonly defaultPageSize?: number;
-  /** The tracker keeps texts with CRLF line ends, as a browser's form sends them. */
+  /** Whether the tracker stores texts with CRLF line ends, as a browser's form sends them. */
   readonly crlf?: boolean;
-  /** GitHub and Gitea: the project starts with an open pull request by the bot, number 1, listed among the issues. */
+  /** GitHub and Gitea: whether the project starts with an open pull request, number 1, which issue lists contain. */
   readonly withPullRequest?: boolean;
 }
 
 export interface GiteaOptions extends FakeTrackerOptions {
-  /** Whether issues carry `content_version` and edits may; true unless told. Forgejo and older Gitea have none. */
+  /** Whether issues have `content_version`. Default: true. Forgejo and older versions of Gitea have none. */
   readonly contentVersion?: boolean;
 }

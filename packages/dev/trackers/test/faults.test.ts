@@ -19,7 +19,7 @@ const create = (title: string, signal?: AbortSignal) =>
 const titles = () => tracker.issues().map(({ title }) => title);
 
 describe('fail()', () => {
-  it('status: answers what it is told and carries nothing out', async () => {
+  it('status: sends the given response and does not process the request', async () => {
     tracker.fail({
       kind: 'status',
       status: 429,
@@ -35,7 +35,7 @@ describe('fail()', () => {
     expect(tracker.requests).toMatchObject([{ method: 'POST', body: { title: 'One' }, status: 429 }]);
   });
 
-  it('status: sends a text as it is, as a proxy in front of a tracker does', async () => {
+  it('status: sends text unchanged, as a proxy in front of a tracker does', async () => {
     tracker.fail({
       kind: 'status',
       status: 502,
@@ -49,7 +49,7 @@ describe('fail()', () => {
     expect(await response.text()).toBe('<h1>Bad</h1>');
   });
 
-  it('reset_before: no answer, nothing carried out', async () => {
+  it('reset_before: no response, request not processed', async () => {
     tracker.fail({ kind: 'reset_before' });
 
     await expect(create('One')).rejects.toThrow('fetch failed');
@@ -57,7 +57,7 @@ describe('fail()', () => {
     expect(tracker.requests).toMatchObject([{ status: null }]);
   });
 
-  it('reset_after: no answer, but carried out', async () => {
+  it('reset_after: no response, request processed', async () => {
     tracker.fail({ kind: 'reset_after' });
 
     await expect(create('One')).rejects.toThrow('fetch failed');
@@ -65,7 +65,7 @@ describe('fail()', () => {
     expect(tracker.requests).toMatchObject([{ status: null }]);
   });
 
-  it('truncated_json: carried out, answered in whole HTTP with half of the JSON', async () => {
+  it('truncated_json: request processed, valid HTTP response with half of the JSON', async () => {
     tracker.fail({ kind: 'truncated_json' });
 
     await expect(create('One')).rejects.toThrow(SyntaxError);
@@ -73,7 +73,7 @@ describe('fail()', () => {
     expect(tracker.requests).toMatchObject([{ status: 201 }]);
   });
 
-  it('silent_drop: answered as if done, not done, and the number is not given again', async () => {
+  it('silent_drop: success response, request not processed, number not reused', async () => {
     tracker.fail({ kind: 'silent_drop' });
     const dropped = await create('One');
     const kept = await create('Two');
@@ -85,7 +85,7 @@ describe('fail()', () => {
     expect(tracker.violations()).toEqual([]);
   });
 
-  it('silent_drop: takes back an edit', async () => {
+  it('silent_drop: reverts an edit', async () => {
     await create('One');
     tracker.fail({ kind: 'silent_drop', on: { method: 'patch' } });
     const reply = await send(tracker, 'PATCH', `${ISSUES}/1`, { body: { title: 'Uno', state: 'closed' } });
@@ -94,7 +94,7 @@ describe('fail()', () => {
     expect(tracker.issues()).toMatchObject([{ title: 'One', state: 'open', comments: [] }]);
   });
 
-  it('latency: carried out after the wait, also when the client has gone', async () => {
+  it('latency: request processed after the wait, even if the client has disconnected', async () => {
     tracker.fail({ kind: 'latency', ms: 200 });
     const gone = new AbortController();
     const request = create('Late', gone.signal);
@@ -107,7 +107,7 @@ describe('fail()', () => {
     await until(() => titles().length === 1);
   });
 
-  it('slow_body: carried out at once, the headers at once, the body whole in the end', async () => {
+  it('slow_body: request processed and headers sent at once, body complete in the end', async () => {
     tracker.fail({ kind: 'slow_body', ms: 300 });
     const response = await fetch(tracker.url + ISSUES, {
       method: 'POST',
@@ -120,7 +120,7 @@ describe('fail()', () => {
     expect(await response.json()).toMatchObject({ title: 'Ünï' });
   });
 
-  it('meets only what matches, so many times, one fault a request, the oldest first', async () => {
+  it('applies faults to matching requests only, as often as requested, one per request, oldest first', async () => {
     tracker.fail({ kind: 'status', status: 500, on: { method: 'POST', path: /\/issues$/g }, times: 2 });
     tracker.fail({ kind: 'status', status: 503 });
     const statuses: number[] = [];
@@ -130,7 +130,7 @@ describe('fail()', () => {
     expect((await send(tracker, 'GET', ISSUES)).status).toBe(200);
   });
 
-  it('goes on until cleared when it is told to', async () => {
+  it('applies an infinite fault until it is cleared', async () => {
     tracker.fail({ kind: 'status', status: 503, times: Number.POSITIVE_INFINITY });
     const during = [(await create('a')).status, (await create('b')).status, (await create('c')).status];
     tracker.clearFaults();
@@ -141,7 +141,7 @@ describe('fail()', () => {
 });
 
 describe('an outage', () => {
-  it('refuses connections, drops what was under way, and keeps port and issues', async () => {
+  it('refuses connections, drops requests, and keeps port and issues', async () => {
     await create('Before');
     tracker.fail({ kind: 'latency', ms: 60_000 });
     const waiting = expect(create('During')).rejects.toThrow('fetch failed');
@@ -149,7 +149,7 @@ describe('an outage', () => {
     await tracker.stop();
     await waiting;
 
-    await expect(create('Refused')).rejects.toThrow('fetch failed');
+    await expect(create('ErrorResponse')).rejects.toThrow('fetch failed');
     await tracker.restart();
     expect((await create('After')).status).toBe(201);
     expect(titles()).toEqual(['Before', 'After']);

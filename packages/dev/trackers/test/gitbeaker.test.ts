@@ -36,7 +36,7 @@ describe('@gitbeaker/rest against the fake GitLab', () => {
     expect((await api.Users.showCurrentUser()).username).toBe(gitlab.botLogin);
   });
 
-  it('finds its way through all pages of issues and of notes, and to a marker', async () => {
+  it('reads all pages of issues and notes, and finds a marker', async () => {
     for (let n = 1; n <= 7; n += 1)
       await api.Issues.create(PROJECT, `${n}`, { description: `<!-- m:${n} -->` });
     for (let n = 1; n <= 4; n += 1) await api.IssueNotes.create(PROJECT, 1, `${n}`);
@@ -58,7 +58,7 @@ describe('@gitbeaker/rest against the fake GitLab', () => {
     expect(found.map(({ iid }) => iid)).toEqual([4]);
   });
 
-  it('reads every refusal as GitLab means it', async () => {
+  it("gets GitLab's errors", async () => {
     const stranger = new Gitlab({ host: gitlab.url, token: 'wrong' });
     const status = async (request: Promise<unknown>) => {
       const error = await request.then(

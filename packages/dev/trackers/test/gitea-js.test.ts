@@ -18,7 +18,7 @@ afterEach(async () => {
 
 type Members<Shape> = Readonly<Record<keyof Shape, true>>;
 
-// The compiler holds these lists complete against the published types.
+// The compiler checks that these lists match the published types.
 const USER: Members<User> = {
   active: true,
   avatar_url: true,
@@ -112,7 +112,7 @@ describe('gitea-js against the fake Gitea', () => {
     expect([closed.data.state, reopened.data.state, labels.data]).toEqual(['closed', 'open', []]);
   });
 
-  it('finds its way through all pages of issues, and gets all comments at once', async () => {
+  it('reads all pages of issues, and all comments at once', async () => {
     for (let n = 1; n <= 5; n += 1) await repos.issueCreateIssue(...PROJECT, { title: `${n}` });
     for (let n = 1; n <= 3; n += 1) await repos.issueCreateComment(...PROJECT, 1, { body: `${n}` });
     const titles: (string | undefined)[] = [];
@@ -128,7 +128,7 @@ describe('gitea-js against the fake Gitea', () => {
     expect(comments.data.map(({ body }) => body)).toEqual(['1', '2', '3']);
   });
 
-  it('gets every member that its types name', async () => {
+  it('gets every member of its types', async () => {
     const { data: label } = await repos.issueCreateLabel(...PROJECT, { name: 'a', color: '#00ff00' });
     const { data: issue } = await repos.issueCreateIssue(...PROJECT, { title: 'One' });
     const { data: comment } = await repos.issueCreateComment(...PROJECT, 1, { body: 'a' });
@@ -141,7 +141,7 @@ describe('gitea-js against the fake Gitea', () => {
     expect(lacking(USER, issue.user)).toEqual([]);
   });
 
-  it('reads every refusal as Gitea means it', async () => {
+  it("gets Gitea's errors", async () => {
     const stranger = giteaApi(gitea.url, { token: 'wrong', customFetch: fetch }).repos;
 
     await expect(stranger.issueGetIssue(...PROJECT, 1)).rejects.toMatchObject({

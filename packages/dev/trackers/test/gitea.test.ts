@@ -22,7 +22,7 @@ const label = async (name: string) =>
   (await send(gitea, 'POST', `${REPOSITORY}/labels`, { body: { name, color: '#ff0000' } })).body;
 
 describe('POST /repos/{owner}/{repo}/issues', () => {
-  it('201s with the issue as the bot wrote it', async () => {
+  it('201s with the issue by the bot', async () => {
     const reply = await create('Printer', { body: 'on\nfire' });
 
     expect(reply.status).toBe(201);
@@ -39,7 +39,7 @@ describe('POST /repos/{owner}/{repo}/issues', () => {
     expect(gitea.issues()).toMatchObject([{ number: 1, state: 'open', labels: [] }]);
   });
 
-  it('takes labels by id only, and those that exist', async () => {
+  it('accepts existing labels by id only', async () => {
     const { id } = await label('priority/high');
     const { body } = await create('One', { labels: [id, 1, 'priority/high'] });
 
@@ -59,7 +59,7 @@ describe('POST /repos/{owner}/{repo}/issues', () => {
 });
 
 describe('PATCH /repos/{owner}/{repo}/issues/{index}', () => {
-  it('answers 201, closes, reopens, and passes over labels and an empty title', async () => {
+  it('answers 201, closes, reopens, and ignores labels and an empty title', async () => {
     await create('One');
     const closed = await patch({ state: 'closed', title: '', labels: [1] });
 
@@ -70,7 +70,7 @@ describe('PATCH /repos/{owner}/{repo}/issues/{index}', () => {
     expect((await patch({ state: 'gone' })).status).toBe(412);
   });
 
-  it('409s on a stale content_version and changes nothing, not even the title', async () => {
+  it('409s on a stale content_version and changes nothing', async () => {
     await create('One', { body: 'a' });
     gitea.editIssue(1, { body: 'theirs' });
     const stale = await patch({ title: 'Uno', body: 'mine', state: 'closed', content_version: 0 });
@@ -81,7 +81,7 @@ describe('PATCH /repos/{owner}/{repo}/issues/{index}', () => {
     expect((await patch({ body: 'mine', content_version: 1 })).body).toMatchObject({ content_version: 2 });
   });
 
-  it('has a content_version that only the text moves, and works without one', async () => {
+  it('increments content_version for text changes only, and accepts edits without one', async () => {
     await create('One', { body: 'a' });
     await patch({ title: 'Uno', state: 'closed' });
     await patch({ body: 'a' });
@@ -89,7 +89,7 @@ describe('PATCH /repos/{owner}/{repo}/issues/{index}', () => {
     expect((await patch({ body: 'b' })).body.content_version).toBe(1);
   });
 
-  it('knows no content_version as a Forgejo', async () => {
+  it('has no content_version as a Forgejo', async () => {
     const forgejo = await startGitea({ contentVersion: false });
     try {
       await send(forgejo, 'POST', ISSUES, { body: { title: 'One' } });
@@ -106,7 +106,7 @@ describe('PATCH /repos/{owner}/{repo}/issues/{index}', () => {
 });
 
 describe('GET /repos/{owner}/{repo}/issues', () => {
-  it('pages with Link and X-Total-Count, newest first, open ones unless told', async () => {
+  it('pages with Link and X-Total-Count, newest first, open issues by default', async () => {
     for (const title of ['1', '2', '3', '4', '5', '6']) await create(title);
     gitea.editIssue(6, { state: 'closed' });
     const first = await send(gitea, 'GET', `${ISSUES}?limit=2`);
@@ -121,14 +121,14 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
     expect((await send(gitea, 'GET', `${ISSUES}?state=all`)).body).toHaveLength(6);
   });
 
-  it('cuts a page at 50', async () => {
+  it('limits a page to 50', async () => {
     for (let n = 0; n < 51; n += 1) await create(`${n}`);
 
     expect((await send(gitea, 'GET', `${ISSUES}?limit=100`)).body).toHaveLength(50);
     expect((await send(gitea, 'GET', ISSUES)).body).toHaveLength(30);
   });
 
-  it('filters by creator and time, 404s on a creator it does not know, 501s on what it would not look at', async () => {
+  it('filters by creator and time, 404s on an unknown creator, 501s on parameters that Gitea ignores', async () => {
     await create('One');
     const list = (query: string) => send(gitea, 'GET', `${ISSUES}?${query}`);
 
@@ -138,7 +138,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
     expect((await list('creator=stranger')).status).toBe(501);
   });
 
-  it('has the pull request among the issues unless asked for issues', async () => {
+  it('includes the pull request unless only issues are requested', async () => {
     const other = await startGitea({ withPullRequest: true });
     try {
       expect((await send(other, 'GET', ISSUES)).body).toMatchObject([{ pull_request: { merged: false } }]);
@@ -151,7 +151,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
 });
 
 describe('comments', () => {
-  it('come all at once, oldest first, whatever page is asked for', async () => {
+  it('are returned all at once, oldest first, for every page', async () => {
     await create('One');
     const added = await send(gitea, 'POST', `${ISSUES}/1/comments`, { body: { body: 'mine' } });
     for (let n = 0; n < 60; n += 1) gitea.addComment(1, `${n}`, 'ann');
@@ -176,7 +176,7 @@ describe('comments', () => {
 });
 
 describe('labels', () => {
-  it('are made, listed, put on an issue by id or name, and taken off', async () => {
+  it('are created, listed, added to an issue by id or name, and removed', async () => {
     const [high, bug] = [await label('high'), await label('bug')];
     await create('One');
     const path = `${ISSUES}/1/labels`;
@@ -191,7 +191,7 @@ describe('labels', () => {
     expect(gitea.issues()).toMatchObject([{ labels: [] }]);
   });
 
-  it('that were answered but dropped do not exist', async () => {
+  it('do not exist after a silent drop', async () => {
     gitea.fail({ kind: 'silent_drop' });
     const dropped = await label('lost');
     const kept = await label('kept');
@@ -202,7 +202,7 @@ describe('labels', () => {
   });
 });
 
-describe('what is not there, and who may', () => {
+describe('errors and authentication', () => {
   it('404s for a deleted issue, another repository and another path', async () => {
     await create('One');
     gitea.deleteIssue(1);
@@ -217,7 +217,7 @@ describe('what is not there, and who may', () => {
     }
   });
 
-  it('takes the token by either scheme and 401s on anything else', async () => {
+  it('accepts the token with either scheme and 401s on other credentials', async () => {
     const ask = async (headers: Record<string, string>) => {
       const response = await fetch(gitea.url + ISSUES, { headers });
       return [response.status, await response.json()];

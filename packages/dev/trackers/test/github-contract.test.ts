@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { GitHubContract } from '../src/github/github-contract.ts';
-import type { Answer, Call } from '../src/server/exchange.ts';
+import type { TrackerRequest, TrackerResponse } from '../src/server/exchange.ts';
 
 const ONE = '/repos/{owner}/{repo}/issues/{issue_number}';
 
-function call(more: Partial<Call> = {}): Call {
+function call(more: Partial<TrackerRequest> = {}): TrackerRequest {
   return {
     method: 'GET',
     path: '/',
@@ -16,18 +16,18 @@ function call(more: Partial<Call> = {}): Call {
   };
 }
 
-function violations(method: 'get' | 'patch', sent: Call, answer: Answer): string[] {
+function violations(method: 'get' | 'patch', sent: TrackerRequest, answer: TrackerResponse): string[] {
   const contract = new GitHubContract();
-  const admit = () => undefined;
-  contract.route(method, ONE, admit, () => answer)[2](sent);
+  const authenticate = () => undefined;
+  contract.route(method, ONE, authenticate, () => answer)[2](sent);
   return contract.violations;
 }
 
-const NOT_MODIFIED: Answer = { status: 304 };
-const NOT_FOUND: Answer = { status: 404, body: { message: 'Not Found' } };
+const NOT_MODIFIED: TrackerResponse = { status: 304 };
+const NOT_FOUND: TrackerResponse = { status: 404, body: { message: 'Not Found' } };
 
 describe('the check against the description', () => {
-  it('lists each member that an answer lacks', () => {
+  it('lists every missing member of a response', () => {
     const found = violations('get', call(), { status: 200, body: {} });
 
     expect(found).toHaveLength(20);
@@ -42,12 +42,12 @@ describe('the check against the description', () => {
     expect(violations('get', call(), answer)).toHaveLength(1);
   });
 
-  it('lets through an answer without content and one of an error shape', () => {
+  it('accepts a response without content and an error shape', () => {
     expect(violations('get', call(), NOT_MODIFIED)).toEqual([]);
     expect(violations('get', call(), NOT_FOUND)).toEqual([]);
   });
 
-  it('takes null for what is nullable, also among listed values, and nothing outside the list', () => {
+  it('accepts null for nullable members, also with listed values, and nothing outside the list', () => {
     const reasons = (reason: unknown) =>
       violations('patch', call({ body: { state_reason: reason } }), NOT_FOUND);
 

@@ -20,7 +20,7 @@ const create = (title: string, more: object = {}) =>
   send(github, 'POST', ISSUES, { body: { title, ...more } });
 
 describe('POST /repos/{owner}/{repo}/issues', () => {
-  it('201s with the issue as the bot wrote it, and its address', async () => {
+  it('201s with the issue by the bot and its URL', async () => {
     const reply = await create('Printer', { body: 'on\nfire', labels: ['priority: high', 'bug'] });
 
     expect(reply.status).toBe(201);
@@ -69,7 +69,7 @@ describe('POST /repos/{owner}/{repo}/issues', () => {
     expect(github.violations()).toEqual([]);
   });
 
-  it('400s on a body that is not JSON', async () => {
+  it('400s on invalid JSON', async () => {
     const reply = await send(github, 'POST', ISSUES, { body: '{"title"' });
 
     expect(reply.status).toBe(400);
@@ -78,7 +78,7 @@ describe('POST /repos/{owner}/{repo}/issues', () => {
 });
 
 describe('PATCH /repos/{owner}/{repo}/issues/{issue_number}', () => {
-  it('closes with the reason given, with completed when none is, and reopens with reopened', async () => {
+  it('closes with the given reason or completed, and reopens with reopened', async () => {
     await create('One');
     const patch = async (body: object) => (await send(github, 'PATCH', `${ISSUES}/1`, { body })).body;
 
@@ -99,14 +99,14 @@ describe('PATCH /repos/{owner}/{repo}/issues/{issue_number}', () => {
     expect(github.issues()).toMatchObject([{ state: 'open', stateReason: null }]);
   });
 
-  it('replaces the labels and leaves what is not named', async () => {
+  it('replaces the labels and keeps members that are not sent', async () => {
     await create('One', { body: 'kept', labels: ['a', 'b'] });
     await send(github, 'PATCH', `${ISSUES}/1`, { body: { labels: ['b', { name: 'c' }] } });
 
     expect(github.issues()).toMatchObject([{ title: 'One', body: 'kept', labels: ['b', 'c'] }]);
   });
 
-  it('422s on a state that does not exist and records the violation', async () => {
+  it('422s on an unknown state and records the violation', async () => {
     await create('One');
     const reply = await send(github, 'PATCH', `${ISSUES}/1`, { body: { state: 'resolved' } });
 
@@ -133,7 +133,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
     expect(github.violations()).toEqual([]);
   });
 
-  it('shows open ones only unless told, and cuts a page at 100', async () => {
+  it('lists open issues by default and limits a page to 100', async () => {
     for (let n = 0; n < 101; n += 1) await create(`${n}`);
     github.editIssue(101, { state: 'closed' });
 
@@ -153,7 +153,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
     expect(later.body).toEqual([]);
   });
 
-  it('refuses aloud what the description does not know, and what only the fake does not', async () => {
+  it('rejects parameters that are not in the description or not implemented', async () => {
     const misspelt = await send(github, 'GET', `${ISSUES}?perpage=2`);
     const notHere = await send(github, 'GET', `${ISSUES}?milestone=none`);
 
@@ -161,7 +161,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
     expect(github.violations()).toEqual([expect.stringContaining('perpage')]);
   });
 
-  it('has the pull request among the issues when there is one, and issues() has not', async () => {
+  it('includes a pull request in the list, but not in issues()', async () => {
     const other = await startGitHub({ withPullRequest: true, project: 'acme/shop' });
     try {
       const { body } = await send(other, 'GET', '/repos/ACME/shop/issues');
@@ -176,7 +176,7 @@ describe('GET /repos/{owner}/{repo}/issues', () => {
 });
 
 describe('comments', () => {
-  it('are added, read back oldest first over several pages, and edited', async () => {
+  it('are created, listed oldest first over several pages, and edited', async () => {
     await create('One');
     const path = `${ISSUES}/1/comments`;
     const added = await send(github, 'POST', path, { body: { body: 'first' } });
@@ -207,8 +207,8 @@ describe('comments', () => {
   });
 });
 
-describe('an issue that is gone', () => {
-  it('404s when it never was, 410s when deleted', async () => {
+describe('a missing issue', () => {
+  it('404s if it never existed, 410s if deleted', async () => {
     await create('One');
     github.deleteIssue(1);
 
@@ -242,7 +242,7 @@ describe('an issue that is gone', () => {
   );
 });
 
-describe('who may', () => {
+describe('authentication', () => {
   it.each([
     ['no token', '', 'Requires authentication'],
     ['another token', 'Bearer nope', 'Bad credentials'],
@@ -257,8 +257,8 @@ describe('who may', () => {
     expect(github.violations()).toEqual([]);
   });
 
-  it('403s on a request that does not say what it comes from', async () => {
-    // fetch always says it.
+  it('403s on a request without User-Agent', async () => {
+    // fetch always sends one.
     const request = get(github.url + ISSUES, { headers: { authorization: `Bearer ${github.token}` } });
     const [response]: IncomingMessage[] = await once(request, 'response');
     response?.resume();
@@ -267,7 +267,7 @@ describe('who may', () => {
     expect(github.violations()).toEqual([]);
   });
 
-  it('takes the scheme token too, counts the rate limit down and never records a credential', async () => {
+  it('accepts the scheme token, counts the rate limit down and never records a credential', async () => {
     const headers = { authorization: `token ${github.token}` };
     const one = await send(github, 'GET', ISSUES, { headers });
     const other = await send(github, 'GET', '/user');

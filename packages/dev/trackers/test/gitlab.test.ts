@@ -19,7 +19,7 @@ const create = (title: string, more: object = {}) =>
 const put = (body: object) => send(gitlab, 'PUT', `${ISSUES}/1`, { body });
 
 describe('POST /projects/:id/issues', () => {
-  it('201s with the issue as the bot wrote it, under its own words for things', async () => {
+  it("201s with the issue by the bot, in GitLab's terms", async () => {
     const reply = await create('Printer', { description: 'on\nfire', labels: 'priority::high,bug' });
 
     expect(reply.status).toBe(201);
@@ -53,7 +53,7 @@ describe('POST /projects/:id/issues', () => {
     expect(gitlab.issues()).toEqual([]);
   });
 
-  it('takes labels as a list, and the project by its number', async () => {
+  it('accepts labels as a list, and the project by its number', async () => {
     const { body } = await create('One', { labels: ['a', 'b'] });
     const path = `/api/v4/projects/${body.project_id}/issues/1`;
 
@@ -75,7 +75,7 @@ describe('PUT /projects/:id/issues/:issue_iid', () => {
     });
   });
 
-  it('replaces, adds and removes labels, and an empty text clears them', async () => {
+  it('replaces, adds and removes labels; an empty string clears them', async () => {
     await create('One', { labels: 'a,b' });
 
     expect((await put({ add_labels: 'c', remove_labels: 'a' })).body.labels).toEqual(['b', 'c']);
@@ -84,7 +84,7 @@ describe('PUT /projects/:id/issues/:issue_iid', () => {
     expect((await put({ labels: '' })).body.labels).toEqual([]);
   });
 
-  it('400s when nothing it knows is to be changed', async () => {
+  it('400s without a known parameter', async () => {
     await create('One');
     const reply = await put({ state: 'closed' });
 
@@ -94,7 +94,7 @@ describe('PUT /projects/:id/issues/:issue_iid', () => {
 });
 
 describe('GET /projects/:id/issues', () => {
-  it('pages with X- headers and links, all states unless told, newest first', async () => {
+  it('pages with X- headers and links, all states by default, newest first', async () => {
     for (const title of ['1', '2', '3', '4', '5']) await create(title);
     gitlab.editIssue(5, { state: 'closed' });
     const first = await send(gitlab, 'GET', `${ISSUES}?per_page=2`);
@@ -115,7 +115,7 @@ describe('GET /projects/:id/issues', () => {
     ]);
   });
 
-  it('finds a marker in the description alone, as soon as the issue is there', async () => {
+  it('finds a marker in the description at once', async () => {
     const marker = '<!-- issues-sync:01980c5e-0000-7000-8000-000000000001 -->';
     await create('One', { description: `text\n\n${marker}` });
     await create(marker, { description: 'a title is not a description' });
@@ -139,7 +139,7 @@ describe('GET /projects/:id/issues', () => {
     expect(await list('created_after=2001-01-01T00:00:00Z')).toHaveLength(2);
   });
 
-  it('400s on a value that GitLab does not list, 501s on what the fake does not know', async () => {
+  it('400s on an invalid value, 501s on a parameter that is not implemented', async () => {
     const bad = await send(gitlab, 'GET', `${ISSUES}?state=open`);
     const unknown = await send(gitlab, 'GET', `${ISSUES}?milestone=1`);
 
@@ -149,7 +149,7 @@ describe('GET /projects/:id/issues', () => {
 });
 
 describe('notes', () => {
-  it('come newest first over pages, with what GitLab noted itself among them', async () => {
+  it("are listed newest first over pages, including GitLab's own notes", async () => {
     await create('One');
     await send(gitlab, 'POST', `${ISSUES}/1/notes`, { body: { body: 'mine' } });
     gitlab.editIssue(1, { title: 'Uno', body: 'text' });
@@ -180,8 +180,8 @@ describe('notes', () => {
   });
 });
 
-describe('what is not there', () => {
-  it('404s for a deleted issue, another project and another path, each in its words', async () => {
+describe('missing resources', () => {
+  it("404s for a deleted issue, another project and another path, each with GitLab's message", async () => {
     await create('One');
     gitlab.deleteIssue(1);
     const answers = await Promise.all([
@@ -201,8 +201,8 @@ describe('what is not there', () => {
   });
 });
 
-describe('who may', () => {
-  it('takes the token as PRIVATE-TOKEN or Bearer and 401s on anything else', async () => {
+describe('authentication', () => {
+  it('accepts the token as PRIVATE-TOKEN or Bearer and 401s on other credentials', async () => {
     const ask = async (headers: Record<string, string>) => {
       const response = await fetch(gitlab.url + ISSUES, { headers });
       return [response.status, await response.json()];

@@ -53,7 +53,7 @@ describe('@octokit/rest against the fake GitHub', () => {
     expect((await octokit.rest.users.getAuthenticated()).data.login).toBe(github.botLogin);
   });
 
-  it('finds its way through all pages of issues and of comments', async () => {
+  it('reads all pages of issues and comments', async () => {
     for (let n = 1; n <= 7; n += 1) await create(`${n}`);
     const one = { ...repository, issue_number: 1 };
     for (let n = 1; n <= 5; n += 1) await octokit.rest.issues.createComment({ ...one, body: `${n}` });
@@ -82,7 +82,7 @@ describe('@octokit/rest against the fake GitHub', () => {
     expect((await octokit.rest.issues.getComment(comment)).data.body).toBe('b');
   });
 
-  it('reads every refusal as GitHub means it', async () => {
+  it("gets GitHub's errors", async () => {
     await create('One');
     await create('Two');
     github.deleteIssue(1);

@@ -4,8 +4,8 @@ import { send } from './support/client.ts';
 
 const ISSUES = '/repos/tessera/tracker/issues';
 
-describe('a tracker that keeps CRLF', () => {
-  it('turns each line end of a text into CRLF once', async () => {
+describe('a tracker that stores CRLF', () => {
+  it('converts each line end of a text to CRLF once', async () => {
     const tracker = await startGitHub({ crlf: true });
     try {
       await send(tracker, 'POST', ISSUES, { body: { title: 'One', body: 'a\nb\r\nc' } });
@@ -18,8 +18,8 @@ describe('a tracker that keeps CRLF', () => {
   });
 });
 
-describe('someone else', () => {
-  it('edits, comments and closes on the tracker, as the next read shows', async () => {
+describe('another user', () => {
+  it('edits, comments and closes on the tracker; the next read shows it', async () => {
     const tracker = await startGitHub({ project: 'acme/shop' });
     const path = '/repos/acme/shop/issues';
     try {
@@ -49,7 +49,7 @@ describe('someone else', () => {
     }
   });
 
-  it('cannot edit, comment or delete what is not there', async () => {
+  it('cannot edit, comment on or delete an unknown issue', async () => {
     const tracker = await startGitHub();
     try {
       expect(() => tracker.editIssue(1, { title: 'x' })).toThrow(RangeError);
@@ -61,17 +61,17 @@ describe('someone else', () => {
     }
   });
 
-  it('is refused a project without an owner', async () => {
+  it('rejects a project without an owner', async () => {
     await expect(startGitHub({ project: 'tracker' })).rejects.toThrow(RangeError);
   });
 });
 
-describe('what can be chosen', () => {
+describe('options', () => {
   it.each([
     ['GitHub', startGitHub, '/repos/acme/shop/issues'],
     ['GitLab', startGitLab, '/api/v4/projects/acme%2Fshop/issues'],
     ['Gitea', startGitea, '/api/v1/repos/acme/shop/issues'],
-  ])('%s: project, page size, and a port that a fake before it has left', async (_, start, path) => {
+  ])('%s: project, page size, and the port of a closed fake', async (_, start, path) => {
     const first = await start();
     const { port, host } = new URL(first.url);
     await first.close();
@@ -87,7 +87,7 @@ describe('what can be chosen', () => {
     }
   });
 
-  it('a group within a group, on GitLab', async () => {
+  it('accepts a nested group on GitLab', async () => {
     const tracker = await startGitLab({ project: 'acme/web/shop' });
     try {
       const reply = await send(tracker, 'GET', '/api/v4/projects/acme%2Fweb%2Fshop/issues');

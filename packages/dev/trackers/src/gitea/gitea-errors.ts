@@ -1,6 +1,6 @@
-import { type Answer, Refused } from '../server/exchange.ts';
+import { ErrorResponse, type TrackerResponse } from '../server/exchange.ts';
 
-/** Gitea's errors: a message for people, and where its API is described. */
+/** Gitea's errors: a message, and the URL of the API documentation. */
 export class GiteaErrors {
   readonly #origin: () => string;
 
@@ -8,47 +8,50 @@ export class GiteaErrors {
     this.#origin = origin;
   }
 
-  notFound(): Refused {
+  notFound(): ErrorResponse {
     return this.#refused(404, "The target couldn't be found.", { errors: [] });
   }
 
-  noSuchUser(login: string): Refused {
+  noSuchUser(login: string): ErrorResponse {
     return this.#refused(404, "The target couldn't be found.", {
       errors: [`user does not exist [uid: 0, name: ${login}]`],
     });
   }
 
-  tokenRequired(): Refused {
+  tokenRequired(): ErrorResponse {
     return this.#refused(401, 'token is required');
   }
 
-  badToken(): Refused {
+  badToken(): ErrorResponse {
     return this.#refused(401, 'invalid username, password or token');
   }
 
-  required(field: string): Refused {
+  required(field: string): ErrorResponse {
     return this.#refused(422, `[${field}]: Required`);
   }
 
-  unreadable(): Refused {
+  unreadable(): ErrorResponse {
     return this.#refused(422, '[]: invalid character');
   }
 
-  unknownState(state: string): Refused {
+  unknownState(state: string): ErrorResponse {
     return this.#refused(412, `unknown state: ${state}`);
   }
 
-  alreadyChanged(): Refused {
+  alreadyChanged(): ErrorResponse {
     return this.#refused(409, 'the issue is already changed');
   }
 
-  /** Gitea has it or would not look at it: said aloud, so that no test passes on a wrong answer. */
-  notImplemented(what: string): Refused {
-    return this.#refused(501, `the fake does not know ${what}`);
+  /** A 501 for a parameter that Gitea has or ignores and the fake does not implement, so that no test relies on it. */
+  notImplemented(what: string): ErrorResponse {
+    return this.#refused(501, `the fake does not implement ${what}`);
   }
 
-  #refused(status: number, message: string, more: object = {}): Refused {
-    const answer: Answer = { status, body: { ...more, message, url: `${this.#origin()}/api/swagger` } };
-    return new Refused(answer);
+  #refused(status: number, message: string, more: object = {}): ErrorResponse {
+    const response: TrackerResponse = {
+      status,
+      body: { ...more, message, url: `${this.#origin()}/api/swagger` },
+    };
+    return new ErrorResponse(response);
   }
 }

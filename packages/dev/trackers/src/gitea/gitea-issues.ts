@@ -1,9 +1,9 @@
 import type { IssueChanges, IssueState } from '../fake-tracker.ts';
-import { type Answer, type Call, membersOf } from '../server/exchange.ts';
+import { membersOf, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
 import { BOT } from '../server/run-fake.ts';
 import { assertRepository, findIssue, type GiteaRepository } from './gitea-repository.ts';
 
-/** What Gitea does with a single issue. */
+/** Gitea's operations on a single issue. */
 export class GiteaIssues {
   readonly #repository: GiteaRepository;
 
@@ -11,8 +11,8 @@ export class GiteaIssues {
     this.#repository = repository;
   }
 
-  /** Labels are given by id, and ids that do not exist are passed over. */
-  readonly create = (call: Call): Answer => {
+  /** Labels are given by id; unknown ids are ignored. */
+  readonly create = (call: TrackerRequest): TrackerResponse => {
     const { tracker, errors, present } = this.#repository;
     assertRepository(this.#repository, call);
     const { title, body, labels, closed } = membersOf(call.body);
@@ -29,12 +29,12 @@ export class GiteaIssues {
     return { status: 201, body: present.issue(issue) };
   };
 
-  readonly get = (call: Call): Answer => {
+  readonly get = (call: TrackerRequest): TrackerResponse => {
     return { status: 200, body: this.#repository.present.issue(findIssue(this.#repository, call)) };
   };
 
-  /** Answers 201, not 200. Labels are not among what it changes, and an empty title changes nothing. */
-  readonly update = (call: Call): Answer => {
+  /** Answers 201, not 200. Ignores labels and an empty title. */
+  readonly update = (call: TrackerRequest): TrackerResponse => {
     const { tracker, errors, present, contentVersion } = this.#repository;
     const issue = findIssue(this.#repository, call);
     const fields = membersOf(call.body);

@@ -1,9 +1,9 @@
-import { type Answer, type Call, membersOf } from '../server/exchange.ts';
+import { membersOf, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
 import { BOT } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { assertRepository, findIssue, type GiteaRepository } from './gitea-repository.ts';
 
-/** Labels have to exist before an issue can carry them, and change through addresses of their own. */
+/** A label must exist before an issue can have it. An issue's labels have their own endpoints. */
 export class GiteaLabels {
   readonly #repository: GiteaRepository;
 
@@ -11,13 +11,13 @@ export class GiteaLabels {
     this.#repository = repository;
   }
 
-  readonly list = (call: Call): Answer => {
+  readonly list = (call: TrackerRequest): TrackerResponse => {
     const { tracker, pages, present } = this.#repository;
     assertRepository(this.#repository, call);
-    return pages.answer(call, tracker.labels(), (label) => present.label(label));
+    return pages.respond(call, tracker.labels(), (label) => present.label(label));
   };
 
-  readonly create = (call: Call): Answer => {
+  readonly create = (call: TrackerRequest): TrackerResponse => {
     const { tracker, present, errors } = this.#repository;
     assertRepository(this.#repository, call);
     const { name, color } = membersOf(call.body);
@@ -26,19 +26,20 @@ export class GiteaLabels {
     return { status: 201, body: present.label(tracker.label(name, color.replace(/^#/, ''))) };
   };
 
-  readonly listOfIssue = (call: Call): Answer => this.#answer(findIssue(this.#repository, call));
+  readonly listOfIssue = (call: TrackerRequest): TrackerResponse =>
+    this.#labelsOf(findIssue(this.#repository, call));
 
-  readonly replace = (call: Call): Answer => {
+  readonly replace = (call: TrackerRequest): TrackerResponse => {
     const issue = findIssue(this.#repository, call);
     return this.#set(issue, this.#named(call));
   };
 
-  readonly add = (call: Call): Answer => {
+  readonly add = (call: TrackerRequest): TrackerResponse => {
     const issue = findIssue(this.#repository, call);
     return this.#set(issue, [...issue.labels, ...this.#named(call)]);
   };
 
-  readonly remove = (call: Call): Answer => {
+  readonly remove = (call: TrackerRequest): TrackerResponse => {
     const issue = findIssue(this.#repository, call);
     const gone = this.#repository.tracker.labels().find(({ id }) => id === Number(call.params.id));
     if (gone === undefined) throw this.#repository.errors.notFound();
@@ -49,13 +50,13 @@ export class GiteaLabels {
     return { status: 204 };
   };
 
-  readonly clear = (call: Call): Answer => {
+  readonly clear = (call: TrackerRequest): TrackerResponse => {
     this.#set(findIssue(this.#repository, call), []);
     return { status: 204 };
   };
 
-  /** Ids or names; those that do not exist are passed over. */
-  #named(call: Call): string[] {
+  /** Ids or names; unknown ones are ignored. */
+  #named(call: TrackerRequest): string[] {
     const { labels } = membersOf(call.body);
     const asked = Array.isArray(labels) ? labels : [];
     const found = this.#repository.tracker
@@ -64,12 +65,12 @@ export class GiteaLabels {
     return found.map(({ name }) => name);
   }
 
-  #set(issue: TrackerIssue, labels: string[]): Answer {
+  #set(issue: TrackerIssue, labels: string[]): TrackerResponse {
     this.#repository.tracker.edit(issue, { labels }, BOT);
-    return this.#answer(issue);
+    return this.#labelsOf(issue);
   }
 
-  #answer(issue: TrackerIssue): Answer {
+  #labelsOf(issue: TrackerIssue): TrackerResponse {
     const { tracker, present } = this.#repository;
     return { status: 200, body: issue.labels.map((name) => present.label(tracker.label(name))) };
   }

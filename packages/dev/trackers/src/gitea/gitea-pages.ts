@@ -1,18 +1,22 @@
-import { type Answer, type Call, wholeNumber } from '../server/exchange.ts';
-import type { Ground } from '../server/run-fake.ts';
+import { type TrackerRequest, type TrackerResponse, wholeNumber } from '../server/exchange.ts';
+import type { FakeContext } from '../server/run-fake.ts';
 import { pageOf, relations } from '../tracker/page.ts';
 
 /** Gitea's pagination: `Link` without spaces between the links, and `X-Total-Count`. */
 export class GiteaPages {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
   readonly #defaultSize: number;
 
-  constructor(ground: Ground, defaultSize = 30) {
-    this.#ground = ground;
+  constructor(context: FakeContext, defaultSize = 30) {
+    this.#context = context;
     this.#defaultSize = defaultSize;
   }
 
-  answer<Item>(call: Call, all: readonly Item[], present: (item: Item) => unknown): Answer {
+  respond<Item>(
+    call: TrackerRequest,
+    all: readonly Item[],
+    present: (item: Item) => unknown,
+  ): TrackerResponse {
     const page = pageOf(all, {
       number: wholeNumber(call, 'page'),
       size: wholeNumber(call, 'limit'),
@@ -36,8 +40,8 @@ export class GiteaPages {
     };
   }
 
-  #address({ path, query }: Call, page: number): string {
-    const url = new URL(path, this.#ground.origin());
+  #address({ path, query }: TrackerRequest, page: number): string {
+    const url = new URL(path, this.#context.origin());
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
     url.searchParams.set('page', String(page));
     url.searchParams.sort();

@@ -1,26 +1,26 @@
-import type { Ground } from '../server/run-fake.ts';
+import type { FakeContext } from '../server/run-fake.ts';
 import type { TrackerLabel } from '../tracker/tracker.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 
 const REPOSITORY_ID = 88;
 
-/** Gitea's clock has whole seconds. */
+/** Gitea's timestamps have whole seconds. */
 export function seconds(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
-/** Writes issues, comments, labels and users as Gitea does. */
+/** The JSON of Gitea's issues, comments, labels and users. */
 export class GiteaPresenter {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
   readonly #contentVersion: boolean;
 
-  constructor(ground: Ground, contentVersion: boolean) {
-    this.#ground = ground;
+  constructor(context: FakeContext, contentVersion: boolean) {
+    this.#context = context;
     this.#contentVersion = contentVersion;
   }
 
   issue(issue: TrackerIssue): Record<string, unknown> {
-    const { owner, name } = this.#ground.project;
+    const { owner, name } = this.#context.project;
     const page = this.#page(issue);
     const meta = { merged: false, merged_at: null, draft: false, html_url: page };
     return {
@@ -35,7 +35,7 @@ export class GiteaPresenter {
       body: issue.body,
       ref: '',
       assets: [],
-      labels: issue.labels.map((label) => this.label(this.#ground.tracker.label(label))),
+      labels: issue.labels.map((label) => this.label(this.#context.tracker.label(label))),
       milestone: null,
       assignee: null,
       assignees: null,
@@ -76,7 +76,7 @@ export class GiteaPresenter {
   }
 
   user(login: string): Record<string, unknown> {
-    const id = this.#ground.tracker.userId(login);
+    const id = this.#context.tracker.userId(login);
     return {
       id,
       login,
@@ -84,8 +84,8 @@ export class GiteaPresenter {
       source_id: 0,
       full_name: '',
       email: `${login}@noreply.gitea.example`,
-      avatar_url: `${this.#ground.origin()}/avatars/${id}`,
-      html_url: `${this.#ground.origin()}/${encodeURIComponent(login)}`,
+      avatar_url: `${this.#context.origin()}/avatars/${id}`,
+      html_url: `${this.#context.origin()}/${encodeURIComponent(login)}`,
       language: '',
       is_admin: false,
       last_login: '0001-01-01T00:00:00Z',
@@ -105,12 +105,12 @@ export class GiteaPresenter {
   }
 
   #page({ number, pullRequest }: TrackerIssue): string {
-    const { owner, name } = this.#ground.project;
-    return `${this.#ground.origin()}/${owner}/${name}/${pullRequest ? 'pulls' : 'issues'}/${number}`;
+    const { owner, name } = this.#context.project;
+    return `${this.#context.origin()}/${owner}/${name}/${pullRequest ? 'pulls' : 'issues'}/${number}`;
   }
 
   #repositoryUrl(): string {
-    const { owner, name } = this.#ground.project;
-    return `${this.#ground.origin()}/api/v1/repos/${owner}/${name}`;
+    const { owner, name } = this.#context.project;
+    return `${this.#context.origin()}/api/v1/repos/${owner}/${name}`;
   }
 }

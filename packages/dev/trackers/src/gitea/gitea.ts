@@ -1,7 +1,7 @@
 import type { FakeTracker, GiteaOptions } from '../fake-tracker.ts';
-import type { Call, Operation } from '../server/exchange.ts';
+import type { Operation, TrackerRequest } from '../server/exchange.ts';
 import type { Protocol, Route } from '../server/protocol-app.ts';
-import { BOT, type Ground, runFake } from '../server/run-fake.ts';
+import { BOT, type FakeContext, runFake } from '../server/run-fake.ts';
 import { Tracker } from '../tracker/tracker.ts';
 import { GiteaComments } from './gitea-comments.ts';
 import { GiteaErrors } from './gitea-errors.ts';
@@ -12,7 +12,7 @@ import { GiteaPages } from './gitea-pages.ts';
 import { GiteaPresenter } from './gitea-presenter.ts';
 import type { GiteaRepository } from './gitea-repository.ts';
 
-/** Starts a Gitea (or a Forgejo, by `contentVersion: false`) of one repository; clients add `/api/v1` to its URL. */
+/** Starts a fake Gitea (or Forgejo: `contentVersion: false`) with one repository; clients add `/api/v1` to its URL. */
 export async function startGitea(options: GiteaOptions = {}): Promise<FakeTracker> {
   const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: false });
   tracker.userId(BOT);
@@ -22,19 +22,19 @@ export async function startGitea(options: GiteaOptions = {}): Promise<FakeTracke
     options,
     tracker,
     urlPath: '',
-    protocol: (ground) => giteaProtocol(repositoryOn(ground, options)),
+    protocol: (context) => giteaProtocol(repositoryOn(context, options)),
     edit: (issue, changes, by) => tracker.edit(issue, changes, by),
   });
 }
 
-function repositoryOn(ground: Ground, options: GiteaOptions): GiteaRepository {
+function repositoryOn(context: FakeContext, options: GiteaOptions): GiteaRepository {
   const contentVersion = options.contentVersion ?? true;
   return {
-    ...ground,
+    ...context,
     contentVersion,
-    present: new GiteaPresenter(ground, contentVersion),
-    pages: new GiteaPages(ground, options.defaultPageSize),
-    errors: new GiteaErrors(ground.origin),
+    present: new GiteaPresenter(context, contentVersion),
+    pages: new GiteaPages(context, options.defaultPageSize),
+    errors: new GiteaErrors(context.origin),
   };
 }
 
@@ -43,12 +43,12 @@ function giteaProtocol(repository: GiteaRepository): Protocol {
   const issues = new GiteaIssues(repository);
   const comments = new GiteaComments(repository);
   const labels = new GiteaLabels(repository);
-  const admit = admission(repository);
+  const authenticate = authentication(repository);
   const route = (method: Route[0], path: string, operation: Operation): Route => [
     method,
     path,
     (call) => {
-      admit(call);
+      authenticate(call);
       return operation(call);
     },
   ];
@@ -83,7 +83,7 @@ function giteaProtocol(repository: GiteaRepository): Protocol {
   };
 }
 
-function admission({ token, errors }: GiteaRepository): (call: Call) => void {
+function authentication({ token, errors }: GiteaRepository): (call: TrackerRequest) => void {
   return ({ headers }) => {
     if (headers.authorization === undefined) throw errors.tokenRequired();
     const [, given] = /^(?:token|bearer) (.+)$/i.exec(headers.authorization) ?? [];

@@ -1,5 +1,5 @@
-import { type Answer, type Call, membersOf, single } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-fake.ts';
+import { membersOf, single, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
+import { BOT, type FakeContext } from '../server/run-fake.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 import { invalid, notFound } from './github-errors.ts';
 import type { GitHubIssues } from './github-issues.ts';
@@ -8,57 +8,57 @@ import { type GitHubPresenter, seconds } from './github-presenter.ts';
 
 const BODY_MAX = 65_536;
 
-/** What GitHub does with comments. */
+/** GitHub's operations on comments. */
 export class GitHubComments {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
   readonly #issues: GitHubIssues;
   readonly #present: GitHubPresenter;
   readonly #pages: GitHubPages;
 
-  constructor(ground: Ground, issues: GitHubIssues, present: GitHubPresenter, pages: GitHubPages) {
-    this.#ground = ground;
+  constructor(context: FakeContext, issues: GitHubIssues, present: GitHubPresenter, pages: GitHubPages) {
+    this.#context = context;
     this.#issues = issues;
     this.#present = present;
     this.#pages = pages;
   }
 
   /** Oldest first. */
-  readonly list = (call: Call): Answer => {
+  readonly list = (call: TrackerRequest): TrackerResponse => {
     const issue = this.#issues.find(call);
     const since = Date.parse(single(call, 'since') ?? '');
     const chosen = issue.comments.filter(
       ({ updatedAt }) => Number.isNaN(since) || Date.parse(seconds(updatedAt)) >= since,
     );
-    return this.#pages.answer(call, chosen, (comment) => this.#present.comment(issue, comment));
+    return this.#pages.respond(call, chosen, (comment) => this.#present.comment(issue, comment));
   };
 
-  readonly create = (call: Call): Answer => {
+  readonly create = (call: TrackerRequest): TrackerResponse => {
     const issue = this.#issues.find(call);
-    const comment = this.#ground.tracker.comment(issue, writableBody(call), BOT);
+    const comment = this.#context.tracker.comment(issue, writableBody(call), BOT);
     const body = this.#present.comment(issue, comment);
     return { status: 201, headers: { location: String(body.url) }, body };
   };
 
-  readonly get = (call: Call): Answer => {
+  readonly get = (call: TrackerRequest): TrackerResponse => {
     const { issue, comment } = this.#find(call);
     return { status: 200, body: this.#present.comment(issue, comment) };
   };
 
-  readonly update = (call: Call): Answer => {
+  readonly update = (call: TrackerRequest): TrackerResponse => {
     const { issue, comment } = this.#find(call);
-    this.#ground.tracker.editComment(comment, writableBody(call));
+    this.#context.tracker.editComment(comment, writableBody(call));
     return { status: 200, body: this.#present.comment(issue, comment) };
   };
 
-  #find(call: Call): { issue: TrackerIssue; comment: TrackerComment } {
+  #find(call: TrackerRequest): { issue: TrackerIssue; comment: TrackerComment } {
     this.#issues.assertRepository(call);
-    const found = this.#ground.tracker.findComment(Number(call.params.comment_id));
+    const found = this.#context.tracker.findComment(Number(call.params.comment_id));
     if (found === undefined) throw notFound();
     return found;
   }
 }
 
-function writableBody(call: Call): string {
+function writableBody(call: TrackerRequest): string {
   const body = String(membersOf(call.body).body);
   const problem =
     body.trim() === ''

@@ -1,37 +1,42 @@
-import { type Answer, attempt, type Call, type Operation } from '../server/exchange.ts';
+import { attempt, type Operation, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
 import type { Route } from '../server/protocol-app.ts';
 import { type Check, GitHubDescription, type OperationChecks } from './github-description.ts';
 import { contractBroken } from './github-errors.ts';
 
-/** Holds what goes through an operation against GitHub's description of it, in both directions. */
+/** Checks the requests and responses of an operation against GitHub's description. */
 export class GitHubContract {
   readonly violations: string[] = [];
   readonly #description = GitHubDescription.shared();
 
   /**
-   * A route whose requests and answers are checked.
-   * @param path as the description writes it, `{…}` for a parameter
-   * @param admit refuses callers; runs first, but does not keep a broken request from being recorded
+   * A route whose requests and responses are checked.
+   * @param path as in the description, with `{…}` for a parameter
+   * @param authenticate authenticates the caller; runs first, but an invalid request is recorded all the same
    */
-  route(method: Route[0], path: string, admit: (call: Call) => void, operation: Operation): Route {
+  route(
+    method: Route[0],
+    path: string,
+    authenticate: (call: TrackerRequest) => void,
+    operation: Operation,
+  ): Route {
     const checks = this.#description.checksOf(method, path);
     const name = `${method.toUpperCase()} ${path}`;
     const checked: Operation = (call) => {
       const problems = requestProblems(checks, call);
       this.#note(`${name} request`, problems);
-      const answer = attempt((admitted) => {
-        admit(admitted);
+      const response = attempt((admitted) => {
+        authenticate(admitted);
         if (problems.length > 0) throw contractBroken(problems);
         return operation(admitted);
       }, call);
-      this.#note(`${name} answer ${answer.status}`, this.#answerProblems(checks, answer));
-      return answer;
+      this.#note(`${name} answer ${response.status}`, this.#answerProblems(checks, response));
+      return response;
     };
     return [method, path.replaceAll(/\{(\w+)\}/g, ':$1'), checked];
   }
 
-  #answerProblems({ answers }: OperationChecks, { status, body }: Answer): string[] {
-    // 401, and a few more that any operation can answer, are described for none.
+  #answerProblems({ answers }: OperationChecks, { status, body }: TrackerResponse): string[] {
+    // The description lists 401 and some other statuses for no operation, although all can return them.
     const check: Check | undefined = answers.get(status) ?? this.#description.basicError;
     if (answers.has(status) && answers.get(status) === undefined) return [];
     if (status < 300 && !answers.has(status)) return [`${status} is not described`];
@@ -43,8 +48,8 @@ export class GitHubContract {
   }
 }
 
-function requestProblems({ parameters, body }: OperationChecks, call: Call): string[] {
-  // The check turns text into numbers in place, so it is given copies.
+function requestProblems({ parameters, body }: OperationChecks, call: TrackerRequest): string[] {
+  // Copies, because the check converts text to numbers in place.
   const problems = parameters({ path: { ...call.params }, query: { ...call.query } });
   if (body === undefined || (call.body === undefined && !body.required)) return problems;
   if (!/^application\/([\w.+-]+\+)?json\b/.test(call.headers['content-type'] ?? ''))

@@ -3,24 +3,24 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import formats from 'ajv-formats';
 import { DESCRIPTION_ID, isObject, type JsonObject, toJsonSchema } from './openapi-schema.ts';
 
-/** Checks a value. @returns what is wrong, one line each */
+/** Validates a value. @returns the errors, one line each */
 export type Check = (value: unknown) => string[];
 
-/** The checks that GitHub's own description gives for one operation. */
+/** The validators of one operation. */
 export interface OperationChecks {
-  /** Over `{ path: {…}, query: {…} }` of strings. */
+  /** For `{ path: {…}, query: {…} }` of strings. */
   readonly parameters: Check;
   /** Undefined when the operation takes no body. */
   readonly body: { readonly required: boolean; readonly check: Check } | undefined;
-  /** By status; an answer without content has none. */
+  /** By status; undefined for a response without content. */
   readonly answers: ReadonlyMap<number, Check | undefined>;
 }
 
-/** GitHub's published API description, cut down to the issue operations. */
+/** GitHub's published API description, limited to the issue operations. */
 export class GitHubDescription {
   static #shared: GitHubDescription | undefined;
 
-  /** The shape of an error that is not described for the operation itself. */
+  /** The schema of errors that the operation itself does not describe. */
   readonly basicError: Check;
   readonly #document: JsonObject;
   readonly #values = new Ajv({ allErrors: true, strictTypes: false, allowUnionTypes: true });
@@ -43,7 +43,7 @@ export class GitHubDescription {
     this.basicError = this.#check({ $ref: '#/components/schemas/basic-error' });
   }
 
-  /** Read and compiled once, as it never changes: a compilation takes a tenth of a second. */
+  /** Read and compiled once; a compilation takes a tenth of a second. */
   static shared(): GitHubDescription {
     GitHubDescription.#shared ??= new GitHubDescription();
     return GitHubDescription.#shared;

@@ -1,25 +1,27 @@
-import { Refused } from '../server/exchange.ts';
+import { ErrorResponse } from '../server/exchange.ts';
 
 const DOCUMENTATION = 'https://docs.github.com/rest';
 const ISSUES = `${DOCUMENTATION}/issues/issues`;
 
-function basic(status: number, message: string, documentation = ISSUES): Refused {
-  return new Refused({
+function basic(status: number, message: string, documentation = ISSUES): ErrorResponse {
+  return new ErrorResponse({
     status,
     body: { message, documentation_url: documentation, status: String(status) },
   });
 }
 
-export const requiresAuthentication = (): Refused => basic(401, 'Requires authentication', DOCUMENTATION);
-export const badCredentials = (): Refused => basic(401, 'Bad credentials', DOCUMENTATION);
-export const notFound = (): Refused => basic(404, 'Not Found');
-export const gone = (): Refused => basic(410, 'This issue was deleted');
-export const unreadable = (): Refused => basic(400, 'Problems parsing JSON', DOCUMENTATION);
+export const requiresAuthentication = (): ErrorResponse =>
+  basic(401, 'Requires authentication', DOCUMENTATION);
+export const badCredentials = (): ErrorResponse => basic(401, 'Bad credentials', DOCUMENTATION);
+export const notFound = (): ErrorResponse => basic(404, 'Not Found');
+export const gone = (): ErrorResponse => basic(410, 'This issue was deleted');
+export const unreadable = (): ErrorResponse => basic(400, 'Problems parsing JSON', DOCUMENTATION);
 
-/** GitHub has it, the fake has not: said aloud, so that no test passes on a wrong answer. */
-export const notImplemented = (what: string): Refused => basic(501, `the fake does not know ${what}`);
+/** A 501 for a feature that GitHub has and the fake does not implement, so that no test relies on it. */
+export const notImplemented = (what: string): ErrorResponse =>
+  basic(501, `the fake does not implement ${what}`);
 
-export function agentMissing(): Refused {
+export function agentMissing(): ErrorResponse {
   return basic(
     403,
     'Request forbidden by administrative rules. Please make sure your request has a User-Agent header',
@@ -27,10 +29,10 @@ export function agentMissing(): Refused {
   );
 }
 
-/** @param location null: GitHub itself does not know where to, as it happens for a private destination */
-export function movedTo(location: string | null): Refused {
+/** @param location null: an empty `Location`, as GitHub sends for a private destination */
+export function movedTo(location: string | null): ErrorResponse {
   const body = { message: 'Moved Permanently', ...(location === null ? {} : { url: location }) };
-  return new Refused({
+  return new ErrorResponse({
     status: 301,
     headers: { location: location ?? '' },
     body: { ...body, documentation_url: ISSUES },
@@ -44,15 +46,15 @@ export interface FieldError {
   readonly message?: string;
 }
 
-export function invalid(...errors: FieldError[]): Refused {
-  return new Refused({
+export function invalid(...errors: FieldError[]): ErrorResponse {
+  return new ErrorResponse({
     status: 422,
     body: { message: 'Validation Failed', errors, documentation_url: ISSUES, status: '422' },
   });
 }
 
-/** As GitHub words a body that its own schema refuses. */
-export function contractBroken(problems: readonly string[]): Refused {
+/** GitHub's error for a body that violates its schema. */
+export function contractBroken(problems: readonly string[]): ErrorResponse {
   const message = `Invalid request.\n\n${problems.join('\n')}`;
-  return new Refused({ status: 422, body: { message, documentation_url: ISSUES, status: '422' } });
+  return new ErrorResponse({ status: 422, body: { message, documentation_url: ISSUES, status: '422' } });
 }

@@ -1,5 +1,5 @@
-import { type Answer, type Call, single } from '../server/exchange.ts';
-import type { Ground } from '../server/run-fake.ts';
+import { single, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
+import type { FakeContext } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { notImplemented } from './github-errors.ts';
 import type { GitHubIssues } from './github-issues.ts';
@@ -8,23 +8,23 @@ import { type GitHubPresenter, seconds } from './github-presenter.ts';
 
 const KNOWN = ['state', 'creator', 'labels', 'sort', 'direction', 'since', 'per_page', 'page'];
 
-/** The list of a repository's issues; pull requests are among them, as on GitHub. */
+/** The issues of a repository, including pull requests, as on GitHub. */
 export function githubIssueList(
-  ground: Ground,
+  context: FakeContext,
   issues: GitHubIssues,
   present: GitHubPresenter,
   pages: GitHubPages,
-): (call: Call) => Answer {
+): (call: TrackerRequest) => TrackerResponse {
   return (call) => {
     issues.assertRepository(call);
     const unknown = Object.keys(call.query).filter((name) => !KNOWN.includes(name));
     if (unknown.length > 0) throw notImplemented(`the filter ${unknown.join(', ')}`);
-    const chosen = ground.tracker.list().filter((issue) => isChosen(issue, call));
-    return pages.answer(call, sorted(chosen, call), (issue) => present.issue(issue));
+    const chosen = context.tracker.list().filter((issue) => isChosen(issue, call));
+    return pages.respond(call, sorted(chosen, call), (issue) => present.issue(issue));
   };
 }
 
-function isChosen(issue: TrackerIssue, call: Call): boolean {
+function isChosen(issue: TrackerIssue, call: TrackerRequest): boolean {
   const state = single(call, 'state') ?? 'open';
   const creator = single(call, 'creator')?.toLowerCase();
   const labels = single(call, 'labels')?.toLowerCase().split(',') ?? [];
@@ -39,7 +39,7 @@ function isChosen(issue: TrackerIssue, call: Call): boolean {
 }
 
 /** @param issues newest first */
-function sorted(issues: TrackerIssue[], call: Call): TrackerIssue[] {
+function sorted(issues: TrackerIssue[], call: TrackerRequest): TrackerIssue[] {
   const sort = single(call, 'sort') ?? 'created';
   const key = (issue: TrackerIssue): number => {
     if (sort === 'comments') return issue.comments.length;

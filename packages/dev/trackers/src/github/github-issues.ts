@@ -1,6 +1,6 @@
 import type { IssueChanges } from '../fake-tracker.ts';
-import { type Answer, type Call, membersOf } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-fake.ts';
+import { membersOf, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
+import { BOT, type FakeContext } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { type FieldError, gone, invalid, movedTo, notFound } from './github-errors.ts';
 import type { GitHubPresenter } from './github-presenter.ts';
@@ -8,23 +8,23 @@ import type { GitHubPresenter } from './github-presenter.ts';
 const TITLE_MAX = 256;
 const BODY_MAX = 65_536;
 
-/** What GitHub does with a single issue. The shapes of what comes in are checked before. */
+/** GitHub's operations on a single issue. The contract has already validated the input. */
 export class GitHubIssues {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
   readonly #present: GitHubPresenter;
 
-  constructor(ground: Ground, present: GitHubPresenter) {
-    this.#ground = ground;
+  constructor(context: FakeContext, present: GitHubPresenter) {
+    this.#context = context;
     this.#present = present;
   }
 
-  readonly create = (call: Call): Answer => {
+  readonly create = (call: TrackerRequest): TrackerResponse => {
     this.assertRepository(call);
     const fields = membersOf(call.body);
     const title = String(fields.title);
     const body = textOf(fields.body) ?? '';
     assertWritable(title, body);
-    const issue = this.#ground.tracker.create({
+    const issue = this.#context.tracker.create({
       title,
       body,
       labels: labelsOf(fields.labels) ?? [],
@@ -34,11 +34,11 @@ export class GitHubIssues {
     return { status: 201, headers, body: this.#present.issue(issue) };
   };
 
-  readonly get = (call: Call): Answer => {
+  readonly get = (call: TrackerRequest): TrackerResponse => {
     return { status: 200, body: this.#present.issue(this.find(call)) };
   };
 
-  readonly update = (call: Call): Answer => {
+  readonly update = (call: TrackerRequest): TrackerResponse => {
     const issue = this.find(call);
     const fields = membersOf(call.body);
     const { title, body, labels } = fields;
@@ -49,35 +49,35 @@ export class GitHubIssues {
       ...stateChanges(issue, fields),
     };
     assertWritable(changes.title ?? issue.title, changes.body ?? issue.body);
-    this.#ground.tracker.edit(issue, changes, BOT);
+    this.#context.tracker.edit(issue, changes, BOT);
     return { status: 200, body: this.#present.issue(issue) };
   };
 
-  /** @throws Refused 404, or as the fate of the issue demands 410 or 301 */
-  find(call: Call): TrackerIssue {
+  /** @throws ErrorResponse 404, or 410 or 301 for a deleted or moved issue */
+  find(call: TrackerRequest): TrackerIssue {
     this.assertRepository(call);
-    const issue = this.#ground.tracker.find(Number(call.params.issue_number));
+    const issue = this.#context.tracker.find(Number(call.params.issue_number));
     if (issue === undefined) throw notFound();
-    if (issue.fate.kind === 'deleted') throw gone();
-    if (issue.fate.kind === 'moved') throw movedTo(issue.fate.location);
+    if (issue.presence.kind === 'deleted') throw gone();
+    if (issue.presence.kind === 'moved') throw movedTo(issue.presence.location);
     return issue;
   }
 
-  /** @throws Refused 404, as for any repository that the token cannot see */
-  assertRepository({ params }: Call): void {
-    const { owner, name } = this.#ground.project;
+  /** @throws ErrorResponse 404, as for a repository that the token cannot access */
+  assertRepository({ params }: TrackerRequest): void {
+    const { owner, name } = this.#context.project;
     const asked = `${params.owner}/${params.repo}`.toLowerCase();
     if (asked !== `${owner}/${name}`.toLowerCase()) throw notFound();
   }
 }
 
-/** What an edit on GitHub's own pages does: a reason may also be changed while the issue stays closed. */
+/** An edit on GitHub's own pages, which can change the reason of a closed issue. */
 export function pageEdit(issue: TrackerIssue, changes: IssueChanges): IssueChanges {
   if (changes.stateReason !== undefined) return changes;
   return { ...changes, ...stateChanges(issue, { state: changes.state }) };
 }
 
-/** GitHub's rule: the reason counts only when the state changes, and then there always is one. */
+/** On GitHub, the reason only takes effect when the state changes; then there is always one. */
 function stateChanges(issue: TrackerIssue, fields: Readonly<Record<string, unknown>>): IssueChanges {
   const { state, state_reason: reason } = fields;
   if ((state !== 'open' && state !== 'closed') || state === issue.state) return {};

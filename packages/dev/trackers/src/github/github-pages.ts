@@ -1,21 +1,25 @@
-import { type Answer, type Call, wholeNumber } from '../server/exchange.ts';
-import type { Ground } from '../server/run-fake.ts';
+import { type TrackerRequest, type TrackerResponse, wholeNumber } from '../server/exchange.ts';
+import type { FakeContext } from '../server/run-fake.ts';
 import { pageOf, relations } from '../tracker/page.ts';
 
-/** How GitHub names a repository in the links between pages: by a number, not by the path that was asked for. */
+/** GitHub's page links name a repository by its number, not by the requested path. */
 export const REPOSITORY_ID = 1_296_269;
 
-/** GitHub's pagination: `Link` alone, and none when there is one page. */
+/** GitHub's pagination: only `Link`, and none for a single page. */
 export class GitHubPages {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
   readonly #defaultSize: number;
 
-  constructor(ground: Ground, defaultSize = 30) {
-    this.#ground = ground;
+  constructor(context: FakeContext, defaultSize = 30) {
+    this.#context = context;
     this.#defaultSize = defaultSize;
   }
 
-  answer<Item>(call: Call, all: readonly Item[], present: (item: Item) => unknown): Answer {
+  respond<Item>(
+    call: TrackerRequest,
+    all: readonly Item[],
+    present: (item: Item) => unknown,
+  ): TrackerResponse {
     const page = pageOf(all, {
       number: wholeNumber(call, 'page'),
       size: wholeNumber(call, 'per_page'),
@@ -25,7 +29,7 @@ export class GitHubPages {
     const body = page.items.map(present);
     if (page.last === 1 && page.number === 1) return { status: 200, body };
     const { prev, next, first, last } = relations(page);
-    // GitHub leaves out `last` and `next` on the last page, `first` and `prev` on the first.
+    // GitHub omits `last` and `next` on the last page, `first` and `prev` on the first.
     const shown = {
       prev,
       next,
@@ -38,10 +42,10 @@ export class GitHubPages {
     return { status: 200, headers: { link: links.join(', ') }, body };
   }
 
-  #address({ path, query }: Call, page: number): string {
+  #address({ path, query }: TrackerRequest, page: number): string {
     const url = new URL(
       path.replace(/\/repos\/[^/]+\/[^/]+/, `/repositories/${REPOSITORY_ID}`),
-      this.#ground.origin(),
+      this.#context.origin(),
     );
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
     url.searchParams.set('page', String(page));

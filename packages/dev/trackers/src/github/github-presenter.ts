@@ -1,17 +1,17 @@
-import { BOT, type Ground } from '../server/run-fake.ts';
+import { BOT, type FakeContext } from '../server/run-fake.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 
-/** GitHub's clock has whole seconds. */
+/** GitHub's timestamps have whole seconds. */
 export function seconds(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
-/** Writes issues, comments and users as GitHub does. */
+/** The JSON of GitHub's issues, comments and users. */
 export class GitHubPresenter {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
+  constructor(context: FakeContext) {
+    this.#context = context;
   }
 
   issueUrl(number: number): string {
@@ -74,16 +74,16 @@ export class GitHubPresenter {
   }
 
   user(login: string): Record<string, unknown> {
-    const id = this.#ground.tracker.userId(login);
-    const url = `${this.#ground.origin()}/api/v3/users/${encodeURIComponent(login)}`;
+    const id = this.#context.tracker.userId(login);
+    const url = `${this.#context.origin()}/api/v3/users/${encodeURIComponent(login)}`;
     return {
       login,
       id,
       node_id: nodeId('User', id),
-      avatar_url: `${this.#ground.origin()}/avatars/u/${id}?v=4`,
+      avatar_url: `${this.#context.origin()}/avatars/u/${id}?v=4`,
       gravatar_id: '',
       url,
-      html_url: `${this.#ground.origin()}/${encodeURIComponent(login)}`,
+      html_url: `${this.#context.origin()}/${encodeURIComponent(login)}`,
       followers_url: `${url}/followers`,
       following_url: `${url}/following{/other_user}`,
       gists_url: `${url}/gists{/gist_id}`,
@@ -100,7 +100,7 @@ export class GitHubPresenter {
   }
 
   #label(name: string): Record<string, unknown> {
-    const { id, color } = this.#ground.tracker.label(name);
+    const { id, color } = this.#context.tracker.label(name);
     return {
       id,
       node_id: nodeId('Label', id),
@@ -122,13 +122,13 @@ export class GitHubPresenter {
   }
 
   #repositoryUrl(): string {
-    const { owner, name } = this.#ground.project;
-    return `${this.#ground.origin()}/api/v3/repos/${owner}/${name}`;
+    const { owner, name } = this.#context.project;
+    return `${this.#context.origin()}/api/v3/repos/${owner}/${name}`;
   }
 
   #page(): string {
-    const { owner, name } = this.#ground.project;
-    return `${this.#ground.origin()}/${owner}/${name}`;
+    const { owner, name } = this.#context.project;
+    return `${this.#context.origin()}/${owner}/${name}`;
   }
 }
 

@@ -4,7 +4,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 const LIMIT = 5_000;
 const WINDOW_SECONDS = 3_600;
 
-/** The primary limit's headers, counting but never refusing: a refusal is a fault that a test asks for. */
+/** The headers of the primary rate limit. It never rejects a request; a test adds a fault for that. */
 export function githubHeaders(): () => OutgoingHttpHeaders {
   const reset = Math.floor(Date.now() / 1_000) + WINDOW_SECONDS;
   let used = 0;

@@ -1,7 +1,7 @@
 import type { FakeGitHub, FakeTrackerOptions } from '../fake-tracker.ts';
-import type { Call } from '../server/exchange.ts';
+import type { TrackerRequest } from '../server/exchange.ts';
 import type { Protocol } from '../server/protocol-app.ts';
-import { BOT, type Ground, runFake } from '../server/run-fake.ts';
+import { BOT, type FakeContext, runFake } from '../server/run-fake.ts';
 import { Tracker } from '../tracker/tracker.ts';
 import { GitHubComments } from './github-comments.ts';
 import { GitHubContract } from './github-contract.ts';
@@ -14,7 +14,7 @@ import { githubHeaders } from './github-rate-limit.ts';
 
 const BASE_PATH = '/api/v3';
 
-/** Starts a GitHub Enterprise Server of one repository, checked against GitHub's own API description. */
+/** Starts a fake GitHub Enterprise Server with one repository, checked against GitHub's API description. */
 export async function startGitHub(options: FakeTrackerOptions = {}): Promise<FakeGitHub> {
   const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: true });
   const contract = new GitHubContract();
@@ -24,7 +24,7 @@ export async function startGitHub(options: FakeTrackerOptions = {}): Promise<Fak
     options,
     tracker,
     urlPath: BASE_PATH,
-    protocol: (ground) => githubProtocol(ground, contract, options.defaultPageSize),
+    protocol: (context) => githubProtocol(context, contract, options.defaultPageSize),
     edit: (issue, changes, by) => tracker.edit(issue, pageEdit(issue, changes), by),
   });
   return {
@@ -32,20 +32,24 @@ export async function startGitHub(options: FakeTrackerOptions = {}): Promise<Fak
     violations: () => [...contract.violations],
     moveIssue: (number, location) => {
       const issue = tracker.find(number);
-      if (issue?.fate.kind !== 'present') throw new RangeError(`there is no issue ${number}`);
-      issue.fate = { kind: 'moved', location };
+      if (issue?.presence.kind !== 'present') throw new RangeError(`there is no issue ${number}`);
+      issue.presence = { kind: 'moved', location };
     },
   };
 }
 
-function githubProtocol(ground: Ground, contract: GitHubContract, pageSize: number | undefined): Protocol {
-  const present = new GitHubPresenter(ground);
-  const pages = new GitHubPages(ground, pageSize);
-  const issues = new GitHubIssues(ground, present);
-  const comments = new GitHubComments(ground, issues, present, pages);
-  const list = githubIssueList(ground, issues, present, pages);
-  const admit = admission(ground.token);
-  const { owner, name } = ground.project;
+function githubProtocol(
+  context: FakeContext,
+  contract: GitHubContract,
+  pageSize: number | undefined,
+): Protocol {
+  const present = new GitHubPresenter(context);
+  const pages = new GitHubPages(context, pageSize);
+  const issues = new GitHubIssues(context, present);
+  const comments = new GitHubComments(context, issues, present, pages);
+  const list = githubIssueList(context, issues, present, pages);
+  const authenticate = authentication(context.token);
+  const { owner, name } = context.project;
   const one = '/repos/{owner}/{repo}/issues/{issue_number}';
   const oneComment = '/repos/{owner}/{repo}/issues/comments/{comment_id}';
   return {
@@ -53,35 +57,35 @@ function githubProtocol(ground: Ground, contract: GitHubContract, pageSize: numb
     headers: githubHeaders(),
     alias: (url) => url.replace(`/repositories/${REPOSITORY_ID}/`, `/repos/${owner}/${name}/`),
     routes: [
-      contract.route('get', '/repos/{owner}/{repo}/issues', admit, list),
-      contract.route('post', '/repos/{owner}/{repo}/issues', admit, issues.create),
-      contract.route('get', oneComment, admit, comments.get),
-      contract.route('patch', oneComment, admit, comments.update),
-      contract.route('get', one, admit, issues.get),
-      contract.route('patch', one, admit, issues.update),
-      contract.route('get', `${one}/comments`, admit, comments.list),
-      contract.route('post', `${one}/comments`, admit, comments.create),
+      contract.route('get', '/repos/{owner}/{repo}/issues', authenticate, list),
+      contract.route('post', '/repos/{owner}/{repo}/issues', authenticate, issues.create),
+      contract.route('get', oneComment, authenticate, comments.get),
+      contract.route('patch', oneComment, authenticate, comments.update),
+      contract.route('get', one, authenticate, issues.get),
+      contract.route('patch', one, authenticate, issues.update),
+      contract.route('get', `${one}/comments`, authenticate, comments.list),
+      contract.route('post', `${one}/comments`, authenticate, comments.create),
       [
         'get',
         '/user',
         (call) => {
-          admit(call);
+          authenticate(call);
           return { status: 200, body: present.user(BOT) };
         },
       ],
     ],
     notFound: (call) => {
-      admit(call);
+      authenticate(call);
       throw errors.notFound();
     },
     malformed: (call) => {
-      admit(call);
+      authenticate(call);
       throw errors.unreadable();
     },
   };
 }
 
-function admission(token: string): (call: Call) => void {
+function authentication(token: string): (call: TrackerRequest) => void {
   return ({ headers }) => {
     if (headers['user-agent'] === undefined) throw errors.agentMissing();
     if (headers.authorization === undefined) throw errors.requiresAuthentication();

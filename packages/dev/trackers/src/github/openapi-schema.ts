@@ -1,17 +1,17 @@
-/** A JSON value that is an object. */
+/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The id under which the description's own schemas are known to ajv. */
+/** The id of the description's schemas in ajv. */
 export const DESCRIPTION_ID = 'github-issues';
 
-// OpenAPI 3.0 members that JSON Schema does not know and that constrain nothing.
+// OpenAPI 3.0 keywords that JSON Schema lacks and that constrain nothing.
 const ANNOTATIONS = new Set(['example', 'externalDocs', 'xml', 'discriminator', 'nullable']);
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A Schema Object of OpenAPI 3.0 as JSON Schema draft 7: OAS 3.0.3 4.7.24 has `nullable`, JSON Schema the type null. */
+/** Converts an OpenAPI 3.0 schema to JSON Schema draft 7: `nullable` (OAS 3.0.3 4.7.24) becomes the type null. */
 export function toJsonSchema(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   if (typeof schema.$ref === 'string') return { $ref: DESCRIPTION_ID + schema.$ref };

@@ -1,12 +1,12 @@
-import { type Answer, type Call, single } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-fake.ts';
+import { single, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
+import { BOT, type FakeContext } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { notAllowed, notImplemented } from './gitlab-errors.ts';
 import type { GitLabIssues } from './gitlab-issues.ts';
 import type { GitLabPages } from './gitlab-pages.ts';
 import type { GitLabPresenter } from './gitlab-presenter.ts';
 
-/** Known parameters and, where they are listed, the values they may have. */
+/** Known parameters, and the allowed values of those that have a fixed set. */
 const PARAMETERS: Readonly<Record<string, readonly string[] | undefined>> = {
   state: ['opened', 'closed', 'all'],
   scope: ['all', 'created_by_me', 'created-by-me'],
@@ -24,29 +24,29 @@ const PARAMETERS: Readonly<Record<string, readonly string[] | undefined>> = {
   updated_before: undefined,
   page: undefined,
   per_page: undefined,
-  // In the links between pages.
+  // Parameters of the page links.
   id: undefined,
 };
 
-/** The list of a project's issues. */
+/** The issues of a project. */
 export function gitlabIssueList(
-  ground: Ground,
+  context: FakeContext,
   issues: GitLabIssues,
   present: GitLabPresenter,
   pages: GitLabPages,
-): (call: Call) => Answer {
+): (call: TrackerRequest) => TrackerResponse {
   return (call) => {
     issues.assertProject(call);
     assertKnown(call);
-    const chosen = ground.tracker
+    const chosen = context.tracker
       .list()
-      .filter((issue) => isChosen(issue, call) && isBetween(issue, call) && isBy(issue, call, ground))
+      .filter((issue) => isChosen(issue, call) && isBetween(issue, call) && isBy(issue, call, context))
       .filter(found(single(call, 'search'), single(call, 'in') ?? 'title,description'));
-    return pages.answer(call, sorted(chosen, call), (issue) => present.issue(issue));
+    return pages.respond(call, sorted(chosen, call), (issue) => present.issue(issue));
   };
 }
 
-function assertKnown({ query }: Call): void {
+function assertKnown({ query }: TrackerRequest): void {
   for (const [name, value] of Object.entries(query)) {
     if (!(name in PARAMETERS)) throw notImplemented(`the parameter ${name}`);
     const allowed = PARAMETERS[name];
@@ -54,7 +54,7 @@ function assertKnown({ query }: Call): void {
   }
 }
 
-function isChosen(issue: TrackerIssue, call: Call): boolean {
+function isChosen(issue: TrackerIssue, call: TrackerRequest): boolean {
   const state = single(call, 'state') ?? 'all';
   const labels = single(call, 'labels')?.split(',') ?? [];
   const numbers = [call.query['iids[]'] ?? []].flat();
@@ -65,14 +65,14 @@ function isChosen(issue: TrackerIssue, call: Call): boolean {
   );
 }
 
-function isBy({ author }: TrackerIssue, call: Call, { tracker }: Ground): boolean {
+function isBy({ author }: TrackerIssue, call: TrackerRequest, { tracker }: FakeContext): boolean {
   const username = single(call, 'author_username') ?? author;
   const id = single(call, 'author_id') ?? String(tracker.userId(author));
   const mine = (single(call, 'scope') ?? 'all') !== 'all';
   return username === author && id === String(tracker.userId(author)) && (!mine || author === BOT);
 }
 
-function isBetween({ createdAt, updatedAt }: TrackerIssue, call: Call): boolean {
+function isBetween({ createdAt, updatedAt }: TrackerIssue, call: TrackerRequest): boolean {
   const bound = (name: string, none: number): number => Date.parse(single(call, name) ?? '') || none;
   const [never, always] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   return (
@@ -83,7 +83,7 @@ function isBetween({ createdAt, updatedAt }: TrackerIssue, call: Call): boolean 
   );
 }
 
-/** GitLab's search: every word, or "phrase in quotes", must occur in one and the same of the fields named. */
+/** GitLab's search: all words or "quoted phrases" must occur in the same field. */
 function found(search: string | undefined, fields: string): (issue: TrackerIssue) => boolean {
   const words = search?.toLowerCase().match(/"[^"]+"|\S+/g) ?? [];
   const terms = words.map((word) => word.replace(/^"(.+)"$/, '$1'));
@@ -97,7 +97,7 @@ function found(search: string | undefined, fields: string): (issue: TrackerIssue
 }
 
 /** @param issues newest first */
-function sorted(issues: TrackerIssue[], call: Call): TrackerIssue[] {
+function sorted(issues: TrackerIssue[], call: TrackerRequest): TrackerIssue[] {
   const by = single(call, 'order_by') ?? 'created_at';
   const compare = (one: TrackerIssue, other: TrackerIssue): number => {
     if (by === 'title') return other.title.localeCompare(one.title);

@@ -1,6 +1,6 @@
 import type { IssueChanges } from '../fake-tracker.ts';
-import { type Answer, type Call, membersOf } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-fake.ts';
+import { membersOf, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
+import { BOT, type FakeContext } from '../server/run-fake.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import {
@@ -17,32 +17,32 @@ const TITLE_MAX = 255;
 const DESCRIPTION_MAX_BYTES = 1_048_576;
 const EDITABLE = ['title', 'description', 'labels', 'add_labels', 'remove_labels', 'state_event'];
 
-/** What GitLab does with a single issue. */
+/** GitLab's operations on a single issue. */
 export class GitLabIssues {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
   readonly #present: GitLabPresenter;
 
-  constructor(ground: Ground, present: GitLabPresenter) {
-    this.#ground = ground;
+  constructor(context: FakeContext, present: GitLabPresenter) {
+    this.#context = context;
     this.#present = present;
   }
 
-  readonly create = (call: Call): Answer => {
+  readonly create = (call: TrackerRequest): TrackerResponse => {
     this.assertProject(call);
     const fields = membersOf(call.body);
     if (fields.title === undefined) throw missing('title');
     const title = textOf(fields.title);
     const body = textOf(fields.description);
     assertWritable(title, body);
-    const issue = this.#ground.tracker.create({ title, body, labels: labelsOf(fields.labels), author: BOT });
+    const issue = this.#context.tracker.create({ title, body, labels: labelsOf(fields.labels), author: BOT });
     return { status: 201, body: this.#present.issue(issue) };
   };
 
-  readonly get = (call: Call): Answer => {
+  readonly get = (call: TrackerRequest): TrackerResponse => {
     return { status: 200, body: this.#present.issue(this.find(call)) };
   };
 
-  readonly update = (call: Call): Answer => {
+  readonly update = (call: TrackerRequest): TrackerResponse => {
     const issue = this.find(call);
     const fields = membersOf(call.body);
     if (!EDITABLE.some((name) => fields[name] !== undefined)) throw nothingToChange(EDITABLE);
@@ -53,27 +53,27 @@ export class GitLabIssues {
       labels: changedLabels(issue.labels, fields),
     };
     assertWritable(changes.title ?? issue.title, changes.body ?? issue.body);
-    gitlabEdit(this.#ground.tracker, issue, changes, BOT);
+    gitlabEdit(this.#context.tracker, issue, changes, BOT);
     return { status: 200, body: this.#present.issue(issue) };
   };
 
-  /** @throws Refused 404 */
-  find(call: Call): TrackerIssue {
+  /** @throws ErrorResponse 404 */
+  find(call: TrackerRequest): TrackerIssue {
     this.assertProject(call);
-    const issue = this.#ground.tracker.find(Number(call.params.issue_iid));
-    if (issue?.fate.kind !== 'present') throw issueNotFound();
+    const issue = this.#context.tracker.find(Number(call.params.issue_iid));
+    if (issue?.presence.kind !== 'present') throw issueNotFound();
     return issue;
   }
 
-  /** A project is asked for by its number or by its path, encoded as one segment. @throws Refused 404 */
-  assertProject({ params }: Call): void {
-    const { owner, name } = this.#ground.project;
+  /** A project is addressed by its number or its encoded path. @throws ErrorResponse 404 */
+  assertProject({ params }: TrackerRequest): void {
+    const { owner, name } = this.#context.project;
     const asked = params.id?.toLowerCase();
     if (asked !== String(PROJECT_ID) && asked !== `${owner}/${name}`.toLowerCase()) throw projectNotFound();
   }
 }
 
-/** An edit and the notes that GitLab itself writes about it. */
+/** Applies an edit and adds the notes that GitLab writes about it. */
 export function gitlabEdit(tracker: Tracker, issue: TrackerIssue, changes: IssueChanges, by: string): void {
   const { title: oldTitle, body: oldBody } = issue;
   tracker.edit(issue, changes, by);
@@ -94,7 +94,7 @@ function changedLabels(before: readonly string[], fields: Readonly<Record<string
   return [...kept, ...labelsOf(fields.add_labels)].filter((label) => !removed.includes(label));
 }
 
-/** A list, or one text with commas; an empty text clears. */
+/** A list, or a comma-separated string; an empty string clears. */
 function labelsOf(value: unknown): string[] {
   const names = Array.isArray(value) ? value.map(String) : textOf(value).split(',');
   return names.map((name) => name.trim()).filter((name) => name !== '');

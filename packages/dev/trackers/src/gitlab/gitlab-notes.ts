@@ -1,5 +1,5 @@
-import { type Answer, type Call, membersOf, single } from '../server/exchange.ts';
-import { BOT, type Ground } from '../server/run-fake.ts';
+import { membersOf, single, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
+import { BOT, type FakeContext } from '../server/run-fake.ts';
 import type { TrackerComment } from '../tracker/tracker-issue.ts';
 import { blankNote, issueNotFound, missing, notAllowed } from './gitlab-errors.ts';
 import type { GitLabIssues } from './gitlab-issues.ts';
@@ -12,22 +12,22 @@ const KINDS: Readonly<Record<string, (note: TrackerComment) => boolean>> = {
   only_activity: ({ system }) => system,
 };
 
-/** What GitLab does with notes: comments, and among them what it notes itself. */
+/** GitLab's operations on notes: comments, and notes by GitLab itself. */
 export class GitLabNotes {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
   readonly #issues: GitLabIssues;
   readonly #present: GitLabPresenter;
   readonly #pages: GitLabPages;
 
-  constructor(ground: Ground, issues: GitLabIssues, present: GitLabPresenter, pages: GitLabPages) {
-    this.#ground = ground;
+  constructor(context: FakeContext, issues: GitLabIssues, present: GitLabPresenter, pages: GitLabPages) {
+    this.#context = context;
     this.#issues = issues;
     this.#present = present;
     this.#pages = pages;
   }
 
-  /** Newest first unless told. */
-  readonly list = (call: Call): Answer => {
+  /** Newest first by default. */
+  readonly list = (call: TrackerRequest): TrackerResponse => {
     const issue = this.#issues.find(call);
     const kind = KINDS[single(call, 'activity_filter') ?? 'all_notes'];
     if (kind === undefined) throw notAllowed('activity_filter');
@@ -40,19 +40,19 @@ export class GitLabNotes {
       .filter(kind)
       .toSorted((one, other) => time(one) - time(other) || one.id - other.id);
     const notes = sort === 'asc' ? ascending : ascending.reverse();
-    return this.#pages.answer(call, notes, (note) => this.#present.note(issue, note));
+    return this.#pages.respond(call, notes, (note) => this.#present.note(issue, note));
   };
 
-  readonly create = (call: Call): Answer => {
+  readonly create = (call: TrackerRequest): TrackerResponse => {
     const issue = this.#issues.find(call);
     const { body } = membersOf(call.body);
     if (body === undefined || body === null) throw missing('body');
     if (String(body).trim() === '') throw blankNote();
-    const note = this.#ground.tracker.comment(issue, String(body), BOT);
+    const note = this.#context.tracker.comment(issue, String(body), BOT);
     return { status: 201, body: this.#present.note(issue, note) };
   };
 
-  readonly get = (call: Call): Answer => {
+  readonly get = (call: TrackerRequest): TrackerResponse => {
     const issue = this.#issues.find(call);
     const note = issue.comments.find(({ id }) => id === Number(call.params.note_id));
     if (note === undefined) throw issueNotFound();

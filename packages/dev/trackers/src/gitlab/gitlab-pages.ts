@@ -1,18 +1,22 @@
-import { type Answer, type Call, wholeNumber } from '../server/exchange.ts';
-import type { Ground } from '../server/run-fake.ts';
+import { type TrackerRequest, type TrackerResponse, wholeNumber } from '../server/exchange.ts';
+import type { FakeContext } from '../server/run-fake.ts';
 import { pageOf, relations } from '../tracker/page.ts';
 
-/** GitLab's offset pagination: `Link` and the `X-` headers, on every list, an absent page as an empty value. */
+/** GitLab's offset pagination: `Link` and the `X-` headers on every list, empty for a missing page. */
 export class GitLabPages {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
   readonly #defaultSize: number;
 
-  constructor(ground: Ground, defaultSize = 20) {
-    this.#ground = ground;
+  constructor(context: FakeContext, defaultSize = 20) {
+    this.#context = context;
     this.#defaultSize = defaultSize;
   }
 
-  answer<Item>(call: Call, all: readonly Item[], present: (item: Item) => unknown): Answer {
+  respond<Item>(
+    call: TrackerRequest,
+    all: readonly Item[],
+    present: (item: Item) => unknown,
+  ): TrackerResponse {
     const page = pageOf(all, {
       number: wholeNumber(call, 'page'),
       size: wholeNumber(call, 'per_page'),
@@ -38,9 +42,9 @@ export class GitLabPages {
     };
   }
 
-  #address({ path, query, params }: Call, page: number, size: number): string {
-    const url = new URL(path, this.#ground.origin());
-    // GitLab repeats the parameters of the path among those of the query.
+  #address({ path, query, params }: TrackerRequest, page: number, size: number): string {
+    const url = new URL(path, this.#context.origin());
+    // GitLab repeats the path's parameters in the query.
     for (const [name, value] of Object.entries({ ...query, ...params }))
       for (const one of [value ?? []].flat()) url.searchParams.append(name, one);
     url.searchParams.set('page', String(page));

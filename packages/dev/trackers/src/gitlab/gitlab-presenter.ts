@@ -1,20 +1,20 @@
-import type { Ground } from '../server/run-fake.ts';
+import type { FakeContext } from '../server/run-fake.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 
-/** GitLab's numeric name for the one project. */
+/** The number of the only project. */
 export const PROJECT_ID = 4_711;
 
-/** Writes issues, notes and users as GitLab does. Its clock has milliseconds. */
+/** The JSON of GitLab's issues, notes and users. Its timestamps have milliseconds. */
 export class GitLabPresenter {
-  readonly #ground: Ground;
+  readonly #context: FakeContext;
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
+  constructor(context: FakeContext) {
+    this.#context = context;
   }
 
   issue(issue: TrackerIssue): Record<string, unknown> {
-    const path = `${this.#ground.project.owner}/${this.#ground.project.name}`;
-    const project = `${this.#ground.origin()}/api/v4/projects/${PROJECT_ID}`;
+    const path = `${this.#context.project.owner}/${this.#context.project.name}`;
+    const project = `${this.#context.origin()}/api/v4/projects/${PROJECT_ID}`;
     const self = `${project}/issues/${issue.number}`;
     const short = `#${issue.number}`;
     return {
@@ -32,7 +32,7 @@ export class GitLabPresenter {
       author: this.user(issue.author),
       user_notes_count: issue.comments.filter(({ system }) => !system).length,
       ...UNUSED,
-      web_url: `${this.#ground.origin()}/${path}/-/issues/${issue.number}`,
+      web_url: `${this.#context.origin()}/${path}/-/issues/${issue.number}`,
       references: { short, relative: short, full: path + short },
       _links: {
         self,
@@ -68,19 +68,19 @@ export class GitLabPresenter {
 
   user(username: string): Record<string, unknown> {
     return {
-      id: this.#ground.tracker.userId(username),
+      id: this.#context.tracker.userId(username),
       username,
       public_email: null,
       name: username,
       state: 'active',
       locked: false,
       avatar_url: null,
-      web_url: `${this.#ground.origin()}/${encodeURIComponent(username)}`,
+      web_url: `${this.#context.origin()}/${encodeURIComponent(username)}`,
     };
   }
 }
 
-// What every issue carries and no test changes.
+// Members that every issue has and no test changes.
 const UNUSED = {
   milestone: null,
   assignees: [],

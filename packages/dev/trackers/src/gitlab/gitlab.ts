@@ -1,7 +1,7 @@
 import type { FakeTracker, FakeTrackerOptions } from '../fake-tracker.ts';
-import type { Call, Operation } from '../server/exchange.ts';
+import type { Operation, TrackerRequest } from '../server/exchange.ts';
 import type { Protocol, Route } from '../server/protocol-app.ts';
-import { BOT, type Ground, runFake } from '../server/run-fake.ts';
+import { BOT, type FakeContext, runFake } from '../server/run-fake.ts';
 import { Tracker } from '../tracker/tracker.ts';
 import * as errors from './gitlab-errors.ts';
 import { gitlabIssueList } from './gitlab-issue-list.ts';
@@ -10,29 +10,29 @@ import { GitLabNotes } from './gitlab-notes.ts';
 import { GitLabPages } from './gitlab-pages.ts';
 import { GitLabPresenter } from './gitlab-presenter.ts';
 
-/** Starts a GitLab of one project; clients add `/api/v4` to its URL. */
+/** Starts a fake GitLab with one project; clients add `/api/v4` to its URL. */
 export async function startGitLab(options: FakeTrackerOptions = {}): Promise<FakeTracker> {
   const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: false });
   return runFake({
     options,
     tracker,
     urlPath: '',
-    protocol: (ground) => gitlabProtocol(ground, options.defaultPageSize),
+    protocol: (context) => gitlabProtocol(context, options.defaultPageSize),
     edit: (issue, changes, by) => gitlabEdit(tracker, issue, changes, by),
   });
 }
 
-function gitlabProtocol(ground: Ground, pageSize: number | undefined): Protocol {
-  const present = new GitLabPresenter(ground);
-  const pages = new GitLabPages(ground, pageSize);
-  const issues = new GitLabIssues(ground, present);
-  const notes = new GitLabNotes(ground, issues, present, pages);
-  const admit = admission(ground.token);
+function gitlabProtocol(context: FakeContext, pageSize: number | undefined): Protocol {
+  const present = new GitLabPresenter(context);
+  const pages = new GitLabPages(context, pageSize);
+  const issues = new GitLabIssues(context, present);
+  const notes = new GitLabNotes(context, issues, present, pages);
+  const authenticate = authentication(context.token);
   const route = (method: Route[0], path: string, operation: Operation): Route => [
     method,
     path,
     (call) => {
-      admit(call);
+      authenticate(call);
       return operation(call);
     },
   ];
@@ -41,7 +41,7 @@ function gitlabProtocol(ground: Ground, pageSize: number | undefined): Protocol 
   return {
     basePath: '/api/v4',
     routes: [
-      route('get', all, gitlabIssueList(ground, issues, present, pages)),
+      route('get', all, gitlabIssueList(context, issues, present, pages)),
       route('post', all, issues.create),
       route('get', one, issues.get),
       route('put', one, issues.update),
@@ -59,7 +59,7 @@ function gitlabProtocol(ground: Ground, pageSize: number | undefined): Protocol 
   };
 }
 
-function admission(token: string): (call: Call) => void {
+function authentication(token: string): (call: TrackerRequest) => void {
   return ({ headers }) => {
     const [, bearer] = /^bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
     if (headers['private-token'] !== token && bearer !== token) throw errors.unauthorized();

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The living processes of a process group, as Linux's `/proc` names them. */
+/** The running processes of a process group, from Linux's `/proc`. */
 export function pidsOfGroup(group: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -8,15 +8,14 @@ export function pidsOfGroup(group: number): number[] {
     .filter((pid) => isLivingMember(pid, group));
 }
 
-// proc(5): the fields after the name in brackets, which itself may hold spaces, are state, parent and group. Z has
-// ended and waits for a parent that asks.
+// proc(5): the fields after the name in parentheses are state, parent and process group. Z is a zombie.
 function isLivingMember(pid: number, group: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const [state, , groupOfIt] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return state !== 'Z' && Number(groupOfIt) === group;
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return false;
   }
 }

@@ -11,15 +11,15 @@ import axios from 'axios';
 import { pidsOfGroup } from './process-group.ts';
 
 const application = '/usr/share/redmine';
-// Debian's dbconfig-common keeps the installed one here.
+// Debian's dbconfig-common creates the installed database here.
 const installedDatabase = '/var/lib/dbconfig-common/sqlite3/redmine/instances/default/redmine_default';
 
-/** The accounts that every started Redmine has. */
+/** The accounts of every started Redmine. */
 export interface RedmineAccounts {
   admin: { id: number; key: string };
   /** May change everything in a project. */
   manager: { id: number; key: string };
-  /** May create and comment; what it does to a status is dropped without a word. */
+  /** May create issues and comment; Redmine silently ignores its status changes. */
   reporter: { id: number; key: string };
   roles: { manager: number; reporter: number };
 }
@@ -28,12 +28,12 @@ export interface RedmineServer extends RedmineAccounts {
   url: string;
 }
 
-/** Whether a Redmine can be started here: Debian's package is installed, and we are root. */
+/** Whether Redmine can run here: Debian's package is installed and this process is root. */
 export function canRunRedmine(): boolean {
   return process.getuid?.() === 0 && spawnSync('dpkg', ['-s', 'redmine', 'puma']).status === 0;
 }
 
-/** A project that `seedIssues` has filled; its issues are numbered from `firstIssueId` without a gap. */
+/** A project filled by `seedIssues`; its issues are numbered consecutively from `firstIssueId`. */
 export interface SeededIssues {
   projectId: number;
   firstIssueId: number;
@@ -45,19 +45,19 @@ export interface SeededIssues {
 
 export interface RunningRedmine {
   server: RedmineServer;
-  /** Kills it as a crash does; its issues stay. */
+  /** Kills it like a crash; its issues remain. */
   down: () => Promise<void>;
-  /** Starts it again where it was, and waits until it answers. */
+  /** Restarts it at the same address and waits until it responds. */
   up: () => Promise<void>;
-  /** Its processes, to measure what they use; none while it is down. */
+  /** The pids of its processes, for measurements; empty while it is down. */
   pids: () => number[];
-  /** A new project with so many issues of every status, each with a few comments. */
+  /** Creates a project with this many issues of every status, each with a few comments. */
   seedIssues: (issues: number, comments?: number) => Promise<SeededIssues>;
-  /** Ends it for good. */
+  /** Stops it and removes its files. */
   stop: () => Promise<void>;
 }
 
-/** Starts Debian's Redmine on a free port, over a copy of its installed database. */
+/** Starts Debian's Redmine on a free port with a copy of its installed database. */
 export async function startRedmine(): Promise<RunningRedmine> {
   const work = mkdtempSync(path.join(tmpdir(), 'redmine-'));
   const run = await prepare(work);
@@ -70,7 +70,7 @@ export async function startRedmine(): Promise<RunningRedmine> {
     const ended = once(puma, 'exit');
     process.kill(-puma.pid, 'SIGKILL');
     await ended;
-    // That was runuser's end; Puma, its child, may still be about to end.
+    // runuser has ended; Puma, its child, may still be running.
     while (pidsOfGroup(puma.pid).length > 0) await pause(20);
   };
   const stop = async () => {
@@ -96,12 +96,12 @@ export async function startRedmine(): Promise<RunningRedmine> {
   return { server: { url, ...accounts }, down, up, pids, seedIssues, stop };
 }
 
-// Runs share nothing; a writer waits for another one, which SQLite refuses to do unless told.
+// Runs share nothing. With a timeout, SQLite lets a writer wait for another one instead of failing.
 async function prepare(work: string): Promise<string[]> {
   const database = path.join(work, 'redmine.sqlite3');
   copyFileSync(installedDatabase, database);
   await promisify(execFile)('chown', ['-R', 'www-data:', work]);
-  // Puma looks at the folder that PWD names, and www-data may not enter ours.
+  // Puma uses the folder in PWD; www-data cannot enter this process's folder.
   const environment = [
     `PWD=${application}`,
     'RAILS_ENV=production',
@@ -110,7 +110,7 @@ async function prepare(work: string): Promise<string[]> {
   return ['-u', 'www-data', '--', 'env', ...environment];
 }
 
-// Runs one of the scripts beside this file within Redmine, and reads what it prints.
+// Runs one of the scripts beside this file inside Redmine and parses its output.
 async function runSeed<Result>(work: string, run: string[], name: string): Promise<Result> {
   const script = path.join(work, name);
   copyFileSync(fileURLToPath(new URL(name, import.meta.url)), script);
@@ -129,5 +129,5 @@ async function untilItAnswers(url: string): Promise<void> {
     if (answer?.status === 200) return;
     await pause(250);
   }
-  throw new Error('Redmine does not answer');
+  throw new Error('Redmine does not respond');
 }

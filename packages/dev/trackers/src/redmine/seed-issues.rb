@@ -1,5 +1,5 @@
-# A project full of issues, each with comments, written past the models' callbacks: a hundred times as fast. Takes the
-# number of issues and of comments on each; prints the project's vocabulary as JSON.
+# Creates a project with issues and comments without the models' callbacks, which is a hundred times faster.
+# SEED_ISSUES is the number of issues, SEED_COMMENTS the number of comments on each. Prints the ids as JSON.
 require 'json'
 
 count, comments = ENV.fetch('SEED_ISSUES').to_i, ENV.fetch('SEED_COMMENTS').to_i

@@ -1,4 +1,4 @@
-# What everyone needs of a Redmine: its REST API, and three accounts whose keys are printed as JSON.
+# Enables the REST API and creates three accounts; prints their API keys as JSON.
 require 'json'
 
 # Mail jobs in another thread read the database while this one writes: SQLite's busy handler blocks both threads until it

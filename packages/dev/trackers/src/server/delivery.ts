@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Response } from 'express';
 import type { Fault } from '../fake-tracker.ts';
-import type { Answer } from './exchange.ts';
+import type { TrackerResponse } from './exchange.ts';
 import type { Recording } from './recording.ts';
 
 const PIECES = 10;
@@ -10,25 +10,25 @@ export interface Delivery {
   readonly response: Response;
   readonly recording: Recording;
   readonly fault: Fault | undefined;
-  /** Aborted when the server stops: what is not yet sent is never sent. */
+  /** Aborted when the server stops; unsent responses are then dropped. */
   readonly outage: AbortSignal;
 }
 
-/** Sends the answer, or what the fault makes of it. */
-export async function deliver(answer: Answer, delivery: Delivery): Promise<void> {
+/** Sends the response, changed by the fault. */
+export async function deliver(result: TrackerResponse, delivery: Delivery): Promise<void> {
   const { response, recording, fault } = delivery;
   if (fault?.kind === 'reset_after') {
     response.socket?.destroy();
     return;
   }
-  recording.status = answer.status;
-  const whole = textOf(answer.body);
+  recording.status = result.status;
+  const whole = textOf(result.body);
   const text = fault?.kind === 'truncated_json' ? whole.slice(0, Math.floor(whole.length / 2)) : whole;
-  const type = typeof answer.body === 'string' ? 'text/plain' : 'application/json';
-  response.writeHead(answer.status, {
+  const type = typeof result.body === 'string' ? 'text/plain' : 'application/json';
+  response.writeHead(result.status, {
     ...(whole === '' ? {} : { 'content-type': `${type}; charset=utf-8` }),
     'content-length': Buffer.byteLength(text),
-    ...answer.headers,
+    ...result.headers,
   });
   if (fault?.kind === 'slow_body') await writeSlowly(text, fault.ms ?? 1_000, delivery);
   else response.end(text);

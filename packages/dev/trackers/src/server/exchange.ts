@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 
-/** A request as an operation sees it. */
-export interface Call {
+/** A request as passed to an operation. */
+export interface TrackerRequest {
   readonly method: string;
-  /** With the base path, without the query; as sent, so still percent-encoded. */
+  /** As sent: with the base path, without the query, percent-encoded. */
   readonly path: string;
   /** Decoded. */
   readonly params: Readonly<Record<string, string>>;
@@ -12,51 +12,51 @@ export interface Call {
   readonly body: unknown;
 }
 
-export interface Answer {
+export interface TrackerResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers?: OutgoingHttpHeaders;
-  /** A string is sent as it is, anything else as JSON; nothing when undefined. */
+  /** A string is sent unchanged, other values as JSON, undefined as an empty body. */
   readonly body?: unknown;
 }
 
-/** Carries a request out and says what is answered. @throws Refused */
-export type Operation = (call: Call) => Answer;
+/** Processes a request. @throws ErrorResponse for an error response */
+export type Operation = (call: TrackerRequest) => TrackerResponse;
 
-/** Thrown by an operation that ends with an answer other than its own. */
-export class Refused extends Error {
-  override readonly name = 'Refused';
-  readonly answer: Answer;
+/** An error response. */
+export class ErrorResponse extends Error {
+  override readonly name = 'ErrorResponse';
+  readonly response: TrackerResponse;
 
-  constructor(answer: Answer) {
-    super(`answered ${answer.status}`);
-    this.answer = answer;
+  constructor(response: TrackerResponse) {
+    super(`responded with ${response.status}`);
+    this.response = response;
   }
 }
 
-/** The operation's answer, also when it is a refusal. */
-export function attempt(operation: Operation, call: Call): Answer {
+/** The operation's response, or its error response. */
+export function attempt(operation: Operation, call: TrackerRequest): TrackerResponse {
   try {
     return operation(call);
   } catch (error) {
-    if (error instanceof Refused) return error.answer;
+    if (error instanceof ErrorResponse) return error.response;
     throw error;
   }
 }
 
-/** The members of a JSON object; none when the body is anything else. */
+/** The members of a JSON object; empty for other values. */
 export function membersOf(body: unknown): Readonly<Record<string, unknown>> {
   return typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...body } : {};
 }
 
-/** A query parameter that is given once. */
-export function single(call: Call, name: string): string | undefined {
+/** A query parameter; the last one if it is repeated. */
+export function single(call: TrackerRequest, name: string): string | undefined {
   const value = call.query[name];
   return typeof value === 'string' ? value : value?.at(-1);
 }
 
-/** A query parameter that is a whole number; undefined when it is not. */
-export function wholeNumber(call: Call, name: string): number | undefined {
+/** A query parameter as a whole number; undefined if it is none. */
+export function wholeNumber(call: TrackerRequest, name: string): number | undefined {
   const value = single(call, name);
   return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
 }

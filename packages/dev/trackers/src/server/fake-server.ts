@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 
-/** An HTTP server on 127.0.0.1 that can go away and come back on the same port. */
+/** An HTTP server on 127.0.0.1 that can stop and restart on the same port. */
 export class FakeServer {
   readonly #http: Server;
   #port: number;
@@ -30,7 +30,7 @@ export class FakeServer {
     if (typeof address === 'object' && address !== null) this.#port = address.port;
   }
 
-  /** Refuses connections from now on and destroys the open ones. */
+  /** Refuses new connections and destroys open ones. */
   async stop(): Promise<void> {
     if (!this.#http.listening) return;
     this.#outage.abort();

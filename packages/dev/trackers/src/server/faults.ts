@@ -1,6 +1,6 @@
 import type { Fault, RecordedRequest } from '../fake-tracker.ts';
 
-/** The faults that are waiting for requests. */
+/** The faults that are not used up. */
 export class Faults {
   #waiting: { readonly fault: Fault; left: number }[] = [];
 
@@ -12,7 +12,7 @@ export class Faults {
     this.#waiting = [];
   }
 
-  /** The oldest fault that meets this request; it is then used once. */
+  /** The oldest fault that matches the request; counts as used once. */
   take(request: RecordedRequest): Fault | undefined {
     const found = this.#waiting.find(({ fault, left }) => left > 0 && meets(fault, request));
     if (found === undefined) return undefined;
@@ -24,6 +24,6 @@ export class Faults {
 
 function meets({ on }: Fault, { method, path }: RecordedRequest): boolean {
   if (on?.method !== undefined && on.method.toUpperCase() !== method) return false;
-  // A pattern with the g or y flag remembers where it stopped; search() does not care.
+  // search() ignores lastIndex, which a pattern with the g or y flag keeps.
   return on?.path === undefined || path.search(on.path) !== -1;
 }

@@ -4,22 +4,22 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import type { Fault } from '../fake-tracker.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import { type Delivery, deliver } from './delivery.ts';
-import { type Answer, attempt, type Call, type Operation } from './exchange.ts';
+import { attempt, type Operation, type TrackerRequest, type TrackerResponse } from './exchange.ts';
 import type { Faults } from './faults.ts';
 import { type Recording, record } from './recording.ts';
 
-/** What makes a tracker's HTTP surface its own. */
+/** The HTTP API of one tracker. */
 export interface Protocol {
-  /** Ends without a slash. */
+  /** Without a trailing slash. */
   readonly basePath: string;
   readonly routes: readonly Route[];
-  /** An address that is sent as a redirect-free alias of another (path and query), or undefined. */
+  /** Rewrites an alias of another URL (path and query); undefined for other URLs. */
   readonly alias?: (url: string) => string | undefined;
-  /** Sent with every answer that no fault made up, names in lower case. */
+  /** Headers of every response that is not a fault, names in lower case. */
   readonly headers?: () => OutgoingHttpHeaders;
-  /** Answers a path that is none of the routes. */
+  /** Responds to an unknown path. */
   readonly notFound: Operation;
-  /** Answers a body that cannot be read as the media type it claims. */
+  /** Responds to a body that cannot be parsed. */
   readonly malformed: Operation;
 }
 
@@ -34,20 +34,20 @@ export interface AppParts {
   readonly outage: () => AbortSignal;
 }
 
-/** The order a request goes through: recorded, read, met by a fault, carried out. */
+/** Records a request, parses it, applies a fault and processes it, in this order. */
 export function createProtocolApp({ protocol, tracker, faults, requests, outage }: AppParts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
 
-  const answering =
+  const handlerFor =
     (operation: Operation): RequestHandler =>
     async (request, response) => {
       const delivery: Delivery = response.locals.delivery;
-      const call = callOf(request, delivery.recording);
-      const run = (): Answer => attempt(operation, call);
-      const answer = delivery.fault?.kind === 'silent_drop' ? tracker.undone(run) : run();
-      await deliver({ ...answer, headers: { ...protocol.headers?.(), ...answer.headers } }, delivery);
+      const call = requestOf(request, delivery.recording);
+      const run = (): TrackerResponse => attempt(operation, call);
+      const result = delivery.fault?.kind === 'silent_drop' ? tracker.rollBack(run) : run();
+      await deliver({ ...result, headers: { ...protocol.headers?.(), ...result.headers } }, delivery);
     };
 
   app.use((request, response, next) => {
@@ -63,17 +63,17 @@ export function createProtocolApp({ protocol, tracker, faults, requests, outage 
     delivery.recording.body = request.body;
     const fault = faults.take(delivery.recording);
     response.locals.delivery = { ...delivery, fault };
-    if (fault === undefined || (await goesOn(fault, delivery))) next();
+    if (fault === undefined || (await continues(fault, delivery))) next();
   });
   for (const [method, path, operation] of protocol.routes)
-    app[method](protocol.basePath + path, answering(operation));
-  app.use(answering(protocol.notFound));
-  app.use(failed(answering(protocol.malformed)));
+    app[method](protocol.basePath + path, handlerFor(operation));
+  app.use(handlerFor(protocol.notFound));
+  app.use(failed(handlerFor(protocol.malformed)));
   return app;
 }
 
-/** Whether the request is still to be carried out after its fault. */
-async function goesOn(fault: Fault, delivery: Delivery): Promise<boolean> {
+/** Whether the request is processed after the fault. */
+async function continues(fault: Fault, delivery: Delivery): Promise<boolean> {
   switch (fault.kind) {
     case 'latency':
       await delay(fault.ms ?? 1_000, undefined, { signal: delivery.outage });
@@ -95,16 +95,16 @@ async function goesOn(fault: Fault, delivery: Delivery): Promise<boolean> {
 function failed(malformed: RequestHandler): ErrorRequestHandler {
   return (error, request, response, next) => {
     const delivery: Delivery = response.locals.delivery;
-    // The server was stopped while this request waited: its socket is gone.
+    // The server was stopped meanwhile, so the socket is closed.
     if (delivery.outage.aborted) return undefined;
-    // What express refuses of its own accord (an unreadable body or path) carries a 4xx.
+    // Errors of Express itself (an invalid body or path) have a 4xx status.
     if (error.status >= 400 && error.status < 500) return malformed(request, response, next);
-    // A mistake in the fake itself: as loud as it can be.
-    return void deliver({ status: 500, body: { stand_in_error: String(error?.stack ?? error) } }, delivery);
+    // A bug in the fake: report it in full.
+    return void deliver({ status: 500, body: { fake_error: String(error?.stack ?? error) } }, delivery);
   };
 }
 
-function callOf(request: Request, { method, path, query, body }: Recording): Call {
+function requestOf(request: Request, { method, path, query, body }: Recording): TrackerRequest {
   const params = Object.entries(request.params).map(([name, value]) => [name, String(value)]);
   return { method, path, query, body, params: Object.fromEntries(params), headers: request.headers };
 }

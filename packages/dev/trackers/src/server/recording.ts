@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { RecordedRequest } from '../fake-tracker.ts';
 
-/** A recorded request that is still being completed. */
+/** A recorded request that is not complete yet. */
 export interface Recording extends RecordedRequest {
   body: unknown;
   status: number | null;

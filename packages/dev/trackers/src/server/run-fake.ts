@@ -7,7 +7,7 @@ import { Faults } from './faults.ts';
 import { createProtocolApp, type Protocol } from './protocol-app.ts';
 import type { Recording } from './recording.ts';
 
-/** Who edits and comments when a test does not say. */
+/** The default author of edits and comments by other users. */
 export const MAINTAINER = 'maintainer';
 export const BOT = 'tessera-bot';
 
@@ -16,31 +16,31 @@ export interface Project {
   readonly name: string;
 }
 
-/** What a protocol is built from. */
-export interface Ground {
+/** Shared by the operations of a protocol. */
+export interface FakeContext {
   readonly tracker: Tracker;
   readonly token: string;
   readonly project: Project;
-  /** Known once the server listens. */
+  /** Known after the server listens. */
   readonly origin: () => string;
 }
 
-export interface Blueprint {
+export interface FakeDefinition {
   readonly options: FakeTrackerOptions;
   readonly tracker: Tracker;
-  readonly protocol: (ground: Ground) => Protocol;
-  /** What is behind the origin in the URL that clients are given. */
+  readonly protocol: (context: FakeContext) => Protocol;
+  /** The path after the origin in the base URL. */
   readonly urlPath: string;
-  /** An edit on the tracker's own pages. */
+  /** Applies an edit on the tracker's own pages. */
   readonly edit: (issue: TrackerIssue, changes: IssueChanges, by: string) => void;
 }
 
-export async function runFake(blueprint: Blueprint): Promise<FakeTracker> {
-  const { options, tracker } = blueprint;
+export async function runFake(definition: FakeDefinition): Promise<FakeTracker> {
+  const { options, tracker } = definition;
   const token = `fake-${randomBytes(12).toString('hex')}`;
   const requests: Recording[] = [];
   const faults = new Faults();
-  const protocol = blueprint.protocol({
+  const protocol = definition.protocol({
     tracker,
     token,
     project: projectOf(options.project ?? 'tessera/tracker'),
@@ -52,19 +52,19 @@ export async function runFake(blueprint: Blueprint): Promise<FakeTracker> {
 
   const present = (number: number): TrackerIssue => {
     const issue = tracker.find(number);
-    if (issue?.fate.kind !== 'present') throw new RangeError(`there is no issue ${number}`);
+    if (issue?.presence.kind !== 'present') throw new RangeError(`there is no issue ${number}`);
     return issue;
   };
   return {
-    url: server.origin + blueprint.urlPath,
+    url: server.origin + definition.urlPath,
     token,
     botLogin: BOT,
     requests,
-    issues: () => tracker.shown(),
-    editIssue: (number, changes) => blueprint.edit(present(number), changes, MAINTAINER),
+    issues: () => tracker.visibleIssues(),
+    editIssue: (number, changes) => definition.edit(present(number), changes, MAINTAINER),
     addComment: (number, body, author = MAINTAINER) => tracker.comment(present(number), body, author).id,
     deleteIssue: (number) => {
-      present(number).fate = { kind: 'deleted' };
+      present(number).presence = { kind: 'deleted' };
     },
     fail: (fault) => faults.add(fault),
     clearFaults: () => faults.clear(),

@@ -1,4 +1,4 @@
-/** One page of a list and where it stands among the others. */
+/** One page of a list, with its position. */
 export interface Page<Item> {
   readonly items: Item[];
   readonly number: number;
@@ -12,7 +12,7 @@ export interface PageRequest {
   readonly number: number | undefined;
   readonly size: number | undefined;
   readonly defaultSize: number;
-  /** A larger size is cut to this without a word, as all three trackers do. */
+  /** Larger sizes are silently reduced to this, as all three trackers do. */
   readonly maxSize: number;
 }
 
@@ -24,7 +24,7 @@ export function pageOf<Item>(all: readonly Item[], request: PageRequest): Page<I
   return { items: all.slice((number - 1) * size, number * size), number, size, total: all.length, last };
 }
 
-/** The relations of RFC 8288 that a page has, by name, as page numbers. */
+/** The RFC 8288 relations of a page, as page numbers. */
 export function relations(page: Page<unknown>): {
   prev?: number;
   next?: number;

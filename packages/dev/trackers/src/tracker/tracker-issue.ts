@@ -1,19 +1,19 @@
 import type { IssueChanges, IssueState } from '../fake-tracker.ts';
 
-/** A comment as a tracker keeps it. */
+/** A stored comment. */
 export interface TrackerComment {
   readonly id: number;
   body: string;
   readonly author: string;
-  /** Written by the tracker itself about a change (GitLab). */
+  /** Whether the tracker itself wrote it about a change (GitLab). */
   readonly system: boolean;
   readonly createdAt: Date;
   updatedAt: Date;
 }
 
-/** An issue as a tracker keeps it. */
+/** A stored issue. */
 export interface TrackerIssue {
-  /** Unique in the whole tracker. */
+  /** Unique in the tracker. */
   readonly id: number;
   /** Unique in the project. */
   readonly number: number;
@@ -29,13 +29,13 @@ export interface TrackerIssue {
   updatedAt: Date;
   closedAt: Date | null;
   closedBy: string | null;
-  /** Grows when the body changes (Gitea). */
+  /** Incremented when the body changes (Gitea). */
   contentVersion: number;
-  fate: Fate;
+  presence: Presence;
 }
 
-/** Whether the issue is still where it was. */
-export type Fate =
+/** Whether the issue was deleted or moved. */
+export type Presence =
   | { readonly kind: 'present' }
   | { readonly kind: 'deleted' }
   | { readonly kind: 'moved'; readonly location: string | null };
@@ -48,7 +48,7 @@ export interface NewIssue {
   readonly pullRequest?: boolean;
 }
 
-/** Applies an edit as every tracker understands it; what one of them adds is its own business. */
+/** Applies the parts of an edit that all trackers have in common. */
 export function applyChanges(issue: TrackerIssue, changes: IssueChanges, by: string, now: Date): void {
   if (changes.title !== undefined) issue.title = changes.title;
   if (changes.body !== undefined && changes.body !== issue.body) {

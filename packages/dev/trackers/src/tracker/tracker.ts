@@ -3,7 +3,7 @@ import { applyChanges, type NewIssue, type TrackerComment, type TrackerIssue } f
 
 export interface TrackerOptions {
   readonly crlf: boolean;
-  /** Whether the issues shown outside carry `stateReason`. */
+  /** Whether visible issues have `stateReason`. */
   readonly stateReasons: boolean;
 }
 
@@ -14,26 +14,26 @@ export interface TrackerLabel {
   readonly color: string;
 }
 
-/** The issues of one project, free of any protocol. Numbers and ids are never given twice. */
+/** The issues of one project, independent of a protocol. Numbers and ids are never reused. */
 export class Tracker {
   readonly #options: TrackerOptions;
   readonly #users: string[] = [];
   #labels: readonly TrackerLabel[] = [];
   #issues: TrackerIssue[] = [];
   #lastNumber = 0;
-  // Far from the numbers, so that a client that takes one for the other is found out.
+  // Different from the numbers, so that a test notices a client that confuses them.
   #lastId = 700_000;
 
   constructor(options: TrackerOptions) {
     this.#options = options;
   }
 
-  /** Newest first, those that are gone left out. */
+  /** Newest first, without deleted and moved issues. */
   list(): TrackerIssue[] {
-    return this.#issues.filter(({ fate }) => fate.kind === 'present').reverse();
+    return this.#issues.filter(({ presence }) => presence.kind === 'present').reverse();
   }
 
-  /** Also finds what was deleted or moved. */
+  /** Also finds deleted and moved issues. */
   find(number: number): TrackerIssue | undefined {
     return this.#issues.find((issue) => issue.number === number);
   }
@@ -64,7 +64,7 @@ export class Tracker {
       closedAt: null,
       closedBy: null,
       contentVersion: 0,
-      fate: { kind: 'present' },
+      presence: { kind: 'present' },
     };
     this.#issues.push(issue);
     this.userId(draft.author);
@@ -99,18 +99,18 @@ export class Tracker {
     comment.updatedAt = new Date();
   }
 
-  /** A number for a person, the same at each call. */
+  /** The number of a user; always the same. */
   userId(login: string): number {
     const index = this.#users.indexOf(login);
     return 1_001 + (index === -1 ? this.#users.push(login) - 1 : index);
   }
 
-  /** Whether the person has ever been here. */
+  /** Whether the user exists. */
   hasUser(login: string): boolean {
     return this.#users.includes(login);
   }
 
-  /** The label of that name, made when there is none. @param color used when it is made */
+  /** The label of that name, created if missing. @param color of a new label */
   label(name: string, color = 'ededed'): TrackerLabel {
     const known = this.#labels.find((label) => label.name === name);
     if (known !== undefined) return known;
@@ -119,13 +119,13 @@ export class Tracker {
     return label;
   }
 
-  /** In the order they were made. */
+  /** In the order of creation. */
   labels(): readonly TrackerLabel[] {
     return this.#labels;
   }
 
-  /** Runs `action` and takes its changes back; numbers and ids it used stay used. */
-  undone<Result>(action: () => Result): Result {
+  /** Runs `action` and reverts its changes. Numbers and ids that it used are not reused. */
+  rollBack<Result>(action: () => Result): Result {
     const before = { issues: structuredClone(this.#issues), labels: this.#labels };
     try {
       return action();
@@ -135,8 +135,8 @@ export class Tracker {
     }
   }
 
-  /** The issues as tests see them. */
-  shown(): FakeIssue[] {
+  /** The issues for tests. */
+  visibleIssues(): FakeIssue[] {
     const issues = this.list()
       .reverse()
       .filter(({ pullRequest }) => !pullRequest);

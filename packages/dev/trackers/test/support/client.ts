@@ -3,7 +3,7 @@ import type { FakeTracker } from '../../src/fakes.ts';
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  // Replies are looked into freely: a wrong step gives undefined and fails the expectation.
+  // Recursive, so that tests can read any path; a missing member is undefined and fails the assertion.
   readonly body: Shape;
 }
 
@@ -15,7 +15,7 @@ export interface Send {
   readonly signal?: AbortSignal;
 }
 
-/** Sends one request with the fake's own token. @param path behind the base URL, or a whole URL */
+/** Sends one request with the fake's token. @param path after the base URL, or a whole URL */
 export async function send(
   tracker: FakeTracker,
   method: string,
@@ -37,7 +37,7 @@ export async function send(
   return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
 }
 
-/** The address that a `Link` header gives for a relation. */
+/** The URL of a relation in a `Link` header. */
 export function linked({ headers }: Reply, relation: string): string | undefined {
   const links = headers.get('link')?.split(/,\s*(?=<)/) ?? [];
   return links
