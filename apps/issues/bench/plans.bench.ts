@@ -6,7 +6,9 @@ import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgre
 import pg from 'pg';
 import { createListDatabase } from '../src/database.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
-import { IssueDocument } from '../src/issues/issue-document.repository.ts';
+import { IssueListService } from '../src/issue-list/issue-list.service.ts';
+import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
+import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { fillWithIssues } from '../test/support/many-issues.ts';
 import { explain, type PlanCase, planCases } from '../test/support/plans.ts';
 
@@ -29,7 +31,10 @@ await fillWithIssues(client, count);
 const logger = createLogger({ service: 'bench', level: 'error' });
 const config = { url, poolMax: 2 * parallel, statementTimeoutMs: 5_000 };
 const { database, close } = createListDatabase(config, logger);
-const lists = new IssueListRepository(database, new IssueDocument('ISS'));
+const lists = new IssueListService({
+  repository: new IssueListRepository(database),
+  presenter: new IssuePresenter({ keyPrefix: 'ISS' }),
+});
 
 console.log(`${'list'.padEnd(36)}   plan ms  visited  requests/s  index`);
 let failures = 0;
@@ -40,10 +45,11 @@ await postgres.stop();
 process.exitCode = failures === 0 ? 0 : 1;
 
 async function measure({ name, request, indexes, visited }: PlanCase): Promise<number> {
-  const plan = await explain(client, lists.statement(request));
+  const plan = await explain(client, pageStatement(request, undefined));
+  const find = () => lists.find({ request, page: undefined, parameters: [] });
   const startedAt = performance.now();
   for (let round = 0; round < rounds; round += 1) {
-    await Promise.all(Array.from({ length: parallel }, () => lists.findPage(request)));
+    await Promise.all(Array.from({ length: parallel }, find));
   }
   const perSecond = (rounds * parallel * 1000) / (performance.now() - startedAt);
   const used = plan.indexes.find((index) => indexes.includes(index));

@@ -3,13 +3,13 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import {
   createPool,
   createDatabase as createServiceDatabase,
+  createStatementNames,
   type DatabaseConfig,
   type Logger,
-  statementName,
 } from '@tessera/service-kit';
 import type { TableRights } from '@tessera/service-kit/migrate';
 import type pg from 'pg';
-import { Prisma, PrismaClient } from './generated/prisma/client.ts';
+import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
 
 /** The database client. Its pool limits connections, the wait for a connection and the statement time. */
 export type Database = PrismaClient;
@@ -34,15 +34,13 @@ export function createDatabase(config: DatabaseConfig, logger: Logger) {
   });
 }
 
-/** Prefix of a list statement that PostgreSQL plans once per connection. */
-export const prepared = Prisma.sql`/* prepared */`;
-
 /** The statement timeout of lists. */
 const listTimeoutMs = 2_000;
 
 /**
  * The client for lists. It has its own pool, so slow searches never delay a write. PostgreSQL plans each statement for
- * its parameter values, except statements that start with `prepared` (see `IssueListRepository`).
+ * its parameter values, because one plan cannot suit every combination of filters. A statement without parameters, such
+ * as the first page of all issues, keeps its plan.
  */
 export function createListDatabase(config: DatabaseConfig, logger: Logger) {
   const pool = createPool({
@@ -51,11 +49,11 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
     connectionTimeoutMs: 2_000,
     statementTimeoutMs: Math.min(listTimeoutMs, config.statementTimeoutMs),
     applicationName: 'issues lists',
+    settings: { plan_cache_mode: 'force_custom_plan' },
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
-  const adapter = new PrismaPg(pool, {
-    statementNameGenerator: (query) => (query.sql.startsWith(prepared.sql) ? statementName(query) : ''),
-  });
+  // Filters, orders and sizes make many texts, and PostgreSQL keeps 0.1 to 0.2 MB of each on each connection.
+  const adapter = new PrismaPg(pool, { statementNameGenerator: createStatementNames({ max: 100 }) });
   const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
   return {
     database,

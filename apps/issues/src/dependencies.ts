@@ -17,9 +17,9 @@ import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
 import { IssueStatusRepository } from './issue-status/issue-status.repository.ts';
 import { IssueStatusService } from './issue-status/issue-status.service.ts';
+import { IssuePresenter } from './issues/issue.presenter.ts';
 import { IssueRepository } from './issues/issue.repository.ts';
 import { IssueService } from './issues/issue.service.ts';
-import { IssueDocument } from './issues/issue-document.repository.ts';
 import { IssueUrls } from './issues/issue-urls.ts';
 import { LinkService } from './links/link.service.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
@@ -140,20 +140,23 @@ interface IssueCollaborators {
 
 function createIssues(config: Config, logger: Logger, { main, lists, people, metrics }: IssueCollaborators) {
   const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
-  const document = new IssueDocument(keyPrefix, config.tracking?.tracker);
-  const repository = new IssueRepository(main, document);
-  const statusRepository = new IssueStatusRepository(main, document);
+  const tracker = config.tracking?.tracker;
+  const presenter = new IssuePresenter({ keyPrefix });
+  const repository = new IssueRepository(main, tracker);
+  const statusRepository = new IssueStatusRepository(main, tracker);
   const statuses = new IssueStatusService({
     issues: repository,
+    presenter,
     repository: statusRepository,
     requirePrecondition,
   });
   return {
     urls: new IssueUrls({ publicBaseUrl, keyPrefix }),
     idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
-    issues: new IssueService({ repository, people, requirePrecondition }),
-    lists: new IssueListService({ repository: new IssueListRepository(lists, document) }),
+    issues: new IssueService({ repository, presenter, people, requirePrecondition }),
+    lists: new IssueListService({ repository: new IssueListRepository(lists, tracker), presenter }),
     statuses,
+    presenter,
     links: new LinkService({ issues: repository, people }),
     comments: new CommentService({ repository: new CommentRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),

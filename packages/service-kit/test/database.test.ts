@@ -7,9 +7,9 @@ import {
   createDatabasePool,
   createPool,
   createDatabase as createServiceDatabase,
+  createStatementNames,
   databaseReadiness,
   ProblemError,
-  statementName,
   unavailableWhenDatabaseIsDown,
   violatedUniqueIndex,
 } from '../src/index.ts';
@@ -209,6 +209,17 @@ describe('createPool', () => {
       },
     ]);
   });
+
+  it('gives each connection UTC and the settings of the pool, whatever the database has', async () => {
+    const database = new URL(url).pathname.slice(1);
+    await run(url, `ALTER DATABASE "${database}" SET TimeZone = 'Asia/Tokyo'`);
+    const pool = openPool({ settings: { plan_cache_mode: 'force_custom_plan' } });
+    const columns = ['TimeZone', 'plan_cache_mode'].map((name) => `current_setting('${name}') AS "${name}"`);
+    expect((await pool.query(`SELECT ${columns.join(', ')}`)).rows).toEqual([
+      { TimeZone: 'UTC', plan_cache_mode: 'force_custom_plan' },
+    ]);
+    await run(url, `ALTER DATABASE "${database}" RESET TimeZone`);
+  });
 });
 
 describe('createDatabasePool', () => {
@@ -318,7 +329,9 @@ describe('violatedUniqueIndex', () => {
   });
 });
 
-describe('statementName', () => {
+describe('createStatementNames', () => {
+  const statementName = createStatementNames({ max: 1000 });
+
   it('makes a connection prepare each text once', async () => {
     const adapter = await new PrismaPg(
       { connectionString: url, max: 1 },

@@ -1,17 +1,24 @@
 import type { Activity } from '@tessera/contracts';
+import { presentPerson } from '../people/person.presenter.ts';
 import type { ActivityLine } from './activity.repository.ts';
 
+/** The wire form of a line of history. */
 export function presentActivity(line: ActivityLine): Activity {
   return {
     id: line.id,
     issue_id: line.issueId,
     kind: line.kind,
     field: line.field,
-    old: line.old,
-    new: line.new,
-    actor: line.actor,
+    old: presentValue(line, line.old, line.oldName),
+    new: presentValue(line, line.new, line.newName),
+    actor: presentPerson(line.actorId, line.actorName),
     origin: line.origin,
     at: line.at.toISOString(),
     request_id: line.requestId,
   };
+}
+
+// An assignee is stored as the id, and shown as the person.
+function presentValue({ field }: ActivityLine, value: unknown, name: string | null): unknown {
+  return field === 'assignee' && typeof value === 'string' ? presentPerson(value, name) : value;
 }

@@ -1,10 +1,9 @@
-import type { Person } from '@tessera/contracts';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { isReferredTo } from '../issues/issue.repository.ts';
+import { isReferredTo } from '../issues/issue.sql.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 
-/** A line of history as it was written; an assignee is the person as known today. */
+/** A line of history as it was written, with the names that its people have today. */
 export interface ActivityLine {
   id: number;
   issueId: string;
@@ -12,8 +11,12 @@ export interface ActivityLine {
   field: string | null;
   old: unknown;
   new: unknown;
+  /** Of the person before and after, where `field` is `assignee`. */
+  oldName: string | null;
+  newName: string | null;
   /** Null for what a tracker did, which `origin` names. */
-  actor: Person | null;
+  actorId: string | null;
+  actorName: string | null;
   origin: string;
   at: Date;
   requestId: string | null;
@@ -34,29 +37,20 @@ export class ActivityRepository {
   ): Promise<ActivityLine[] | undefined> {
     const rows = await this.#database.$queryRaw<(ActivityLine | { id: null })[]>`
       SELECT a.id::float8 AS id, a.issue_id AS "issueId", a.kind, a.field, a.origin, a.at, a.request_id AS "requestId",
-        ${storedValue('old')} AS old, ${storedValue('new')} AS new,
-        CASE WHEN a.actor_id IS NOT NULL
-             THEN json_build_object('id', a.actor_id, 'username', actor.username) END AS actor
+        a.old_value AS old, a.new_value AS new, before.username AS "oldName", after.username AS "newName",
+        a.actor_id AS "actorId", actor.username AS "actorName"
         FROM issues i
         LEFT JOIN LATERAL (
           SELECT * FROM activity a WHERE a.issue_id = i.id AND a.id > ${after}::bigint ORDER BY a.id LIMIT ${limit}
         ) a ON true
         LEFT JOIN identity_mirror actor ON actor.id = a.actor_id
-        ${personOf('old')} ${personOf('new')}
+        LEFT JOIN identity_mirror before ON before.id = ${assigneeIn('old_value')}
+        LEFT JOIN identity_mirror after ON after.id = ${assigneeIn('new_value')}
        WHERE ${isReferredTo(reference)} ORDER BY a.id`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
 }
 
-function personOf(side: 'old' | 'new'): Prisma.Sql {
-  return Prisma.raw(
-    `LEFT JOIN identity_mirror ${side}_person ON ${side}_person.id = CASE a.field WHEN 'assignee' THEN (a.${side}_value #>> '{}')::uuid END`,
-  );
-}
-
-function storedValue(side: 'old' | 'new'): Prisma.Sql {
-  return Prisma.raw(
-    `CASE WHEN a.field = 'assignee' AND a.${side}_value IS NOT NULL
-          THEN jsonb_build_object('id', a.${side}_value, 'username', ${side}_person.username) ELSE a.${side}_value END`,
-  );
+function assigneeIn(column: 'old_value' | 'new_value'): Prisma.Sql {
+  return Prisma.raw(`CASE a.field WHEN 'assignee' THEN (a.${column} #>> '{}')::uuid END`);
 }

@@ -1,17 +1,23 @@
 import type { addComment, Comment as WireComment } from '@tessera/contracts';
 import type { ResponseOf } from '@tessera/service-kit';
 import type { IssueUrls } from '../issues/issue-urls.ts';
+import { presentPerson } from '../people/person.presenter.ts';
 import type { Comment } from './comment.ts';
 
-/** The wire form, field by field; the same as in `IssueDocument`. */
+/** The wire form of a comment, by itself and in its issue. */
 export function presentComment(comment: Comment): WireComment {
   return {
     id: comment.id,
     issue_id: comment.issueId,
     body: comment.body,
-    author: comment.author,
+    author: presentPerson(comment.authorId, comment.authorName),
     origin: comment.origin,
-    external: comment.external,
+    external: comment.isExternal
+      ? {
+          author: comment.externalAuthor,
+          created_at: comment.externalCreatedAt?.toISOString() ?? null,
+        }
+      : null,
     created_at: comment.createdAt.toISOString(),
     updated_at: comment.updatedAt.toISOString(),
   };

@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { isReferredTo } from '../issues/issue.repository.ts';
+import { isReferredTo } from '../issues/issue.sql.ts';
 import type { ChangedBy } from '../issues/issue.ts';
-import { commentAuthor, commentSource } from '../issues/issue-document.repository.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
+import { commentColumns, commentRelations } from './comment.sql.ts';
 import type { Comment } from './comment.ts';
 
 /** Where a page of comments ended. */
@@ -12,10 +12,6 @@ export interface CommentPlace {
   createdAt: string;
   id: string;
 }
-
-const columns = Prisma.sql`c.id, c.issue_id AS "issueId", c.body, c.origin, c.created_at AS "createdAt",
-  c.updated_at AS "updatedAt", ${commentAuthor} AS author, ${commentSource} AS external`;
-const withAuthor = Prisma.sql`LEFT JOIN identity_mirror author ON author.id = c.author_id`;
 
 /** Comments in the database. */
 export class CommentRepository {
@@ -50,13 +46,13 @@ export class CommentRepository {
         SELECT issue_id, author_id, 'comment_added', jsonb_build_object('comment_id', id), created_at, ${by.requestId}
           FROM c
       )
-      SELECT ${columns} FROM c ${withAuthor}`;
+      SELECT ${commentColumns} FROM c ${commentRelations}`;
     return rows[0];
   }
 
   async find(reference: IssueReference, id: string): Promise<Comment | undefined> {
     const rows = await this.#database.$queryRaw<Comment[]>`
-      SELECT ${columns} FROM issues i JOIN comments c ON c.issue_id = i.id ${withAuthor}
+      SELECT ${commentColumns} FROM issues i JOIN comments c ON c.issue_id = i.id ${commentRelations}
        WHERE ${isReferredTo(reference)} AND c.id = ${id}::uuid`;
     return rows[0];
   }
@@ -71,10 +67,10 @@ export class CommentRepository {
         ? Prisma.empty
         : Prisma.sql`AND (c.created_at, c.id) > (${after.createdAt}::timestamptz, ${after.id}::uuid)`;
     const rows = await this.#database.$queryRaw<(Comment | { id: null })[]>`
-      SELECT ${columns} FROM issues i
+      SELECT ${commentColumns} FROM issues i
         LEFT JOIN LATERAL (
           SELECT * FROM comments c WHERE c.issue_id = i.id ${beyond} ORDER BY c.created_at, c.id LIMIT ${limit}
-        ) c ON true ${withAuthor}
+        ) c ON true ${commentRelations}
        WHERE ${isReferredTo(reference)} ORDER BY c.created_at, c.id`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }

@@ -1,13 +1,17 @@
-import type { Person } from '@tessera/contracts';
-
+/** A comment, with what is shown of its author. */
 export interface Comment {
   id: string;
   issueId: string;
   body: string;
-  /** Null for what came from a tracker, whose author has no identity. */
-  author: Person | null;
+  /** Null for a comment from a tracker, whose author has no identity. */
+  authorId: string | null;
+  authorName: string | null;
+  /** `local`, or the tracker that it came from. */
   origin: string;
-  external: { author: string | null; created_at: string | null } | null;
+  /** Whether its details in that tracker are known. */
+  isExternal: boolean;
+  externalAuthor: string | null;
+  externalCreatedAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
 }

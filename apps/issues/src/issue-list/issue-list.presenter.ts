@@ -1,5 +1,5 @@
-import type { IssuePage, IssueSummary, listIssues } from '@tessera/contracts';
-import type { JsonText, ResponseOf } from '@tessera/service-kit';
+import type { IssuePage, listIssues } from '@tessera/contracts';
+import { jsonObject, jsonText, type ResponseOf } from '@tessera/service-kit';
 import { encodeCursor } from '../paging/cursor.ts';
 import { nextLink, pageAddress } from '../paging/page-address.ts';
 import type { IssueListQuery } from './issue-list.query.ts';
@@ -15,15 +15,18 @@ export function presentIssueList(
   const cursor = found.end === undefined ? undefined : encodeCursor(found.end, { list: filters, sort });
   if (query.page === undefined) return presentArray(found, { cursor, query, listUrl });
   const { page } = query;
-  const link = (parameters: Record<string, string | undefined>) =>
-    JSON.stringify(
-      pageAddress(listUrl, query.parameters, { cursor: undefined, page_size: String(size), ...parameters }),
+  const link = (changed: Record<string, string | undefined>) =>
+    jsonText(
+      pageAddress(listUrl, query.parameters, { cursor: undefined, page_size: String(size), ...changed }),
     );
-  // The next page is named by where this one ended: issues that come in between shift nothing.
-  const next = cursor === undefined ? 'null' : link({ page: String(page + 1), cursor });
-  const previous = page === 1 ? 'null' : link({ page: page === 2 ? undefined : String(page - 1) });
-  const body = `{"count":${found.total ?? 0},"next":${next},"previous":${previous},"results":${found.items}}`;
-  return { status: 200, body: body as JsonText<IssuePage> };
+  const body = jsonObject<IssuePage>({
+    count: jsonText(found.total ?? 0),
+    // The next page is named by where this one ended: issues that come in between shift nothing.
+    next: cursor === undefined ? jsonText(null) : link({ page: String(page + 1), cursor }),
+    previous: page === 1 ? jsonText(null) : link({ page: page === 2 ? undefined : String(page - 1) }),
+    results: found.items,
+  });
+  return { status: 200, body };
 }
 
 function presentArray(
@@ -36,6 +39,6 @@ function presentArray(
       ...(total === undefined ? {} : { 'X-Total-Count': String(total) }),
       ...nextLink(listUrl, query.parameters, cursor),
     },
-    body: items as JsonText<IssueSummary[]>,
+    body: items,
   };
 }

@@ -1,19 +1,45 @@
-import { ProblemError } from '@tessera/service-kit';
+import type { IssueSummary } from '@tessera/contracts';
+import { type JsonText, jsonArray, jsonText, ProblemError } from '@tessera/service-kit';
+import type { Transaction } from '../database.ts';
+import type { IssuePresenter } from '../issues/issue.presenter.ts';
+import type { IssueSnapshot } from '../issues/issue.ts';
+import { createTextCache } from '../issues/text-cache.ts';
+import type { SortValue } from '../paging/cursor.ts';
 import type { IssueListQuery } from './issue-list.query.ts';
 import type { IssueListRepository } from './issue-list.repository.ts';
-import type { IssueListPage, IssueListRequest } from './issue-list.ts';
+import {
+  type IssueListPage,
+  type IssueListRequest,
+  type ListedIssue,
+  type SortedIssue,
+  sortValueOf,
+} from './issue-list.ts';
+
+interface IssueListServiceDependencies {
+  repository: IssueListRepository;
+  presenter: IssuePresenter;
+}
+
+/** A presented issue, and what it was presented from. */
+interface CachedSummary {
+  issue: ListedIssue & SortedIssue;
+  text: JsonText<IssueSummary>;
+}
 
 /** Lists of issues: everybody may read every issue. */
 export class IssueListService {
   readonly #repository: IssueListRepository;
+  readonly #presenter: IssuePresenter;
+  readonly #summaries = createTextCache<CachedSummary>();
   #isBeyondCounting = false;
 
-  constructor({ repository }: { repository: IssueListRepository }) {
+  constructor({ repository, presenter }: IssueListServiceDependencies) {
     this.#repository = repository;
+    this.#presenter = presenter;
   }
 
   async find({ request, page }: IssueListQuery): Promise<IssueListPage> {
-    const found = await this.#repository.findPage(this.#withoutVainCount(request));
+    const found = await this.#find(this.#withoutVainCount(request));
     if (isUnfiltered(request) && request.total === 'capped')
       this.#isBeyondCounting ||= found.total === undefined;
     if (page !== undefined && request.after === undefined && page > 1) assertWithin(request, found);
@@ -25,6 +51,80 @@ export class IssueListService {
     const isVain = this.#isBeyondCounting && isUnfiltered(request) && request.total === 'capped';
     return isVain ? { ...request, total: 'none' } : request;
   }
+
+  async #find(request: IssueListRequest): Promise<IssueListPage> {
+    // Where an issue changes between the two statements of a page, the page is found again in one snapshot.
+    const page = (await this.#tryFind(request)) ?? (await this.#findInSnapshot(request));
+    if (page === undefined) throw new Error('two statements of one snapshot saw different issues');
+    return page;
+  }
+
+  #findInSnapshot(request: IssueListRequest): Promise<IssueListPage | undefined> {
+    return this.#repository.inSnapshot((within) => this.#tryFind(request, within));
+  }
+
+  async #tryFind(request: IssueListRequest, within?: Transaction): Promise<IssueListPage | undefined> {
+    const { issues, total } = await this.#repository.findPage(request, within);
+    const shown = issues.slice(0, request.size);
+    const summaries = await this.#summariesOf(shown, within);
+    if (summaries === undefined) return undefined;
+    return {
+      items: jsonArray(summaries.map(({ text }) => text)),
+      end: issues.length > shown.length ? endOf(request, shown.at(-1), summaries.at(-1)) : undefined,
+      total,
+    };
+  }
+
+  // Finding a page costs a third of reading and presenting its issues: those that this process has presented are
+  // presented again only where something that they show has changed. Undefined where an issue has changed since it was
+  // listed: it may not belong to the page any more.
+  async #summariesOf(
+    listed: readonly ListedIssue[],
+    within?: Transaction,
+  ): Promise<CachedSummary[] | undefined> {
+    const known = new Map<string, CachedSummary>();
+    for (const issue of listed) {
+      const cached = this.#summaries.get(issue.id);
+      if (cached !== undefined && isUnchanged(cached.issue, issue)) known.set(issue.id, cached);
+    }
+    const missing = listed.filter(({ id }) => !known.has(id)).map(({ id }) => id);
+    const read = missing.length === 0 ? [] : await this.#repository.findIssues(missing, within);
+    for (const issue of read) {
+      const summary = { issue: essenceOf(issue), text: jsonText(this.#presenter.summary(issue)) };
+      this.#summaries.set(issue.id, summary);
+      known.set(issue.id, summary);
+    }
+    const summaries = listed.flatMap((issue) => {
+      const summary = known.get(issue.id);
+      return summary !== undefined && isUnchanged(summary.issue, issue) ? [summary] : [];
+    });
+    return summaries.length === listed.length ? summaries : undefined;
+  }
+}
+
+// Without the long texts.
+function essenceOf(issue: IssueSnapshot): ListedIssue & SortedIssue {
+  const { id, rev, reporterName, assigneeName, number, title, priority, status, createdAt, updatedAt } =
+    issue;
+  return { id, rev, reporterName, assigneeName, number, title, priority, status, createdAt, updatedAt };
+}
+
+function isUnchanged(left: ListedIssue, right: ListedIssue): boolean {
+  return (
+    left.rev === right.rev &&
+    left.reporterName === right.reporterName &&
+    left.assigneeName === right.assigneeName
+  );
+}
+
+// After the issue whose number was searched for, the list begins.
+function endOf(
+  { sort }: IssueListRequest,
+  listed: ListedIssue | undefined,
+  summary: CachedSummary | undefined,
+): readonly SortValue[] | undefined {
+  if (listed?.isSearched) return [];
+  return summary === undefined ? undefined : sort.map(({ field }) => sortValueOf(summary.issue, field));
 }
 
 function isUnfiltered({ filters }: IssueListRequest): boolean {

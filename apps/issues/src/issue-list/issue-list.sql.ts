@@ -1,56 +1,144 @@
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { sqlTime } from '../issues/issue-document.repository.ts';
+import { people, trackerLink } from '../issues/issue.sql.ts';
+import type { TrackerIdentity } from '../issues/issue.ts';
 import type { SortField, SortKey, SortValue } from '../paging/cursor.ts';
-import type { IssueFilters } from './issue-list.ts';
+import { type IssueFilters, type IssueListRequest, totalMax } from './issue-list.ts';
 
 type Sql = PrismaTypes.Sql;
 
-/** How a field sorts, what its values are written as, and their type. Each order has its index. */
-const columns: Readonly<Record<SortField, { order: Sql; value: Sql; type: Sql }>> = {
+/**
+ * A page of a list: the issues in their order, with what decides how each is shown, and one issue more where there are
+ * further ones. Where a total is asked for, each row has it, and an empty page is one row without an issue.
+ */
+export function pageStatement(request: IssueListRequest, tracker: TrackerIdentity | undefined): Sql {
+  const { sort, size, offset, filters, total } = request;
+  const isSearch = filters.search !== undefined;
+  const order = isSearch ? Prisma.sql`i.is_searched DESC, ${orderBy(sort)}` : orderBy(sort);
+  const page = Prisma.sql`
+    (SELECT * FROM (${isSearch ? searched(request) : listed(request)}) i
+      ORDER BY ${order} LIMIT ${literal(size + 1)} ${
+        offset === 0 ? Prisma.empty : Prisma.sql`OFFSET ${offset}`
+      }) i`;
+  return Prisma.sql`
+    ${isSearch ? Prisma.sql`WITH ${searchSteps(searchOf(request))}` : Prisma.empty}
+    SELECT i.id, i.rev, reporter.username AS "reporterName", assignee.username AS "assigneeName"
+           ${isSearch ? Prisma.sql`, i.is_searched AS "isSearched"` : Prisma.empty}
+           ${total === 'none' ? Prisma.empty : Prisma.sql`, counted.total`}
+      FROM ${total === 'none' ? page : Prisma.sql`(SELECT ${totalOf(request)} AS total) counted LEFT JOIN ${page} ON true`}
+      ${people} ${trackerLink(tracker)}
+     ORDER BY ${order}`;
+}
+
+/** What a page and its order are made of. */
+const columns = Prisma.raw(
+  'i.id, i.rev, i.reporter_id, i.assignee_id, i.number, i.title, i.priority, i.status, i.created_at, i.updated_at',
+);
+
+function listed(request: IssueListRequest): Sql {
+  return Prisma.sql`SELECT ${columns} FROM issues i WHERE ${conditionsOf(request)}`;
+}
+
+function searched(request: IssueListRequest): Sql {
+  const found = foundIssues(searchOf(request));
+  const numbered = isNumbered(request);
+  return numbered === undefined
+    ? found
+    : Prisma.sql`(SELECT true AS is_searched, ${columns} FROM issues i WHERE ${numbered}) UNION ALL ${found}`;
+}
+
+function searchOf(request: IssueListRequest) {
+  const { filters, sort, size, offset } = request;
+  return {
+    words: filters.search ?? '',
+    conditions: conditionsOf(request),
+    order: orderBy(sort),
+    limit: size + 1 + offset,
+  };
+}
+
+function conditionsOf({ filters, sort, after: end }: IssueListRequest): Sql {
+  const { searchedNumber } = filters;
+  return every([
+    ...filterConditions(filters),
+    ...(end === undefined || end.length === 0 ? [] : [after(sort, end)]),
+    // It comes first, and only there.
+    ...(searchedNumber === undefined ? [] : [Prisma.sql`i.number <> ${searchedNumber}::bigint`]),
+  ]);
+}
+
+// The issue whose number was searched for; it stands at the beginning of the first page.
+function isNumbered({ filters, after: end }: IssueListRequest): Sql | undefined {
+  const { searchedNumber } = filters;
+  if (searchedNumber === undefined || end !== undefined) return undefined;
+  return every([...filterConditions(filters), Prisma.sql`i.number = ${searchedNumber}::bigint`]);
+}
+
+function every(conditions: Sql[]): Sql {
+  return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
+}
+
+// Of the whole list, wherever this page begins.
+function totalOf(request: IssueListRequest): Sql {
+  if (request.total === 'none') return Prisma.sql`NULL::int`;
+  const whole = { ...request, after: undefined };
+  if (request.filters.search === undefined) return totalOfListed(whole);
+  const search = searchOf(whole);
+  const found = request.total === 'exact' ? exactTotal(search) : cheapTotal(search);
+  const numbered = isNumbered(whole);
+  return numbered === undefined
+    ? found
+    : Prisma.sql`${found} + (SELECT count(*)::int FROM issues i WHERE ${numbered})`;
+}
+
+// A bounded count goes newest first, as most pages: from the oldest issue it may be far to the first that matches.
+function totalOfListed(request: IssueListRequest): Sql {
+  const bound =
+    request.total === 'exact'
+      ? Prisma.empty
+      : Prisma.sql`ORDER BY i.created_at DESC LIMIT ${literal(totalMax + 1)}`;
+  return Prisma.sql`
+    (SELECT count(*)::int FROM (SELECT FROM issues i WHERE ${conditionsOf(request)} ${bound}) found)`;
+}
+
+// As text: a statement without parameters keeps its plan (see createListDatabase).
+function literal(value: number): Sql {
+  return Prisma.raw(String(Math.trunc(value)));
+}
+
+/** The expression that a field sorts by, which has an index, and one for the value in a cursor. */
+const sorting: Readonly<Record<SortField, { order: Sql; bound: (value: SortValue | undefined) => Sql }>> = {
   created_at: {
     order: Prisma.sql`i.created_at`,
-    value: sqlTime('i.created_at'),
-    type: Prisma.sql`timestamptz`,
+    bound: (value) => Prisma.sql`${value}::timestamptz`,
   },
   updated_at: {
     order: Prisma.sql`i.updated_at`,
-    value: sqlTime('i.updated_at'),
-    type: Prisma.sql`timestamptz`,
+    bound: (value) => Prisma.sql`${value}::timestamptz`,
   },
-  priority: {
-    order: Prisma.sql`i.priority`,
-    value: Prisma.sql`i.priority`,
-    type: Prisma.sql`issue_priority`,
-  },
-  status: { order: Prisma.sql`i.status`, value: Prisma.sql`i.status`, type: Prisma.sql`issue_status` },
-  number: { order: Prisma.sql`i.number`, value: Prisma.sql`i.number`, type: Prisma.sql`int` },
+  priority: { order: Prisma.sql`i.priority`, bound: (value) => Prisma.sql`${value}::issue_priority` },
+  status: { order: Prisma.sql`i.status`, bound: (value) => Prisma.sql`${value}::issue_status` },
+  number: { order: Prisma.sql`i.number`, bound: (value) => Prisma.sql`${value}::int` },
   title: {
     order: Prisma.sql`lower(i.title) COLLATE "C"`,
-    value: Prisma.sql`lower(i.title)`,
-    type: Prisma.sql`text`,
+    bound: (value) => Prisma.sql`lower(${value}::text)`,
   },
-  id: { order: Prisma.sql`i.id`, value: Prisma.sql`i.id`, type: Prisma.sql`uuid` },
+  id: { order: Prisma.sql`i.id`, bound: (value) => Prisma.sql`${value}::uuid` },
 };
 
-export function orderBy(sort: readonly SortKey[]): Sql {
+function orderBy(sort: readonly SortKey[]): Sql {
   return Prisma.join(
     sort.map(({ field, descending }) =>
-      descending ? Prisma.sql`${columns[field].order} DESC` : columns[field].order,
+      descending ? Prisma.sql`${sorting[field].order} DESC` : sorting[field].order,
     ),
   );
 }
 
-/** The sort values of a row, as a JSON array. */
-export function sortValues(sort: readonly SortKey[]): Sql {
-  return Prisma.sql`json_build_array(${Prisma.join(sort.map(({ field }) => columns[field].value))})`;
-}
-
-/** What comes after a row with these sort values. */
-export function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
+// The condition for what comes after the issue with these sort values.
+function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
   const bounds = sort.map(({ field, descending }, place) => ({
-    column: columns[field].order,
-    value: Prisma.sql`${values[place]}::${columns[field].type}`,
+    column: sorting[field].order,
+    value: sorting[field].bound(values[place]),
     beyond: Prisma.raw(descending ? '<' : '>'),
     descending,
   }));
@@ -68,8 +156,8 @@ export function after(sort: readonly SortKey[], values: readonly SortValue[]): S
   return Prisma.sql`((${Prisma.join(steps, ') OR (')}))`;
 }
 
-/** The filters but for the search, as conditions on a row `i`. */
-export function filterConditions(filters: IssueFilters): Sql[] {
+// The filters but for the search.
+function filterConditions(filters: IssueFilters): Sql[] {
   const { statuses, priorities, assigneeId, reporterId, links = [] } = filters;
   return [
     ...anyOf('status', statuses),
@@ -101,4 +189,84 @@ function anyOf(column: 'status' | 'priority', values: readonly string[] | undefi
 
 function given<Value>(value: Value | undefined, condition: (value: Value) => Sql): Sql[] {
   return value === undefined ? [] : [condition(value)];
+}
+
+/** Issues that are looked through for the words before anything else is tried: about a millisecond. */
+const nearbyMax = 2_000;
+/** Words that at most so many issues have are rare: to fetch and sort all of those takes some milliseconds. */
+const rareMax = 1_000;
+
+interface SearchedList {
+  words: string;
+  /** What else a row `i` must fulfil, but for the words. */
+  conditions: Sql;
+  order: Sql;
+  /** Rows that are wanted at most. */
+  limit: number;
+}
+
+function hasWords(words: string): Sql {
+  return Prisma.sql`i.search @@ ${query(words)}`;
+}
+
+function query(words: string): Sql {
+  return Prisma.sql`websearch_to_tsquery('issue_text', ${words})`;
+}
+
+/**
+ * How a search goes about it, as CTEs of its statement. No one way is good for all words: walking the list until enough
+ * issues have the word is best for a common one and takes seconds for one that none has; fetching all that have it is the
+ * reverse. PostgreSQL's own choice rests on statistics that know the thousand commonest words alone. So the statement
+ * looks itself, and of the ways only one runs:
+ * - `near`: the next 2,000 issues of the list hold enough of them, or are all that there are;
+ * - `rare`: at most 1,000 issues have the words, as the search index counts them: all are fetched;
+ * - `walk`: neither, so the words are common enough that a walk meets them before long.
+ */
+function searchSteps({ words, conditions, order, limit }: SearchedList): Sql {
+  return Prisma.sql`
+    near AS MATERIALIZED (
+      SELECT ${columns} FROM (
+        SELECT ${columns}, i.search FROM issues i WHERE ${conditions} ORDER BY ${order} LIMIT ${nearbyMax}
+      ) i WHERE ${hasWords(words)} ORDER BY ${order} LIMIT ${limit}
+    ), chosen AS MATERIALIZED (
+      SELECT CASE
+        WHEN (SELECT count(*) FROM near) >= ${limit} THEN 'near'
+        WHEN (SELECT count(*) FROM (
+               SELECT FROM issues i WHERE ${conditions} ORDER BY ${order} LIMIT ${nearbyMax}) nearby
+             ) < ${nearbyMax} THEN 'near'
+        WHEN count_issues_with(${query(words)}, ${rareMax + 1}::int) <= ${rareMax} THEN 'rare'
+        ELSE 'walk' END AS way
+    ), rare AS MATERIALIZED (
+      SELECT ${columns} FROM issues i
+       WHERE (SELECT way FROM chosen) = 'rare' AND ${hasWords(words)} AND ${conditions}
+    )`;
+}
+
+/** The issues that the chosen way finds; at least as many as are wanted, where there are. */
+function foundIssues({ words, conditions, order, limit }: SearchedList): Sql {
+  return Prisma.sql`
+    (SELECT false AS is_searched, ${columns} FROM near i WHERE (SELECT way FROM chosen) = 'near')
+    UNION ALL
+    (SELECT false, ${columns} FROM rare i)
+    UNION ALL
+    (SELECT false, ${columns} FROM issues i
+      WHERE (SELECT way FROM chosen) = 'walk' AND ${hasWords(words)} AND ${conditions}
+      ORDER BY ${order} LIMIT ${limit})`;
+}
+
+/** How many there are, where the way there has shown it or a list is short enough to be looked through; else NULL. */
+function cheapTotal({ words, conditions, order }: SearchedList): Sql {
+  return Prisma.sql`
+    CASE (SELECT way FROM chosen)
+      WHEN 'rare' THEN (SELECT count(*)::int FROM rare i)
+      WHEN 'near' THEN (
+        SELECT CASE WHEN count(*) <= ${totalMax} THEN count(*) FILTER (WHERE found)::int END
+          FROM (SELECT ${hasWords(words)} AS found FROM issues i
+                 WHERE ${conditions} ORDER BY ${order} LIMIT ${totalMax + 1}) looked_through)
+    END`;
+}
+
+/** How many there are, however long it takes. */
+function exactTotal({ words, conditions }: SearchedList): Sql {
+  return Prisma.sql`(SELECT count(*)::int FROM issues i WHERE ${hasWords(words)} AND ${conditions})`;
 }

@@ -1,5 +1,7 @@
-import type { IssuePriority, IssueStatus, LinkType, OrderingKey } from '@tessera/contracts';
-import type { SortKey, SortValue } from '../paging/cursor.ts';
+import type { IssuePriority, IssueStatus, IssueSummary, LinkType, OrderingKey } from '@tessera/contracts';
+import type { JsonText } from '@tessera/service-kit';
+import type { IssueRecord } from '../issues/issue.ts';
+import type { SortField, SortKey, SortValue } from '../paging/cursor.ts';
 
 /** Which issues a list shows; absent means: any. */
 export interface IssueFilters {
@@ -30,9 +32,19 @@ export interface IssueListRequest {
   total: 'none' | 'capped' | 'exact';
 }
 
-/** One page of a list, its items as JSON text. */
+/** An issue that a list has found, with what decides how it is shown: `rev` grows with the issue. */
+export interface ListedIssue {
+  id: string;
+  rev: number;
+  reporterName: string | null;
+  assigneeName: string | null;
+  /** Whether it comes first because its number was searched for. */
+  isSearched?: boolean;
+}
+
+/** One page of a list. */
 export interface IssueListPage {
-  items: string;
+  items: JsonText<IssueSummary[]>;
   /** Where this page ended, if there are more. */
   end: readonly SortValue[] | undefined;
   /** Undefined where it was not asked for, is above its bound, or would take long to count. */
@@ -41,6 +53,18 @@ export interface IssueListPage {
 
 /** Totals that are counted without being asked for, at most. */
 export const totalMax = 10_000;
+
+/** What an issue is sorted by. */
+export type SortedIssue = Pick<
+  IssueRecord,
+  'id' | 'number' | 'title' | 'priority' | 'status' | 'createdAt' | 'updatedAt'
+>;
+
+export function sortValueOf(issue: SortedIssue, field: SortField): SortValue {
+  if (field === 'created_at') return issue.createdAt.toISOString();
+  if (field === 'updated_at') return issue.updatedAt.toISOString();
+  return issue[field];
+}
 
 const newestFirst: readonly OrderingKey[] = [{ field: 'created_at', descending: true }];
 

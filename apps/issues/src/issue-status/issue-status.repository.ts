@@ -2,8 +2,15 @@ import type { IssueStatus } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { ChangedBy, IssueState, IssueView } from '../issues/issue.ts';
-import { type IssueDocument, issueColumns } from '../issues/issue-document.repository.ts';
+import {
+  allComments,
+  allLinks,
+  issueColumns,
+  type SnapshotRow,
+  selectSnapshots,
+  toSnapshots,
+} from '../issues/issue.sql.ts';
+import type { ChangedBy, IssueSnapshot, IssueState, TrackerIdentity } from '../issues/issue.ts';
 
 export interface StatusChange {
   /** The issue as the rules have seen it. */
@@ -17,11 +24,11 @@ export interface StatusChange {
 /** Changes of status. */
 export class IssueStatusRepository {
   readonly #database: Database;
-  readonly #document: IssueDocument;
+  readonly #tracker: TrackerIdentity | undefined;
 
-  constructor(database: Database, document: IssueDocument) {
+  constructor(database: Database, tracker?: TrackerIdentity) {
     this.#database = database;
-    this.#document = document;
+    this.#tracker = tracker;
   }
 
   /**
@@ -29,33 +36,38 @@ export class IssueStatusRepository {
    * statement: of any number of conflicting changes at once exactly one finds the status that it starts from, and the
    * others, after waiting for its row, find nothing. Undefined means: look again.
    */
-  async change(change: StatusChange, by: ChangedBy, within: Transaction = this.#database) {
-    const { seen, status, comment, exactly } = change;
-    const withComment = comment !== null;
-    const rows = await within.$queryRaw<IssueView[]>`
-      WITH i AS (
-        UPDATE issues SET status = ${status}::issue_status, rev = rev + 1, updated_at = clock_timestamp(),
-          comments_count = comments_count + ${withComment ? 1 : 0}::int,
-          ${datesOf(status)}
-         WHERE id = ${seen.id}::uuid AND status = ${seen.status}::issue_status AND version = ${seen.version}::int
-           AND assignee_id IS NOT DISTINCT FROM ${seen.assigneeId}::uuid
-           AND (rev = ${seen.rev}::int OR NOT ${exactly})
-        RETURNING ${issueColumns}
-      )${withComment ? addComment(comment, by) : Prisma.empty}, logged AS (
-        INSERT INTO activity (issue_id, actor_id, origin, kind, field, old_value, new_value, at, request_id)
-        SELECT id, ${by.actorId}::uuid, ${by.origin ?? 'local'}, 'status_changed', 'status',
-               to_jsonb(${seen.status}::text), to_jsonb(${status}::text), updated_at, ${by.requestId}
-          FROM i
-        ${withComment ? tellOfComment(by) : Prisma.empty}
-      )
-      SELECT i.id, i.version, i.rev,
-        ${withComment ? this.#document.fullOf({ comments: allComments }) : this.#document.full} AS document
-        FROM i ${this.#document.relations}`;
-    return rows[0];
+  async change(
+    change: StatusChange,
+    by: ChangedBy,
+    within: Transaction = this.#database,
+  ): Promise<IssueSnapshot | undefined> {
+    const { comment } = change;
+    const commented =
+      comment === null ? Prisma.empty : Prisma.sql`new_comment AS (${addComment(comment, by)}),`;
+    const sources = {
+      issues: Prisma.raw('SELECT * FROM changed'),
+      links: allLinks,
+      comments: comment === null ? allComments : withNewComment,
+    };
+    const rows = await within.$queryRaw<SnapshotRow[]>`
+      WITH changed AS (${updateStatus(change)}), ${commented} logged AS (${log(change, by)})
+      ${selectSnapshots(sources, this.#tracker)}`;
+    return toSnapshots(rows)[0];
   }
 }
 
-const allComments = Prisma.sql`(SELECT * FROM comments UNION ALL SELECT * FROM new_comment)`;
+const withNewComment = Prisma.raw('(SELECT * FROM comments UNION ALL SELECT * FROM new_comment)');
+
+function updateStatus({ seen, status, comment, exactly }: StatusChange): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE issues SET status = ${status}::issue_status, rev = rev + 1, updated_at = clock_timestamp(),
+      comments_count = comments_count + ${comment === null ? 0 : 1}::int,
+      ${datesOf(status)}
+     WHERE id = ${seen.id}::uuid AND status = ${seen.status}::issue_status AND version = ${seen.version}::int
+       AND assignee_id IS NOT DISTINCT FROM ${seen.assigneeId}::uuid
+       AND (rev = ${seen.rev}::int OR NOT ${exactly})
+    RETURNING ${issueColumns}`;
+}
 
 // Set on entry; kept while the issue is closed after being resolved; cleared when it is taken up again.
 function datesOf(status: IssueStatus): Prisma.Sql {
@@ -70,15 +82,23 @@ function datesOf(status: IssueStatus): Prisma.Sql {
 }
 
 function addComment(body: string, by: ChangedBy): Prisma.Sql {
-  return Prisma.sql`, new_comment AS (
+  return Prisma.sql`
     INSERT INTO comments (id, issue_id, body, author_id, created_at, updated_at)
-    SELECT ${uuidv7()}::uuid, id, ${body}, ${by.actorId}::uuid, updated_at, updated_at FROM i
-    RETURNING *
-  )`;
+    SELECT ${uuidv7()}::uuid, id, ${body}, ${by.actorId}::uuid, updated_at, updated_at FROM changed
+    RETURNING *`;
 }
 
-// In the one INSERT of the history: of several in a statement none is sure to come first.
-function tellOfComment(by: ChangedBy): Prisma.Sql {
+// One INSERT: several in a statement would have no order.
+function log({ seen, status, comment }: StatusChange, by: ChangedBy): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO activity (issue_id, actor_id, origin, kind, field, old_value, new_value, at, request_id)
+    SELECT id, ${by.actorId}::uuid, ${by.origin ?? 'local'}, 'status_changed', 'status',
+           to_jsonb(${seen.status}::text), to_jsonb(${status}::text), updated_at, ${by.requestId}
+      FROM changed
+    ${comment === null ? Prisma.empty : logComment(by)}`;
+}
+
+function logComment(by: ChangedBy): Prisma.Sql {
   return Prisma.sql`
     UNION ALL
     SELECT issue_id, author_id, origin, 'comment_added', NULL, NULL, jsonb_build_object('comment_id', id), created_at,

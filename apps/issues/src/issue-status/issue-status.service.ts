@@ -3,9 +3,10 @@ import { ProblemError, unavailableProblem } from '@tessera/service-kit';
 import { assertMay } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
 import type { Transaction } from '../database.ts';
+import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
 import { found } from '../issues/issue.service.ts';
-import type { IssueState, IssueView } from '../issues/issue.ts';
+import type { IssueSnapshot, IssueState } from '../issues/issue.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import {
   assertConditional,
@@ -19,6 +20,7 @@ import { allowedTransitions, mayFollow } from './issue-status.ts';
 
 interface StatusServiceDependencies {
   issues: IssueRepository;
+  presenter: IssuePresenter;
   repository: IssueStatusRepository;
   /** Whether a change must say what it is based on. */
   requirePrecondition: boolean;
@@ -37,11 +39,13 @@ const looksMax = 20;
 /** Changes of status (issue-tracking.md 3). */
 export class IssueStatusService {
   readonly #issues: IssueRepository;
+  readonly #presenter: IssuePresenter;
   readonly #repository: IssueStatusRepository;
   readonly #requirePrecondition: boolean;
 
-  constructor({ issues, repository, requirePrecondition }: StatusServiceDependencies) {
+  constructor({ issues, presenter, repository, requirePrecondition }: StatusServiceDependencies) {
     this.#issues = issues;
+    this.#presenter = presenter;
     this.#repository = repository;
     this.#requirePrecondition = requirePrecondition;
   }
@@ -52,7 +56,7 @@ export class IssueStatusService {
     reference: IssueReference,
     request: StatusRequest,
     within?: Transaction,
-  ): Promise<IssueView> {
+  ): Promise<IssueSnapshot> {
     const { status, comment, precondition, requestId } = request;
     for (let look = 0; look < looksMax; look += 1) {
       const seen = found(await this.#issues.findState(reference, within));
@@ -72,7 +76,8 @@ export class IssueStatusService {
     assertConditional(precondition, this.#requirePrecondition);
     assertMatches(precondition, seen);
     if (isStale(precondition, seen)) {
-      throw versionConflict(found(await this.#issues.find({ id: seen.id }, within)));
+      const current = found(await this.#issues.find({ id: seen.id }, within));
+      throw versionConflict(this.#presenter.issue(current));
     }
   }
 }

@@ -10,7 +10,13 @@ import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
-import { presentCreatedIssue, presentIssue, readIssueEdit, readNewIssue } from './issue.presenter.ts';
+import {
+  createdIssueResponse,
+  type IssuePresenter,
+  issueResponse,
+  readIssueEdit,
+  readNewIssue,
+} from './issue.presenter.ts';
 import type { IssueService } from './issue.service.ts';
 import { issueMetadata } from './issue-metadata.ts';
 import type { IssueUrls } from './issue-urls.ts';
@@ -19,14 +25,15 @@ import { matches } from './precondition.ts';
 interface IssueHandlersOptions {
   issues: IssueService;
   statuses: IssueStatusService;
+  presenter: IssuePresenter;
   idempotency: IdempotencyService;
   urls: IssueUrls;
 }
 
 /** issue-tracking.md 4 */
-export function issueHandlers({ issues, statuses, idempotency, urls }: IssueHandlersOptions) {
+export function issueHandlers({ issues, statuses, presenter, idempotency, urls }: IssueHandlersOptions) {
   const get: Handler<typeof getIssue, Actor> = async ({ params, headers }) => {
-    const { headers: shown, body } = presentIssue(await issues.find(urls.parse(params)));
+    const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params)));
     const responseHeaders = { ...shown, 'Cache-Control': 'private, no-cache' };
     const known = headers['If-None-Match'];
     return known !== undefined && matches(known, shown.ETag, 'weak')
@@ -38,15 +45,18 @@ export function issueHandlers({ issues, statuses, idempotency, urls }: IssueHand
     const { actor, body, requestId } = call;
     return idempotency.once(idempotencyRequest(call, body), requestId, async () => {
       const issue = await issues.resolve(actor, readNewIssue(body));
-      return async (transaction) =>
-        presentCreatedIssue(await issues.create(issue, { actorId: actor.id, requestId }, transaction), urls);
+      return async (transaction) => {
+        const created = await issues.create(issue, { actorId: actor.id, requestId }, transaction);
+        return createdIssueResponse(presenter.text(created), urls);
+      };
     });
   };
 
   const update: Handler<typeof updateIssue, Actor> = async ({ actor, params, headers, body, requestId }) => {
     const precondition = { ifMatch: headers['If-Match'], version: body.version ?? undefined };
     const edit = readIssueEdit(body);
-    return presentIssue(await issues.update(actor, urls.parse(params), edit, { precondition, requestId }));
+    const updated = await issues.update(actor, urls.parse(params), edit, { precondition, requestId });
+    return issueResponse(presenter.text(updated));
   };
 
   const changeStatus: Handler<typeof changeIssueStatus, Actor> = async (call) => {
@@ -62,7 +72,7 @@ export function issueHandlers({ issues, statuses, idempotency, urls }: IssueHand
       idempotencyRequest(call, body),
       requestId,
       () => async (transaction) =>
-        presentIssue(await statuses.change(actor, reference, request, transaction)),
+        issueResponse(presenter.text(await statuses.change(actor, reference, request, transaction))),
     );
   };
 

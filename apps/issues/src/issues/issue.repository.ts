@@ -3,66 +3,69 @@ import { insertActivity } from '../activity/activity.sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { deleteLinks, upsertLinks } from '../links/link.sql.ts';
-import { createDocumentCache } from './document-cache.ts';
-import type { ChangedBy, IssueChange, IssueState, IssueView, IssueWithLinks, NewIssue } from './issue.ts';
-import { type IssueDocument, issueColumns } from './issue-document.repository.ts';
+import {
+  allComments,
+  allLinks,
+  isReferredTo,
+  issueColumns,
+  type SnapshotRow,
+  type SnapshotSources,
+  selectBareIssues,
+  selectSnapshots,
+  stateColumns,
+  toSnapshots,
+} from './issue.sql.ts';
+import type {
+  ChangedBy,
+  IssueChange,
+  IssueRevision,
+  IssueSnapshot,
+  IssueState,
+  IssueWithLinks,
+  NewIssue,
+  TrackerIdentity,
+} from './issue.ts';
 import type { IssueReference } from './issue-reference.ts';
 
-const stateColumns = Prisma.sql`i.id, i.title, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
-  i.assignee_id AS "assigneeId", i.version, i.rev, i.resolved_at AS "resolvedAt"`;
-const linkRows = Prisma.sql`coalesce((
-  SELECT json_agg(json_build_object('id', l.id, 'type', l.type, 'ref', l.ref, 'title', l.title, 'url', l.url,
-           'relation', l.relation, 'metadata', l.metadata) ORDER BY l.created_at, l.id)
-    FROM issue_links l WHERE l.issue_id = i.id), '[]') AS links`;
-
-interface ReadRow extends Omit<IssueView, 'document'> {
-  key: string;
-  document: string | null;
+interface RevisionRow {
+  rev: number;
+  personId: string | null;
+  username: string | null;
 }
 
-/** Issues in the database. Where a method takes a transaction, it is a part of it; else it is one of its own. */
+/** Issues in the database. A method that takes a transaction is a part of it. */
 export class IssueRepository {
   readonly #database: Database;
-  readonly #document: IssueDocument;
-  readonly #views = createDocumentCache<{ key: string; document: string }>(
-    ({ key, document }) => key.length + document.length,
-  );
+  readonly #tracker: TrackerIdentity | undefined;
 
-  constructor(database: Database, document: IssueDocument) {
+  /** `tracker` is the configured one, whose state is read with each issue. */
+  constructor(database: Database, tracker?: TrackerIdentity) {
     this.#database = database;
-    this.#document = document;
+    this.#tracker = tracker;
   }
 
-  /** The issue as it is answered, in one statement. */
+  /** The issue with everything that is shown of it. */
   async find(
     reference: IssueReference,
     within: Transaction = this.#database,
-  ): Promise<IssueView | undefined> {
-    const rows = await within.$queryRaw<IssueView[]>`
-      SELECT i.id, i.version, i.rev, ${this.#document.full} AS document
-        FROM issues i ${this.#document.relations} WHERE ${isReferredTo(reference)}`;
-    return rows[0];
+  ): Promise<IssueSnapshot | undefined> {
+    const issues = Prisma.sql`SELECT ${issueColumns} FROM issues i WHERE ${isReferredTo(reference)}`;
+    return this.#readOne({ issues, links: allLinks, comments: allComments }, within);
   }
 
-  /**
-   * The same for who only reads: a document that this process has made before is not made again as long as its key is
-   * the same, which the statement looks at. It is most of what a read costs PostgreSQL (packages/dev/bench).
-   */
-  async read(reference: IssueReference): Promise<IssueView | undefined> {
-    const name = 'id' in reference ? reference.id : String(reference.number);
-    const known = this.#views.get(name);
-    const [row] = await this.#database.$queryRaw<ReadRow[]>`
-      SELECT i.id, i.version, i.rev, k.key,
-        CASE WHEN k.key IS DISTINCT FROM ${known?.key}::text THEN ${this.#document.full} END AS document
-        FROM issues i ${this.#document.relations}
-       CROSS JOIN LATERAL (SELECT ${this.#document.fullKey} AS key OFFSET 0) k
+  /** What decides whether a text that shows these people is still what the issue is. */
+  async findRevision(
+    reference: IssueReference,
+    people: readonly string[],
+  ): Promise<IssueRevision | undefined> {
+    const rows = await this.#database.$queryRaw<RevisionRow[]>`
+      SELECT i.rev, person.id AS "personId", person.username
+        FROM issues i LEFT JOIN identity_mirror person ON person.id = ANY(${[...people]}::uuid[])
        WHERE ${isReferredTo(reference)}`;
-    if (row === undefined) return undefined;
-    const { key, ...view } = row;
-    const document = view.document ?? known?.document;
-    if (document === undefined) throw new Error('a document whose key nobody knows is made');
-    if (view.document !== null) this.#views.set(name, { key, document });
-    return { ...view, document };
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    const names = rows.map(({ personId, username }) => [personId ?? '', username] as const);
+    return { rev: first.rev, names: new Map(first.personId === null ? [] : names) };
   }
 
   /** The issue as rules look at it. */
@@ -80,9 +83,8 @@ export class IssueRepository {
     reference: IssueReference,
     within: Transaction = this.#database,
   ): Promise<IssueWithLinks | undefined> {
-    const rows = await within.$queryRaw<IssueWithLinks[]>`
-      SELECT ${stateColumns}, ${linkRows} FROM issues i WHERE ${isReferredTo(reference)}`;
-    return rows[0];
+    const issues = Prisma.sql`SELECT ${issueColumns} FROM issues i WHERE ${isReferredTo(reference)}`;
+    return this.#readOne({ issues, links: allLinks }, within);
   }
 
   /** Inserts an issue with its links and the first line of its history, in one statement. */
@@ -90,36 +92,40 @@ export class IssueRepository {
     issue: NewIssue,
     by: ChangedBy & { actorId: string },
     within: Transaction = this.#database,
-  ): Promise<IssueView> {
+  ): Promise<IssueSnapshot> {
     const id = uuidv7();
-    const links = issue.links.length === 0 ? undefined : upsertLinks(id, issue.links, by.actorId);
-    const rows = await within.$queryRaw<IssueView[]>`
-      WITH i AS (
+    const inserted = Prisma.raw('SELECT * FROM inserted');
+    const [written, selected] =
+      issue.links.length === 0
+        ? [Prisma.empty, selectBareIssues(inserted, this.#tracker)]
+        : [
+            Prisma.sql`, links AS (${upsertLinks(id, issue.links, by.actorId)})`,
+            selectSnapshots({ issues: inserted, links: Prisma.raw('links') }, this.#tracker),
+          ];
+    const rows = await within.$queryRaw<SnapshotRow[]>`
+      WITH inserted AS (
         INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id)
         VALUES (${id}::uuid, ${issue.title}, ${issue.description}, ${issue.priority}::issue_priority,
                 ${by.actorId}::uuid, ${issue.assigneeId}::uuid)
         RETURNING ${issueColumns}
-      ), created AS (
+      ), logged AS (
         INSERT INTO activity (issue_id, actor_id, kind, request_id)
         VALUES (${id}::uuid, ${by.actorId}::uuid, 'created', ${by.requestId})
-      )${links === undefined ? Prisma.empty : Prisma.sql`, new_links AS (${links})`}
-      SELECT i.id, i.version, i.rev,
-        ${links === undefined ? this.#document.full : this.#document.fullOf({ links: Prisma.raw('new_links') })} AS document
-        FROM i ${this.#document.relations}`;
-    const [created] = rows;
-    if (created === undefined) throw new Error('INSERT … RETURNING has a row');
+      )${written} ${selected}`;
+    const [created] = toSnapshots(rows);
+    if (created === undefined) throw new Error('INSERT … RETURNING returned no row');
     return created;
   }
 
   /**
-   * Changes an issue under a lock of its row, so that what `decide` looks at is what is written upon: it answers what to
-   * write, or nothing, or throws, and then nothing happens. Undefined where there is no such issue.
+   * Changes an issue while its row is locked: `decide` sees the issue that its answer is applied to. Where it answers
+   * undefined or throws, nothing is written. Answers undefined where there is no such issue.
    */
   async change(
     reference: IssueReference,
     by: ChangedBy,
     decide: (issue: IssueWithLinks, transaction: Transaction) => Promise<IssueChange | undefined>,
-  ): Promise<IssueView | undefined> {
+  ): Promise<IssueSnapshot | undefined> {
     return this.#database.$transaction(async (transaction) => {
       const issue = await this.lock(reference, transaction);
       if (issue === undefined) return undefined;
@@ -139,17 +145,15 @@ export class IssueRepository {
    * the lock wrote.
    */
   async lock(reference: IssueReference, transaction: Transaction): Promise<IssueWithLinks | undefined> {
-    const [issue] = await transaction.$queryRaw<IssueState[]>`
-      SELECT ${stateColumns} FROM issues i WHERE ${isReferredTo(reference)} FOR NO KEY UPDATE`;
-    return issue === undefined ? undefined : this.findWithLinks({ id: issue.id }, transaction);
+    const [locked] = await transaction.$queryRaw<{ id: string }[]>`
+      SELECT i.id FROM issues i WHERE ${isReferredTo(reference)} FOR NO KEY UPDATE`;
+    return locked === undefined ? undefined : this.findWithLinks(locked, transaction);
   }
-}
 
-/** The row `i` that a path names. */
-export function isReferredTo(reference: IssueReference): Prisma.Sql {
-  return 'id' in reference
-    ? Prisma.sql`i.id = ${reference.id}::uuid`
-    : Prisma.sql`i.number = ${reference.number}::bigint`;
+  async #readOne(sources: SnapshotSources, within: Transaction): Promise<IssueSnapshot | undefined> {
+    const rows = await within.$queryRaw<SnapshotRow[]>(selectSnapshots(sources, this.#tracker));
+    return toSnapshots(rows)[0];
+  }
 }
 
 function updateIssue(id: string, { fields, links, activity }: IssueChange, by: ChangedBy): Prisma.Sql {

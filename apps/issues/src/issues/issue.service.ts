@@ -5,16 +5,19 @@ import type { Transaction } from '../database.ts';
 import { initialStatus } from '../issue-status/issue-status.ts';
 import { resolveLinks } from '../links/link-resolver.ts';
 import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
+import type { IssuePresenter } from './issue.presenter.ts';
 import type { IssueRepository } from './issue.repository.ts';
 import type {
   ChangedBy,
   IssueDraft,
   IssueEdit,
+  IssueRevision,
+  IssueSnapshot,
   IssueState,
-  IssueView,
   IssueWithLinks,
   NamedAssignee,
   NewIssue,
+  PresentedIssue,
 } from './issue.ts';
 import { planChange, type WantedIssue } from './issue-change.ts';
 import type { IssueReference } from './issue-reference.ts';
@@ -25,9 +28,11 @@ import {
   type Precondition,
   versionConflict,
 } from './precondition.ts';
+import { createTextCache } from './text-cache.ts';
 
 interface IssueServiceDependencies {
   repository: IssueRepository;
+  presenter: IssuePresenter;
   people: PersonResolver;
   /** Whether a change must say what it is based on. */
   requirePrecondition: boolean;
@@ -36,17 +41,31 @@ interface IssueServiceDependencies {
 /** The rules of creating, reading and changing issues. */
 export class IssueService {
   readonly #repository: IssueRepository;
+  readonly #presenter: IssuePresenter;
   readonly #people: PersonResolver;
   readonly #requirePrecondition: boolean;
+  readonly #texts = createTextCache<PresentedIssue & { revision: IssueRevision }>();
 
-  constructor({ repository, people, requirePrecondition }: IssueServiceDependencies) {
+  constructor({ repository, presenter, people, requirePrecondition }: IssueServiceDependencies) {
     this.#repository = repository;
+    this.#presenter = presenter;
     this.#people = people;
     this.#requirePrecondition = requirePrecondition;
   }
 
-  async find(reference: IssueReference): Promise<IssueView> {
-    return found(await this.#repository.read(reference));
+  /** The issue as text: the one that was made before, as long as everything that it shows is the same. */
+  async find(reference: IssueReference): Promise<PresentedIssue> {
+    const name = 'id' in reference ? reference.id : String(reference.number);
+    const cached = this.#texts.get(name);
+    if (cached !== undefined) {
+      const people = [...cached.revision.names.keys()];
+      if (isSameRevision(cached.revision, found(await this.#repository.findRevision(reference, people))))
+        return cached;
+    }
+    const issue = found(await this.#repository.find(reference));
+    const presented = { ...this.#presenter.text(issue), revision: revisionOf(issue) };
+    this.#texts.set(name, presented);
+    return presented;
   }
 
   /** A draft with its people looked up: the one part of a creation that may have to ask another service. */
@@ -70,7 +89,7 @@ export class IssueService {
     issue: NewIssue,
     by: ChangedBy & { actorId: string },
     within?: Transaction,
-  ): Promise<IssueView> {
+  ): Promise<IssueSnapshot> {
     return this.#repository.create(issue, by, within);
   }
 
@@ -80,22 +99,23 @@ export class IssueService {
     reference: IssueReference,
     edit: IssueEdit,
     { precondition, requestId }: { precondition: Precondition; requestId: string },
-  ): Promise<IssueView> {
+  ): Promise<IssueSnapshot> {
     const seen = found(await this.#repository.findWithLinks(reference));
     assertMayEdit(actor, seen, edit);
     const wanted = await this.#resolveEdit(actor, edit, seen);
     const by = { actorId: actor.id, requestId };
-    const view = await this.#repository.change({ id: seen.id }, by, async (issue, transaction) => {
+    const changed = await this.#repository.change({ id: seen.id }, by, async (issue, transaction) => {
       assertMayEdit(actor, issue, edit);
       assertConditional(precondition, this.#requirePrecondition);
       assertMatches(precondition, issue);
       if (isStale(precondition, issue)) {
-        throw versionConflict(found(await this.#repository.find({ id: issue.id }, transaction)));
+        const current = found(await this.#repository.find({ id: issue.id }, transaction));
+        throw versionConflict(this.#presenter.issue(current));
       }
       assertStatus(edit.status, issue.status);
       return planChange(issue, wanted);
     });
-    return found(view);
+    return found(changed);
   }
 
   async #resolveEdit(actor: Actor, edit: IssueEdit, seen: IssueWithLinks): Promise<WantedIssue> {
@@ -138,6 +158,19 @@ export class IssueService {
 export function found<Issue>(issue: Issue | undefined): Issue {
   if (issue !== undefined) return issue;
   throw new ProblemError({ status: 404, code: 'issue_not_found', detail: 'There is no such issue.' });
+}
+
+function revisionOf({ rev, reporterId, reporterName, assigneeId, assigneeName, comments }: IssueSnapshot) {
+  const names = new Map([[reporterId, reporterName]]);
+  if (assigneeId !== null) names.set(assigneeId, assigneeName);
+  for (const { authorId, authorName } of comments) if (authorId !== null) names.set(authorId, authorName);
+  return { rev, names };
+}
+
+function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
+  return (
+    left.rev === right.rev && [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
+  );
 }
 
 // Taking an issue that nobody has is everybody's right; anything else in the same change is not.

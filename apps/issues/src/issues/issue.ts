@@ -1,6 +1,15 @@
-import type { IssuePriority, IssueStatus, TrackerProvider } from '@tessera/contracts';
+import type {
+  Issue,
+  IssuePriority,
+  IssueStatus,
+  SyncConflict,
+  SyncResult,
+  TrackerProvider,
+} from '@tessera/contracts';
+import type { JsonText } from '@tessera/service-kit';
 import type { IssueParties } from '../access/issue-access.ts';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
+import type { Comment } from '../comments/comment.ts';
 import type { LinkChanges, LinkDraft, NewLink, StoredLink } from '../links/link.ts';
 import type { PersonReference } from '../people/person-resolver.ts';
 
@@ -77,15 +86,61 @@ export interface IssueWithLinks extends IssueState {
   links: StoredLink[];
 }
 
-/** An issue as it is answered: its wire form, as JSON text, and what its ETag is made of. */
-export interface IssueView {
-  id: string;
-  version: number;
-  rev: number;
-  document: string;
+/** The tracker that issues are synced with. */
+export interface TrackerIdentity {
+  provider: string;
+  project: string;
 }
 
-/** Strong: `rev` grows with everything that the representation shows. */
+/** How an issue is synced with the tracker: all null before its first sync. */
+export interface TrackerState {
+  provider: string | null;
+  remoteId: string | null;
+  remoteKey: string | null;
+  remoteUrl: string | null;
+  remoteState: string | null;
+  lastSyncedAt: Date | null;
+  lastResult: SyncResult | null;
+  lastError: string | null;
+  movedTo: string | null;
+  conflicts: SyncConflict[] | null;
+  nextAttemptAt: Date | null;
+  /** Whether it has changed here since the last sync. */
+  isChanged: boolean | null;
+}
+
+/** A stored issue with the names of its people; without a `TrackerState` where no tracker is configured. */
+export interface IssueRecord extends IssueState, Partial<TrackerState> {
+  number: number;
+  reporterName: string | null;
+  assigneeName: string | null;
+  commentsCount: number;
+  createdAt: Date;
+  updatedAt: Date;
+  closedAt: Date | null;
+}
+
+/** Everything that is shown of an issue, as of one moment. */
+export interface IssueSnapshot extends IssueRecord {
+  links: StoredLink[];
+  /** The newest ones, oldest first. */
+  comments: Comment[];
+}
+
+/** What decides whether a text of an issue is still true: `rev` grows with the issue, people are shown by name. */
+export interface IssueRevision {
+  rev: number;
+  /** By the ids of those people that are known. */
+  names: ReadonlyMap<string, string | null>;
+}
+
+/** The text of an issue with its strong ETag: `rev` grows with everything that the text shows. */
+export interface PresentedIssue {
+  id: string;
+  text: JsonText<Issue>;
+  etag: string;
+}
+
 export function etagOf({ version, rev }: { version: number; rev: number }): string {
   return `"${version}.${rev}"`;
 }

@@ -1,3 +1,4 @@
+import type { Issue } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import { etagOf } from './issue.ts';
 
@@ -39,12 +40,12 @@ export function isStale({ version }: Precondition, issue: Versioned): boolean {
 }
 
 /** 409 with the issue as it is now. */
-export function versionConflict(issue: { document: string }): ProblemError {
+export function versionConflict(issue: Issue): ProblemError {
   return new ProblemError({
     status: 409,
     code: 'version_conflict',
     detail: 'The issue has another version by now; `issue` is what it is.',
-    members: { issue: JSON.parse(issue.document) },
+    members: { issue },
   });
 }
 

@@ -1,15 +1,24 @@
 import type { deleteLink, putLink } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
+import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import { presentLink, readLink } from './link.presenter.ts';
 import type { LinkService } from './link.service.ts';
 
+interface LinkHandlersOptions {
+  links: LinkService;
+  presenter: IssuePresenter;
+  urls: IssueUrls;
+}
+
 /** issue-tracking.md 2.3, one link at a time. */
-export function linkHandlers({ links, urls }: { links: LinkService; urls: IssueUrls }) {
+export function linkHandlers({ links, presenter, urls }: LinkHandlersOptions) {
   const put: Handler<typeof putLink, Actor> = async ({ actor, params, headers, body, requestId }) => {
     const context = { precondition: { ifMatch: headers['If-Match'] }, requestId };
-    return presentLink(await links.put(actor, urls.parse(params), readLink(body), context));
+    const { issue, link, isNew } = await links.put(actor, urls.parse(params), readLink(body), context);
+    const { etag } = presenter.text(issue);
+    return { status: isNew ? 201 : 200, headers: { ETag: etag }, body: presentLink(link) };
   };
 
   const remove: Handler<typeof deleteLink, Actor> = async ({ actor, params, headers, requestId }) => {

@@ -3,7 +3,7 @@ import { assertMay, may } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
 import { found } from '../issues/issue.service.ts';
-import type { IssueView, IssueWithLinks } from '../issues/issue.ts';
+import type { IssueSnapshot, IssueWithLinks } from '../issues/issue.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import { assertMatches, type Precondition } from '../issues/precondition.ts';
 import type { PersonResolver } from '../people/person-resolver.ts';
@@ -12,8 +12,8 @@ import {
   findSameTarget,
   type LinkChanges,
   type LinkDraft,
-  type NewLink,
   planLinks,
+  type StoredLink,
 } from './link.ts';
 import { resolveLinks } from './link-resolver.ts';
 
@@ -44,7 +44,7 @@ export class LinkService {
     reference: IssueReference,
     draft: LinkDraft,
     context: LinkContext,
-  ): Promise<{ issue: IssueView; link: NewLink; isNew: boolean }> {
+  ): Promise<{ issue: IssueSnapshot; link: StoredLink; isNew: boolean }> {
     const seen = found(await this.#issues.findWithLinks(reference));
     assertMay(actor, 'update', seen);
     const mayLinkTracker = may(actor, 'linkTracker', seen);
@@ -61,7 +61,9 @@ export class LinkService {
       isNew = findSameTarget(locked.links, link) === undefined;
       return planLinks(locked.links, links, []);
     });
-    return { issue, link, isNew };
+    const stored = findSameTarget(issue.links, link);
+    if (stored === undefined) throw new Error('the link was written and is not there');
+    return { issue, link: stored, isNew };
   }
 
   async remove(actor: Actor, reference: IssueReference, linkId: string, context: LinkContext): Promise<void> {
@@ -84,14 +86,14 @@ export class LinkService {
     reference: IssueReference,
     { precondition, requestId }: LinkContext,
     plan: (issue: IssueWithLinks) => LinkChanges,
-  ): Promise<IssueView> {
-    const view = await this.#issues.change(reference, { actorId: actor.id, requestId }, async (issue) => {
+  ): Promise<IssueSnapshot> {
+    const changed = await this.#issues.change(reference, { actorId: actor.id, requestId }, async (issue) => {
       assertMay(actor, 'update', issue);
       assertMatches(precondition, issue);
       const links = plan(issue);
       const activity = describeLinkChanges(issue.links, links);
       return activity.length === 0 ? undefined : { fields: {}, links, activity };
     });
-    return found(view);
+    return found(changed);
   }
 }

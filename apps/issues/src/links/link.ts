@@ -19,6 +19,9 @@ export type LinkDraft = Omit<NewLink, 'ref'> & ({ ref: string } | { person: Pers
 
 export interface StoredLink extends NewLink {
   id: string;
+  issueId: string;
+  createdBy: string;
+  createdAt: Date;
 }
 
 /** What becomes of an issue's links. */

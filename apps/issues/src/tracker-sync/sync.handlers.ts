@@ -8,7 +8,7 @@ import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import { presentIssue } from '../issues/issue.presenter.ts';
+import { type IssuePresenter, issueResponse } from '../issues/issue.presenter.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';
 import type { SyncService } from './sync-issue.ts';
@@ -16,31 +16,33 @@ import type { SyncService } from './sync-issue.ts';
 interface SyncHandlersOptions {
   sync: SyncService;
   bindings: SyncBindingService;
+  presenter: IssuePresenter;
   idempotency: IdempotencyService;
   urls: IssueUrls;
 }
 
 /** issue-tracking.md 4: syncs an issue with the external issue tracker; what staff correct about it is an addition. */
-export function syncHandlers({ sync, bindings, idempotency, urls }: SyncHandlersOptions) {
+export function syncHandlers({ sync, bindings, presenter, idempotency, urls }: SyncHandlersOptions) {
   const run: Handler<typeof syncIssue, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
     return idempotency.onceWithSideEffects(idempotencyRequest(call, body), requestId, async () =>
-      presentIssue(await sync.sync(actor, reference, requestId)),
+      issueResponse(presenter.text(await sync.sync(actor, reference, requestId))),
     );
   };
 
   const resolveConflict: Handler<typeof resolveSyncConflict, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const decision = { keep: body.keep, requestId };
-    return presentIssue(await bindings.resolve(actor, urls.parse(params), params.conflict_id, decision));
+    const issue = await bindings.resolve(actor, urls.parse(params), params.conflict_id, decision);
+    return issueResponse(presenter.text(issue));
   };
 
   const attach: Handler<typeof attachExternalIssue, Actor> = async ({ actor, params, body }) =>
-    presentIssue(await bindings.attach(actor, urls.parse(params), body.id));
+    issueResponse(presenter.text(await bindings.attach(actor, urls.parse(params), body.id)));
 
   const detach: Handler<typeof detachExternalIssue, Actor> = async ({ actor, params }) =>
-    presentIssue(await bindings.detach(actor, urls.parse(params)));
+    issueResponse(presenter.text(await bindings.detach(actor, urls.parse(params))));
 
   return { run, resolveConflict, attach, detach };
 }

@@ -2,7 +2,7 @@ import type { SyncConflict, SyncedField, SyncResult } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { TrackerIdentity } from '../issues/issue-document.repository.ts';
+import type { TrackerIdentity } from '../issues/issue.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import type { MergeBase, NewRemoteComment, UnsentComment } from './sync-merge.ts';

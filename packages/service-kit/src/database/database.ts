@@ -19,7 +19,10 @@ export function createDatabasePool(config: DatabaseConfig, applicationName: stri
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
   // Named statements are parsed and planned once per connection: twice the throughput of a small read.
-  return { pool, adapter: new PrismaPg(pool, { statementNameGenerator: statementName }) };
+  return {
+    pool,
+    adapter: new PrismaPg(pool, { statementNameGenerator: createStatementNames({ max: 1000 }) }),
+  };
 }
 
 interface DatabaseOptions<Client> {
@@ -62,6 +65,8 @@ interface PoolOptions {
   /** Longest statement, in milliseconds. */
   statementTimeoutMs: number;
   applicationName: string;
+  /** Parameters of PostgreSQL for each connection, such as `plan_cache_mode`. */
+  settings?: Readonly<Record<string, string>>;
   onError: (error: Error) => void;
 }
 
@@ -76,24 +81,36 @@ export function createPool(options: PoolOptions): pg.Pool {
     query_timeout: options.statementTimeoutMs + 1000,
     idle_in_transaction_session_timeout: 10_000,
     application_name: options.applicationName,
+    options: startupOptions({ ...requiredSettings, ...options.settings }),
     keepAlive: true,
   });
   pool.on('error', options.onError);
   return pool;
 }
 
-const namesByStatement = new Map<string, string>();
+// Prisma reads each timestamptz as UTC, whatever the offset that PostgreSQL writes.
+const requiredSettings = { TimeZone: 'UTC' };
+
+function startupOptions(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+}
 
 /**
- * Names a statement by its text, so that PostgreSQL parses and plans it once per connection. A service has a fixed set
- * of statements (values are parameters), so the map stays small; it is capped in any case.
+ * Names statements by their text, so that PostgreSQL parses each once per connection. A service has a fixed set of texts
+ * (values are parameters); where it has not, `max` limits what a connection keeps.
  */
-export function statementName(query: { sql: string }): string {
-  const known = namesByStatement.get(query.sql);
-  if (known !== undefined) return known;
-  const name = namesByStatement.size < 1000 ? `s${namesByStatement.size + 1}` : '';
-  if (name !== '') namesByStatement.set(query.sql, name);
-  return name;
+export function createStatementNames({ max }: { max: number }): (query: { sql: string }) => string {
+  const names = new Map<string, string>();
+  return ({ sql }) => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= max) return '';
+    const name = `s${names.size + 1}`;
+    names.set(sql, name);
+    return name;
+  };
 }
 
 // SQL states: connection exceptions, invalid authorisation, deadlock or serialisation failure (rolled back, may be

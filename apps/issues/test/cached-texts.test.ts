@@ -3,36 +3,48 @@ import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startPostgresProxy } from '@tessera/testing/postgres-proxy';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
+import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { completeOrder, type IssueListRequest } from '../src/issue-list/issue-list.ts';
+import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueRepository } from '../src/issues/issue.repository.ts';
-import { IssueDocument } from '../src/issues/issue-document.repository.ts';
+import { IssueService } from '../src/issues/issue.service.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { openTestDatabase } from './support/test-database.ts';
 
-const request = (filters: IssueListRequest['filters'] = {}): IssueListRequest => ({
-  filters,
-  sort: completeOrder(),
-  size: 50,
-  offset: 0,
-  total: 'capped',
+const query = (filters: IssueListRequest['filters'] = {}) => ({
+  request: { filters, sort: completeOrder(), size: 50, offset: 0, total: 'capped' } as const,
+  page: undefined,
+  parameters: [],
 });
 
 let app: TestApp;
 let ann: TestPerson;
 let bob: TestPerson;
-let lists: IssueListRepository;
-let issues: IssueRepository;
+let lists: IssueListService;
+let issues: IssueService;
 beforeAll(async () => {
   app = await startTestApp();
   [ann, bob] = [await aPerson(app), await aPerson(app)];
-  lists = new IssueListRepository(app.database, new IssueDocument('ISS'));
-  issues = new IssueRepository(app.database, new IssueDocument('ISS'));
+  lists = listsOf(app);
+  issues = issuesOf(app);
 });
 afterAll(() => app.close());
 
-/** An issue, and every kind of change that its document shows, one after the other. */
+const presenter = new IssuePresenter({ keyPrefix: 'ISS' });
+
+/** Services that have presented nothing yet. */
+function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {
+  return new IssueListService({ repository: new IssueListRepository(database), presenter });
+}
+
+function issuesOf({ database, dependencies: { mirror: people } }: TestApp): IssueService {
+  const repository = new IssueRepository(database);
+  return new IssueService({ repository, presenter, people, requirePrecondition: false });
+}
+
+/** An issue, and every kind of change that it shows, one after the other. */
 async function anIssueThatChanges() {
   const issue = await createIssue(ann, { assignee_id: bob.id });
   let linkId = '';
@@ -59,17 +71,17 @@ function rename({ id }: TestPerson) {
   return app.sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', [username, id]);
 }
 
-describe('a page of remembered summaries', () => {
-  it('is what one statement makes, after every kind of change', async () => {
+describe('a page of cached summaries', () => {
+  it('is what a process without a cache answers, after every kind of change', async () => {
     const { changes } = await anIssueThatChanges();
     for (let count = 0; count < 4; count += 1) await createIssue(bob);
     changes.push(() => createIssue(ann));
     const pages = new Set<string>();
     for (const change of changes) {
       await change();
-      const page = await lists.findPage(request());
-      expect(page).toEqual(await lists.findWholePage(request()));
-      expect(await lists.findPage(request())).toEqual(page);
+      const page = await lists.find(query());
+      expect(page).toEqual(await listsOf(app).find(query()));
+      expect(await lists.find(query())).toEqual(page);
       pages.add(page.items);
     }
     expect(pages.size).toBe(changes.length);
@@ -79,21 +91,21 @@ describe('a page of remembered summaries', () => {
     const eve = await aPerson(app, { username: `eve\u001e\u001f",null ${randomUUID()}` });
     await app.sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', [eve.username, eve.id]);
     const issue = await createIssue(eve, { assignee_id: eve.id });
-    expect(await lists.findPage(request())).toEqual(await lists.findWholePage(request()));
-    expect(await issues.read({ id: issue.id })).toEqual(await issues.find({ id: issue.id }));
+    expect(await lists.find(query())).toEqual(await listsOf(app).find(query()));
+    expect(await issues.find({ id: issue.id })).toEqual(await issuesOf(app).find({ id: issue.id }));
+    expect((await issues.find({ id: issue.id })).text).toContain(JSON.stringify(eve.username));
   });
 
-  it('is empty where one statement finds nothing', async () => {
-    const nothing = request({ assigneeId: '00000000-0000-4000-8000-000000000000' });
-    expect(await lists.findPage(nothing)).toEqual({ items: '[]', end: undefined, total: 0 });
-    expect(await lists.findWholePage(nothing)).toEqual({ items: '[]', end: undefined, total: 0 });
+  it('is empty, with its total, where nothing is found', async () => {
+    const nothing = query({ assigneeId: '00000000-0000-4000-8000-000000000000' });
+    expect(await lists.find(nothing)).toEqual({ items: '[]', end: undefined, total: 0 });
   });
 
-  it('shows no issue that left the list before its summary was made', async () => {
-    const held = await startHeldApp('AS summary');
+  it('shows no issue that left the list before it was read', async () => {
+    const held = await startHeldApp('part.kind');
     const person = await aPerson(held.app);
     const [open, closed] = [await createIssue(person), await createIssue(person)];
-    const page = held.lists.findPage(request({ statuses: ['OPEN'] }));
+    const page = held.lists.find(query({ statuses: ['OPEN'] }));
     await held.reached;
     await person.post(issuePath(closed, 'status/'), { status: 'CLOSED' }).expect(200);
     held.release();
@@ -103,25 +115,25 @@ describe('a page of remembered summaries', () => {
   });
 });
 
-describe('a remembered document', () => {
-  it('is what the database makes, after every kind of change', async () => {
+describe('a cached issue', () => {
+  it('is what a process without a cache answers, after every kind of change', async () => {
     const { issue, changes } = await anIssueThatChanges();
     changes.push(() => rename(bob));
     const { id } = issue;
-    const documents = new Set<string>();
+    const texts = new Set<string>();
     for (const change of changes) {
       await change();
-      const made = await issues.find({ id });
-      expect(await issues.read({ id })).toEqual(made);
-      expect(await issues.read({ id })).toEqual(made);
-      expect(await issues.read({ number: issue.number })).toEqual(made);
-      documents.add(made?.document ?? '');
+      const fresh = await issuesOf(app).find({ id });
+      expect(await issues.find({ id })).toEqual(fresh);
+      expect(await issues.find({ id })).toEqual(fresh);
+      expect(await issues.find({ number: issue.number })).toEqual(fresh);
+      texts.add(fresh.text);
     }
-    expect(documents.size).toBe(changes.length);
+    expect(texts.size).toBe(changes.length);
   });
 
   it('is not there where the issue is not', async () => {
-    expect(await issues.read({ id: randomUUID() })).toBeUndefined();
+    await expect(issues.find({ id: randomUUID() })).rejects.toMatchObject({ code: 'issue_not_found' });
   });
 });
 
@@ -143,7 +155,7 @@ async function startHeldApp(text: string) {
   const through = openTestDatabase(url.href);
   return {
     app,
-    lists: new IssueListRepository(through.database, new IssueDocument('ISS')),
+    lists: listsOf(through),
     reached,
     release: () => gate.emit('released'),
     close: async () => {

@@ -1,0 +1,125 @@
+import { embeddedCommentsMax } from '@tessera/contracts';
+import pg from 'pg';
+import { commentDetails, commentRelations } from '../comments/comment.sql.ts';
+import type { Comment } from '../comments/comment.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { linkDetails } from '../links/link.sql.ts';
+import type { StoredLink } from '../links/link.ts';
+import type { IssueRecord, IssueSnapshot, TrackerIdentity } from './issue.ts';
+import type { IssueReference } from './issue-reference.ts';
+
+/** The columns of `issues` but for `search`, which is large and never read. */
+export const issueColumns = Prisma.raw(
+  'id, number, title, description, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at',
+);
+
+/** An `IssueState` of the row `i`. */
+export const stateColumns = Prisma.raw(`i.id, i.title, i.description, i.priority, i.status,
+  i.reporter_id AS "reporterId", i.assignee_id AS "assigneeId", i.version, i.rev, i.resolved_at AS "resolvedAt"`);
+
+/** The condition that the row `i` is the issue that a path names. */
+export function isReferredTo(reference: IssueReference): Prisma.Sql {
+  return 'id' in reference
+    ? Prisma.sql`i.id = ${reference.id}::uuid`
+    : Prisma.sql`i.number = ${reference.number}::bigint`;
+}
+
+/** Joins the people of the row `i`, as `reporter` and `assignee`. */
+export const people = Prisma.raw(`
+  LEFT JOIN identity_mirror reporter ON reporter.id = i.reporter_id
+  LEFT JOIN identity_mirror assignee ON assignee.id = i.assignee_id`);
+
+/** Joins how the row `i` is synced, as `tracker`; nothing where no tracker is configured. */
+export function trackerLink(tracker: TrackerIdentity | undefined): Prisma.Sql {
+  if (tracker === undefined) return Prisma.empty;
+  // Literals: lists without parameters keep their plan (see createListDatabase).
+  const [provider, project] = [pg.escapeLiteral(tracker.provider), pg.escapeLiteral(tracker.project)];
+  return Prisma.raw(`
+    LEFT JOIN tracker_links tracker
+           ON tracker.issue_id = i.id AND tracker.provider = ${provider} AND tracker.project = ${project}`);
+}
+
+const details = Prisma.raw(`i.number, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
+  reporter.username AS "reporterName", i.assignee_id AS "assigneeId", assignee.username AS "assigneeName", i.version,
+  i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`);
+// A statement does not see the history that it writes, but it sees its own `updated_at`.
+const trackerDetails = Prisma.raw(`tracker.provider, tracker.remote_id AS "remoteId",
+  tracker.remote_key AS "remoteKey", tracker.remote_url AS "remoteUrl", tracker.remote_state AS "remoteState",
+  tracker.last_synced_at AS "lastSyncedAt", tracker.last_result AS "lastResult", tracker.last_error AS "lastError",
+  tracker.moved_to AS "movedTo", tracker.conflicts, tracker.next_attempt_at AS "nextAttemptAt",
+  i.updated_at > tracker.last_synced_at OR EXISTS (
+    SELECT FROM activity a
+     WHERE a.issue_id = i.id AND a.id > coalesce(tracker.synced_activity_id, 0) AND a.origin = 'local'
+  ) AS "isChanged"`);
+
+// What only an issue `i` with its relations has.
+function issueDetails(tracker: TrackerIdentity | undefined): Prisma.Sql {
+  return tracker === undefined ? details : Prisma.sql`${details}, ${trackerDetails}`;
+}
+
+/** A row of the statements below. At run time it may have columns of the other kinds, as null. */
+export type SnapshotRow =
+  | ({ kind: 'issue' } & IssueRecord)
+  | ({ kind: 'link' } & StoredLink)
+  | ({ kind: 'comment' } & Comment);
+
+/** Where issues, links and comments are read: from tables, or from what the same statement has just written. */
+export interface SnapshotSources {
+  /** Has `issueColumns`. */
+  issues: Prisma.Sql;
+  links: Prisma.Sql;
+  /** Absent where comments are not wanted, or there are none. */
+  comments?: Prisma.Sql;
+}
+
+export const allLinks = Prisma.raw('issue_links');
+export const allComments = Prisma.raw('comments');
+const noComments = Prisma.raw('(SELECT * FROM comments WHERE false)');
+
+/**
+ * Selects issues with their links and newest comments: one row for each issue, each link and each comment. One
+ * statement sees one state of the database, and costs less than half of what three statements cost.
+ */
+export function selectSnapshots(
+  { issues, links, comments }: SnapshotSources,
+  tracker: TrackerIdentity | undefined,
+): Prisma.Sql {
+  return Prisma.sql`
+    SELECT part.kind, root.id AS "issueId", coalesce(i.id, l.id, c.id) AS id, coalesce(i.title, l.title) AS title,
+           coalesce(i.created_at, l.created_at, c.created_at) AS "createdAt",
+           coalesce(i.updated_at, c.updated_at) AS "updatedAt", ${issueDetails(tracker)}, ${linkDetails}
+           ${comments === undefined ? Prisma.empty : Prisma.sql`, ${commentDetails}`}
+      FROM (${issues}) root
+     CROSS JOIN (VALUES ('issue'), ('link'), ('comment')) part (kind)
+      LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${trackerLink(tracker)}
+      LEFT JOIN LATERAL (
+        SELECT * FROM ${links} l WHERE part.kind = 'link' AND l.issue_id = root.id
+      ) l ON true
+      LEFT JOIN LATERAL (
+        SELECT * FROM ${comments ?? noComments} c WHERE part.kind = 'comment' AND c.issue_id = root.id
+         ORDER BY c.created_at DESC, c.id DESC LIMIT ${Prisma.raw(String(embeddedCommentsMax))}
+      ) c ON true ${commentRelations}
+     WHERE coalesce(i.id, l.id, c.id) IS NOT NULL
+     ORDER BY "createdAt", id`;
+}
+
+/** The same of issues that have neither links nor comments yet. */
+export function selectBareIssues(issues: Prisma.Sql, tracker: TrackerIdentity | undefined): Prisma.Sql {
+  return Prisma.sql`
+    SELECT 'issue' AS kind, i.id, i.title, i.created_at AS "createdAt", i.updated_at AS "updatedAt",
+           ${issueDetails(tracker)}
+      FROM (${issues}) i ${people} ${trackerLink(tracker)}`;
+}
+
+/** The issues of the rows, each with its links and comments, oldest first. */
+export function toSnapshots(rows: readonly SnapshotRow[]): IssueSnapshot[] {
+  const snapshots = new Map<string, IssueSnapshot>();
+  for (const row of rows) {
+    if (row.kind === 'issue') snapshots.set(row.id, { ...row, links: [], comments: [] });
+  }
+  for (const row of rows) {
+    if (row.kind === 'link') snapshots.get(row.issueId)?.links.push(row);
+    if (row.kind === 'comment') snapshots.get(row.issueId)?.comments.push(row);
+  }
+  return [...snapshots.values()];
+}
