@@ -16,7 +16,7 @@ afterAll(() => postgres.stop());
 describe.each([
   ['scrypt', /^[0-9a-f]{32}:[0-9a-f]{128}$/],
   ['bcrypt', /^\$2b\$10\$/],
-] as const)('better-auth, its passwords hashed by %s', (hash, hashPattern) => {
+] as const)('better-auth with passwords hashed by %s', (hash, hashPattern) => {
   let database: Client;
   let peer: ServerProcess<BetterAuthReady>;
   let http: AxiosInstance;
@@ -34,17 +34,17 @@ describe.each([
 
   const user = () => {
     const [, second] = peer.ready.users;
-    if (second === undefined) throw new Error('there is no user');
+    if (second === undefined) throw new Error('the user is missing');
     return second;
   };
 
-  it('keeps passwords as it was asked to', async () => {
+  it('stores hashes of the configured kind', async () => {
     const { rows } = await database.query('SELECT password FROM account');
     expect(rows).toHaveLength(3);
     for (const { password } of rows) expect(password).toMatch(hashPattern);
   });
 
-  it('signs in with the right password and a session of its own, and not with a wrong one', async () => {
+  it('creates a session for the right password, and refuses a wrong one', async () => {
     const { email, password } = user();
     const right = await http.post(peer.ready.signInPath, { email, password });
     expect(right).toMatchObject({ status: 200, data: { user: { email } } });
@@ -54,7 +54,7 @@ describe.each([
     expect((await http.post(peer.ready.signInPath, { email, password: `${password}!` })).status).toBe(401);
   });
 
-  it('reads the session of a user from the database, each time', async () => {
+  it('reads the session from the database at each request', async () => {
     const { email, cookie } = user();
     const before = await http.get(peer.ready.sessionPath, { headers: { cookie } });
     expect(before).toMatchObject({ status: 200, data: { user: { email } } });
@@ -62,7 +62,7 @@ describe.each([
     expect((await http.get(peer.ready.sessionPath, { headers: { cookie } })).data).toBeNull();
   });
 
-  it('refuses nobody for asking often', async () => {
+  it('has no rate limit', async () => {
     const cookie = peer.ready.users[2]?.cookie;
     const answers = Array.from({ length: 200 }, () =>
       http.get(peer.ready.sessionPath, { headers: { cookie } }),
@@ -71,7 +71,7 @@ describe.each([
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  it('ends at SIGTERM, with code 0', async () => {
+  it('exits with code 0 after SIGTERM', async () => {
     expect(await peer.stop()).toBe(0);
   });
 });

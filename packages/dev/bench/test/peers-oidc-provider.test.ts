@@ -13,46 +13,61 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-describe.each(['memory', 'postgres'] as const)('oidc-provider, its tokens in %s', (storage) => {
-  let peer: ServerProcess<OidcReady>;
-  let http: AxiosInstance;
+interface Peer extends ServerProcess<OidcReady> {
+  http: AxiosInstance;
+}
+
+async function start(storage: 'memory' | 'postgres', accessTokens: 'opaque' | 'jwt'): Promise<Peer> {
+  const common = { grants: 3, accessTokens };
+  const peer = await startOidcProvider(
+    storage === 'memory'
+      ? { storage, ...common }
+      : { storage, ...common, databaseUrl: await emptyDatabase(postgres.adminUrl) },
+  );
+  const http = axios.create({ baseURL: peer.ready.url, proxy: false, validateStatus: () => true });
+  return { ...peer, http };
+}
+
+function refresh({ http, ready }: Peer, token: string | undefined) {
+  return http.post(ready.refreshPath, `grant_type=refresh_token&refresh_token=${token}`, {
+    auth: { username: ready.clientId, password: ready.clientSecret },
+  });
+}
+
+async function verify({ http, ready }: Peer, token: string) {
+  const keys = createLocalJWKSet((await http.get(ready.jwksPath)).data);
+  const { payload, protectedHeader } = await jwtVerify(token, keys, { issuer: ready.url });
+  return { ...payload, alg: protectedHeader.alg };
+}
+
+describe.each(['memory', 'postgres'] as const)('oidc-provider with its tokens in %s', (storage) => {
+  let peer: Peer;
   beforeAll(async () => {
-    peer = await startOidcProvider(
-      storage === 'memory'
-        ? { storage, grants: 3 }
-        : { storage, databaseUrl: await emptyDatabase(postgres.adminUrl), grants: 3 },
-    );
-    http = axios.create({ baseURL: peer.ready.url, proxy: false, validateStatus: () => true });
+    peer = await start(storage, 'opaque');
   });
   afterAll(() => peer.stop());
 
-  const refresh = (token: string | undefined) =>
-    http.post(peer.ready.refreshPath, `grant_type=refresh_token&refresh_token=${token}`, {
-      auth: { username: peer.ready.clientId, password: peer.ready.clientSecret },
-    });
   const userinfo = (token: string | undefined) =>
-    http.get(peer.ready.userinfoPath, { headers: { Authorization: `Bearer ${token}` } });
+    peer.http.get(peer.ready.userinfoPath, { headers: { Authorization: `Bearer ${token}` } });
 
-  it('rotates: the new refresh token works, the old one is refused, and its reuse ends the grant', async () => {
+  it('rotates refresh tokens, refuses a used one, and revokes the grant at its reuse', async () => {
     const [old] = peer.ready.refreshTokens;
-    const first = await refresh(old);
+    const first = await refresh(peer, old);
     expect(first.status).toBe(200);
     expect(first.data.refresh_token).not.toBe(old);
-    const second = await refresh(first.data.refresh_token);
+    const second = await refresh(peer, first.data.refresh_token);
     expect(second.status).toBe(200);
-    expect(await refresh(old)).toMatchObject({ status: 400, data: { error: 'invalid_grant' } });
-    expect((await refresh(second.data.refresh_token)).status).toBe(400);
+    expect(await refresh(peer, old)).toMatchObject({ status: 400, data: { error: 'invalid_grant' } });
+    expect((await refresh(peer, second.data.refresh_token)).status).toBe(400);
   });
 
-  it('answers a refresh with an access token that works and an id_token that its RS256 key has signed', async () => {
-    const { data } = await refresh(peer.ready.refreshTokens[1]);
+  it('returns a valid access token and an ID token signed with RS256 for a refresh', async () => {
+    const { data } = await refresh(peer, peer.ready.refreshTokens[1]);
     expect((await userinfo(data.access_token)).data.sub).toBe('account-1');
-    const keys = createLocalJWKSet((await http.get(peer.ready.jwksPath)).data);
-    const { payload, protectedHeader } = await jwtVerify(data.id_token, keys, { issuer: peer.ready.url });
-    expect([payload.sub, protectedHeader.alg]).toEqual(['account-1', 'RS256']);
+    expect(await verify(peer, data.id_token)).toMatchObject({ sub: 'account-1', alg: 'RS256' });
   });
 
-  it('answers whom an access token speaks for, and refuses another token', async () => {
+  it('returns the claims of the account for an access token, and 401 for an invalid one', async () => {
     expect(await userinfo(peer.ready.accessTokens[2])).toMatchObject({
       status: 200,
       data: { sub: 'account-2', email: 'account-2@example.org', name: 'Account 2' },
@@ -61,21 +76,49 @@ describe.each(['memory', 'postgres'] as const)('oidc-provider, its tokens in %s'
   });
 
   it('publishes one RSA key of 2048 bits and its metadata', async () => {
-    const { data } = await http.get(peer.ready.jwksPath);
+    const { data } = await peer.http.get(peer.ready.jwksPath);
     expect(data.keys).toHaveLength(1);
     expect(Buffer.from(data.keys[0].n, 'base64url')).toHaveLength(256);
-    expect((await http.get(peer.ready.discoveryPath)).data.issuer).toBe(peer.ready.url);
+    expect((await peer.http.get(peer.ready.discoveryPath)).data.issuer).toBe(peer.ready.url);
   });
 
-  it('forgets no token over more rotations than its own memory adapter has room for', async () => {
+  it("keeps all tokens over more rotations than the provider's own memory adapter has room for", async () => {
     let token = peer.ready.refreshTokens[2];
     const kept = peer.ready.accessTokens[2];
-    for (let rotation = 0; rotation < 550; rotation += 1) token = (await refresh(token)).data.refresh_token;
-    expect((await refresh(token)).status).toBe(200);
+    for (let rotation = 0; rotation < 550; rotation += 1) {
+      token = (await refresh(peer, token)).data.refresh_token;
+    }
+    expect((await refresh(peer, token)).status).toBe(200);
     expect((await userinfo(kept)).status).toBe(200);
   });
 
-  it('ends at SIGTERM, with code 0', async () => {
+  it('exits with code 0 after SIGTERM', async () => {
     expect(await peer.stop()).toBe(0);
+  });
+});
+
+describe('oidc-provider with JWT access tokens', () => {
+  let peer: Peer;
+  beforeAll(async () => {
+    peer = await start('postgres', 'jwt');
+  });
+  afterAll(() => peer.stop());
+
+  it('signs two tokens in each refresh, and rotates the refresh token', async () => {
+    let [token] = peer.ready.refreshTokens;
+    for (let rotation = 0; rotation < 3; rotation += 1) {
+      const { status, data } = await refresh(peer, token);
+      expect(status).toBe(200);
+      expect(data.refresh_token).not.toBe(token);
+      token = data.refresh_token;
+      const expected = { sub: 'account-0', alg: 'RS256' };
+      expect(await verify(peer, data.id_token)).toMatchObject({ ...expected, aud: 'bench' });
+      expect(await verify(peer, data.access_token)).toMatchObject({
+        ...expected,
+        aud: 'https://api.example',
+      });
+    }
+    const [used] = peer.ready.refreshTokens;
+    expect(await refresh(peer, used)).toMatchObject({ status: 400, data: { error: 'invalid_grant' } });
   });
 });

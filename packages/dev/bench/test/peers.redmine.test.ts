@@ -26,7 +26,7 @@ describe('Redmine as a peer', () => {
   });
   afterAll(() => peer.stop());
 
-  it('answers each seeded issue with its author, its assignee and its comments', async () => {
+  it('returns each seeded issue with its author, its assignee and its comments', async () => {
     for (const issueId of [peer.issueId, peer.issueId + issues - 1]) {
       const { status, data } = await http.get(redmineGetPath({ issueId }));
       expect(status).toBe(200);
@@ -44,7 +44,7 @@ describe('Redmine as a peer', () => {
     }
   });
 
-  it('lists a page of 25 of the issues of every status', async () => {
+  it('returns a page of 25 issues with every status', async () => {
     const { data } = await http.get(redmineListPath);
     expect(data.issues).toHaveLength(25);
     expect(data.total_count).toBeGreaterThanOrEqual(issues);
@@ -59,7 +59,7 @@ describe('Redmine as a peer', () => {
     expect(read.data.issue.subject).toBe('Created by the benchmark');
   });
 
-  it('names its server among its processes, and none once it has ended', async () => {
+  it('returns the processes of its server, and none after it has stopped', async () => {
     const commands = peer.pids().map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
     expect(commands.some((command) => command.includes('puma'))).toBe(true);
     await peer.stop();

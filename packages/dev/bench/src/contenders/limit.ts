@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import type { Scope } from '../lab/scope.ts';
-import { forkEntry } from '../run/fork-entry.ts';
 import type { Contender, Sample } from '../run/sample.ts';
+import { forkEntry } from '../run/server-process.ts';
 import type { LimitName } from '../servers/limit.process.ts';
 
 export const bcryptLimitName = 'bcrypt.compare on all cores';
@@ -12,7 +12,7 @@ export const signingLimitName = 'two RS256 signatures on the thread pool';
 export function startLimit(scope: Scope, name: string, limit: LimitName): Contender {
   const child = forkEntry(new URL('../servers/limit.process.ts', import.meta.url), {
     args: [limit],
-    environment: { UV_THREADPOOL_SIZE: String(availableParallelism()) },
+    variables: { UV_THREADPOOL_SIZE: String(availableParallelism()) },
   });
   const exited = once(child, 'exit');
   scope.defer(async () => {

@@ -6,29 +6,37 @@ import { startOidcProvider } from '../peers/start-peer.ts';
 import type { Contender } from '../run/sample.ts';
 import type { ServerProcess } from '../run/server-process.ts';
 import { refreshConnections } from './endpoints.ts';
-import { httpContender, probe } from './http-contender.ts';
+import { type HttpContenderOptions, httpContender, probe } from './http-contender.ts';
 
 export const oidcNames = {
   memory: 'oidc-provider, in memory',
   postgres: 'oidc-provider on PostgreSQL',
+  /** Its access tokens are JWTs, so that a refresh signs two tokens, as in Tessera. */
+  signing: 'oidc-provider on PostgreSQL, two signatures',
 } as const;
 
-type Storage = keyof typeof oidcNames;
-type Peer = ServerProcess<OidcReady>;
+interface OidcPeer extends ServerProcess<OidcReady> {
+  variant: keyof typeof oidcNames;
+}
 
 /** @param grants the number of sessions; one connection at a time can refresh each */
-export async function startOidc(lab: Lab, scope: Scope, storage: Storage, grants = 32): Promise<Peer> {
+export async function startOidc(
+  lab: Lab,
+  scope: Scope,
+  { variant, grants = 32 }: { variant: keyof typeof oidcNames; grants?: number },
+): Promise<OidcPeer> {
+  const accessTokens = variant === 'signing' ? 'jwt' : 'opaque';
   const peer = await startOidcProvider(
-    storage === 'memory'
-      ? { storage, grants }
-      : { storage, grants, databaseUrl: await lab.emptyDatabase('oidc') },
+    variant === 'memory'
+      ? { storage: 'memory', grants, accessTokens }
+      : { storage: 'postgres', grants, accessTokens, databaseUrl: await lab.emptyDatabase('oidc') },
   );
   scope.defer(() => peer.stop());
-  return peer;
+  return { ...peer, variant };
 }
 
 /** Each measurement starts with unused tokens. */
-export function oidcRefresh(lab: Lab, storage: Storage, peer: Peer): Contender {
+export function oidcRefresh(lab: Lab, peer: OidcPeer): Contender {
   const { refreshPath, clientId, clientSecret, refreshTokens } = peer.ready;
   const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
   const request: LoadRequest = {
@@ -37,7 +45,7 @@ export function oidcRefresh(lab: Lab, storage: Storage, peer: Peer): Contender {
     headers: { Authorization: `Basic ${basic}`, 'Content-Type': 'application/x-www-form-urlencoded' },
     expect: { status: 200, contains: '"access_token":"' },
   };
-  return contenderOf(lab, storage, peer, {
+  return contenderOf(lab, peer, {
     requests: [request],
     connections: refreshConnections,
     prepare: async () => {
@@ -48,7 +56,7 @@ export function oidcRefresh(lab: Lab, storage: Storage, peer: Peer): Contender {
   });
 }
 
-export async function oidcUserInfo(lab: Lab, storage: Storage, peer: Peer): Promise<Contender> {
+export async function oidcUserInfo(lab: Lab, peer: OidcPeer): Promise<Contender> {
   const { url, userinfoPath, accessTokens } = peer.ready;
   const requests: LoadRequest[] = accessTokens.map((token) => ({
     method: 'GET',
@@ -56,13 +64,12 @@ export async function oidcUserInfo(lab: Lab, storage: Storage, peer: Peer): Prom
     headers: { Authorization: `Bearer ${token}` },
     expect: { status: 200, contains: '"sub":"' },
   }));
-  return contenderOf(lab, storage, peer, { requests: await probe(url, requests) });
+  return contenderOf(lab, peer, { requests: await probe(url, requests) });
 }
 
 export async function oidcDocument(
   lab: Lab,
-  storage: Storage,
-  peer: Peer,
+  peer: OidcPeer,
   document: 'jwks' | 'discovery',
 ): Promise<Contender> {
   const { url, jwksPath, discoveryPath } = peer.ready;
@@ -71,17 +78,17 @@ export async function oidcDocument(
     path: document === 'jwks' ? jwksPath : discoveryPath,
     expect: { status: 200, contains: document === 'jwks' ? '"kty":"RSA"' : '"jwks_uri":"' },
   };
-  return contenderOf(lab, storage, peer, { requests: await probe(url, [request]) });
+  return contenderOf(lab, peer, { requests: await probe(url, [request]) });
 }
 
-type Asked = Pick<Parameters<typeof httpContender>[1], 'requests' | 'connections' | 'prepare'>;
+type PeerLoad = Pick<HttpContenderOptions, 'requests' | 'connections' | 'prepare'>;
 
-function contenderOf(lab: Lab, storage: Storage, { ready, pid }: Peer, asked: Asked): Contender {
+function contenderOf(lab: Lab, { ready, pid, variant }: OidcPeer, load: PeerLoad): Contender {
   return httpContender(lab, {
-    name: oidcNames[storage],
+    name: oidcNames[variant],
     origins: [ready.url],
     pids: () => [pid],
-    usesDatabase: storage === 'postgres',
-    ...asked,
+    usesDatabase: variant !== 'memory',
+    ...load,
   });
 }

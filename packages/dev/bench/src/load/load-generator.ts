@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { forkEntry } from '../run/fork-entry.ts';
+import { forkEntry } from '../run/server-process.ts';
 import type { Load, LoadNews, LoadOrder, LoadResult } from './load.ts';
 
 /** A process that makes load; several loads may run in it side by side. */

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import bcrypt from 'bcrypt';
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
+import { makeSignature } from 'better-auth/crypto';
 import { getMigrations } from 'better-auth/db/migration';
 import { toNodeHandler } from 'better-auth/node';
 import { Pool } from 'pg';
 import { announce, listen, readOptions } from '../servers/served-process.ts';
-import { createUsers } from './better-auth-users.ts';
 import { type BetterAuthReady, betterAuthOptionsSchema } from './peer-messages.ts';
 
 const bcryptCost = 10;
@@ -19,8 +19,8 @@ const options = readOptions(betterAuthOptionsSchema);
 const pool = new Pool({ connectionString: options.databaseUrl, max: 10 });
 const server = createServer();
 const url = await listen(server);
-// As it ships, but for the limit that would refuse the load: a session is read from the database each time, since its
-// cookie cache is off unless asked for.
+// The defaults, without the rate limit, which would refuse the load. By default the session is read from the database at
+// each request, because the cookie cache is off.
 const settings: BetterAuthOptions = {
   baseURL: url,
   secret: randomBytes(32).toString('base64url'),
@@ -42,6 +42,25 @@ const ready: BetterAuthReady = {
   url,
   signInPath: '/api/auth/sign-in/email',
   sessionPath: '/api/auth/get-session',
-  users: await createUsers(await auth.$context, options.users),
+  users: await createUsers(options.users),
 };
 announce(server, ready, () => pool.end());
+
+/** Creates users with one password, which is hashed once, and a session for each. */
+async function createUsers(count: number): Promise<BetterAuthReady['users']> {
+  const { secret, authCookies, password: hasher, internalAdapter } = await auth.$context;
+  const password = 'correct horse battery staple';
+  const hash = await hasher.hash(password);
+  const users: BetterAuthReady['users'] = [];
+  for (let index = 0; index < count; index += 1) {
+    const email = `user-${index}@example.org`;
+    const user = { email, name: `User ${index}`, emailVerified: true };
+    const { id: userId } = await internalAdapter.createUser(user);
+    const account = { userId, accountId: userId, providerId: 'credential', password: hash };
+    await internalAdapter.linkAccount(account);
+    const { token } = await internalAdapter.createSession(userId);
+    const value = encodeURIComponent(`${token}.${await makeSignature(token, secret)}`);
+    users.push({ email, password, cookie: `${authCookies.sessionToken.name}=${value}` });
+  }
+  return users;
+}

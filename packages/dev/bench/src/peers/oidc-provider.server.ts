@@ -1,19 +1,24 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { type Configuration, Provider } from 'oidc-provider';
+import { type Client, type Configuration, Provider } from 'oidc-provider';
 import { announce, listen, readOptions } from '../servers/served-process.ts';
-import { createGrants } from './oidc-grants.ts';
-import { openMemoryStorage } from './oidc-memory.storage.ts';
-import { openPostgresStorage } from './oidc-postgres.storage.ts';
-import type { OidcAccount, OidcStorage } from './oidc-storage.ts';
+import {
+  type OidcAccount,
+  type OidcStorage,
+  openMemoryStorage,
+  openPostgresStorage,
+} from './oidc-storage.ts';
 import { type OidcReady, oidcOptionsSchema } from './peer-messages.ts';
 
-// oidc-provider as a deployment has it: RS256 over 2048 bits, refresh tokens that rotate. Its access tokens are opaque:
-// that is its default, and the only kind that its /me accepts. A refresh therefore signs once, the id_token.
 const clientId = 'bench';
 const clientSecret = randomBytes(32).toString('base64url');
+const openIdScope = 'openid email profile offline_access';
+// The API that JWT access tokens are for. oidc-provider makes an access token a JWT only for a resource server.
+const resource = 'https://api.example';
+const resourceScope = 'api';
 
 const options = readOptions(oidcOptionsSchema);
+const isJwt = options.accessTokens === 'jwt';
 const storage =
   options.storage === 'postgres' ? await openPostgresStorage(options.databaseUrl) : openMemoryStorage();
 const accounts = Array.from(
@@ -31,13 +36,7 @@ const url = await listen(server);
 const provider = new Provider(url, configure(storage));
 server.on('request', provider.callback());
 const client = await provider.Client.find(clientId);
-if (client === undefined) throw new Error('The client is not there.');
-const grants = await createGrants(
-  provider,
-  client,
-  accounts.map(({ id }) => id),
-);
-
+if (client === undefined) throw new Error('the client is missing');
 const ready: OidcReady = {
   url,
   refreshPath: provider.pathFor('token'),
@@ -46,11 +45,33 @@ const ready: OidcReady = {
   discoveryPath: '/.well-known/openid-configuration',
   clientId,
   clientSecret,
-  refreshTokens: grants.map(({ refreshToken }) => refreshToken),
-  accessTokens: grants.map(({ accessToken }) => accessToken),
+  refreshTokens: [],
+  accessTokens: [],
 };
+for (const { id } of accounts) {
+  const { refreshToken, accessToken } = await createGrant(client, id);
+  ready.refreshTokens.push(refreshToken);
+  ready.accessTokens.push(accessToken);
+}
 announce(server, ready, storage.close);
 
+/** Creates what a completed authorization code flow leaves behind, with the provider's own models. */
+async function createGrant(client: Client, accountId: string) {
+  const grant = new provider.Grant({ accountId, clientId: client.clientId });
+  grant.addOIDCScope(openIdScope);
+  if (isJwt) grant.addResourceScope(resource, resourceScope);
+  const grantId = await grant.save();
+  const common = { accountId, client, grantId, gty: 'authorization_code' };
+  const refreshToken = new provider.RefreshToken({
+    ...common,
+    authTime: Math.floor(Date.now() / 1000),
+    ...(isJwt ? { scope: `${openIdScope} ${resourceScope}`, resource } : { scope: openIdScope }),
+  });
+  const accessToken = new provider.AccessToken({ ...common, scope: openIdScope });
+  return { refreshToken: await refreshToken.save(), accessToken: await accessToken.save() };
+}
+
+/** RS256 over 2048 bits and rotating refresh tokens; otherwise the defaults, opaque access tokens among them. */
 function configure({ adapter, findAccount }: OidcStorage): Configuration {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return {
@@ -68,7 +89,18 @@ function configure({ adapter, findAccount }: OidcStorage): Configuration {
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'bench' }] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
-    features: { devInteractions: { enabled: false } },
+    features: {
+      devInteractions: { enabled: false },
+      resourceIndicators: {
+        enabled: isJwt,
+        useGrantedResource: () => true,
+        getResourceServerInfo: () => ({
+          scope: resourceScope,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+      },
+    },
     findAccount: async (_ctx, id) => {
       const account = await findAccount(id);
       if (account === undefined) return undefined;

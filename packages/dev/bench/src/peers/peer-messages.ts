@@ -1,18 +1,24 @@
 import { z } from 'zod';
 
-/** What `oidc-provider.server.ts` is started with. */
+const oidcCommonOptions = {
+  grants: z.int().positive(),
+  /** A refresh signs the ID token; with `jwt` the access token, too. */
+  accessTokens: z.enum(['opaque', 'jwt']),
+};
+
+/** The options of `oidc-provider.server.ts`. */
 export const oidcOptionsSchema = z.discriminatedUnion('storage', [
-  z.strictObject({ storage: z.literal('memory'), grants: z.int().positive() }),
+  z.strictObject({ storage: z.literal('memory'), ...oidcCommonOptions }),
   z.strictObject({
     storage: z.literal('postgres'),
     /** An empty database. */
     databaseUrl: z.string(),
-    grants: z.int().positive(),
+    ...oidcCommonOptions,
   }),
 ]);
 export type OidcOptions = z.infer<typeof oidcOptionsSchema>;
 
-/** What it says when it is ready: a refresh and an access token of each of its grants, in the same order. */
+/** Its ready message: a refresh and an access token of each grant, in the same order. */
 export const oidcReadySchema = z.strictObject({
   url: z.string(),
   refreshPath: z.string(),
@@ -26,9 +32,9 @@ export const oidcReadySchema = z.strictObject({
 });
 export type OidcReady = z.infer<typeof oidcReadySchema>;
 
-/** What `better-auth.server.ts` is started with. */
+/** The options of `better-auth.server.ts`. */
 export const betterAuthOptionsSchema = z.strictObject({
-  /** scrypt is its default; bcrypt is of cost 10. */
+  /** scrypt is its default; bcrypt has cost 10. */
   hash: z.enum(['scrypt', 'bcrypt']),
   /** An empty database. */
   databaseUrl: z.string(),
@@ -36,7 +42,7 @@ export const betterAuthOptionsSchema = z.strictObject({
 });
 export type BetterAuthOptions = z.infer<typeof betterAuthOptionsSchema>;
 
-/** What it says when it is ready: each user is signed in, with the Cookie header of the session. */
+/** Its ready message: each user has a session, whose Cookie header is `cookie`. */
 export const betterAuthReadySchema = z.strictObject({
   url: z.string(),
   signInPath: z.string(),

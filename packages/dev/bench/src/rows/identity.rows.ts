@@ -44,17 +44,19 @@ export const refreshRow = endpointRow({
   title: 'Refresh the tokens (`POST /token/refresh`)',
   goals: [
     { kind: 'ratio', of: before, atLeast: 0.9 },
-    { kind: 'ratio', of: oidcNames.postgres, atLeast: 1.5 },
-    { kind: 'ratio', of: oidcNames.memory, atLeast: 1.15 },
+    // The variant that does equal work: a rotation in PostgreSQL and two signatures.
+    { kind: 'ratio', of: oidcNames.signing, atLeast: 1.5 },
+    { kind: 'ratio', of: oidcNames.postgres },
+    { kind: 'ratio', of: oidcNames.memory },
     { kind: 'ratio', of: signingLimitName, atLeast: 0.5 },
     { kind: 'ratio', of: bareSigning },
   ],
   addReferences: async (row, { lab, scope, tessera }) => {
     // Each round and the warm-up use a new grant on each connection.
     const grants = (lab.options.rounds + 1) * refreshConnections;
-    for (const storage of ['postgres', 'memory'] as const) {
-      await row.addPeer(oidcNames[storage], async () =>
-        oidcRefresh(lab, storage, await startOidc(lab, scope, storage, grants)),
+    for (const variant of ['signing', 'postgres', 'memory'] as const) {
+      await row.addPeer(oidcNames[variant], async () =>
+        oidcRefresh(lab, await startOidc(lab, scope, { variant, grants })),
       );
     }
     row.add(startLimit(scope, signingLimitName, 'signing'), await bareRefreshes(lab, scope, tessera));
@@ -73,9 +75,9 @@ export const userInfoRow = endpointRow({
     { kind: 'ratio', of: oidcNames.memory },
   ],
   addReferences: async (row, { lab, scope, tessera }) => {
-    for (const storage of ['postgres', 'memory'] as const) {
-      await row.addPeer(oidcNames[storage], async () =>
-        oidcUserInfo(lab, storage, await startOidc(lab, scope, storage)),
+    for (const variant of ['postgres', 'memory'] as const) {
+      await row.addPeer(oidcNames[variant], async () =>
+        oidcUserInfo(lab, await startOidc(lab, scope, { variant })),
       );
     }
     const path = (index: number) => `/userinfo/${tessera.people[index]?.id}`;
@@ -112,7 +114,7 @@ function documentRow(name: 'jwks' | 'discovery', title: string): RowPlan {
     addReferences: async (row, { lab, scope, tessera }) => {
       // oidc-provider reads neither document from its storage.
       await row.addPeer(oidcNames.memory, async () =>
-        oidcDocument(lab, 'memory', await startOidc(lab, scope, 'memory', 1), name),
+        oidcDocument(lab, await startOidc(lab, scope, { variant: 'memory', grants: 1 }), name),
       );
       for (const request of endpoints[name].requests()) {
         row.add(await bareDocument(lab, scope, { tessera, request }));

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,23 +7,40 @@ import { fileURLToPath } from 'node:url';
 import { searchPath } from '@tessera/stack';
 import { threadPoolSize } from '@tessera/stack/thread-pool';
 import type { z } from 'zod';
-import { nodeArguments } from './fork-entry.ts';
 
 const readyWithinMs = 120_000;
 const stopWithinMs = 5_000;
 
-/** One of our entry files, or a peer's, as a server of its own. */
+// Node runs the TypeScript files as they are.
+const nodeArguments = ['--import', import.meta.resolve('tsx'), '--conditions=@tessera/source'];
+const environment = { PATH: searchPath, NODE_ENV: 'production' };
+
+interface ForkOptions {
+  args?: readonly string[];
+  variables?: Record<string, string>;
+}
+
+/** Starts a file of this package as a process that exchanges messages with this one. */
+export function forkEntry(entry: URL, { args = [], variables }: ForkOptions = {}): ChildProcess {
+  return fork(fileURLToPath(entry), args, {
+    execArgv: nodeArguments,
+    env: { ...environment, ...variables },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+}
+
+/** A file of this package as a server process. */
 export interface ServerProcess<Ready> {
   pid: number;
-  /** What its one line on standard output said. */
+  /** The content of its ready message. */
   ready: Ready;
-  /** Ends it; answers its exit code, null where a signal ended it. */
+  /** Stops it and returns its exit code; null when a signal ended it. */
   stop(): Promise<number | null>;
 }
 
 /**
- * Starts it with its options as JSON, and waits for the line that says where it is.
- * @throws Error with the end of its standard error when it ends before
+ * Starts a server with its options as a JSON argument, and waits for its ready message, a line of JSON on standard output.
+ * @throws Error with the end of its standard error when it exits first
  */
 export async function startServerProcess<Schema extends z.ZodType>(
   entry: URL,
@@ -31,10 +48,10 @@ export async function startServerProcess<Schema extends z.ZodType>(
   schema: Schema,
 ): Promise<ServerProcess<z.infer<Schema>>> {
   const script = fileURLToPath(entry);
-  const child = spawn(process.execPath, [...nodeArguments(), script, JSON.stringify(options)], {
+  const child = spawn(process.execPath, [...nodeArguments, script, JSON.stringify(options)], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
-    env: { PATH: searchPath, NODE_ENV: 'production', UV_THREADPOOL_SIZE: threadPoolSize },
-    // Its standard input ends when the bench does, however that comes about.
+    env: { ...environment, UV_THREADPOOL_SIZE: threadPoolSize },
+    // Its standard input ends when this process ends for any reason.
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   const stop = () => stopProcess(child);
@@ -49,20 +66,20 @@ export async function startServerProcess<Schema extends z.ZodType>(
 }
 
 async function firstLine(child: ChildProcess, name: string): Promise<string> {
-  if (child.stdout === null || child.stderr === null) throw new Error('its streams are pipes');
-  let said = '';
+  if (child.stdout === null || child.stderr === null) throw new Error('the streams must be pipes');
+  let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    // The end says why it ended; the rest of a chatty one would only fill the memory.
-    said = (said + chunk.toString()).slice(-4000);
+    // Only the end of a long output is kept, which has the reason of an exit.
+    errors = (errors + chunk.toString()).slice(-4000);
   });
-  // Closed, and not only ended: its streams have been read by then.
-  const ended = once(child, 'close').then(([code]) => {
-    throw new Error(`${name} ended with ${code} before it was ready: ${said.trim()}`);
+  // At 'close', unlike at 'exit', all output has been read.
+  const exited = once(child, 'close').then(([code]) => {
+    throw new Error(`${name} exited with ${code} before it was ready: ${errors.trim()}`);
   });
   const late = sleep(readyWithinMs, undefined, { ref: false }).then(() => {
-    throw new Error(`${name} is not ready in ${readyWithinMs / 1000} s`);
+    throw new Error(`${name} was not ready after ${readyWithinMs / 1000} s`);
   });
-  const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended, late]);
+  const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), exited, late]);
   return String(line);
 }
 
