@@ -3,15 +3,15 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Load } from '../src/load/load.ts';
 import { LoadRun } from '../src/load/load-run.ts';
 
-const endings: (() => void)[] = [];
+const stops: (() => void)[] = [];
 afterEach(() => {
-  for (const end of endings.splice(0)) end();
+  for (const stop of stops.splice(0)) stop();
 });
 
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  endings.push(() => {
+  stops.push(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -33,8 +33,8 @@ function run(origin: string, load: Partial<Load>) {
   return new LoadRun(whole).run(() => undefined);
 }
 
-describe('a load', () => {
-  it('counts answers and measures how long they took', async () => {
+describe('LoadRun', () => {
+  it('counts responses and measures their latency', async () => {
     const origin = await serve((_request, response) => setTimeout(() => response.end('fine'), 20));
     const { operations, p50Ms, problem } = await run(origin, {});
     expect(problem).toBeUndefined();
@@ -45,18 +45,18 @@ describe('a load', () => {
   it.each([
     ['a wrong status', 500, 'fine', 'status 500 instead of 200'],
     ['a wrong body', 200, 'something else', 'a body without fine'],
-  ])('tells of %s', async (_name, status, body, problem) => {
+  ])('reports %s', async (_name, status, body, problem) => {
     const origin = await serve((_request, response) => response.writeHead(status).end(body));
     expect((await run(origin, {})).problem).toContain(problem);
   });
 
-  it('tells of a body that has another length than the one that was looked at', async () => {
+  it('reports a body of an unexpected length', async () => {
     const origin = await serve((_request, response) => response.end('fine, and more'));
     const requests: Load['requests'] = [{ method: 'GET', path: '/', expect: { status: 200, bytes: 4 } }];
     expect((await run(origin, { requests })).problem).toContain('14 bytes instead of 4');
   });
 
-  it('sends on each connection what the answer before gave it, and uses nothing twice', async () => {
+  it('sends on each connection the token of the last response, and none twice', async () => {
     const used = new Set<string>();
     let repeated = 0;
     const origin = await serve((request, response) => {
@@ -79,15 +79,15 @@ describe('a load', () => {
     expect(used).toContain('b+');
   });
 
-  it('counts at fixed times from the time, so that a server that stands still is not flattered', async () => {
+  it('measures latency from the fixed time of a request, also while the server stalls', async () => {
     const origin = await serve((_request, response) => setTimeout(() => response.end('fine'), 600));
     const { operations, p99Ms } = await run(origin, { connections: 1, perSecond: 50 });
-    // The one request that went through took 600 ms; all that were due meanwhile have waited.
+    // The only response took 600 ms. All requests that were due in this time have waited.
     expect(operations).toBeGreaterThan(5);
     expect(p99Ms).toBeGreaterThan(300);
   });
 
-  it('ends after so many requests', async () => {
+  it('stops after a number of requests', async () => {
     const origin = await serve((_request, response) => response.end('fine'));
     expect(await run(origin, { total: 25, warmUpSeconds: 0 })).toMatchObject({ operations: 25 });
   });
@@ -97,5 +97,25 @@ describe('a load', () => {
     const { operations, seconds } = await run(origin, { warmUpSeconds: 0, seconds: 0.1 });
     expect(operations).toBeGreaterThan(0);
     expect(seconds).toBeGreaterThan(0.4);
+  });
+
+  it('sends the requests in turn, from the first one that the load names', async () => {
+    const paths: string[] = [];
+    const origin = await serve((request, response) => {
+      paths.push(request.url ?? '');
+      response.end('fine');
+    });
+    const requests = ['/a', '/b', '/c'].map(
+      (path) => ({ method: 'GET', path, expect: { status: 200 } }) as const,
+    );
+    const { sent } = await run(origin, {
+      requests,
+      firstRequest: 2,
+      connections: 1,
+      total: 5,
+      warmUpSeconds: 0,
+    });
+    expect(sent).toBe(5);
+    expect(paths).toEqual(['/c', '/a', '/b', '/c', '/a']);
   });
 });

@@ -12,7 +12,7 @@ const read = (...args: string[]) =>
   );
 
 describe('options of the bench', () => {
-  it('measures everything five times when nothing is said', () => {
+  it('have defaults', () => {
     expect(read()).toEqual({
       only: undefined,
       rounds: 5,
@@ -26,12 +26,12 @@ describe('options of the bench', () => {
     });
   });
 
-  it('accepts a major or an exact version of Node', () => {
+  it('accept a major or an exact version of Node', () => {
     expect(read('--node', '24')).toMatchObject({ node: '24' });
     expect(read('--node', '24.1.0')).toMatchObject({ node: '24.1.0' });
   });
 
-  it('takes rows by their names or by how their names begin', () => {
+  it('select rows by their names or by the first words of their names', () => {
     expect(read('--only', 'jwks, replicas')).toMatchObject({ only: ['jwks', 'replicas'] });
     expect(isSelected('replicas-userinfo', ['replicas'])).toBe(true);
     expect(isSelected('replicasuserinfo', ['replicas'])).toBe(false);
@@ -39,12 +39,12 @@ describe('options of the bench', () => {
     expect(isSelected('token', undefined)).toBe(true);
   });
 
-  it('measures what wants many rows only where there are many', () => {
+  it('accept rows that need many issues only with --rows', () => {
     expect(read('--only', 'scale', '--rows', '5000')).toMatchObject({ only: ['scale'], rows: 5_000 });
     expect(() => read('--only', 'scale')).toThrow('"scale" wants --rows above 1000');
   });
 
-  it('looks at the memory after fewer requests when only a part is measured', () => {
+  it('have a lower default for --footprint-requests with --only', () => {
     expect(read('--only', 'footprint')).toMatchObject({ footprintRequests: 20_000 });
     expect(read('--only', 'footprint', '--footprint-requests', '500')).toMatchObject({
       footprintRequests: 500,
@@ -69,7 +69,7 @@ describe('options of the bench', () => {
     [['--footprint-requests', '1'], '--footprint-requests'],
     [['--fast'], '--fast'],
     [['jwks'], 'jwks'],
-  ])('refuses %j and names what is wrong', (args, message) => {
+  ])('reject %j with the reason', (args, message) => {
     expect(() => read(...args)).toThrow(UsageError);
     expect(() => read(...args)).toThrow(message);
   });
@@ -90,7 +90,7 @@ describe('--against', () => {
     }
   };
 
-  it('says what a checkout lacks, one thing after the other', () => {
+  it('names the next thing that a checkout lacks', () => {
     expect(() => read('--against', '')).toThrow('--against: there is no checkout');
     expect(() => read('--against', checkout)).toThrow(`there is no checkout of Tessera in ${checkout}`);
     add('package.json');

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestPostgres, type TestPostgres } from '@tessera/stack/postgres';
 import axios, { type AxiosInstance } from 'axios';
 import { Client } from 'pg';
-import type { BetterAuthReady } from '../src/peers/peer-messages.ts';
-import { startBetterAuth } from '../src/peers/start-peer.ts';
+import { startBetterAuth } from '../src/contenders/better-auth.ts';
+import type { BetterAuthReady } from '../src/peers/better-auth.server.ts';
 import type { ServerProcess } from '../src/run/server-process.ts';
 import { emptyDatabase } from './support/empty-database.ts';
 

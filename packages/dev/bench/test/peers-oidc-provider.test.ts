@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestPostgres, type TestPostgres } from '@tessera/stack/postgres';
 import axios, { type AxiosInstance } from 'axios';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import type { OidcReady } from '../src/peers/peer-messages.ts';
-import { startOidcProvider } from '../src/peers/start-peer.ts';
+import { startOidcProvider } from '../src/contenders/oidc-provider.ts';
+import type { OidcReady } from '../src/peers/oidc-provider.server.ts';
 import type { ServerProcess } from '../src/run/server-process.ts';
 import { emptyDatabase } from './support/empty-database.ts';
 
@@ -18,12 +18,8 @@ interface Peer extends ServerProcess<OidcReady> {
 }
 
 async function start(storage: 'memory' | 'postgres', accessTokens: 'opaque' | 'jwt'): Promise<Peer> {
-  const common = { grants: 3, accessTokens };
-  const peer = await startOidcProvider(
-    storage === 'memory'
-      ? { storage, ...common }
-      : { storage, ...common, databaseUrl: await emptyDatabase(postgres.adminUrl) },
-  );
+  const database = storage === 'memory' ? {} : { databaseUrl: await emptyDatabase(postgres.adminUrl) };
+  const peer = await startOidcProvider({ ...database, grants: 3, accessTokens });
   const http = axios.create({ baseURL: peer.ready.url, proxy: false, validateStatus: () => true });
   return { ...peer, http };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { startBetterAuth, startOidcProvider } from '../src/peers/start-peer.ts';
+import { startBetterAuth } from '../src/contenders/better-auth.ts';
+import { startOidcProvider } from '../src/contenders/oidc-provider.ts';
 
 const databaseUrl = 'postgresql://user:password@127.0.0.1:1/none';
 
@@ -8,13 +9,13 @@ describe('a peer that cannot start', () => {
     await expect(startBetterAuth({ hash: 'scrypt', databaseUrl, users: 1 })).rejects.toThrow(
       /exited with 1 before it was ready: .*ECONNREFUSED/s,
     );
-    await expect(
-      startOidcProvider({ storage: 'postgres', databaseUrl, grants: 1, accessTokens: 'opaque' }),
-    ).rejects.toThrow(/exited with 1 before it was ready: .*ECONNREFUSED/s);
+    await expect(startOidcProvider({ databaseUrl, grants: 1, accessTokens: 'opaque' })).rejects.toThrow(
+      /exited with 1 before it was ready: .*ECONNREFUSED/s,
+    );
   });
 
   it('exits when an option is invalid', async () => {
-    await expect(startOidcProvider({ storage: 'memory', grants: 0, accessTokens: 'opaque' })).rejects.toThrow(
+    await expect(startOidcProvider({ grants: 0, accessTokens: 'opaque' })).rejects.toThrow(
       /before it was ready/,
     );
   });

@@ -1,37 +1,48 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import axios, { type AxiosInstance } from 'axios';
+import axios from 'axios';
 import {
   type RedminePeer,
-  redmineCreatePath,
-  redmineGetPath,
-  redmineIssue,
-  redmineListPath,
+  redmineIssuePath,
+  redmineRequests,
   startRedminePeer,
-} from '../src/peers/redmine.ts';
+} from '../src/contenders/redmine.ts';
+import type { LoadRequest } from '../src/load/load.ts';
 
 const issues = 1500;
 
 describe('Redmine as a peer', () => {
   let peer: RedminePeer;
-  let http: AxiosInstance;
   beforeAll(async () => {
-    peer = await startRedminePeer({ issues });
-    http = axios.create({
+    peer = await startRedminePeer(issues);
+  });
+  afterAll(() => peer.stop());
+
+  const send = (request: LoadRequest | undefined) =>
+    axios.request({
       baseURL: peer.url,
+      method: request?.method ?? 'GET',
+      url: request?.path ?? '',
+      headers: { ...request?.headers },
+      data: request?.body,
+      proxy: false,
+      validateStatus: () => true,
+    });
+  const get = (id: number) =>
+    axios.get(`${peer.url}${redmineIssuePath(id)}`, {
       headers: { 'X-Redmine-API-Key': peer.apiKey },
       proxy: false,
       validateStatus: () => true,
     });
-  });
-  afterAll(() => peer.stop());
 
   it('returns each seeded issue with its author, its assignee and its comments', async () => {
-    for (const issueId of [peer.issueId, peer.issueId + issues - 1]) {
-      const { status, data } = await http.get(redmineGetPath({ issueId }));
+    const [first] = redmineRequests.get(peer);
+    expect(first?.path).toBe(redmineIssuePath(peer.firstIssueId));
+    for (const id of [peer.firstIssueId, peer.firstIssueId + issues - 1]) {
+      const { status, data } = await get(id);
       expect(status).toBe(200);
       expect(data.issue).toMatchObject({
-        id: issueId,
+        id,
         project: { id: peer.projectId },
         author: { name: 'Director Test' },
         assigned_to: { name: 'Syncer Test' },
@@ -45,7 +56,7 @@ describe('Redmine as a peer', () => {
   });
 
   it('returns a page of 25 issues with every status', async () => {
-    const { data } = await http.get(redmineListPath);
+    const { data } = await send(redmineRequests.list(peer)[0]);
     expect(data.issues).toHaveLength(25);
     expect(data.total_count).toBeGreaterThanOrEqual(issues);
     const statuses = new Set(data.issues.map(({ status }: { status: { id: number } }) => status.id));
@@ -53,9 +64,9 @@ describe('Redmine as a peer', () => {
   });
 
   it('creates an issue that can be read', async () => {
-    const created = await http.post(redmineCreatePath, redmineIssue(peer));
+    const created = await send(redmineRequests.create(peer)[0]);
     expect(created.status).toBe(201);
-    const read = await http.get(redmineGetPath({ issueId: created.data.issue.id }));
+    const read = await get(created.data.issue.id);
     expect(read.data.issue.subject).toBe('Created by the benchmark');
   });
 

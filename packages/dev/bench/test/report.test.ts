@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BenchReport } from '../src/report/bench-report.ts';
-import { markdown } from '../src/report/markdown.ts';
-import { round, table } from '../src/report/table.ts';
+import { markdown, round, table } from '../src/report/markdown.ts';
 import { withBench } from '../src/report/write-report.ts';
 
 const contender = {
@@ -49,35 +48,35 @@ describe('the report', () => {
   const lines = markdown(report).split('\n');
   const lineOf = (text: string) => lines.find((line) => line.includes(text)) ?? '';
 
-  it('shows the ratio and the goal beside the reference that they are of', () => {
+  it('shows a ratio and its goal in the line of the reference', () => {
     expect(lineOf('a peer')).toMatch(/1,235 .* 0\.40 .* 12\.0 .* 250 .* 2\.50 × .* ≥ 2 met/);
     expect(lineOf('A row')).not.toMatch(/met/);
     expect(lineOf('JWKS p99')).toMatch(/31\.0 .* ≤ 30 \*\*not met\*\*/);
   });
 
-  it('says who was left out, what failed, and what was not measured here', () => {
+  it('names absent contenders, failures and sizes that were not measured', () => {
     expect(lineOf('Left out')).toBe('Left out: Redmine (needs root).');
     expect(lineOf('list-issues')).toContain('status 500 instead of 200');
     expect(lineOf('43')).toContain('base + 43 (not measured here)');
   });
 
-  it('says what others did on the machine meanwhile, where that can be told', () => {
+  it('shows the load of other processes, if it is known', () => {
     expect(lines[0]).toContain(' · other load on the machine: 3.1 % · ');
     const machine = { ...report.machine, otherLoadPercent: undefined };
     expect(markdown({ ...report, machine })).not.toContain('other load');
   });
 
-  it('names the commit of the services that it compares with', () => {
+  it('names the commit of the services of --against', () => {
     const machine = { ...report.machine, before: '0123456789ab' };
     expect(markdown({ ...report, machine })).toContain(' · Tessera before: 0123456789ab · ');
     expect(lines[0]).not.toContain('Tessera before');
   });
 
-  it('counts the goals, that of the start included', () => {
+  it('counts the goals, including that of the start', () => {
     expect(lines).toContain('2 of 3 goals met.');
   });
 
-  it('lines its columns up', () => {
+  it('pads the columns of a table', () => {
     const text = table(
       ['who', 'a second'],
       [
@@ -93,22 +92,22 @@ describe('the report', () => {
     ]);
   });
 
-  it('keeps three digits, of small numbers too', () => {
+  it('formats numbers with three digits, small ones too', () => {
     expect([0, 0.0012, 0.345, 1.2345, 12.345, 1234.5].map(round)).toEqual([
       ...['0.00', '0.0012', '0.34', '1.23', '12.3', '1,235'],
     ]);
   });
 });
 
-describe('the place in the README', () => {
-  it('is filled anew, and nothing else changes', () => {
+describe('the part of the README', () => {
+  it('is replaced, and nothing else changes', () => {
     const readme = 'Before\n<!-- bench -->\n\nold\n\n<!-- /bench -->\nafter';
     const filled = withBench(readme, 'new\n');
     expect(filled).toBe('Before\n<!-- bench -->\n\nnew\n\n<!-- /bench -->\nafter');
     expect(withBench(filled, 'new')).toBe(filled);
   });
 
-  it.each(['nothing', '<!-- bench -->', '<!-- /bench --><!-- bench -->'])('must be there: %s', (readme) => {
+  it.each(['nothing', '<!-- bench -->', '<!-- /bench --><!-- bench -->'])('must exist: %s', (readme) => {
     expect(() => withBench(readme, 'new')).toThrow('README.md');
   });
 });

@@ -1,20 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { Scope } from '../src/lab/scope.ts';
 
-describe('what was started', () => {
-  it('is ended in the opposite order, all of it, also when something does not end well', async () => {
+describe('Scope', () => {
+  it('stops everything in the opposite order, also after a failure', async () => {
     const scope = new Scope();
-    const ended: string[] = [];
-    scope.defer(() => ended.push('first'));
+    const stopped: string[] = [];
+    scope.defer(() => stopped.push('first'));
     scope.defer(async () => {
-      throw new Error('does not end');
+      throw new Error('cannot stop');
     });
-    scope.defer(() => ended.push('last'));
+    scope.defer(() => stopped.push('last'));
     await expect(scope.close()).rejects.toThrow(AggregateError);
-    expect(ended).toEqual(['last', 'first']);
+    expect(stopped).toEqual(['last', 'first']);
   });
 
-  it('is ended once', async () => {
+  it('stops everything once', async () => {
     const scope = new Scope();
     let times = 0;
     scope.defer(() => {

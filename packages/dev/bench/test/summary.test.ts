@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { rotated } from '../src/run/measure-row.ts';
 import type { Goal, Sample } from '../src/run/sample.ts';
-import { summarize } from '../src/run/summary.ts';
+import { median, medianRatio, summarize } from '../src/run/summary.ts';
 
 function sample(operations: number, more: Partial<Sample> = {}): Sample {
   return { operations, seconds: 2, p50Ms: 1, p99Ms: 5, serverCpuMicros: operations * 100, ...more };
@@ -12,14 +13,14 @@ function summaryOf(goals: Goal[], samples: Record<string, Sample[]>) {
 }
 
 describe('the summary of a row', () => {
-  it('has medians over the rounds, and costs for each operation', () => {
+  it('has the medians of the rounds, and the processor time for each operation', () => {
     const { contenders } = summaryOf([], {
       us: [sample(10, { databaseCpuMicros: 50 }), sample(30, { databaseCpuMicros: 30 }), sample(20)],
     });
     expect(contenders[0]).toMatchObject({ perSecond: 10, cpuMicros: 100, databaseCpuMicros: 3, p99Ms: 5 });
   });
 
-  it('says of each goal whether it is met, by the ratio of the rounds', () => {
+  it('judges each goal by the ratio of the rounds', () => {
     const { verdicts } = summaryOf(
       [
         { kind: 'ratio', of: 'them', atLeast: 2 },
@@ -37,7 +38,7 @@ describe('the summary of a row', () => {
     expect(verdicts[0]?.value).toBe(2);
   });
 
-  it('judges bounds by what was measured beside, and by the cost', () => {
+  it('judges bounds of extras and of processor time', () => {
     const goals: Goal[] = [
       { kind: 'bound', measure: 'JWKS p99 ms', atMost: 30 },
       { kind: 'bound', measure: 'cpu µs', contender: 'them', atMost: 99 },
@@ -53,9 +54,37 @@ describe('the summary of a row', () => {
     ]);
   });
 
-  it('says nothing of a goal whose reference was not measured', () => {
+  it('omits a goal whose reference was not measured', () => {
     expect(summaryOf([{ kind: 'ratio', of: 'Redmine', atLeast: 30 }], { us: [sample(1)] }).verdicts).toEqual(
       [],
     );
+  });
+});
+
+describe('statistics', () => {
+  it('the median is the middle value, or the mean of the two middle values, in any order', () => {
+    expect(median([3])).toBe(3);
+    expect(median([10, 1, 2])).toBe(2);
+    expect(median([4, 1, 3, 100])).toBe(3.5);
+    expect(() => median([])).toThrow(RangeError);
+  });
+
+  it('the median ratio compares round by round: a round that is slow for both does not change it', () => {
+    expect(medianRatio([200, 20, 200], [100, 10, 100])).toBe(2);
+    // The ratio of the medians would be 1.
+    expect(medianRatio([10, 20, 30], [5, 30, 20])).toBe(1.5);
+    expect(() => medianRatio([1], [1, 2])).toThrow(RangeError);
+  });
+});
+
+describe('the order of a round', () => {
+  it('lets each contender come first in turn, and omits none', () => {
+    expect([0, 1, 2, 3].map((round) => rotated(['a', 'b', 'c'], round).join(''))).toEqual([
+      'abc',
+      'bca',
+      'cab',
+      'abc',
+    ]);
+    expect(rotated([], 3)).toEqual([]);
   });
 });

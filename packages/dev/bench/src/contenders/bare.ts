@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { decodeJwt } from 'jose';
-import { z } from 'zod';
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { Tessera } from '../lab/tessera.ts';
@@ -33,7 +32,7 @@ function startBare(scope: Scope, { stack, people }: Tessera): Promise<BareServer
 
 async function start(scope: Scope, name: string, options: object): Promise<BareServer> {
   const entry = new URL(`../servers/${name}.server.ts`, import.meta.url);
-  const { pid, ready, stop } = await startServerProcess(entry, options, z.object({ url: z.string() }));
+  const { pid, ready, stop } = await startServerProcess<{ url: string }>(entry, options);
   scope.defer(stop);
   return { origins: [ready.url], pids: () => [pid], usesDatabase: true };
 }

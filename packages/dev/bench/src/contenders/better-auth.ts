@@ -1,10 +1,9 @@
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { LoadRequest } from '../load/load.ts';
-import type { BetterAuthReady } from '../peers/peer-messages.ts';
-import { startBetterAuth } from '../peers/start-peer.ts';
+import type { BetterAuthReady, PeerOptions } from '../peers/better-auth.server.ts';
 import type { Contender } from '../run/sample.ts';
-import type { ServerProcess } from '../run/server-process.ts';
+import { type ServerProcess, startServerProcess } from '../run/server-process.ts';
 import { loginConnections } from './endpoints.ts';
 import { httpContender, probe } from './http-contender.ts';
 
@@ -21,6 +20,10 @@ export async function startBetterAuthFor(lab: Lab, scope: Scope, hash: 'bcrypt' 
   const peer = await startBetterAuth({ hash, databaseUrl, users: 32 });
   scope.defer(() => peer.stop());
   return peer;
+}
+
+export function startBetterAuth(options: PeerOptions): Promise<Peer> {
+  return startServerProcess(new URL('../peers/better-auth.server.ts', import.meta.url), options);
 }
 
 export function signInRequests({ ready: { users, url, signInPath } }: Peer): LoadRequest[] {

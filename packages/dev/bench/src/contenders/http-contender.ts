@@ -1,9 +1,8 @@
 import type { Lab } from '../lab/lab.ts';
-import { Connection } from '../load/connection.ts';
-import { cpuMicrosOf } from '../load/cpu-time.ts';
-import { problemOf } from '../load/expectation.ts';
+import { Connection, problemOf } from '../load/connection.ts';
 import type { Load, LoadRequest } from '../load/load.ts';
 import type { LoadGenerator } from '../load/load-generator.ts';
+import { cpuMicrosOf } from '../load/process-usage.ts';
 import type { Contender, Sample } from '../run/sample.ts';
 
 /** Connections for reads: enough to keep two cores busy, few enough that latency is not mostly queueing. */

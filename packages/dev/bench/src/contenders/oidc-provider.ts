@@ -1,10 +1,9 @@
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { LoadRequest } from '../load/load.ts';
-import type { OidcReady } from '../peers/peer-messages.ts';
-import { startOidcProvider } from '../peers/start-peer.ts';
+import type { OidcOptions, OidcReady } from '../peers/oidc-provider.server.ts';
 import type { Contender } from '../run/sample.ts';
-import type { ServerProcess } from '../run/server-process.ts';
+import { type ServerProcess, startServerProcess } from '../run/server-process.ts';
 import { refreshConnections } from './endpoints.ts';
 import { type HttpContenderOptions, httpContender, probe } from './http-contender.ts';
 
@@ -26,13 +25,14 @@ export async function startOidc(
   { variant, grants = 32 }: { variant: keyof typeof oidcNames; grants?: number },
 ): Promise<OidcPeer> {
   const accessTokens = variant === 'signing' ? 'jwt' : 'opaque';
-  const peer = await startOidcProvider(
-    variant === 'memory'
-      ? { storage: 'memory', grants, accessTokens }
-      : { storage: 'postgres', grants, accessTokens, databaseUrl: await lab.emptyDatabase('oidc') },
-  );
+  const database = variant === 'memory' ? {} : { databaseUrl: await lab.emptyDatabase('oidc') };
+  const peer = await startOidcProvider({ ...database, grants, accessTokens });
   scope.defer(() => peer.stop());
   return { ...peer, variant };
+}
+
+export function startOidcProvider(options: OidcOptions): Promise<ServerProcess<OidcReady>> {
+  return startServerProcess(new URL('../peers/oidc-provider.server.ts', import.meta.url), options);
 }
 
 /** Each measurement starts with unused tokens. */

@@ -3,12 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
-import { canRunRedmine } from '@tessera/trackers/redmine';
 import pg from 'pg';
-import { parseStat } from '../load/cpu-time.ts';
+import { startRedminePeer } from '../contenders/redmine.ts';
 import { LoadGenerator } from '../load/load-generator.ts';
+import { parseStat } from '../load/process-usage.ts';
 import { type BenchOptions, defaultRows } from '../options.ts';
-import { startRedminePeer } from '../peers/redmine.ts';
 import { Scope } from './scope.ts';
 import { startTessera, type Tessera } from './tessera.ts';
 
@@ -58,9 +57,8 @@ export class Lab {
 
   /** A real Redmine with as many issues as Tessera. Rejects where Redmine cannot run. */
   readonly redmine = once(async () => {
-    if (!canRunRedmine()) throw new Error('needs root and packages/dev/trackers/install-redmine.sh');
     this.note('starting Redmine');
-    const peer = await startRedminePeer({ issues: defaultRows });
+    const peer = await startRedminePeer(defaultRows);
     this.#scope.defer(peer.stop);
     return peer;
   });

@@ -1,22 +1,21 @@
-/** What was started, and is ended in the opposite order. */
+/** Stops what was started, in the opposite order. */
 export class Scope {
-  readonly #endings: (() => unknown)[] = [];
+  readonly #stops: (() => unknown)[] = [];
 
-  /** Remembers how to end it. */
-  defer(end: () => unknown): void {
-    this.#endings.push(end);
+  defer(stop: () => unknown): void {
+    this.#stops.push(stop);
   }
 
-  /** Ends everything, even when something does not end well. @throws AggregateError of what did not */
+  /** Calls every deferred function once, also after failures. @throws AggregateError of the failures */
   async close(): Promise<void> {
     const errors: unknown[] = [];
-    for (let end = this.#endings.pop(); end !== undefined; end = this.#endings.pop()) {
+    for (let stop = this.#stops.pop(); stop !== undefined; stop = this.#stops.pop()) {
       try {
-        await end();
+        await stop();
       } catch (error) {
         errors.push(error);
       }
     }
-    if (errors.length > 0) throw new AggregateError(errors, 'not everything was ended well');
+    if (errors.length > 0) throw new AggregateError(errors, 'something could not be stopped');
   }
 }

@@ -1,15 +1,15 @@
 import { Client, type Dispatcher } from 'undici';
-import type { LoadRequest } from './load.ts';
+import type { Expectation, LoadRequest } from './load.ts';
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   body: Buffer;
 }
 
-// A login waits behind a hundred others.
+// In the login storm, a login waits for a hundred others.
 const timeoutMs = 90_000;
 
-/** One connection that is kept, with one request at a time on it. */
+/** A keep-alive connection with one request at a time. */
 export class Connection {
   readonly #client: Client;
 
@@ -17,26 +17,30 @@ export class Connection {
     this.#client = new Client(origin, { pipelining: 1, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   }
 
-  send({ method, path, headers, body }: LoadRequest, ownBody = body): Promise<Answer> {
+  /** @param body replaces the body of the request */
+  send(request: LoadRequest, body = request.body): Promise<HttpResponse> {
+    const { method, path, headers = {} } = request;
     return new Promise((resolve, reject) => {
-      const options = { method, path, headers: headers ?? {}, body: ownBody ?? null };
-      this.#client.dispatch(options, new AnswerReader(resolve, reject));
+      this.#client.dispatch(
+        { method, path, headers, body: body ?? null },
+        new ResponseReader(resolve, reject),
+      );
     });
   }
 
-  /** Whatever is unanswered fails. */
+  /** Closes the connection. A request without a response fails. */
   destroy(): Promise<void> {
     return this.#client.destroy();
   }
 }
 
-class AnswerReader implements Dispatcher.DispatchHandler {
-  readonly #resolve: (answer: Answer) => void;
+class ResponseReader implements Dispatcher.DispatchHandler {
+  readonly #resolve: (response: HttpResponse) => void;
   readonly #reject: (error: Error) => void;
   readonly #chunks: Buffer[] = [];
   #status = 0;
 
-  constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void) {
+  constructor(resolve: (response: HttpResponse) => void, reject: (error: Error) => void) {
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -60,4 +64,16 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#reject(error);
   }
+}
+
+/** The difference between a response and its expectation, if any. It does not contain the body, which can have tokens. */
+export function problemOf({ status, body }: HttpResponse, expected: Expectation): string | undefined {
+  if (status !== expected.status) return `status ${status} instead of ${expected.status}`;
+  if (expected.bytes !== undefined && body.length !== expected.bytes) {
+    return `a body of ${body.length} bytes instead of ${expected.bytes}`;
+  }
+  if (expected.contains !== undefined && !body.includes(expected.contains)) {
+    return `a body without ${expected.contains}`;
+  }
+  return undefined;
 }

@@ -1,17 +1,17 @@
-import type { LoadNews, LoadOrder } from './load.ts';
+import type { LoadEvent, LoadOrder } from './load.ts';
 import { LoadRun } from './load-run.ts';
 
-// A process of its own, so that what the load costs is not the server's, nor the bench's.
-const tell = (news: LoadNews) => process.send?.(news);
+// A separate process, so that the load costs neither the server nor the bench processor time.
+const send = (event: LoadEvent) => process.send?.(event);
 
 process.on('message', ({ id, load }: LoadOrder) => {
   new LoadRun(load)
-    .run((event) => tell({ id, event }))
+    .run((event) => send({ id, event }))
     .then(
-      (result) => tell({ id, event: 'done', result }),
-      (error: unknown) => tell({ id, event: 'failed', message: String(error) }),
+      (result) => send({ id, event: 'done', result }),
+      (error: unknown) => send({ id, event: 'failed', message: String(error) }),
     );
 });
-// Ctrl-C reaches every process of the terminal; the bench ends this one in its turn.
+// Ctrl-C reaches every process of a terminal. The bench stops this one.
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit());

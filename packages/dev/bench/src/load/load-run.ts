@@ -1,12 +1,11 @@
 import { createHistogram } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection } from './connection.ts';
-import { problemOf } from './expectation.ts';
+import { Connection, problemOf } from './connection.ts';
 import type { Load, LoadRequest, LoadResult } from './load.ts';
 
 const maxWindowSeconds = 60;
 
-/** Puts a server under one load: a warm-up, then the window, in which alone is counted. */
+/** Runs one load: a warm-up, then the window, whose responses are counted. */
 export class LoadRun {
   readonly #load: Load;
   readonly #latencies = createHistogram();
@@ -21,7 +20,7 @@ export class LoadRun {
     this.#load = load;
   }
 
-  /** @param onWindow told when the window opens, and when it closes */
+  /** @param onWindow called when the window opens and when it closes */
   async run(onWindow: (event: 'opened' | 'closed') => void): Promise<LoadResult> {
     const { origins, connections, warmUpSeconds, seconds, total } = this.#load;
     const open = Array.from(
@@ -33,25 +32,22 @@ export class LoadRun {
     if (warmUpSeconds > 0) await sleep(warmUpSeconds * 1000);
     this.#opened = performance.now();
     onWindow('opened');
-    await (total === undefined ? this.#window(seconds) : work);
+    await (total === undefined ? this.#waitForWindow(seconds) : work);
     this.#closed = performance.now();
     onWindow('closed');
-    // What is under way is waited for: it would only burden whoever is measured next.
+    // Requests in flight would disturb the next measurement.
     await work;
     await Promise.all(open.map((connection) => connection.destroy()));
     return this.#result((this.#closed - this.#opened) / 1000);
   }
 
-  // A slow server on a busy machine gets more time: a window without a response says nothing.
-  async #window(seconds: number): Promise<void> {
+  // A window without a response has no result, so a slow server on a busy machine gets more time.
+  async #waitForWindow(seconds: number): Promise<void> {
     await sleep(seconds * 1000);
-    while (this.#operations === 0 && this.#problem === undefined && this.#elapsedSeconds < maxWindowSeconds) {
+    const deadline = this.#opened + maxWindowSeconds * 1000;
+    while (this.#operations === 0 && this.#problem === undefined && performance.now() < deadline) {
       await sleep(50);
     }
-  }
-
-  get #elapsedSeconds(): number {
-    return (performance.now() - this.#opened) / 1000;
   }
 
   #result(seconds: number): LoadResult {
@@ -80,7 +76,7 @@ export class LoadRun {
     this.#latencies.record(Math.max(1, Math.round(milliseconds * 1e6)));
   }
 
-  // Requests whose time came while every connection was busy have waited until now, at the least.
+  // Requests that were due while their connection was busy have waited at least until now.
   #countUnsent(index: number, turn: number): void {
     const { perSecond, connections } = this.#load;
     if (perSecond === undefined) return;
@@ -130,18 +126,18 @@ export class LoadRun {
     const body =
       chain === undefined || token === undefined ? request.body : `${chain.before}${token}${chain.after}`;
     const sent = performance.now();
-    const answer = await connection.send(request, body);
-    const problem = problemOf(answer, request.expect);
+    const response = await connection.send(request, body);
+    const problem = problemOf(response, request.expect);
     if (problem !== undefined) throw new Error(`${request.method} ${request.path}: ${problem}`);
-    const answered = performance.now();
-    // What is sent at fixed times counts by its time, however late the answer: the slowest must not be the ones left out.
-    if (this.#isWithin(due ?? answered)) this.#count(answered - (due ?? sent));
-    return chain === undefined ? undefined : refreshTokenOf(answer.body);
+    const received = performance.now();
+    // A request at a fixed time belongs to the window of that time, so that the slowest are not left out.
+    if (this.#isWithin(due ?? received)) this.#count(received - (due ?? sent));
+    return chain === undefined ? undefined : refreshTokenOf(response.body);
   }
 }
 
 function refreshTokenOf(body: Buffer): string {
   const { refresh_token: token } = JSON.parse(body.toString());
-  if (typeof token !== 'string') throw new Error('an answer without a refresh token');
+  if (typeof token !== 'string') throw new Error('a response has no refresh token');
   return token;
 }

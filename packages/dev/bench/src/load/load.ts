@@ -1,9 +1,9 @@
-/** What an answer must be; anything else fails the measurement. */
+/** What a response must be. Any other response fails the measurement. */
 export interface Expectation {
   status: number;
   /** A part of the body. */
   contains?: string;
-  /** The length of the body, for documents that stay as they are. */
+  /** The length of the body, for documents that do not change. */
   bytes?: number;
 }
 
@@ -15,52 +15,54 @@ export interface LoadRequest {
   expect: Expectation;
 }
 
-/** Each connection sends what the answer before gave it: `refresh_token` is put between `before` and `after`. */
-export interface Chain {
-  /** What each connection begins with. */
+/** Each connection sends the `refresh_token` of the last response, between `before` and `after`. */
+export interface TokenChain {
+  /** The first token of each connection. */
   tokens: string[];
   before: string;
   after: string;
 }
 
-/** What a generator does to a server. */
 export interface Load {
-  /** Connections are dealt out to them in turn. */
+  /** The servers; each connection is to the next one. */
   origins: string[];
   connections: number;
   /** Sent in turn, and again from the beginning. */
   requests: LoadRequest[];
   /** The index of the first request to send; default: 0. */
   firstRequest?: number;
-  chain?: Chain;
+  chain?: TokenChain;
   warmUpSeconds: number;
   seconds: number;
-  /** In all, at fixed times; latency counts from then. Default: each connection sends as soon as it has an answer. */
+  /**
+   * Requests per second of all connections, sent at fixed times from which their latency counts. Default: each connection
+   * sends its next request as soon as it has a response.
+   */
   perSecond?: number;
-  /** Ends after so many requests, however long they take. */
+  /** Stops after this number of requests instead of `seconds`. */
   total?: number;
 }
 
-/** What came of it within the window. */
+/** The responses within the window. */
 export interface LoadResult {
   operations: number;
-  /** Requests in the window and around it. */
+  /** The number of requests, including those before and after the window. */
   sent: number;
   seconds: number;
   p50Ms: number;
   p99Ms: number;
-  /** The first answer that was not as expected, in the window or around it. */
+  /** The first response that was not as expected, within or outside of the window. */
   problem: string | undefined;
 }
 
-/** What a generator's process is told. */
+/** A message to the process of a load generator. */
 export interface LoadOrder {
   id: number;
   load: Load;
 }
 
-/** What it tells: that the window opens, that it closes, how it was. */
-export type LoadNews =
+/** A message from that process. */
+export type LoadEvent =
   | { id: number; event: 'opened' | 'closed' }
   | { id: number; event: 'done'; result: LoadResult }
   | { id: number; event: 'failed'; message: string };

@@ -6,8 +6,30 @@ import { makeSignature } from 'better-auth/crypto';
 import { getMigrations } from 'better-auth/db/migration';
 import { toNodeHandler } from 'better-auth/node';
 import { Pool } from 'pg';
+import { z } from 'zod';
 import { announce, listen, readOptions } from '../servers/served-process.ts';
-import { type BetterAuthReady, betterAuthOptionsSchema } from './peer-messages.ts';
+
+export interface PeerOptions {
+  /** scrypt is the default of better-auth; bcrypt has cost 10. */
+  hash: 'scrypt' | 'bcrypt';
+  /** An empty database. */
+  databaseUrl: string;
+  users: number;
+}
+
+const optionsSchema: z.ZodType<PeerOptions> = z.strictObject({
+  hash: z.enum(['scrypt', 'bcrypt']),
+  databaseUrl: z.string(),
+  users: z.int().positive(),
+});
+
+/** The ready message. Each user has a session, whose Cookie header is `cookie`. */
+export interface BetterAuthReady {
+  url: string;
+  signInPath: string;
+  sessionPath: string;
+  users: { email: string; password: string; cookie: string }[];
+}
 
 const bcryptCost = 10;
 const bcryptPassword = {
@@ -15,7 +37,7 @@ const bcryptPassword = {
   verify: ({ hash, password }: { hash: string; password: string }) => bcrypt.compare(password, hash),
 };
 
-const options = readOptions(betterAuthOptionsSchema);
+const options = readOptions(optionsSchema);
 const pool = new Pool({ connectionString: options.databaseUrl, max: 10 });
 const server = createServer();
 const url = await listen(server);

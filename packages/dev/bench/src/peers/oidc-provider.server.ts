@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { type Client, type Configuration, Provider } from 'oidc-provider';
+import { z } from 'zod';
 import { announce, listen, readOptions } from '../servers/served-process.ts';
 import {
   type OidcAccount,
@@ -8,7 +9,34 @@ import {
   openMemoryStorage,
   openPostgresStorage,
 } from './oidc-storage.ts';
-import { type OidcReady, oidcOptionsSchema } from './peer-messages.ts';
+
+export interface OidcOptions {
+  /** An empty database; without one, everything is kept in memory. */
+  databaseUrl?: string;
+  /** The number of accounts, each with one grant. */
+  grants: number;
+  /** A refresh signs the ID token; with `jwt` the access token, too. */
+  accessTokens: 'opaque' | 'jwt';
+}
+
+const optionsSchema: z.ZodType<OidcOptions> = z.strictObject({
+  databaseUrl: z.string().exactOptional(),
+  grants: z.int().positive(),
+  accessTokens: z.enum(['opaque', 'jwt']),
+});
+
+/** The ready message, with a refresh and an access token of each grant, in the same order. */
+export interface OidcReady {
+  url: string;
+  refreshPath: string;
+  userinfoPath: string;
+  jwksPath: string;
+  discoveryPath: string;
+  clientId: string;
+  clientSecret: string;
+  refreshTokens: string[];
+  accessTokens: string[];
+}
 
 const clientId = 'bench';
 const clientSecret = randomBytes(32).toString('base64url');
@@ -17,10 +45,10 @@ const openIdScope = 'openid email profile offline_access';
 const resource = 'https://api.example';
 const resourceScope = 'api';
 
-const options = readOptions(oidcOptionsSchema);
+const options = readOptions(optionsSchema);
 const isJwt = options.accessTokens === 'jwt';
 const storage =
-  options.storage === 'postgres' ? await openPostgresStorage(options.databaseUrl) : openMemoryStorage();
+  options.databaseUrl === undefined ? openMemoryStorage() : await openPostgresStorage(options.databaseUrl);
 const accounts = Array.from(
   { length: options.grants },
   (_, index): OidcAccount => ({

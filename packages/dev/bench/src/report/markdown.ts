@@ -1,9 +1,8 @@
 import { type Footprint, readyWithinMs } from '../run/footprint.ts';
 import type { ContenderSummary, RowSummary, Verdict } from '../run/summary.ts';
 import type { BenchReport } from './bench-report.ts';
-import { round, table } from './table.ts';
 
-/** The whole report as Markdown: for a terminal, for the file, and for the README. */
+/** The report as Markdown, for the terminal, for the file and for the README. */
 export function markdown(report: BenchReport): string {
   const parts = [
     factsLine(report),
@@ -28,14 +27,14 @@ function factsLine({ date, machine, options }: BenchReport): string {
 }
 
 function rowsTable(rows: readonly RowSummary[]): string {
-  const header = ['path', 'who', 'a second', 'p50 ms', 'p99 ms', 'CPU µs', 'PostgreSQL µs', 'ratio', 'goal'];
+  const columns = ['operation', 'contender', 'per second', 'p50 ms', 'p99 ms', 'CPU µs', 'PostgreSQL µs'];
   return table(
-    header,
+    [...columns, 'ratio', 'goal'],
     rows.flatMap((row) => row.contenders.flatMap((one, index) => linesOf(row, one, index))),
   );
 }
 
-// Our own line comes first; a ratio stands beside whom it is to, a bound beside what it bounds.
+// A ratio stands in the line of the contender that Tessera is compared with, a bound in the line of its value.
 function linesOf({ title, verdicts }: RowSummary, one: ContenderSummary, index: number): string[][] {
   const ratio = verdicts.find(({ goal }) => goal.kind === 'ratio' && goal.of === one.name);
   const boundOf = (measure: string) =>
@@ -65,8 +64,8 @@ function linesOf({ title, verdicts }: RowSummary, one: ContenderSummary, index: 
 function goalText(verdict: Verdict | undefined): string {
   if (verdict?.isMet === undefined) return '';
   const { goal, isMet } = verdict;
-  const wanted = goal.kind === 'bound' ? `≤ ${goal.atMost}` : `≥ ${goal.atLeast}`;
-  return `${wanted} ${isMet ? 'met' : '**not met**'}`;
+  const bound = goal.kind === 'bound' ? `≤ ${goal.atMost}` : `≥ ${goal.atLeast}`;
+  return `${bound} ${isMet ? 'met' : '**not met**'}`;
 }
 
 function absences(rows: readonly RowSummary[]): string[] {
@@ -103,4 +102,29 @@ function goalsLine({ rows, footprint }: BenchReport): string {
   ].filter((isMet) => isMet !== undefined);
   const met = judged.filter((isMet) => isMet).length;
   return `${met} of ${judged.length} goals met.`;
+}
+
+/** A Markdown table with padded columns, which is readable in a terminal, too. Numbers are aligned to the right. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const isNumeric = header.map((_, column) => column > 0 && rows.every((row) => isNumber(row[column] ?? '')));
+  const width = header.map((title, column) =>
+    Math.max(3, title.length, ...rows.map((row) => (row[column] ?? '').length)),
+  );
+  const pad = (cell: string, column: number) =>
+    isNumeric[column] ? cell.padStart(width[column] ?? 0) : cell.padEnd(width[column] ?? 0);
+  const line = (cells: readonly string[]) =>
+    `| ${header.map((_, column) => pad(cells[column] ?? '', column)).join(' | ')} |`;
+  const rule = width.map((wide, column) => '-'.repeat(wide - 1) + (isNumeric[column] ? ':' : '-'));
+  return [line(header), line(rule), ...rows.map(line)].join('\n');
+}
+
+function isNumber(cell: string): boolean {
+  return cell === '' || /^[\d.,]+$/.test(cell);
+}
+
+/** Formats a number with three significant digits. */
+export function round(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString('en');
+  if (value >= 10) return value.toFixed(1);
+  return value >= 0.1 || value === 0 ? value.toFixed(2) : value.toPrecision(2);
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Lab } from '../lab/lab.ts';
-import { watchOtherLoad } from '../load/other-load.ts';
+import { watchOtherLoad } from '../load/process-usage.ts';
 import { type BenchOptions, isSelected } from '../options.ts';
 import { type BenchReport, machineFacts } from '../report/bench-report.ts';
 import { footprintName, rowsFor } from '../rows/rows.ts';

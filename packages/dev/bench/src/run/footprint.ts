@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Service } from '@tessera/stack';
 import { getRequests, userInfoRequests } from '../contenders/endpoints.ts';
@@ -5,20 +7,26 @@ import { readConnections } from '../contenders/http-contender.ts';
 import type { Lab } from '../lab/lab.ts';
 import { Connection } from '../load/connection.ts';
 import type { LoadRequest } from '../load/load.ts';
-import { residentMebibytes } from '../load/memory.ts';
-import { type ImageSize, imageSizes } from './image-sizes.ts';
-import { median } from './statistics.ts';
+import { residentMebibytes } from '../load/process-usage.ts';
+import { median } from './summary.ts';
 
-/** What a service takes before and after work. */
+/** The start and the memory of a service. */
 export interface ServiceFootprint {
   service: 'identity' | 'issues';
-  /** From the start of the process until `/readyz` says yes, with no migration to apply. */
+  /** From the start of the process until `/readyz` responds with 200, without a migration to apply. */
   readyMs: number;
   /** Resident memory in MiB. */
   rssAtStart: number;
   rssAfter: number;
-  /** How many requests it has answered between. */
+  /** The number of requests between the two. */
   requests: number;
+}
+
+export interface ImageSize {
+  service: 'identity' | 'issues';
+  /** In MB: the whole image when an engine has it, otherwise what docker/README.md says that the service adds to its base. */
+  megabytes: number;
+  isMeasured: boolean;
 }
 
 export interface Footprint {
@@ -29,31 +37,8 @@ export interface Footprint {
 /** The goal for `readyMs`. */
 export const readyWithinMs = 1_500;
 
-// Few enough at a time that logs stay small, progress is seen and Ctrl-C is heard.
+// Small enough to limit the size of logs, show progress and stop soon after Ctrl-C.
 const chunk = 20_000;
-
-/**
- * Starts each service anew, and looks at what it holds at once and after so many requests. Both do their requests at the
- * same time: one process of Node leaves a core to wait.
- */
-export async function measureFootprint(lab: Lab, signal: AbortSignal): Promise<Footprint> {
-  const tessera = await lab.tessera();
-  const works: Work[] = [
-    { service: 'identity', running: tessera.identity, requests: userInfoRequests(tessera) },
-    { service: 'issues', running: tessera.issues, requests: getRequests(tessera) },
-  ];
-  const starts: Start[] = [];
-  for (const work of works) starts.push(await measureStart(lab, work, signal));
-  const tell = tellTogether(lab);
-  const services = await Promise.all(
-    starts.map(async ({ work, ...start }): Promise<ServiceFootprint> => {
-      const requests = await answerAll(lab, work, { signal, tell });
-      const rssAfter = residentMebibytes(work.running.pid);
-      return { service: work.service, ...start, rssAfter, requests };
-    }),
-  );
-  return { services, images: imageSizes() };
-}
 
 interface Work {
   service: ServiceFootprint['service'];
@@ -63,6 +48,29 @@ interface Work {
 
 interface Start extends Pick<ServiceFootprint, 'readyMs' | 'rssAtStart'> {
   work: Work;
+}
+
+/**
+ * Restarts each service and measures its memory before and after a number of requests. Both services get their requests
+ * at the same time, because one process of Node leaves a core idle.
+ */
+export async function measureFootprint(lab: Lab, signal: AbortSignal): Promise<Footprint> {
+  const tessera = await lab.tessera();
+  const works: Work[] = [
+    { service: 'identity', running: tessera.identity, requests: userInfoRequests(tessera) },
+    { service: 'issues', running: tessera.issues, requests: getRequests(tessera) },
+  ];
+  const starts: Start[] = [];
+  for (const work of works) starts.push(await measureStart(lab, work, signal));
+  const note = noteProgress(lab);
+  const services = await Promise.all(
+    starts.map(async ({ work, ...start }): Promise<ServiceFootprint> => {
+      const requests = await sendAll(lab, work, { signal, note });
+      const rssAfter = residentMebibytes(work.running.pid);
+      return { service: work.service, ...start, rssAfter, requests };
+    }),
+  );
+  return { services, images: imageSizes() };
 }
 
 async function measureStart(lab: Lab, work: Work, signal: AbortSignal): Promise<Start> {
@@ -78,12 +86,11 @@ async function measureStart(lab: Lab, work: Work, signal: AbortSignal): Promise<
 
 async function restart(service: Service): Promise<number> {
   await service.stop();
-  const connectionOf = () => new Connection(service.url);
   const began = performance.now();
   const started = service.start();
-  // Its failure is seen below; until then it must not end this process.
+  // A failure is thrown below. Until then it must not be an unhandled rejection.
   started.catch(() => undefined);
-  while (!(await isReady(connectionOf()))) {
+  while (!(await isReady(service.url))) {
     await sleep(5);
     if (performance.now() - began > 60_000) throw new Error('the service is not ready after a minute');
   }
@@ -92,11 +99,11 @@ async function restart(service: Service): Promise<number> {
   return elapsed;
 }
 
-async function isReady(connection: Connection): Promise<boolean> {
+async function isReady(url: string): Promise<boolean> {
+  const connection = new Connection(url);
   try {
-    return (
-      (await connection.send({ method: 'GET', path: '/readyz', expect: { status: 200 } })).status === 200
-    );
+    const { status } = await connection.send({ method: 'GET', path: '/readyz', expect: { status: 200 } });
+    return status === 200;
   } catch {
     return false;
   } finally {
@@ -104,37 +111,64 @@ async function isReady(connection: Connection): Promise<boolean> {
   }
 }
 
-type Tell = (service: Work['service'], answered: number) => void;
+type NoteProgress = (service: Work['service'], sent: number) => void;
 
-// One line for both, so that neither hides the other.
-function tellTogether(lab: Lab): Tell {
+// One line for both services, so that neither overwrites the other.
+function noteProgress(lab: Lab): NoteProgress {
   const counts = new Map<string, number>();
-  const wanted = lab.options.footprintRequests.toLocaleString('en');
-  return (service, answered) => {
-    counts.set(service, answered);
+  const total = lab.options.footprintRequests.toLocaleString('en');
+  return (service, sent) => {
+    counts.set(service, sent);
     const parts = [...counts].map(([name, count]) => `${name} ${count.toLocaleString('en')}`);
-    lab.note(`footprint · ${parts.join(', ')} of ${wanted} requests each`);
+    lab.note(`footprint · ${parts.join(', ')} of ${total} requests each`);
   };
 }
 
-async function answerAll(
+async function sendAll(
   lab: Lab,
   { service, running, requests }: Work,
-  { signal, tell }: { signal: AbortSignal; tell: Tell },
+  { signal, note }: { signal: AbortSignal; note: NoteProgress },
 ): Promise<number> {
   const wanted = lab.options.footprintRequests;
-  let answered = 0;
-  while (answered < wanted) {
+  let sent = 0;
+  while (sent < wanted) {
     signal.throwIfAborted();
-    tell(service, answered);
+    note(service, sent);
     const { operations } = await lab.generator().run({
       ...{ origins: [running.url], requests, connections: readConnections },
-      ...{ warmUpSeconds: 0, seconds: 0, total: Math.min(chunk, wanted - answered) },
+      ...{ warmUpSeconds: 0, seconds: 0, total: Math.min(chunk, wanted - sent) },
     });
-    if (operations === 0) throw new Error('nothing was answered');
-    answered += operations;
+    if (operations === 0) throw new Error('there was no response');
+    sent += operations;
     lab.emptyLogs();
   }
-  tell(service, answered);
-  return answered;
+  note(service, sent);
+  return sent;
+}
+
+function imageSizes(): ImageSize[] {
+  return (['identity', 'issues'] as const).flatMap((service): ImageSize[] => {
+    const measured = sizeInEngine(service);
+    if (measured !== undefined) return [{ service, megabytes: measured, isMeasured: true }];
+    const documented = documentedSize(service);
+    return documented === undefined ? [] : [{ service, megabytes: documented, isMeasured: false }];
+  });
+}
+
+function sizeInEngine(service: string): number | undefined {
+  const image = docker('image', 'ls', '--quiet', `tessera/${service}`)?.split('\n')[0];
+  if (image === undefined || image === '') return undefined;
+  const bytes = Number(docker('image', 'inspect', '--format', '{{.Size}}', image));
+  return bytes > 0 ? Math.round(bytes / 1e6) : undefined;
+}
+
+function docker(...args: string[]): string | undefined {
+  const { status, stdout } = spawnSync('docker', args, { encoding: 'utf8', timeout: 10_000 });
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+function documentedSize(service: string): number | undefined {
+  const readme = readFileSync(new URL('../../../../../docker/README.md', import.meta.url), 'utf8');
+  const size = new RegExp(`(\\d+) MB \\(${service}\\)`).exec(readme)?.[1];
+  return size === undefined ? undefined : Number(size);
 }

@@ -1,53 +1,53 @@
-/** What one contender did in one window of time. */
+/** The measurement of one contender in one window of time. */
 export interface Sample {
   operations: number;
   seconds: number;
   p50Ms: number;
   p99Ms: number;
-  /** User and system time of every process of the server, in microseconds; undefined where there is none to ask. */
-  serverCpuMicros: number | undefined;
-  /** The same of PostgreSQL, where the contender uses it. */
+  /** User and system time of the server's processes in microseconds. */
+  serverCpuMicros: number;
+  /** The same for PostgreSQL, when the contender uses it and it runs on this machine. */
   databaseCpuMicros?: number;
-  /** What else was measured beside, by name: `jwks p99 ms`. */
+  /** Further measurements by name, such as `JWKS p99 ms`. */
   extras?: Readonly<Record<string, number>>;
 }
 
-/** What a row compares: ourselves, a peer, or a limit. */
+/** Something that a row compares: Tessera, a peer or a limit. */
 export interface Contender {
   name: string;
-  /** Measures for so many seconds, once its connections are there. */
+  /** Measures for a number of seconds, which begin once its connections are open. */
   measure: (seconds: number) => Promise<Sample>;
-  /** Works for so many seconds before the first round, where that is not the same. */
+  /** Runs before the first round; default: `measure`. */
   warmUp?: (seconds: number) => Promise<unknown>;
 }
 
-/** At least this many times the throughput of another contender of the row. */
+/** Compares the throughput of Tessera with that of another contender. */
 export interface RatioGoal {
   kind: 'ratio';
   of: string;
-  /** Absent: shown, and not judged. */
+  /** The least ratio that meets the goal. Absent when the ratio is only shown. */
   atLeast?: number;
 }
 
-/** A bound on what a contender's samples say by themselves. */
+/** Bounds a value of one contender. */
 export interface BoundGoal {
   kind: 'bound';
   /** `cpu µs`, or the name of an extra. */
   measure: string;
   atMost: number;
-  /** Default: the row's first contender. */
+  /** Default: the first contender. */
   contender?: string;
 }
 
 export type Goal = RatioGoal | BoundGoal;
 
-/** A contender that cannot be measured here, and why. */
+/** A contender that cannot run on this machine. */
 export interface Absence {
   name: string;
   reason: string;
 }
 
-/** One path, and everybody who is measured on it; the first contender is ourselves. */
+/** The contenders of a row, Tessera first. */
 export interface Row {
   contenders: Contender[];
   absent: Absence[];

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { searchPath } from '@tessera/stack';
 import { threadPoolSize } from '@tessera/stack/thread-pool';
-import type { z } from 'zod';
 
 const readyWithinMs = 120_000;
 const stopWithinMs = 5_000;
@@ -42,11 +41,7 @@ export interface ServerProcess<Ready> {
  * Starts a server with its options as a JSON argument, and waits for its ready message, a line of JSON on standard output.
  * @throws Error with the end of its standard error when it exits first
  */
-export async function startServerProcess<Schema extends z.ZodType>(
-  entry: URL,
-  options: object,
-  schema: Schema,
-): Promise<ServerProcess<z.infer<Schema>>> {
+export async function startServerProcess<Ready>(entry: URL, options: object): Promise<ServerProcess<Ready>> {
   const script = fileURLToPath(entry);
   const child = spawn(process.execPath, [...nodeArguments, script, JSON.stringify(options)], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
@@ -56,7 +51,7 @@ export async function startServerProcess<Schema extends z.ZodType>(
   });
   const stop = () => stopProcess(child);
   try {
-    const ready = schema.parse(JSON.parse(await firstLine(child, basename(script))));
+    const ready = JSON.parse(await firstLine(child, basename(script)));
     if (child.pid === undefined) throw new Error(`${script} could not be started`);
     return { pid: child.pid, ready, stop };
   } catch (error) {

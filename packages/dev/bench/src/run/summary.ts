@@ -1,5 +1,4 @@
 import type { Absence, Goal, Sample } from './sample.ts';
-import { median, medianRatio } from './statistics.ts';
 
 /** All rounds of one contender. */
 export interface Measured {
@@ -7,22 +6,22 @@ export interface Measured {
   samples: Sample[];
 }
 
-/** A contender's medians. */
+/** The medians of a contender. */
 export interface ContenderSummary {
   name: string;
   perSecond: number;
-  /** What `perSecond` is the median of, so that anyone can see how steady it was. */
+  /** The values that `perSecond` is the median of, which show how much they vary. */
   perSecondByRound: number[];
   p50Ms: number;
   p99Ms: number;
-  /** Of the server, an operation. */
+  /** Processor time of the server for each operation. */
   cpuMicros: number | undefined;
-  /** Of PostgreSQL, an operation. */
+  /** Processor time of PostgreSQL for each operation. */
   databaseCpuMicros: number | undefined;
   extras: Record<string, number>;
 }
 
-/** A goal and how it came out; `isMet` is undefined for what is not judged. */
+/** The result of a goal; `isMet` is undefined for a goal without a bound. */
 export interface Verdict {
   goal: Goal;
   value: number;
@@ -37,7 +36,7 @@ export interface RowSummary {
   absent: Absence[];
 }
 
-/** What {@link summarize} looks at: the rounds of every contender, the row's own first. */
+/** The rounds of every contender of a row, Tessera's first. */
 export interface MeasuredRow {
   name: string;
   title: string;
@@ -49,7 +48,7 @@ export interface MeasuredRow {
 export function summarize({ name, title, measured, goals, absent }: MeasuredRow): RowSummary {
   const contenders = measured.map(summarizeContender);
   const verdicts = goals.flatMap((goal) => {
-    const value = judgedValue(goal, measured, contenders);
+    const value = measuredValue(goal, measured, contenders);
     return value === undefined ? [] : [{ goal, value, isMet: isMet(goal, value) }];
   });
   return { name, title, contenders, verdicts, absent };
@@ -77,17 +76,17 @@ function perSecond({ operations, seconds }: Sample): number {
 
 function medianPerOperation(
   samples: readonly Sample[],
-  what: 'serverCpuMicros' | 'databaseCpuMicros',
+  time: 'serverCpuMicros' | 'databaseCpuMicros',
 ): number | undefined {
   const costs = samples.flatMap((sample) => {
-    const micros = sample[what];
+    const micros = sample[time];
     return micros === undefined || sample.operations === 0 ? [] : [micros / sample.operations];
   });
   return costs.length === 0 ? undefined : median(costs);
 }
 
-// Undefined where the goal speaks of somebody who was not measured.
-function judgedValue(
+// Undefined when the contender of the goal was not measured.
+function measuredValue(
   goal: Goal,
   measured: readonly Measured[],
   contenders: readonly ContenderSummary[],
@@ -105,4 +104,22 @@ function judgedValue(
 function isMet(goal: Goal, value: number): boolean | undefined {
   if (goal.kind === 'bound') return value <= goal.atMost;
   return goal.atLeast === undefined ? undefined : value >= goal.atLeast;
+}
+
+/** The middle value, or the mean of the two middle values. @throws RangeError for an empty list */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  const middle = sorted.length / 2;
+  const [lower, upper] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  if (lower === undefined || upper === undefined) throw new RangeError('an empty list has no median');
+  return (lower + upper) / 2;
+}
+
+/**
+ * The median of the rounds' ratios. A disturbance of one round affects both values of its ratio, so this varies less than
+ * the ratio of two medians.
+ */
+export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
+  if (ours.length !== theirs.length) throw new RangeError('both must have the same number of rounds');
+  return median(ours.map((value, round) => value / (theirs[round] ?? Number.NaN)));
 }
