@@ -87,7 +87,7 @@ describe('a page of cached summaries', () => {
     expect(pages.size).toBe(changes.length);
   });
 
-  it('is whole whatever characters a name has', async () => {
+  it('is complete for a name with control characters and quotes', async () => {
     const eve = await aPerson(app, { username: `eve\u001e\u001f",null ${randomUUID()}` });
     await app.sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', [eve.username, eve.id]);
     const issue = await createIssue(eve, { assignee_id: eve.id });

@@ -210,7 +210,7 @@ describe('createPool', () => {
     ]);
   });
 
-  it('gives each connection UTC and the settings of the pool, whatever the database has', async () => {
+  it('gives each connection UTC and the settings of the pool, over those of the database', async () => {
     const database = new URL(url).pathname.slice(1);
     await run(url, `ALTER DATABASE "${database}" SET TimeZone = 'Asia/Tokyo'`);
     const pool = openPool({ settings: { plan_cache_mode: 'force_custom_plan' } });

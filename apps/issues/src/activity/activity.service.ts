@@ -8,7 +8,7 @@ export interface ActivityPage {
   end: number | undefined;
 }
 
-/** What happened to an issue: everybody may read it. */
+/** The history of an issue. Every active user may read it. */
 export class ActivityService {
   readonly #repository: ActivityRepository;
 

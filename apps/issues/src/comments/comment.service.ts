@@ -12,7 +12,7 @@ export interface CommentPage {
   end: CommentPlace | undefined;
 }
 
-/** Comments: everybody may read and write them, also on a closed issue. */
+/** Comments. Every active user may read and write them, also on a closed issue. */
 export class CommentService {
   readonly #repository: CommentRepository;
 

@@ -26,7 +26,7 @@ interface CachedSummary {
   text: JsonText<IssueSummary>;
 }
 
-/** Lists of issues: everybody may read every issue. */
+/** Lists of issues. Every active user may read every issue. */
 export class IssueListService {
   readonly #repository: IssueListRepository;
   readonly #presenter: IssuePresenter;

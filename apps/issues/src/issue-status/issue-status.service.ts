@@ -33,7 +33,7 @@ export interface StatusRequest {
   requestId: string;
 }
 
-// Each further look means that somebody else has changed the issue in between, and the workflow has few edges.
+// Each retry means that another request changed the status in between, and the workflow has few edges.
 const looksMax = 20;
 
 /** Changes of status (issue-tracking.md 3). */

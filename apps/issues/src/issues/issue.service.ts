@@ -173,7 +173,7 @@ function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
   );
 }
 
-// Taking an issue that nobody has is everybody's right; anything else in the same change is not.
+// Every user may take an unassigned issue, but may not change anything else in the same request.
 function assertMayEdit(actor: Actor, issue: IssueState, { assignee, ...others }: IssueEdit): void {
   if (Object.values(others).some((value) => value !== undefined)) assertMay(actor, 'update', issue);
   if (assignee === undefined) return;

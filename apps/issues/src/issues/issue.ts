@@ -13,13 +13,13 @@ import type { Comment } from '../comments/comment.ts';
 import type { LinkChanges, LinkDraft, NewLink, StoredLink } from '../links/link.ts';
 import type { PersonReference } from '../people/person-resolver.ts';
 
-/** Somebody to be assigned, and the field that named them. */
+/** A person to assign, and the field of the request that names the person. */
 export interface NamedAssignee {
   person: PersonReference;
   field: string;
 }
 
-/** An issue as somebody asks for it. */
+/** A requested new issue. */
 export interface IssueDraft {
   title: string;
   description: string;
@@ -29,7 +29,7 @@ export interface IssueDraft {
   links: LinkDraft[];
 }
 
-/** A change as somebody asks for it; undefined means: not supplied. */
+/** A requested change; undefined: not supplied. */
 export interface IssueEdit {
   title: string | undefined;
   description: string | undefined;

@@ -11,7 +11,7 @@ import {
 
 interface ResolveOptions {
   people: PersonResolver;
-  /** The issue's links: whom they name need not be looked up again. */
+  /** The links of the issue. The people that they name are not looked up again. */
   current: readonly StoredLink[];
   /** How a refusal names a member of the link at a place, such as `links.2.ref`. */
   fieldOf: (place: number, member: 'type' | 'ref') => string;
@@ -19,8 +19,8 @@ interface ResolveOptions {
 }
 
 /**
- * Links as they can be stored: people as their ids, one link for each target. Throws a 422 problem for somebody whom
- * nobody knows, and where somebody who may not would write a link to an external tracker.
+ * Resolves links for storage: people become ids, and each target has one link. Throws a 422 problem for an unknown
+ * person, and for a link to an external tracker that the actor may not write.
  */
 export async function resolveLinks(
   drafts: readonly LinkDraft[],

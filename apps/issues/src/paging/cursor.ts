@@ -15,9 +15,9 @@ export interface SortKey {
 /** The sort values of an item, one for each sort key: where a page ended. */
 export type SortValue = string | number;
 
-/** The list that a cursor belongs to: with another filter or order it would point nowhere. */
+/** The list that a cursor belongs to. A cursor is invalid with another filter or order. */
 export interface CursorScope {
-  /** Whatever tells the list from others. */
+  /** What distinguishes the list from others, such as its filters. */
   list: unknown;
   sort: readonly SortKey[];
 }
@@ -35,15 +35,15 @@ const valueSchemas: Readonly<Record<SortField, z.ZodType<SortValue>>> = {
 };
 
 /**
- * A cursor says after which sort values a page begins. The checksum ties it to its list and finds what was altered; it
- * is no signature, because a place in a list that everybody may read is no secret and no right.
+ * A cursor holds the sort values after which a page begins. The checksum ties it to its list and detects changes. It is
+ * not a signature: a position in a list that every user may read is neither secret nor a permission.
  */
 export function encodeCursor(values: readonly SortValue[], scope: CursorScope): string {
   const content = JSON.stringify(values);
   return checksum(content, scope) + Buffer.from(content).toString('base64url');
 }
 
-/** Throws a 422 problem for what is not a cursor of this very list. */
+/** Throws a 422 problem for a cursor of another list, or one that was changed. */
 export function decodeCursor(cursor: string, scope: CursorScope): SortValue[] {
   const content = Buffer.from(cursor.slice(checksumLength), 'base64url').toString();
   const values =
@@ -66,7 +66,7 @@ function checksum(content: string, scope: CursorScope): string {
     .slice(0, checksumLength);
 }
 
-// A checksum can be made by anybody: what goes into a statement is checked by itself.
+// Any client can compute a checksum, so the values that go into a statement are validated.
 function parseValues(content: string, { sort }: CursorScope): SortValue[] | undefined {
   const parsed = z.array(z.unknown()).safeParse(parseJson(content));
   if (!parsed.success) return undefined;

@@ -88,7 +88,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   return pool;
 }
 
-// Prisma reads each timestamptz as UTC, whatever the offset that PostgreSQL writes.
+// Prisma reads each timestamptz as UTC and ignores the offset that PostgreSQL writes.
 const requiredSettings = { TimeZone: 'UTC' };
 
 function startupOptions(settings: Readonly<Record<string, string>>): string {
