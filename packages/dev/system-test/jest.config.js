@@ -4,6 +4,6 @@ export default {
   ...preset,
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  // Each file brings services and a load of its own: side by side they would only measure each other.
+  // Each file starts its own services and load; in parallel they would affect each other's results.
   maxWorkers: 1,
 };

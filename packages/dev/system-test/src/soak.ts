@@ -1,6 +1,6 @@
 import { runCommandLine, UsageError } from '@tessera/stack/command-line';
 import { buildBothServices } from '@tessera/stack/turbo';
-import { growthRule } from './soak/flatness.ts';
+import { growthRule } from './soak/growth.ts';
 import { soak } from './soak/soak-run.ts';
 
 const { rss, heap, handles } = growthRule;

@@ -15,12 +15,12 @@ interface Target {
   method: string;
   path: string;
   body?: string;
-  /** What the untampered token is answered. */
+  /** The status for a valid token. */
   valid: number;
   contentType?: string;
 }
 
-// Every way in, and every way out that is not the good one. All below /api/v1 asks for the token first.
+// Every path of a service, also those that return an error. All below /api/v1 check the token first.
 const issuesTargets: Target[] = [
   { method: 'GET', path: '/api/v1/issues/', valid: 200 },
   { method: 'POST', path: '/api/v1/issues/', body: '{"title":"Broken"}', valid: 201 },
@@ -36,7 +36,7 @@ const issuesTargets: Target[] = [
   { method: 'GET', path: '/api/v1/issues/?no_such_filter=1', valid: 422 },
 ];
 
-// Only /userinfo takes an access token; elsewhere it is neither asked for nor looked at.
+// Only /userinfo takes an access token; the other paths ignore it.
 const identityTargets: Target[] = [
   { method: 'GET', path: '/userinfo', valid: 200 },
   { method: 'POST', path: '/userinfo', valid: 200 },
@@ -51,7 +51,7 @@ const identityTargets: Target[] = [
 describe('a forged or tampered access token', () => {
   let stack: Stack;
   let listener: Server;
-  let heard = 0;
+  let connections = 0;
   let accessToken: string;
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('a forged or tampered access token', () => {
     const { data } = await axios.post(`${first(stack.identities).url}/token`, credentials, { proxy: false });
     accessToken = data.access_token;
     listener = createServer((_request, response) => {
-      heard += 1;
+      connections += 1;
       response.end('{}');
     });
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
@@ -86,31 +86,28 @@ describe('a forged or tampered access token', () => {
     };
   }
 
-  it.each(issuesTargets)(
-    'is refused with 401 at issues, $method $path ($valid when valid)',
-    async (target) => {
-      const context = contextWith(issuesTolerance);
-      const { url } = first(stack.issues);
-      for (const { name, token } of headerAttacks(context)) {
-        const refused = await send(url, target, token);
-        expect([name, refused.status, refused.data.code]).toEqual([name, 401, 'invalid_token']);
-        expect(refused.headers['www-authenticate']).toContain('error="invalid_token"');
-      }
-      expect((await send(url, target, validToken(context))).status).toBe(target.valid);
-    },
-  );
+  it.each(issuesTargets)('gets 401 at issues, $method $path ($valid when valid)', async (target) => {
+    const context = contextWith(issuesTolerance);
+    const { url } = first(stack.issues);
+    for (const { name, token } of headerAttacks(context)) {
+      const refused = await send(url, target, token);
+      expect([name, refused.status, refused.data.code]).toEqual([name, 401, 'invalid_token']);
+      expect(refused.headers['www-authenticate']).toContain('error="invalid_token"');
+    }
+    expect((await send(url, target, validToken(context))).status).toBe(target.valid);
+  });
 
   it('changes nothing', async () => {
     const comments = await stack.sql('issues', 'SELECT count(*)::int AS n FROM comments');
-    // The valid token's own comment.
+    // The comment of the valid token.
     expect(comments.rows).toEqual([{ n: 1 }]);
-    // The one that the suite began with, and the valid token's own.
+    // The first one of this suite, and that of the valid token.
     const issues = await stack.sql('issues', 'SELECT count(*)::int AS n FROM issues');
     expect(issues.rows).toEqual([{ n: 2 }]);
   });
 
   it.each(identityTargets)(
-    'gets no further at identity, $method $path ($valid when valid)',
+    'is not accepted at identity, $method $path ($valid when valid)',
     async (target) => {
       const context = contextWith(0);
       const { url } = first(stack.identities);
@@ -124,7 +121,7 @@ describe('a forged or tampered access token', () => {
     },
   );
 
-  it('is never a server error where it cannot even be a bearer token', async () => {
+  it('never causes a server error with an invalid Authorization header', async () => {
     for (const [url, path] of [
       [first(stack.issues).url, '/api/v1/issues/'],
       [first(stack.identities).url, '/userinfo'],
@@ -142,12 +139,12 @@ describe('a forged or tampered access token', () => {
     }
   });
 
-  it('makes neither service ask anybody for a key', () => {
-    expect(heard).toBe(0);
+  it('never makes a service fetch a key from a URL in a token', () => {
+    expect(connections).toBe(0);
   });
 });
 
-// A header can carry no line break and no blank in a bearer token: those are refused as malformed, with 400.
+// A bearer token in a header cannot contain line breaks or spaces; these are rejected as malformed with 400.
 function headerAttacks(context: AttackContext): Attack[] {
   const table = attacks(context).filter(
     ({ token }) => /^[A-Za-z0-9\-._~+/]+=*$/.test(token) && token.length < 15_000,
@@ -168,7 +165,7 @@ function ask(url: string, target: Target, headers: Record<string, string>): Prom
     method,
     ...(body === undefined ? {} : { data: body }),
     headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': contentType }) },
-    // A body goes out as it is written here.
+    // axios must not serialize the body.
     transformRequest: [(data: unknown) => data],
     validateStatus: () => true,
     proxy: false,

@@ -9,8 +9,8 @@ const password = 'the right password';
 const attacker = '203.0.113.7';
 const home = '198.51.100.20';
 
-// Two processes of identity over one database; a trusted proxy says where a request comes from.
-describe('100 wrong guesses at once for one account, over two processes', () => {
+// Two processes of identity with one database; a trusted proxy sets the client address.
+describe('100 concurrent wrong guesses for one account, over two processes', () => {
   let stack: Stack;
   let guesses: AxiosResponse[];
   let logins: { victim: AxiosResponse[]; other: AxiosResponse[] };
@@ -23,7 +23,7 @@ describe('100 wrong guesses at once for one account, over two processes', () => 
           TRUST_PROXY: 'loopback',
           SIGN_IN_PAIR_LIMIT: String(limit),
           HASH_CONCURRENCY: String(hashThreads),
-          // Room for everybody: what a full queue answers is another proof.
+          // A queue that is large enough; another test covers a full queue.
           HASH_QUEUE_MAX: '500',
           HASH_QUEUE_TIMEOUT_MS: '60000',
         },
@@ -36,7 +36,7 @@ describe('100 wrong guesses at once for one account, over two processes', () => 
       });
       expect(created.status).toBe(201);
     }
-    // From then on the victim is known at home.
+    // From now on, the victim has a known address.
     expect((await signIn('victim', password, home, 0)).status).toBe(200);
     const all = <Answer>(count: number, send: (index: number) => Promise<Answer>) =>
       Promise.all(Array.from({ length: count }, (_, index) => send(index)));
@@ -61,7 +61,7 @@ describe('100 wrong guesses at once for one account, over two processes', () => 
     );
   }
 
-  it('no more are compared than the limit and the hash threads, as the audit trail says', async () => {
+  it('compares no more passwords than the limit and the hash threads allow, as the audit trail shows', async () => {
     const { rows } = await stack.sql(
       'identity',
       "SELECT count(*)::int AS compared FROM audit_events WHERE type = 'token.refused' AND ip = $1",
@@ -70,11 +70,11 @@ describe('100 wrong guesses at once for one account, over two processes', () => 
     const compared = rows[0]?.compared;
     expect(compared).toBe(guesses.filter(({ status }) => status === 401).length);
     expect(compared).toBeGreaterThanOrEqual(limit);
-    // Jobs that run at once may all have begun before the tenth failure was counted: all but one are too many.
+    // Jobs that run in parallel may all start before the tenth failure is counted.
     expect(compared).toBeLessThan(limit + hashThreads * replicas);
   });
 
-  it('the rest is refused with 429 and told when to come again', () => {
+  it('rejects the others with 429 and Retry-After', () => {
     const refused = guesses.filter(({ status }) => status !== 401);
     expect([...new Set(refused.map(({ status }) => status))]).toEqual([429]);
     for (const { headers, data } of refused) {
@@ -84,20 +84,20 @@ describe('100 wrong guesses at once for one account, over two processes', () => 
     }
   });
 
-  it('another person, and the victim from a known address, sign in all the while', () => {
+  it('lets another user, and the victim at a known address, sign in meanwhile', () => {
     expect(logins.other.map(({ status }) => status)).toEqual(Array(50).fill(200));
     expect(logins.victim.map(({ status }) => status)).toEqual(Array(50).fill(200));
   });
 
-  it('the account stays closed to that address through either process, also for the right password', async () => {
+  it('keeps the account locked for that address in both processes, also with the right password', async () => {
     for (const index of [0, 1]) {
       expect((await signIn('victim', password, attacker, index)).status).toBe(429);
       expect((await signIn('victim', password, home, index)).status).toBe(200);
     }
   });
 
-  it('what a client itself writes into X-Forwarded-For is not believed', async () => {
-    // The proxy appends whom it saw; what came before it is the client's own word.
+  it('ignores an X-Forwarded-For that the client sends', async () => {
+    // The proxy appends the real address; the client controls the entries before it.
     const claimed = await signIn('victim', password, `${home}, ${attacker}`, 0);
     expect(claimed.status).toBe(429);
   });

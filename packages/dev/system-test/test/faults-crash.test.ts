@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
 import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import { password, signUp, writer } from './support/clients.ts';
+import { expectCompleteIssues, expectCompleteSessions } from './support/completeness.ts';
 import { Load, pause } from './support/load.ts';
-import { expectWholeIssues, expectWholeSessions } from './support/wholeness.ts';
 
 const rounds = [1, 2, 3];
 const sessions = Array.from({ length: 12 }, (_, index) => `person-${index}`);
 
-describe('a service that is killed at work', () => {
+describe('a service killed by SIGKILL', () => {
   let stack: Stack;
   let writerTokens: TokenResponse;
 
@@ -37,7 +37,7 @@ describe('a service that is killed at work', () => {
   }
 
   it.each(rounds)(
-    '(identity, mid-rotation, %d) leaves each session its old token or its successor',
+    '(identity, during rotations, %d) leaves each session with its old token or the successor',
     async () => {
       const held: string[] = [];
       for (const name of sessions) held.push(await signIn(name));
@@ -54,12 +54,12 @@ describe('a service that is killed at work', () => {
       await load.everyClient(3);
       await first(stack.identities).stop('SIGKILL');
       await load.stop();
-      // Every answer that came was a good one.
+      // Every response that arrived was a success.
       expect(new Set(load.outcomes.map(({ status }) => status).filter(Number.isInteger))).toEqual(
         new Set([200]),
       );
       await first(stack.identities).start();
-      await expectWholeSessions(stack);
+      await expectCompleteSessions(stack);
       let spent = 0;
       for (const token of held) {
         const { status } = await refresh(token);
@@ -69,7 +69,7 @@ describe('a service that is killed at work', () => {
         }
       }
       expect(spent).toBeLessThan(sessions.length);
-      await expectWholeSessions(stack);
+      await expectCompleteSessions(stack);
     },
   );
 
@@ -85,18 +85,18 @@ describe('a service that is killed at work', () => {
   }
 
   it.each(rounds)(
-    '(issues, mid-write, %d) leaves whole issues, each once however often it was sent',
+    '(issues, during writes, %d) leaves complete issues, each once, however often it was sent',
     async () => {
       const created = new Set<string>();
       const load = new Load();
       for (let index = 0; index < 8; index += 1) load.add(writer(stack, writerTokens, created));
       await load.everyClient(4);
       await first(stack.issues).stop('SIGKILL');
-      await expectWholeIssues(stack, created);
+      await expectCompleteIssues(stack, created);
       await first(stack.issues).start();
       await load.everyClient(4, ({ status }) => status === 201);
       await load.stop();
-      await expectWholeIssues(stack, created);
+      await expectCompleteIssues(stack, created);
       const answered = load.outcomes.map(({ status }) => status).filter(Number.isInteger);
       expect(new Set(answered)).toEqual(new Set([200, 201]));
     },

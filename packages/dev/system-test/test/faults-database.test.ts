@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import { type BreakablePostgres, startBreakablePostgres } from '@tessera/stack/postgres';
-import { careless, reader, session, signUp, writer } from './support/clients.ts';
+import { reader, session, signUp, writer, writerWithoutKey } from './support/clients.ts';
+import { expectCompleteIssues, expectCompleteSessions } from './support/completeness.ts';
 import { eventually, Load, type Outcome, tally } from './support/load.ts';
-import { expectWholeIssues, expectWholeSessions } from './support/wholeness.ts';
 
 const short = { DATABASE_STATEMENT_TIMEOUT_MS: '1000', LOG_LEVEL: 'warn' };
 
-// One load for the whole file: the services are never restarted, and nobody tells them of the database.
+// One load for the whole file. The services are not restarted.
 describe('under load, a database that', () => {
   let postgres: BreakablePostgres;
   let stack: Stack;
@@ -19,7 +19,7 @@ describe('under load, a database that', () => {
     stack = await startStack({ postgres, environment: { identity: short, issues: short } });
     const tokens = await signUp(stack, 'ann');
     for (let index = 0; index < 4; index += 1) load.add(writer(stack, tokens, created));
-    for (let index = 0; index < 2; index += 1) load.add(careless(stack, tokens, tried, created));
+    for (let index = 0; index < 2; index += 1) load.add(writerWithoutKey(stack, tokens, tried, created));
     for (let index = 0; index < 2; index += 1) load.add(reader(stack, tokens));
     for (let index = 0; index < 3; index += 1) load.add(session(stack, 'ann'));
     await load.everyClient(5, isSuccess);
@@ -34,12 +34,12 @@ describe('under load, a database that', () => {
     { fault: 'crashes', begin: () => postgres.crash(), end: () => postgres.start() },
     { fault: 'answers nothing', begin: () => postgres.pause(), end: () => postgres.resume() },
   ])(
-    '$fault is told in documented answers, readiness included, and nobody restarts a service',
+    '$fault causes documented responses only, changes readiness, and needs no restart',
     async (phase) => {
       const before = load.outcomes.length;
       await readiness(200);
       await phase.begin();
-      // Whatever was under way when it began is answered while it lasts: nothing waits for its end.
+      // Requests in flight are answered during the outage.
       await load.everyClient(3);
       await readiness(503);
       for (const url of urls()) expect((await httpClient(url).get('/healthz')).status).toBe(200);
@@ -56,10 +56,10 @@ describe('under load, a database that', () => {
     90_000,
   );
 
-  it('leaves nothing half-done, nothing lost and nothing doubled', async () => {
+  it('leaves nothing partial, lost or duplicated', async () => {
     await load.stop();
-    await expectWholeIssues(stack, created);
-    await expectWholeSessions(stack);
+    await expectCompleteIssues(stack, created);
+    await expectCompleteSessions(stack);
     expect(created.size).toBeGreaterThan(20);
     const { rows } = await stack.sql('issues', "SELECT title FROM issues WHERE title LIKE 'Careless%'");
     expect(rows.filter(({ title }) => !tried.has(title))).toEqual([]);
@@ -82,7 +82,7 @@ function isSuccess({ status }: Outcome): boolean {
 function isDocumented(outcome: Outcome): boolean {
   const { status, retryAfter, code } = outcome;
   if (status === 503) return Number(retryAfter) > 0;
-  // A repeated request that finds its own first attempt still at work.
+  // A repeated request whose first attempt is still in progress.
   if (status === 409) return code === 'request_in_progress' && Number(retryAfter) > 0;
   return isSuccess(outcome);
 }

@@ -3,10 +3,10 @@ import type { TokenResponse } from '@tessera/contracts';
 import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosResponse } from 'axios';
 import { issuesClient, password, reader, signUp, writer } from './support/clients.ts';
+import { expectCompleteIssues } from './support/completeness.ts';
 import { eventually, Load, tally } from './support/load.ts';
-import { expectWholeIssues } from './support/wholeness.ts';
 
-describe('identity is killed while issues is under load', () => {
+describe('when identity is killed while issues is under load', () => {
   let stack: Stack;
   let staff: TokenResponse;
   const load = new Load();
@@ -29,7 +29,7 @@ describe('identity is killed while issues is under load', () => {
   const createUser = (name: string) =>
     issuesClient(stack, staff).post('/users/', { email: `${name}@example.com`, password });
 
-  it('and issues goes on: lists, reads, creates, comments and status changes all succeed', async () => {
+  it('issues continues: lists, reads, creates, comments and status changes all succeed', async () => {
     await load.everyClient(30);
     expect((await httpClient(first(stack.issues).url).get('/readyz')).status).toBe(200);
     const failed = load.outcomes.filter(({ status }) => status !== 200 && status !== 201);
@@ -42,7 +42,7 @@ describe('identity is killed while issues is under load', () => {
     ]);
   }, 60_000);
 
-  it('and what needs identity is refused with 503, and told when to come again', async () => {
+  it('requests that need identity get 503 with Retry-After', async () => {
     for (let index = 0; index < 10; index += 1) {
       const { status, data, headers } = await createUser(`bob-${index}`);
       expect([status, data.code]).toEqual([503, 'identity_unavailable']);
@@ -50,11 +50,11 @@ describe('identity is killed while issues is under load', () => {
     }
   });
 
-  it('and when identity is back, so is what needs it; nothing was lost meanwhile', async () => {
+  it('these requests succeed when identity is back, and nothing was lost', async () => {
     await first(stack.identities).start();
     const isCreated = (answer: AxiosResponse) => answer.status === 201;
     await eventually(() => createUser('bob'), isCreated);
     await load.stop();
-    await expectWholeIssues(stack, created);
+    await expectCompleteIssues(stack, created);
   }, 60_000);
 });

@@ -2,10 +2,10 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { first, httpClient, type Stack, type StackOptions, startStack } from '@tessera/stack';
 import pg from 'pg';
 import { issuesClient, password, reader, session, signUp, writer } from './support/clients.ts';
+import { expectCompleteIssues, expectCompleteSessions } from './support/completeness.ts';
 import { eventually, Load, tally } from './support/load.ts';
-import { expectWholeIssues, expectWholeSessions } from './support/wholeness.ts';
 
-// Exit code 0 says that it was in time: beyond SHUTDOWN_TIMEOUT_MS a service ends itself with 1.
+// Exit code 0 proves that it was in time: after SHUTDOWN_TIMEOUT_MS a service exits with 1.
 describe('SIGTERM', () => {
   let stack: Stack;
   afterEach(async () => {
@@ -26,8 +26,8 @@ describe('SIGTERM', () => {
     await eventually(ask, (code) => code === 'ECONNREFUSED');
   };
 
-  it('lets sign-ins that stand in the queue have their tokens', async () => {
-    // More than the delay's worth of hashing, so that some still wait when the last connection has been taken.
+  it('issues the tokens of sign-ins that wait in the queue', async () => {
+    // More hashing than the delay allows, so that some sign-ins still wait when the listener closes.
     await start({
       identity: {
         BCRYPT_COST: '12',
@@ -45,7 +45,7 @@ describe('SIGTERM', () => {
     expect(await exit).toBe(0);
   }, 60_000);
 
-  it('lets writes that wait for the database be written and answered, and takes no new connection', async () => {
+  it('completes writes that wait for the database, and accepts no new connections', async () => {
     const tokens = await start({});
     const issues = first(stack.issues);
     const lock = new pg.Client({ connectionString: stack.databases.issues.owner });
@@ -63,10 +63,10 @@ describe('SIGTERM', () => {
     await lock.end();
     expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(Array(8).fill(201));
     expect(await exit).toBe(0);
-    await expectWholeIssues(stack, new Set(titles));
+    await expectCompleteIssues(stack, new Set(titles));
   }, 60_000);
 
-  it('costs a client nothing that leaves as soon as readiness says so, as a load balancer does', async () => {
+  it('fails no request of a client that stops when readiness reports 503, as a load balancer does', async () => {
     const delayed = { SHUTDOWN_DELAY_MS: '5000', LOG_LEVEL: 'warn' };
     const tokens = await start({ identity: delayed, issues: delayed });
     const created = new Set<string>();
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
     expect(await exits).toEqual([0, 0]);
     const failed = load.outcomes.filter(({ status }) => status !== 200 && status !== 201);
     expect(tally(failed)).toEqual({});
-    await expectWholeIssues(stack, created);
-    await expectWholeSessions(stack);
+    await expectCompleteIssues(stack, created);
+    await expectCompleteSessions(stack);
   }, 60_000);
 });

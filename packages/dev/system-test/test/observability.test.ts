@@ -40,7 +40,7 @@ const expressions: [string, string][] = [
   ...panels.flatMap(({ title, targets }) => targets.map(({ expr }): [string, string] => [title, expr])),
 ];
 
-describe('what is watched', () => {
+describe('alerts and dashboard', () => {
   let pair: Pair;
   let scraped: Map<string, Set<string>>;
 
@@ -63,27 +63,24 @@ describe('what is watched', () => {
     return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   };
 
-  it.each(expressions)(
-    '%s asks for metrics and labels that both services really have',
-    (_name, expression) => {
-      const { metrics, labels } = readExpression(expression);
-      expect(metrics.length).toBeGreaterThan(0);
-      expect(metrics.filter((metric) => !scraped.has(metric))).toEqual([]);
-      // The janitor's first run comes later than this test.
-      const untouched = metrics.every((metric) => scraped.get(metric)?.size === 0);
-      const known = new Set(metrics.flatMap((metric) => [...(scraped.get(metric) ?? [])]));
-      if (!untouched) expect(labels.filter((label) => !known.has(label))).toEqual([]);
-    },
-  );
+  it.each(expressions)('%s uses only metrics and labels that the services expose', (_name, expression) => {
+    const { metrics, labels } = readExpression(expression);
+    expect(metrics.length).toBeGreaterThan(0);
+    expect(metrics.filter((metric) => !scraped.has(metric))).toEqual([]);
+    // The cleanup job runs for the first time after this test.
+    const untouched = metrics.every((metric) => scraped.get(metric)?.size === 0);
+    const known = new Set(metrics.flatMap((metric) => [...(scraped.get(metric) ?? [])]));
+    if (!untouched) expect(labels.filter((label) => !known.has(label))).toEqual([]);
+  });
 
-  it('is every metric of our own', () => {
+  it("cover all of the services' own metrics", () => {
     const asked = new Set(expressions.flatMap(([, expression]) => readExpression(expression).metrics));
     const own = [...scraped.keys()].filter((name) => /^(http|db|identity|issues)_/.test(name));
     const forgotten = own.filter((name) => !/_(sum|count|bucket)$/.test(name) && !asked.has(name));
     expect(forgotten).toEqual([]);
   });
 
-  it('names labels that a metric lacks, metrics that nobody has, and what is no PromQL', () => {
+  it('reports missing labels, unknown metrics and invalid PromQL', () => {
     expect(readExpression('sum by (pool) (rate(nothing_total{state="x"}[5m]))')).toEqual({
       metrics: ['nothing_total'],
       labels: ['pool', 'state'],

@@ -8,8 +8,8 @@ const credentials = { grant_type: 'password', email: 'ann@example.com', password
 const queueMax = 8;
 const poolMax = 2;
 
-// What is asked is order and number, never time: a loaded machine is slower, and no different.
-describe('more than the services can do', () => {
+// The tests check order and number of responses, not durations, which depend on the machine.
+describe('more load than the services can process', () => {
   let stack: Stack;
   let identity: AxiosInstance;
   let issues: AxiosInstance;
@@ -52,7 +52,7 @@ describe('more than the services can do', () => {
     return answer;
   }
 
-  it('sign-ins beyond the queue are refused at once, while everything else is answered', async () => {
+  it('rejects sign-ins beyond the queue at once and answers everything else', async () => {
     const settled: AxiosResponse[] = [];
     let storming = true;
     const storm = Promise.all(
@@ -77,7 +77,7 @@ describe('more than the services can do', () => {
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(queueMax);
     expect(refused.length).toBeGreaterThan(50);
     for (const answer of refused) expectUnavailable(answer, { error: 'temporarily_unavailable' });
-    // A refusal waits for nobody's hash: the last of those that were let in come after all of them.
+    // A rejection does not wait for a hash, so it arrives before the last accepted sign-in.
     expect(statuses.slice(-3)).toEqual(Array(3).fill(200));
     for (const answers of [health, keys, refreshed]) {
       expect(new Set(answers)).toEqual(new Set([200]));
@@ -86,7 +86,7 @@ describe('more than the services can do', () => {
     expect((await identity.post('/token', credentials)).status).toBe(200);
   }, 60_000);
 
-  it('requests that find every connection of the pool taken get 503 rather than wait, and then go on', async () => {
+  it('answers 503 when all connections of the pool are in use, and recovers', async () => {
     const cases = [
       { database: 'identity', table: 'refresh_tokens', client: identity, send: refresh },
       {
@@ -104,7 +104,7 @@ describe('more than the services can do', () => {
         () => stack.waitingForLocks(database),
         (count) => count >= poolMax,
       );
-      // The lock is held until all of them are answered.
+      // The lock is held until all requests have been answered.
       const refused = await Promise.all(Array.from({ length: 20 }, send));
       for (const answer of refused) expectUnavailable(answer);
       const origin = new URL(client.defaults.baseURL ?? '').origin;

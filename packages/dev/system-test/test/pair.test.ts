@@ -14,7 +14,7 @@ const mirrorFields = [
   'is_superuser',
 ] as const;
 
-// No stubs: the built services, their databases, HTTP. The steps build on each other.
+// The built services and their databases over HTTP, without stubs. Each step depends on the previous ones.
 describe.each([
   ['one process each', 1],
   ['two replicas of each behind one address', 2],
@@ -43,7 +43,7 @@ describe.each([
     expect(new Set(await pair.stop())).toEqual(new Set([0]));
   }, 60_000);
 
-  it('staff creates a user through issues, and the mirror equals what identity answers', async () => {
+  it('staff creates a user through issues, and the mirror matches identity', async () => {
     const created = await staff.issues.post('/users/', {
       email: 'Ann@Example.com',
       username: 'ann',
@@ -81,7 +81,7 @@ describe.each([
     expect(read.data.comments).toMatchObject([{ body: 'Still burning.', author: { username: 'ann' } }]);
   });
 
-  it('the user moves it along every legal edge', async () => {
+  it('the user makes every allowed status transition', async () => {
     const path = [
       'IN_PROGRESS',
       'OPEN',
@@ -109,7 +109,7 @@ describe.each([
     expect((await ann.issues.post(`/issues/${second.data.id}/status/`, { status: 'OPEN' })).status).toBe(409);
   });
 
-  it('issues works on while identity is dead, and knows what it cannot do', async () => {
+  it('issues continues while identity is down, and returns 503 where it needs identity', async () => {
     await pair.identity.kill();
     expect((await ann.issues.get('/issues/')).status).toBe(200);
     expect((await ann.issues.get(`/issues/${issueId}/`)).status).toBe(200);
@@ -117,7 +117,7 @@ describe.each([
     expect((await ann.issues.post(`/issues/${issueId}/comments/`, { body: 'Meanwhile.' })).status).toBe(201);
     expect((await ann.issues.post(`/issues/${issueId}/status/`, { status: 'REOPENED' })).status).toBe(200);
     const created = await staff.issues.post('/users/', { email: 'bob@example.com', password });
-    // Behind an address that goes on taking connections nobody can tell how far the request came.
+    // The balancer accepts connections, so a client cannot report how far its request got.
     const code = count > 1 ? 'create_outcome_unknown' : 'identity_unavailable';
     expect([created.status, created.data.code]).toEqual([503, code]);
     await pair.identity.start({ JWT_ACTIVE_KID: 'identity-key-1' });
@@ -148,13 +148,13 @@ describe.each([
     pair.addKey(2);
     await restart({ JWT_ACTIVE_KID: 'identity-key-1' });
     await restart({ JWT_ACTIVE_KID: 'identity-key-2' });
-    // A token of the new key: issues has not seen that key, and asks for it once.
+    // A token of the new key: issues does not know the key and fetches the key set once.
     const before = ann;
     ann = await new Person(pair, 'ann@example.com', password).signIn();
     expect((await ann.issues.get('/issues/')).status).toBe(200);
     expect((await before.issues.get('/issues/')).status).toBe(200);
     await restart({ JWT_ACTIVE_KID: 'identity-key-2', JWT_VERIFY_ONLY_KIDS: 'identity-key-1' });
-    // A session that began under the old key goes on under the new one.
+    // A session that started under the old key continues under the new one.
     const refreshed = await pair.public.post('/token/refresh', {
       refresh_token: before.tokens?.refresh_token,
     });
@@ -164,7 +164,7 @@ describe.each([
     expect(statuses.get(200)).toBeGreaterThan(50);
   }, 60_000);
 
-  it('a user who is deactivated at identity is refused by issues as soon as issues looks', async () => {
+  it('issues rejects a user who was deactivated at identity, after the next lookup', async () => {
     expect((await pair.internal.put(`/internal/identities/${annId}`, { is_active: false })).status).toBe(200);
     expect(
       (await pair.public.post('/token', { grant_type: 'password', email: ann.email, password })).status,
@@ -172,7 +172,7 @@ describe.each([
     expect(
       (await pair.public.post('/token/refresh', { refresh_token: ann.tokens?.refresh_token })).status,
     ).toBe(401);
-    // A look-up of the person makes issues ask identity; until then her last token lives on, for 15 minutes at most.
+    // A lookup of the user makes issues call identity; before, the token is valid for at most 15 minutes.
     await staff.issues.put(`/users/${annId}/`, {});
     const refused = await eventually(() => ann.issues.get('/issues/'), 401);
     expect([refused.status, refused.data.code]).toEqual([401, 'identity_inactive']);
@@ -187,7 +187,7 @@ describe.each([
   });
 });
 
-/** Repeats a request until it has the status, for ten seconds at most: breakers and caches have their times. */
+/** Repeats a request until it has the status, for at most ten seconds, because of circuit breakers and caches. */
 async function eventually<Answer extends { status: number }>(
   send: () => Promise<Answer>,
   status: number,

@@ -9,11 +9,11 @@ const times = {
   HTTP_HEADERS_TIMEOUT_MS: String(headersTimeoutMs),
   HTTP_REQUEST_TIMEOUT_MS: String(requestTimeoutMs),
 };
-// A tenth is left for whatever else the two processes hold open.
+// A tenth is reserved for other descriptors of the two processes.
 const connections = Math.floor(Math.min(5000, openFilesLimit() * 0.9));
 
-// Every one of them is cut off by the service; what would hang forever ends as a test that ran out of time.
-describe.each(['identity', 'issues'] as const)('clients that keep %s waiting', (name) => {
+// The service closes every one of these connections; a hanging one would exceed the test's timeout.
+describe.each(['identity', 'issues'] as const)('slow and malformed clients of %s', (name) => {
   let stack: Stack;
   let service: Service;
   let sockets: RawSocket[] = [];
@@ -36,14 +36,14 @@ describe.each(['identity', 'issues'] as const)('clients that keep %s waiting', (
     expect(await stack.stop()).toEqual(stack.issues.length === 1 ? [0, 0] : [0]);
   }, 60_000);
 
-  // A route that reads a body before it asks for anything else.
+  // A route that reads the body before other checks.
   const bodyPath = '/token';
   const isServed = async () => {
     const { status } = await httpClient(service.url).get('/readyz');
     expect(status).toBe(200);
   };
 
-  it('with headers that never end are answered 408 and cut off', async () => {
+  it('get 408 for headers that never end, and are disconnected', async () => {
     const slow = await Promise.all(Array.from({ length: 50 }, open));
     for (const socket of slow) socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n');
     const trickles = slow.map((socket) => socket.trickle('X-Padding: a\r\n', 200));
@@ -53,7 +53,7 @@ describe.each(['identity', 'issues'] as const)('clients that keep %s waiting', (
     await isServed();
   });
 
-  it('with bodies that never end are answered 408 and cut off', async () => {
+  it('get 408 for bodies that never end, and are disconnected', async () => {
     const slow = await Promise.all(Array.from({ length: 50 }, open));
     const length = name === 'identity' ? 'Content-Length: 10000' : 'Transfer-Encoding: chunked';
     const piece = name === 'identity' ? ' ' : '1\r\n \r\n';
@@ -65,13 +65,13 @@ describe.each(['identity', 'issues'] as const)('clients that keep %s waiting', (
     const trickles = slow.map((socket) => socket.trickle(piece, 200));
     await isServed();
     await Promise.all(trickles);
-    // Issues has no such path, and says so without waiting for the body.
+    // issues has no such path, and responds without waiting for the body.
     const answer = name === 'identity' ? '408' : expect.stringMatching(/^404(,408)?$/);
     for (const { statuses } of slow) expect(statuses.join()).toEqual(answer);
     await isServed();
   });
 
-  it(`by ${connections} connections that say nothing are cut off, and keep nobody out meanwhile`, async () => {
+  it(`are disconnected when ${connections} connections send nothing, and do not block others`, async () => {
     const held = () => readdirSync(`/proc/${service.pid}/fd`).length;
     const idle: RawSocket[] = [];
     let peak = 0;
@@ -81,14 +81,14 @@ describe.each(['identity', 'issues'] as const)('clients that keep %s waiting', (
       await isServed();
       peak = Math.max(peak, held());
     }
-    // Where opening them takes long, the first are cut off before the last are there.
+    // If opening takes long, the first connections are closed before the last ones are open.
     expect(peak).toBeGreaterThan(connections / 5);
     await Promise.all(idle.map(({ closed }) => closed));
     await isServed();
     expect(held()).toBeLessThan(100);
   }, 60_000);
 
-  it('with more headers than are read are answered 431', async () => {
+  it('get 431 for too many headers', async () => {
     const socket = await open();
     socket.write(`GET /healthz HTTP/1.1\r\nHost: a\r\nX-Large: ${'a'.repeat(20_000)}\r\n\r\n`);
     await socket.closed;
@@ -96,7 +96,7 @@ describe.each(['identity', 'issues'] as const)('clients that keep %s waiting', (
     await isServed();
   });
 
-  it('with a longer address than is read are answered 431, and with a long one 404', async () => {
+  it('get 431 for a URL beyond the limit, and 404 for a long one', async () => {
     const huge = await open();
     huge.write(`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await huge.closed;
@@ -132,7 +132,7 @@ describe.each(['identity', 'issues'] as const)('clients that keep %s waiting', (
     await isServed();
   });
 
-  it('with a thousand requests at once on one connection get their answers in order, and then the end', async () => {
+  it('get the responses to a thousand pipelined requests in order, and are then disconnected', async () => {
     const socket = await open();
     socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1100));
     await socket.closed;

@@ -8,7 +8,7 @@ import { type BreakablePostgres, findFreePort, startBreakablePostgres } from '@t
 import pg from 'pg';
 import { Shell } from './support/shell.ts';
 
-// The READMEs' recipes for one service on its own, as they are pasted; only ports and the folder of secrets differ.
+// The recipes in the READMEs. Only the ports and the folder of secrets are replaced.
 describe('a service on its own, by the recipe in its README', () => {
   let postgres: BreakablePostgres;
   let secrets: string;

@@ -5,7 +5,7 @@ import { Person, startPair } from './support/pair.ts';
 const password = 'a password of the system test';
 
 describe('a trace', () => {
-  it('spans issues, identity and the databases of both, and is named in the logs', async () => {
+  it('spans issues, identity and both databases, and its id is in the logs', async () => {
     const collector = await startCollector();
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
     const pair = await startPair({ environment: { identity: environment, issues: environment } });
@@ -17,7 +17,7 @@ describe('a trace', () => {
     const staff = await new Person(pair, 'staff@example.com', password).signIn();
     const created = await staff.issues.post('/users/', { email: 'new@example.com', password });
     expect(created.status).toBe(201);
-    // The last spans leave with the process.
+    // The last spans are sent when the process ends.
     expect(await pair.stop()).toEqual([0, 0]);
     await collector.close();
 
@@ -46,7 +46,7 @@ describe('a trace', () => {
     expect(JSON.stringify(spans)).not.toMatch(/system test|example\.com/);
   }, 60_000);
 
-  it('is not made where nobody asked for one', async () => {
+  it('is not created without a configured collector', async () => {
     const pair = await startPair();
     await pair.public.get('/jwks');
     expect(await pair.stop()).toEqual([0, 0]);

@@ -1,7 +1,7 @@
-// Loaded into a service (`node --expose-gc --import`): tells its parent how much is still held after a collection.
+// Loaded into a service (`node --expose-gc --import`): reports the heap after a garbage collection to the parent.
 process.on('message', () => {
   globalThis.gc?.();
   process.send?.(process.memoryUsage().heapUsed);
 });
-// The parent's being there keeps nobody alive.
+// The channel to the parent must not keep the process alive.
 process.channel?.unref();

@@ -3,11 +3,11 @@ import type { Service, ServiceName, Stack } from '@tessera/stack';
 
 const mebibyte = 1024 * 1024;
 
-/** What one process holds; memory in MiB. */
+/** The values of one process; memory in MiB. */
 export interface ProcessMeasurement {
   name: string;
   rss: number;
-  /** After a collection: what is really held. */
+  /** The heap after a garbage collection. */
   heap: number;
   handles: number;
   sockets: number;
@@ -18,7 +18,7 @@ export interface Measurement {
   databaseConnections: Record<ServiceName, number>;
 }
 
-/** What all processes hold at this moment, and the databases for them. */
+/** The current values of all processes, and their database connections. */
 export async function measure(stack: Stack): Promise<Measurement> {
   const services = [
     ...stack.identities.map((service, index) => ({ name: `identity ${index + 1}`, service })),
@@ -48,7 +48,7 @@ function targetOf(link: string): string {
   try {
     return readlinkSync(link);
   } catch {
-    // Closed between the listing and this.
+    // The descriptor was closed after the listing.
     return '';
   }
 }

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenResponse } from '@tessera/contracts';
-import { garbage } from './garbage.ts';
+import { sendInvalidRequest } from './invalid-requests.ts';
 import type { Targets } from './targets.ts';
 
 const pauseMs = 20;
 const actionsPerToken = 20;
 const tokensPerSession = 8;
 
-/** Somebody who works on issues without end, signs in and refreshes as a browser does; and somebody who guesses. */
+/** A user who works on issues, signs in and refreshes like a browser; and an attacker who guesses passwords. */
 export class Person {
   readonly #targets: Targets;
   readonly #name: string;
   readonly #password: string;
-  /** An address that only this person has: nobody else's failures are held against it. */
+  /** The user's own address, so that failures of others do not count against it. */
   readonly #address: string;
   #issue: { id: string; status: string } | undefined;
 
@@ -27,7 +27,7 @@ export class Person {
     return `${this.#name}@example.com`;
   }
 
-  /** Goes on until told to stop. */
+  /** Works until stopped. */
   async work(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
       let tokens = await this.#signIn();
@@ -58,7 +58,7 @@ export class Person {
     return answer?.status === 200 ? answer.data : undefined;
   }
 
-  // Twenty actions in a fixed order: every run is the same mix.
+  // Twenty actions in a fixed order, so that every run has the same mix.
   async #act(action: number, token: string): Promise<void> {
     const headers = { Authorization: `Bearer ${token}` };
     const issues = '/api/v1/issues/';
@@ -81,7 +81,7 @@ export class Person {
         client.get('/userinfo', { headers }),
       );
     } else if (action === 9) {
-      await garbage(this.#targets, token);
+      await sendInvalidRequest(this.#targets, token);
     } else if (action === 14) {
       await this.#guess();
     } else {
@@ -90,7 +90,7 @@ export class Person {
     }
   }
 
-  // From elsewhere: a stranger's guesses, which lock nobody out at home.
+  // From another address: these guesses must not lock the user out.
   async #guess(): Promise<void> {
     const body = { grant_type: 'password', email: this.email, password: 'a wrong guess' };
     const headers = { 'X-Forwarded-For': '203.0.113.66' };

@@ -3,7 +3,7 @@ import type { Tally } from './tally.ts';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/** One line on how it stands. */
+/** Prints one line of progress. */
 export function printProgress(
   seconds: number,
   tally: Tally,
@@ -19,7 +19,7 @@ export function printProgress(
   );
 }
 
-/** The table at the end: what each process held after the first minute and at the end; every answer. */
+/** Prints each process's values after the first minute and at the end, and all responses. */
 export function printReport(baseline: Measurement, end: Measurement, tally: Tally): void {
   print('\nprocess      | RSS MiB      | heap MiB     | handles      | sockets');
   for (const after of end.processes) {
@@ -38,8 +38,8 @@ export function printReport(baseline: Measurement, end: Measurement, tally: Tall
   for (const line of tally.lines()) print(`  ${line}`);
 }
 
-/** What is wrong, or that nothing is. */
+/** Prints the problems, or that there are none. */
 export function printVerdict(problems: readonly string[]): void {
-  if (problems.length === 0) print('\nFlat, and nothing unexpected.');
+  if (problems.length === 0) print('\nAll values are within their limits. No response was unexpected.');
   for (const problem of problems) print(`\nPROBLEM: ${problem}`);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Stack, startStack } from '@tessera/stack';
-import { growthProblems } from './flatness.ts';
+import { growthProblems } from './growth.ts';
 import { type Measurement, measure } from './measurement.ts';
 import { Person } from './person.ts';
 import { printProgress, printReport, printVerdict } from './report.ts';
@@ -14,7 +14,7 @@ const password = 'a password of the soak';
 const lineEverySeconds = 30;
 const probe = fileURLToPath(new URL('heap-probe.js', import.meta.url));
 
-/** Puts two replicas of each service under a mixed load. @returns whether all stayed flat and as expected */
+/** Puts two replicas of each service under a mixed load. @returns whether everything stayed within the limits */
 export async function soak(minutes: number, isInterrupted: () => boolean): Promise<boolean> {
   const quiet = { LOG_LEVEL: 'warn' };
   const stack = await startStack({
@@ -28,7 +28,7 @@ export async function soak(minutes: number, isInterrupted: () => boolean): Promi
     const { baseline, end } = await loaded(stack, tally, minutes * 60, isInterrupted);
     printReport(baseline, end, tally);
     problems.push(...growthProblems(baseline, end, replicas));
-    if (tally.unexpected > 0) problems.push(`unexpected answers: ${tally.unexpectedText}`);
+    if (tally.unexpected > 0) problems.push(`unexpected responses: ${tally.unexpectedText}`);
   } finally {
     const codes = await stack.stop();
     if (codes.some((code) => code !== 0)) problems.push(`exit codes ${codes.join(', ')}`);
@@ -58,7 +58,7 @@ async function loaded(stack: Stack, tally: Tally, seconds: number, isInterrupted
   }
 }
 
-// Both measurements are taken under load: what an idle service holds is another matter.
+// Both measurements are taken under load, because an idle service uses less.
 async function watch(stack: Stack, tally: Tally, seconds: number, isInterrupted: () => boolean) {
   const baselineAt = Math.min(60, seconds / 3);
   const began = performance.now();

@@ -1,10 +1,10 @@
-/** How often each action was answered how. */
+/** The number of responses by action and status. */
 export class Tally {
   readonly #counts = new Map<string, Map<string, number>>();
   readonly #unexpected = new Map<string, number>();
   total = 0;
 
-  /** @param status the status, or the code of the error that came instead of an answer */
+  /** @param status the status, or the code of a connection error */
   add(action: string, status: number | string, expected: readonly number[]): void {
     this.total += 1;
     const counts = this.#counts.get(action) ?? new Map<string, number>();

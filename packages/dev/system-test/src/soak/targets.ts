@@ -3,25 +3,25 @@ import { httpClient, type Service, type Stack } from '@tessera/stack';
 import type { AxiosInstance, AxiosResponse } from 'axios';
 import type { Tally } from './tally.ts';
 
-/** The replicas of a service, one after the other, as a load balancer gives them. */
+/** The replicas of a service, round-robin. */
 class RoundRobin {
   readonly #clients: AxiosInstance[];
   #turn = 0;
 
   constructor(services: readonly Service[], agent: Agent) {
-    // Longer than every bound of the services: what takes so long has hung.
+    // Longer than every timeout of the services.
     this.#clients = services.map(({ url }) => httpClient(url, { httpAgent: agent, timeout: 30_000 }));
   }
 
   next(): AxiosInstance {
     this.#turn += 1;
     const client = this.#clients[this.#turn % this.#clients.length];
-    if (client === undefined) throw new Error('no replica');
+    if (client === undefined) throw new Error('The service has no replica.');
     return client;
   }
 }
 
-/** Both services behind a round-robin; everything that is sent is counted. */
+/** Both services behind a round-robin; counts every request. */
 export class Targets {
   readonly #agent: Agent = new Agent({ keepAlive: true });
   readonly #identity: RoundRobin;
@@ -34,7 +34,7 @@ export class Targets {
     this.#tally = tally;
   }
 
-  /** Sends to the service's next replica; undefined where no answer came. */
+  /** Sends a request to the service's next replica; undefined after a connection error. */
   async send(
     service: 'identity' | 'issues',
     action: string,

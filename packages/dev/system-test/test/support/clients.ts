@@ -4,10 +4,10 @@ import { first, httpClient, type Stack } from '@tessera/stack';
 import { type Client, pause } from './load.ts';
 
 export const password = 'a password of the load';
-// Far beyond every bound of the services: a request that takes so long hangs.
+// Much longer than every timeout of the services.
 const hangs = { timeout: 30_000 };
 
-/** Creates somebody, and signs in. */
+/** Creates a user and signs in. */
 export async function signUp(stack: Stack, name: string, flags: object = {}): Promise<TokenResponse> {
   const email = `${name}@example.com`;
   const created = await stack.internal.post('/internal/identities', { email, password, ...flags });
@@ -18,15 +18,15 @@ export async function signUp(stack: Stack, name: string, flags: object = {}): Pr
   return data;
 }
 
-/** Issues' API with somebody's token. */
+/** A client of the issues API with a user's token. */
 export function issuesClient(stack: Stack, { access_token: token }: TokenResponse) {
   const headers = { Authorization: `Bearer ${token}` };
   return httpClient(`${first(stack.issues).url}/api/v1`, { headers, ...hangs });
 }
 
 /**
- * Creates an issue, comments on it and moves it, each until it has succeeded, and each under one Idempotency-Key
- * however often it is sent. Every title that was answered 201 is added to `created`.
+ * Creates an issue, comments on it and moves it. Repeats each request with the same Idempotency-Key until it succeeds.
+ * Adds every title that got a 201 to `created`.
  */
 export function writer(stack: Stack, tokens: TokenResponse, created: Set<string>) {
   const issues = issuesClient(stack, tokens);
@@ -34,16 +34,25 @@ export function writer(stack: Stack, tokens: TokenResponse, created: Set<string>
   return async (client: Client) => {
     const title = `Issue ${randomUUID()}`;
     const [creation, comment, move] = [once(), once(), once()];
-    const issue = await client.insist('create', () => issues.post('/issues/', { title }, creation));
+    const issue = await client.sendUntilSuccess('create', () => issues.post('/issues/', { title }, creation));
     created.add(title);
     const path = `/issues/${issue.data.id}`;
-    await client.insist('comment', () => issues.post(`${path}/comments/`, { body: 'Seen.' }, comment));
-    await client.insist('status', () => issues.post(`${path}/status/`, { status: 'IN_PROGRESS' }, move));
+    await client.sendUntilSuccess('comment', () =>
+      issues.post(`${path}/comments/`, { body: 'Seen.' }, comment),
+    );
+    await client.sendUntilSuccess('status', () =>
+      issues.post(`${path}/status/`, { status: 'IN_PROGRESS' }, move),
+    );
   };
 }
 
-/** Creates issues without a key, and never a second time: what a lost answer leaves is whole, or is not there. */
-export function careless(stack: Stack, tokens: TokenResponse, tried: Set<string>, created: Set<string>) {
+/** Creates issues without a key and without retries: an issue whose response is lost is complete or missing. */
+export function writerWithoutKey(
+  stack: Stack,
+  tokens: TokenResponse,
+  tried: Set<string>,
+  created: Set<string>,
+) {
   const issues = issuesClient(stack, tokens);
   return async (client: Client) => {
     const title = `Careless ${randomUUID()}`;
@@ -64,16 +73,16 @@ export function reader(stack: Stack, tokens: TokenResponse) {
   };
 }
 
-/** Signs in, asks who it is, refreshes ten times; begins anew where a refresh was lost. */
+/** Signs in, reads the claims and refreshes ten times; signs in again when a refresh was lost. */
 export function session(stack: Stack, name: string) {
   const identity = httpClient(first(stack.identities).url, hangs);
   const credentials = { grant_type: 'password', email: `${name}@example.com`, password };
   return async (client: Client) => {
-    const { data } = await client.insist('login', () => identity.post('/token', credentials));
+    const { data } = await client.sendUntilSuccess('login', () => identity.post('/token', credentials));
     let tokens: TokenResponse = data;
     for (let rotation = 0; rotation < 10; rotation += 1) {
       const headers = { Authorization: `Bearer ${tokens.access_token}` };
-      await client.insist('userinfo', () => identity.get('/userinfo', { headers }));
+      await client.sendUntilSuccess('userinfo', () => identity.get('/userinfo', { headers }));
       const { refresh_token } = tokens;
       const next = await client.send('refresh', () => identity.post('/token/refresh', { refresh_token }));
       if (next?.status !== 200) return;

@@ -6,7 +6,7 @@ const attributes = z
   .array(z.looseObject({ key: z.string(), value: z.looseObject({ stringValue: z.string().optional() }) }))
   .transform((list) => Object.fromEntries(list.map(({ key, value }) => [key, value.stringValue])));
 
-// OTLP over HTTP, in JSON.
+// OTLP over HTTP, as JSON.
 const exportSchema = z.looseObject({
   resourceSpans: z.array(
     z.looseObject({
@@ -37,7 +37,7 @@ export interface ReceivedSpan {
   attributes: Record<string, string | undefined>;
 }
 
-/** A collector of traces that keeps them in memory. */
+/** A trace collector that keeps the traces in memory. */
 export async function startCollector() {
   const spans: ReceivedSpan[] = [];
   const server = createServer(async (request, response) => {

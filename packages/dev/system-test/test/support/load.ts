@@ -1,6 +1,6 @@
 import type { AxiosResponse } from 'axios';
 
-/** One answer as its client saw it, or the code of the error that came instead of it. */
+/** A response, or the code of a connection error. */
 export interface Outcome {
   what: string;
   status: number | string;
@@ -10,16 +10,16 @@ export interface Outcome {
 
 const retryPauseMs = 50;
 
-/** One client of a load: it sends one request after the other. */
+/** A client that sends one request after the other. */
 export class Client {
   readonly outcomes: Outcome[] = [];
-  readonly #tell: (outcome: Outcome) => void;
+  readonly #report: (outcome: Outcome) => void;
 
-  constructor(tell: (outcome: Outcome) => void) {
-    this.#tell = tell;
+  constructor(report: (outcome: Outcome) => void) {
+    this.#report = report;
   }
 
-  /** Sends, and keeps what came of it; undefined where no answer came. */
+  /** Sends a request and records its outcome; undefined after a connection error. */
   async send(what: string, request: () => Promise<AxiosResponse>): Promise<AxiosResponse | undefined> {
     try {
       const answer = await request();
@@ -33,39 +33,39 @@ export class Client {
     }
   }
 
-  /** Sends again and again until it succeeds, as a client with patience does: a minute's. */
-  async insist(what: string, request: () => Promise<AxiosResponse>): Promise<AxiosResponse> {
+  /** Repeats a request until it succeeds, for at most a minute. */
+  async sendUntilSuccess(what: string, request: () => Promise<AxiosResponse>): Promise<AxiosResponse> {
     const isDone = (answer: AxiosResponse | undefined) => answer !== undefined && answer.status < 300;
     const answer = await eventually(() => this.send(what, request), isDone);
-    if (answer === undefined) throw new Error(`${what} was never answered`);
+    if (answer === undefined) throw new Error(`${what} never got a response`);
     return answer;
   }
 
   #keep(outcome: Outcome): void {
     this.outcomes.push(outcome);
-    this.#tell(outcome);
+    this.#report(outcome);
   }
 }
 
-/** Clients that go on until they are stopped. */
+/** Clients that run until they are stopped. */
 export class Load {
-  /** Of all clients, in the order in which they came. */
+  /** The outcomes of all clients, in order. */
   readonly outcomes: Outcome[] = [];
   readonly #clients: Client[] = [];
   readonly #loops: Promise<void>[] = [];
   #running = true;
 
-  /** Adds a client that takes the step over and over. */
+  /** Adds a client that repeats the step. */
   add(step: (client: Client) => Promise<void>): void {
     const client = new Client((outcome) => this.outcomes.push(outcome));
     this.#clients.push(client);
     const loop = this.#repeat(client, step);
-    // A client that gives up is told of by stop().
+    // stop() reports a client that fails.
     loop.catch(() => undefined);
     this.#loops.push(loop);
   }
 
-  /** Waits until every client has had so many more outcomes that count. */
+  /** Waits until every client has this many more matching outcomes. */
   async everyClient(times: number, counts: (outcome: Outcome) => boolean = () => true): Promise<void> {
     const marks = this.#clients.map(({ outcomes }) => outcomes.length);
     const isDone = () =>
@@ -75,7 +75,7 @@ export class Load {
     await eventually(async () => isDone(), Boolean);
   }
 
-  /** Takes no further step, and waits for those that were begun. */
+  /** Starts no further step and waits for the current ones. */
   async stop(): Promise<void> {
     this.#running = false;
     const ends = await Promise.allSettled(this.#loops);
@@ -87,7 +87,7 @@ export class Load {
   }
 }
 
-/** How often each request was answered how, such as `create 201`. */
+/** The number of outcomes by request and status, such as `create 201`. */
 export function tally(outcomes: readonly Outcome[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { what, status } of outcomes) {
@@ -98,8 +98,8 @@ export function tally(outcomes: readonly Outcome[]): Record<string, number> {
 }
 
 /**
- * Asks again until the answer is good.
- * @throws Error when it is not within a minute: what a test waits for comes late on a loaded machine, or never
+ * Polls until the result is as expected.
+ * @throws Error after a minute, a limit that a loaded machine does not reach
  */
 export async function eventually<Answer>(
   ask: () => Promise<Answer>,
@@ -109,7 +109,7 @@ export async function eventually<Answer>(
   for (;;) {
     const answer = await ask();
     if (isGood(answer)) return answer;
-    if (Date.now() > deadline) throw new Error('what was waited for did not happen within a minute');
+    if (Date.now() > deadline) throw new Error('The expected result did not occur within a minute.');
     await pause();
   }
 }

@@ -4,20 +4,20 @@ import type { AxiosInstance } from 'axios';
 
 export type Pair = Awaited<ReturnType<typeof startPair>>;
 
-/** The replicas of a service, one after the other, as a rollout takes them. */
+/** The replicas of a service, handled one after the other as in a rollout. */
 function replicasOf(services: Service[]) {
   return {
     get log(): string {
       return services.map(({ log }) => log).join('');
     },
-    /** Starts those that do not run, with further variables. */
+    /** Starts the stopped replicas with additional variables. */
     start: async (more: Record<string, string>) => {
       for (const service of services) await service.start(more);
     },
     kill: async () => {
       for (const service of services) await service.stop('SIGKILL');
     },
-    /** Stops and starts each; their exit codes. */
+    /** Restarts each replica. @returns the exit codes */
     restart: async (more: Record<string, string>): Promise<(number | null)[]> => {
       const codes: (number | null)[] = [];
       for (const service of services) {
@@ -29,7 +29,7 @@ function replicasOf(services: Service[]) {
   };
 }
 
-/** Identity and issues, built, each with its own database on one PostgreSQL. */
+/** The built services, each with its own database on one PostgreSQL. */
 export async function startPair(
   options: Pick<StackOptions, 'environment' | 'postgres' | 'replicas' | 'behindOneAddress'> = {},
 ) {
@@ -47,7 +47,7 @@ export async function startPair(
   };
 }
 
-/** A person at a browser: signs in at identity, and works on issues with that token. */
+/** A user who signs in at identity and works on issues with the token. */
 export class Person {
   readonly #pair: Pick<Pair, 'public' | 'issuesUrl'>;
   readonly email: string;
@@ -71,7 +71,7 @@ export class Person {
     return this;
   }
 
-  /** Issues' API with this person's token. */
+  /** The issues API with this user's token. */
   get issues(): AxiosInstance {
     const token = this.tokens?.access_token;
     return httpClient(`${this.#pair.issuesUrl}/api/v1`, { headers: { Authorization: `Bearer ${token}` } });

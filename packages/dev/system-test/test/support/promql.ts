@@ -1,15 +1,15 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** What an expression asks for: metrics by name, and the labels that it filters and groups by. Throws at no PromQL. */
+/** The metrics of an expression, and the labels that it filters and groups by. @throws for invalid PromQL */
 export function readExpression(expression: string): { metrics: string[]; labels: string[] } {
   const metrics: string[] = [];
   const labels: string[] = [];
-  // Grafana's variable stands where Prometheus wants a duration.
+  // Prometheus expects a duration instead of Grafana's variable.
   const text = expression.replaceAll('$__rate_interval', '5m');
   parser.parse(text).iterate({
     enter: ({ name, from, to, node, type }) => {
       const word = text.slice(from, to);
-      if (type.isError) throw new SyntaxError(`No PromQL at ${from}: ${text}`);
+      if (type.isError) throw new SyntaxError(`Invalid PromQL at ${from}: ${text}`);
       if (name === 'Identifier' && node.parent?.name === 'VectorSelector') metrics.push(word);
       if (name === 'LabelName') labels.push(word);
     },
@@ -17,7 +17,7 @@ export function readExpression(expression: string): { metrics: string[]; labels:
   return { metrics, labels };
 }
 
-/** Of a scrape: each metric's labels, by name; those of a histogram under each of its three names. */
+/** The labels of each metric in a scrape, by name; a histogram is listed under its three names. */
 export function readScrape(text: string): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const [, name = ''] of text.matchAll(/^# TYPE (\S+) (?!histogram)/gm)) found.set(name, new Set());

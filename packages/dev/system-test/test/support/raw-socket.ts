@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A client that keeps no rule of HTTP: what it sends is what is written, when it is written. */
+/** A client that sends exactly the given bytes, whether or not they are valid HTTP. */
 export class RawSocket {
   readonly #socket: Socket;
   readonly closed: Promise<void>;
@@ -13,7 +13,7 @@ export class RawSocket {
     socket.on('data', (chunk) => {
       this.received += String(chunk);
     });
-    // A reset is a way to be cut off too.
+    // A reset also counts as disconnected.
     socket.on('error', () => undefined);
     this.closed = new Promise((resolve) => socket.once('close', () => resolve()));
   }
@@ -28,7 +28,7 @@ export class RawSocket {
     if (this.#socket.writable) this.#socket.write(text);
   }
 
-  /** Sends a piece again and again, until the server has had enough. */
+  /** Sends a piece repeatedly until the server closes the connection. */
   async trickle(piece: string, everyMs: number): Promise<void> {
     const timer = setInterval(() => this.write(piece), everyMs);
     await this.closed;
@@ -43,7 +43,7 @@ export class RawSocket {
     this.#socket.destroy();
   }
 
-  /** The statuses of the answers that have come. */
+  /** The statuses of the responses received so far. */
   get statuses(): number[] {
     return [...this.received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
   }

@@ -4,17 +4,17 @@ import { fileURLToPath } from 'node:url';
 
 const repository = fileURLToPath(new URL('../../../../..', import.meta.url));
 
-/** A shell in the repository's root that runs a script from its standard input, as a pasted text does. */
+/** A shell in the repository's root that runs a script from its standard input, like pasted text. */
 export class Shell {
   readonly #process: ChildProcess;
-  /** What it has printed so far, on both outputs. */
+  /** The output so far, of standard output and standard error. */
   output = '';
 
   constructor(script: string, environment: Record<string, string> = {}) {
     this.#process = spawn('bash', ['-euo', 'pipefail', '-s'], {
       cwd: repository,
       env: { ...process.env, ...environment },
-      // A process group of its own, so that it can be interrupted as a terminal does.
+      // A process group, so that it can be interrupted as a terminal does.
       detached: true,
     });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
@@ -25,7 +25,7 @@ export class Shell {
     this.#process.stdin?.end(script);
   }
 
-  /** Waits until the condition holds. @throws when the script ends before */
+  /** Waits until the condition holds. @throws when the script has ended */
   async waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await condition())) {
       if (this.#hasEnded) throw new Error(`The script ended:\n${this.output}`);
@@ -33,7 +33,7 @@ export class Shell {
     }
   }
 
-  /** Sends SIGINT to the whole group, as Ctrl-C does, and waits for the end. */
+  /** Sends SIGINT to the process group, as a terminal does for Ctrl-C, and waits for the end. */
   async interrupt(): Promise<void> {
     const { pid } = this.#process;
     if (pid === undefined || this.#hasEnded) return;

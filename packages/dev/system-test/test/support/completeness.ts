@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
 import type { Stack } from '@tessera/stack';
 
-/** Every issue that was answered is there, none is there twice, and each has all that belongs to it. */
-export async function expectWholeIssues(stack: Stack, created: ReadonlySet<string>): Promise<void> {
+/** Asserts that every confirmed issue exists, none exists twice, and each is complete. */
+export async function expectCompleteIssues(stack: Stack, created: ReadonlySet<string>): Promise<void> {
   const { rows } = await stack.sql('issues', 'SELECT title FROM issues');
   const titles = rows.map(({ title }) => title);
   expect(new Set(titles).size).toBe(titles.length);
@@ -19,8 +19,8 @@ export async function expectWholeIssues(stack: Stack, created: ReadonlySet<strin
   expect(partial.rows).toEqual([]);
 }
 
-/** No session has two tokens that live; what replaced a token is there. */
-export async function expectWholeSessions(stack: Stack): Promise<void> {
+/** Asserts that no session has two valid tokens, and that each replaced token has its successor. */
+export async function expectCompleteSessions(stack: Stack): Promise<void> {
   const forked = await stack.sql(
     'identity',
     `SELECT family_id FROM refresh_tokens WHERE revoked_at IS NULL GROUP BY family_id HAVING count(*) > 1`,

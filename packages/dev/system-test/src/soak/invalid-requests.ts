@@ -4,8 +4,8 @@ import type { Targets } from './targets.ts';
 const json = { 'Content-Type': 'application/json' };
 let turn = 0;
 
-/** Sends the next of some requests that no client of ours would send. */
-export async function garbage(targets: Targets, token: string): Promise<void> {
+/** Sends the next of several invalid requests. */
+export async function sendInvalidRequest(targets: Targets, token: string): Promise<void> {
   const headers = { Authorization: `Bearer ${token}` };
   const requests: [service: 'identity' | 'issues', status: number, request: AxiosRequestConfig][] = [
     ['issues', 401, { url: '/api/v1/issues/', headers: { Authorization: `Bearer ${token}x` } }],
@@ -41,7 +41,7 @@ export async function garbage(targets: Targets, token: string): Promise<void> {
   turn += 1;
   if (next === undefined) return;
   const [service, status, request] = next;
-  // A body goes out as it is written here.
+  // axios must not serialize the body.
   const raw = { ...request, transformRequest: [(data: unknown) => data] };
-  await targets.send(service, `garbage (${status})`, [status], (client) => client.request(raw));
+  await targets.send(service, `invalid request (${status})`, [status], (client) => client.request(raw));
 }

@@ -1,20 +1,20 @@
 import type { Measurement } from './measurement.ts';
 
-/** What a process may hold at the end, given what it held after the first minute. */
+/** The limits at the end, relative to the values after the first minute. */
 export const growthRule = {
-  /** V8 keeps what it once had, and malloc's arenas fragment: of a leak, the heap tells. */
+  /** V8 and malloc do not return all memory to the system, so only the heap shows a leak. */
   rss: { factor: 1.3, plus: 48 },
-  /** Caches that are bounded, such as that of verified signatures, fill up. */
+  /** Bounded caches, such as that of verified signatures, fill up. */
   heap: { factor: 1.25, plus: 8 },
-  /** Connections of the load and of the pools come and go. */
+  /** The connections of the load and of the pools vary. */
   handles: { factor: 1, plus: 25 },
   sockets: { factor: 1, plus: 25 },
 };
 
-/** The most connections that a replica's pools open: 10, and for issues 5 more for lists. */
+/** The size of a replica's pools: 10, and for issues 5 more for lists. */
 const connectionsPerReplica = { identity: 10, issues: 15 };
 
-/** What grew beyond the rule; nothing where all is flat. */
+/** The values that exceed their limits. */
 export function growthProblems(baseline: Measurement, end: Measurement, replicas: number): string[] {
   const problems: string[] = [];
   for (const after of end.processes) {
@@ -24,7 +24,7 @@ export function growthProblems(baseline: Measurement, end: Measurement, replicas
       const allowed = before[what] * growthRule[what].factor + growthRule[what].plus;
       if (!(after[what] <= allowed)) {
         problems.push(
-          `${after.name}: ${what} ${after[what].toFixed(0)}, and ${allowed.toFixed(0)} was allowed`,
+          `${after.name}: ${what} is ${after[what].toFixed(0)}, the limit is ${allowed.toFixed(0)}`,
         );
       }
     }
@@ -33,7 +33,7 @@ export function growthProblems(baseline: Measurement, end: Measurement, replicas
     const allowed = connectionsPerReplica[name] * replicas;
     if (end.databaseConnections[name] > allowed) {
       problems.push(
-        `${name}: ${end.databaseConnections[name]} database connections, ${allowed} were allowed`,
+        `${name}: ${end.databaseConnections[name]} database connections, the limit is ${allowed}`,
       );
     }
   }
