@@ -1,4 +1,4 @@
-// Jest as every package runs it: native ESM, TypeScript through swc, workspace packages read from their source.
+// Jest's configuration for every package: native ESM, TypeScript through swc, workspace packages from source.
 export default {
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['@tessera/source', 'node', 'node-addons'] },

@@ -36,7 +36,7 @@ function violations(file: string, text: string): number {
   });
   const output = stdout + stderr;
   expect(output).toContain('Checked 1 file');
-  return output.split('This would hold the event loop').length - 1;
+  return output.split('This blocks the event loop').length - 1;
 }
 
 const service = 'apps/issues/src/issues/issue.service.ts';
