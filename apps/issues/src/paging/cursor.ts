@@ -52,7 +52,7 @@ export function decodeCursor(cursor: string, scope: CursorScope): SortValue[] {
     throw validationProblem([
       {
         field: 'cursor',
-        message: 'is not one that this list, with these filters and this ordering, has given',
+        message: 'is not a cursor of this list with these filters and this ordering',
       },
     ]);
   }
