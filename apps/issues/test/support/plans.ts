@@ -3,7 +3,7 @@ import type { IssueListRequest } from '../../src/issue-list/issue-list.ts';
 import { completeOrder } from '../../src/issue-list/issue-list.ts';
 import { busyPerson } from './many-issues.ts';
 
-/** What of a plan is looked at. */
+/** The part of a query plan that the tests read. */
 interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
@@ -14,12 +14,12 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** How a statement went about the issues. */
+/** How a statement read the issues. */
 export interface Plan {
-  /** Sequential scans of the issues: none should be. */
+  /** The number of sequential scans of the issues. */
   tableScans: number;
   indexes: string[];
-  /** Issues that were looked at, of all scans together. */
+  /** The number of issues that all scans read. */
   visited: number;
   milliseconds: number;
 }
@@ -29,11 +29,11 @@ interface Statement {
   values: unknown[];
 }
 
-/** Runs a statement as a list's connection does, planned with its values, and tells how it went. */
+/** Runs a statement planned with its values, like the connections of lists, and returns its plan. */
 export async function explain(client: pg.ClientBase, { text, values }: Statement): Promise<Plan> {
   const { rows } = await client.query({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values });
   const [{ Plan: root, 'Execution Time': milliseconds }] = rows[0]['QUERY PLAN'];
-  // Of the ways that a search may go, those that it does not go are planned and never executed.
+  // Alternatives that a search does not take are planned but never executed.
   const nodes = flatten(root).filter((node) => node['Actual Loops'] > 0);
   const scans = nodes.filter((node) => node['Relation Name'] === 'issues');
   return {
@@ -71,7 +71,7 @@ function only(filters: IssueListRequest['filters']): IssueListRequest {
   return { ...newestFirst, filters };
 }
 
-/** A list, the indexes one of which has to serve it, and how many issues may be looked at for it at most. */
+/** A list, the indexes that may serve it, and the maximum number of issues read. */
 export interface PlanCase {
   name: string;
   request: IssueListRequest;
@@ -79,7 +79,7 @@ export interface PlanCase {
   visited: number;
 }
 
-/** The lists that must stay fast however many issues there are. */
+/** The lists that must stay fast with any number of issues. */
 export function planCases(count: number): PlanCase[] {
   const middle = new Date(Date.now() - count * 1000).toISOString();
   const deep = { total: 'none' as const, after: [middle, busyPerson] };
@@ -92,31 +92,31 @@ export function planCases(count: number): PlanCase[] {
   });
   return [
     list('the first page', newestFirst, 'issues_created_idx', 10_060),
-    list('a page far down', { ...newestFirst, ...deep }, 'issues_created_idx', 60),
+    list('a late page', { ...newestFirst, ...deep }, 'issues_created_idx', 60),
     list(
-      'a page far down of a status',
+      'a late page of a status',
       { ...only({ statuses: ['OPEN'] }), ...deep },
       'issues_status_idx issues_created_idx',
       300,
     ),
     list('a rare word', only({ search: 'zebrafish' }), 'issues_search_idx', 4_010),
-    list('a word that none has', only({ search: 'nosuchword' }), 'issues_search_idx', 4_000),
-    list('a word of the newest', only({ search: 'recently' }), 'issues_created_idx', 11_000),
+    list('a word of no issue', only({ search: 'nosuchword' }), 'issues_search_idx', 4_000),
+    list('a word of the newest issues', only({ search: 'recently' }), 'issues_created_idx', 11_000),
     list('a common word', only({ search: 'printer' }), 'issues_created_idx', 10_500),
-    list('a word that all have', only({ search: 'everywhere' }), 'issues_created_idx', 10_100),
-    list('a common word, far down', { ...only({ search: 'printer' }), ...deep }, 'issues_created_idx', 600),
+    list('a word of every issue', only({ search: 'everywhere' }), 'issues_created_idx', 10_100),
+    list(
+      'a late page of a common word',
+      { ...only({ search: 'printer' }), ...deep },
+      'issues_created_idx',
+      600,
+    ),
     list(
       'a rare word of an open issue',
       only({ search: 'zebrafish', statuses: ['OPEN'] }),
       'issues_search_idx',
       9_000,
     ),
-    list(
-      'a word of the oldest, far from the first page',
-      only({ search: 'formerly' }),
-      'issues_search_idx',
-      5_010,
-    ),
+    list('a word of the oldest issues', only({ search: 'formerly' }), 'issues_search_idx', 5_010),
     list('a word of one issue in two hundred', only({ search: 'seldom' }), 'issues_created_idx', 20_000),
     list('a number', only({ search: '4711', searchedNumber: 4711 }), 'issues_number_key', 4_100),
     list('a rare status', only({ statuses: ['REOPENED'] }), 'issues_status_idx', count / 1000 + 60),
@@ -129,12 +129,12 @@ export function planCases(count: number): PlanCase[] {
     ),
     list('a priority', only({ priorities: ['URGENT'] }), 'issues_priority_idx issues_created_idx', 10_400),
     list('an assignee', only({ assigneeId: busyPerson }), 'issues_assignee_idx', count / 500),
-    list('nobody', only({ assigneeId: null }), 'issues_assignee_idx issues_created_idx', 35_000),
+    list('unassigned issues', only({ assigneeId: null }), 'issues_assignee_idx issues_created_idx', 35_000),
     list('a reporter', only({ reporterId: busyPerson }), 'issues_reporter_idx', count / 500),
     list('a link', only({ links: [{ type: 'invoice', ref: '17' }] }), 'issue_links_ref_idx', count / 490),
-    list('the latest', only({ createdFrom: recent }), 'issues_created_idx', 1_100),
+    list('the latest issues', only({ createdFrom: recent }), 'issues_created_idx', 1_100),
     list(
-      'what has changed lately',
+      'recently changed issues',
       { ...only({ updatedFrom: recent }), sort: by('updated_at', false).sort },
       'issues_updated_idx',
       1_100,
