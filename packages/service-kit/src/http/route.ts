@@ -72,7 +72,7 @@ export type Handler<Op extends Operation, Actor = undefined> = (
 /** Authentication and rate limiting. */
 export interface Guard {
   access: Access<unknown>;
-  admit: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
+  admit: (request: IncomingMessage, response: ServerResponse) => unknown;
 }
 
 /** An operation bound to its handler; `createApp` serves it. */
@@ -82,15 +82,23 @@ export interface Route extends Guard {
   serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
 
+// Continues in the same turn when the value is there: a response that needs no wait is written before Node parses the next
+// request of the connection, which may be malformed and end it.
+function chain<Value, Result>(
+  value: Value | Promise<Value>,
+  next: (value: Value) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
 /** Composes authentication and rate limiting. */
 export function guard<Actor>({ access, limit }: Admission<Actor>) {
   return {
     access,
-    admit: async (request: IncomingMessage, response: ServerResponse): Promise<Actor> => {
-      const actor = await access.identify(request, response);
-      await limit?.(actor, response);
-      return actor;
-    },
+    admit: (request: IncomingMessage, response: ServerResponse): Actor | Promise<Actor> =>
+      chain(access.identify(request, response), (actor) =>
+        limit === undefined ? actor : chain(limit(actor, response), () => actor),
+      ),
   };
 }
 
@@ -113,13 +121,15 @@ export function route<const Op extends Operation, Actor>(
     operation,
     access,
     admit,
-    serve: async (request, response) => {
-      const actor = await admit(request, response);
-      authorize?.(actor, request);
-      await read?.(request, response);
-      const { requestId = '' } = request;
-      sendJson(response, await handler({ ...parseInput(request), actor, requestId, request, response }));
-    },
+    serve: (request, response) =>
+      chain(admit(request, response), (actor) => {
+        authorize?.(actor, request);
+        return chain(read?.(request, response), () => {
+          const { requestId = '' } = request;
+          const answer = handler({ ...parseInput(request), actor, requestId, request, response });
+          return chain(answer, (ready) => sendJson(response, ready));
+        });
+      }),
   };
 }
 

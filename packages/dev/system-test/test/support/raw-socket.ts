@@ -45,6 +45,7 @@ export class RawSocket {
 
   /** The statuses of the responses received so far. */
   get statuses(): number[] {
-    return [...this.received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
+    // A body does not end with a line break, so a status line may follow on its line.
+    return [...this.received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
   }
 }
