@@ -34,7 +34,7 @@ Options:
 Environment:
   TEST_DATABASE_URL          URL of a PostgreSQL superuser, to use that server instead of an embedded one.
 
-Exit code 0 whether or not goals are met, 1 when a row could not be measured, 2 for an invalid command line.
+Exit code 0 whether or not goals are met, 1 when a contender answered wrongly, 2 for an invalid command line.
 
 Example:
   npx pnpm@12 bench --only userinfo,get-issue --rounds 3

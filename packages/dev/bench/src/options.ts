@@ -3,15 +3,15 @@ import { join, resolve } from 'node:path';
 import { type OptionValues, UsageError } from '@tessera/stack/command-line';
 
 export interface BenchOptions {
-  /** The selected rows, by name or by the first words of their names; undefined without `--only`. */
+  /** Rows to measure, by name or by the beginning of their names; undefined for all. */
   only: readonly string[] | undefined;
   rounds: number;
   rows: number;
   seconds: number;
-  /** A further file for the results. */
+  /** Where a copy of the results is written. */
   json: string | undefined;
   footprintRequests: number;
-  /** The version of Node for the bench and every process that it starts; undefined for the current one. */
+  /** The version of Node that the bench and every server that it starts run on; undefined for the one at hand. */
   node: string | undefined;
   /** The folder of another checkout, whose built services are measured, too. */
   against: string | undefined;
@@ -23,7 +23,7 @@ const small = { rows: 1_000, footprintRequests: 20_000 };
 
 const largest = 10_000_000;
 
-/** The number of issues and identities without `--rows`. */
+/** How many issues and identities there are unless `--rows` says more. */
 export const defaultRows = small.rows;
 
 const text = { type: 'string' } as const;
@@ -55,7 +55,7 @@ export function readOptions(
     listed === undefined
       ? undefined
       : readOnly(listed, { all: rowNamesFor(largest), here: rowNamesFor(rows) });
-  if (json === '') throw new UsageError('--json requires the name of a file');
+  if (json === '') throw new UsageError('--json wants the name of a file');
   if (node !== undefined && !/^\d+(\.\d+){0,2}$/.test(node)) {
     throw new UsageError(`--node must be a version such as 24 or 24.1.0, not "${node}"`);
   }
@@ -76,9 +76,9 @@ export function readOptions(
   };
 }
 
-/** Whether `--only` selects a row: `replicas` also selects `replicas-userinfo`. */
+/** Whether a row is among those that were asked for: `replicas` also means `replicas-userinfo`. */
 export function isSelected(name: string, only: readonly string[] | undefined): boolean {
-  return only === undefined || only.some((selected) => name === selected || name.startsWith(`${selected}-`));
+  return only === undefined || only.some((asked) => name === asked || name.startsWith(`${asked}-`));
 }
 
 function readOnly(listed: string, { all, here }: Record<'all' | 'here', readonly string[]>): string[] {
@@ -91,7 +91,7 @@ function readOnly(listed: string, { all, here }: Record<'all' | 'here', readonly
   }
   const tooFew = missingFrom(here);
   if (tooFew.length > 0) {
-    throw new UsageError(`--only: ${tooFew.join(', ')} requires --rows above ${small.rows}`);
+    throw new UsageError(`--only: ${tooFew.join(', ')} wants --rows above ${small.rows}`);
   }
   return names;
 }

@@ -41,7 +41,7 @@ describe('options of the bench', () => {
 
   it('accept rows that need many issues only with --rows', () => {
     expect(read('--only', 'scale', '--rows', '5000')).toMatchObject({ only: ['scale'], rows: 5_000 });
-    expect(() => read('--only', 'scale')).toThrow('"scale" requires --rows above 1000');
+    expect(() => read('--only', 'scale')).toThrow('"scale" wants --rows above 1000');
   });
 
   it('have a lower default for --footprint-requests with --only', () => {

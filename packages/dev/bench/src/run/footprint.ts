@@ -46,6 +46,10 @@ interface Work {
   requests: LoadRequest[];
 }
 
+interface Start extends Pick<ServiceFootprint, 'readyMs' | 'rssAtStart'> {
+  work: Work;
+}
+
 /**
  * Restarts each service and measures its memory before and after a number of requests. Both services get their requests
  * at the same time, because one process of Node leaves a core idle.
@@ -56,30 +60,28 @@ export async function measureFootprint(lab: Lab, signal: AbortSignal): Promise<F
     { service: 'identity', running: tessera.identity, requests: userInfoRequests(tessera) },
     { service: 'issues', running: tessera.issues, requests: getRequests(tessera) },
   ];
-  const loads: (() => Promise<ServiceFootprint>)[] = [];
-  for (const work of works) loads.push(await measureStart(lab, work, signal));
-  return { services: await Promise.all(loads.map((load) => load())), images: imageSizes() };
+  const starts: Start[] = [];
+  for (const work of works) starts.push(await measureStart(lab, work, signal));
+  const note = noteProgress(lab);
+  const services = await Promise.all(
+    starts.map(async ({ work, ...start }): Promise<ServiceFootprint> => {
+      const requests = await sendAll(lab, work, { signal, note });
+      const rssAfter = residentMebibytes(work.running.pid);
+      return { service: work.service, ...start, rssAfter, requests };
+    }),
+  );
+  return { services, images: imageSizes() };
 }
 
-/** @returns a function that sends the requests and completes the measurement */
-async function measureStart(
-  lab: Lab,
-  work: Work,
-  signal: AbortSignal,
-): Promise<() => Promise<ServiceFootprint>> {
-  const { service, running } = work;
+async function measureStart(lab: Lab, work: Work, signal: AbortSignal): Promise<Start> {
   const { rounds } = lab.options;
   const times: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     signal.throwIfAborted();
-    lab.note(`footprint · ${service} · start ${round + 1} of ${rounds}`);
-    times.push(await restart(running));
+    lab.note(`footprint · ${work.service} · start ${round + 1} of ${rounds}`);
+    times.push(await restart(work.running));
   }
-  const start = { service, readyMs: median(times), rssAtStart: residentMebibytes(running.pid) };
-  return async () => {
-    const requests = await sendRequests(lab, work, signal);
-    return { ...start, rssAfter: residentMebibytes(running.pid), requests };
-  };
+  return { work, readyMs: median(times), rssAtStart: residentMebibytes(work.running.pid) };
 }
 
 async function restart(service: Service): Promise<number> {
@@ -109,18 +111,29 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-async function sendRequests(
+type NoteProgress = (service: Work['service'], sent: number) => void;
+
+// One line for both services, so that neither overwrites the other.
+function noteProgress(lab: Lab): NoteProgress {
+  const counts = new Map<string, number>();
+  const total = lab.options.footprintRequests.toLocaleString('en');
+  return (service, sent) => {
+    counts.set(service, sent);
+    const parts = [...counts].map(([name, count]) => `${name} ${count.toLocaleString('en')}`);
+    lab.note(`footprint · ${parts.join(', ')} of ${total} requests each`);
+  };
+}
+
+async function sendAll(
   lab: Lab,
   { service, running, requests }: Work,
-  signal: AbortSignal,
+  { signal, note }: { signal: AbortSignal; note: NoteProgress },
 ): Promise<number> {
   const wanted = lab.options.footprintRequests;
   let sent = 0;
   while (sent < wanted) {
     signal.throwIfAborted();
-    lab.note(
-      `footprint · ${service} · ${sent.toLocaleString('en')} of ${wanted.toLocaleString('en')} requests`,
-    );
+    note(service, sent);
     const { operations } = await lab.generator().run({
       ...{ origins: [running.url], requests, connections: readConnections },
       ...{ warmUpSeconds: 0, seconds: 0, total: Math.min(chunk, wanted - sent) },
@@ -129,6 +142,7 @@ async function sendRequests(
     sent += operations;
     lab.emptyLogs();
   }
+  note(service, sent);
   return sent;
 }
 
