@@ -33,12 +33,12 @@ function issuesTour({ environment }: TourFacts): string[] {
 function identityTour({ environment, serviceTokenFile }: TourFacts): string[] {
   return [
     `IDENTITY=http://localhost:${environment.ports.identity}`,
-    'EMAIL="ada-$(date +%s)@example.com"',
+    'NAME="ada-$(node -p "Date.now()")"; EMAIL="$NAME@example.com"',
     'field() { node -pe \'JSON.parse(require("fs").readFileSync(0, "utf8"))[process.argv[1]]\' "$1"; }',
     heading('A trusted backend creates an identity:'),
     'curl -sS "$IDENTITY/internal/identities" \\',
     `  -H "X-Service-Token: ${serviceTokenExpression(environment, serviceTokenFile)}" -H 'Content-Type: application/json' \\`,
-    '  -d "{\\"email\\":\\"$EMAIL\\",\\"username\\":\\"ada-$(date +%s)\\",\\"password\\":\\"correct horse battery staple\\"}"; echo',
+    '  -d "{\\"email\\":\\"$EMAIL\\",\\"username\\":\\"$NAME\\",\\"password\\":\\"correct horse battery staple\\"}"; echo',
     heading('She logs in and requests her claims:'),
     'TOKENS=$(curl -sS "$IDENTITY/token" -H \'Content-Type: application/json\' \\',
     '  -d "{\\"grant_type\\":\\"password\\",\\"email\\":\\"$EMAIL\\",\\"password\\":\\"correct horse battery staple\\"}")',
