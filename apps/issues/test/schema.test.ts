@@ -32,6 +32,7 @@ describe('the database schema', () => {
       only('issues_search_idx'),
       only('issues_title_idx'),
       only('tracker_links_stuck_idx'),
+      only('tracker_links_uncertain_idx'),
     ]);
   });
 

@@ -35,6 +35,7 @@ const remoteIssue: RemoteIssue = {
   url: 'https://tracker.example/1',
   title: 'base',
   description: 'base',
+  marker: null,
   state: 'open',
   priority: 'MEDIUM',
   createdAt: new Date(0),

@@ -67,6 +67,7 @@ export class SyncBindingService {
     return this.#underLease(actor, reference, async (job, { tracker, repository }) => {
       const conflict = job.conflicts.find(({ id }) => id === conflictId);
       if (conflict === undefined) throw conflictNotFound();
+      if (conflict.field === 'external' && keep === 'remote') throw attachInstead();
       if (changesIssue(conflict, keep)) {
         await this.#changeIssue(actor, job.issueId, conflict, { keep, requestId, tracker });
       }
@@ -143,6 +144,14 @@ function baseAfter(
 
 function conflictNotFound(): ProblemError {
   return new ProblemError({ status: 404, code: 'conflict_not_found', detail: 'Conflict not found.' });
+}
+
+function attachInstead(): ProblemError {
+  return new ProblemError({
+    status: 409,
+    code: 'external_conflict',
+    detail: 'Attach the other remote issue with PUT …/external/ instead.',
+  });
 }
 
 function notStorable(): ProblemError {

@@ -10,7 +10,7 @@ import { planChange } from '../issues/issue-change.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
-import { commentMarker, issueMarker } from '../trackers/tracker-text.ts';
+import { commentMarker, commentText, issueMarker } from '../trackers/tracker-text.ts';
 import { LeaseLostError, type SyncJob, type SyncRepository } from './sync.repository.ts';
 import {
   addConflicts,
@@ -18,11 +18,14 @@ import {
   baseOfAdopted,
   baseOfCreated,
   type ConflictPolicies,
+  claimedComments,
   draftOf,
+  externalConflicts,
   type LocalIssue,
   type Merge,
   type MergeBase,
   mergeIssue,
+  type OtherRemotes,
   planComments,
   type UnsentComment,
   verifyPush,
@@ -90,10 +93,10 @@ interface FailedRun {
   nextAttemptAt: Date | null;
 }
 
-/** Both sides of an issue in the tracker. */
 interface RemotePair {
   remoteId: string;
   base: MergeBase;
+  others: OtherRemotes;
 }
 
 interface MergedFields extends Merge {
@@ -157,14 +160,15 @@ export class SyncExecutor {
   }
 
   async #syncIssue(job: SyncJob, requestId: string, signal: AbortSignal): Promise<undefined> {
+    const { remoteId } = job;
     const pair =
-      job.remoteId === null
+      remoteId === null
         ? await this.#createOrAdopt(job, signal)
-        : { remoteId: job.remoteId, base: job.base };
+        : { remoteId, base: job.base, others: await this.#findOthers(job, remoteId, signal) };
     const fields = await this.#syncFields(job, pair, requestId, signal);
     const comments = await this.#syncComments(job.issueId, pair.remoteId, requestId, signal);
     const result = {
-      created: job.remoteId === null,
+      created: remoteId === null,
       pushed: fields.pushed,
       pulled: fields.pulled,
       comments_pushed: comments.pushed,
@@ -177,12 +181,19 @@ export class SyncExecutor {
   // A request to create whose response was lost may have had an effect: the next sync looks for it first.
   async #createOrAdopt(job: SyncJob, signal: AbortSignal): Promise<RemotePair> {
     const { tracker, issues, repository } = this.#dependencies;
-    const earlier = await this.#findCreated(job, signal);
-    if (earlier !== undefined) {
-      const base = baseOfAdopted(job.base, earlier, tracker);
-      await repository.recordRemote(job, earlier, base, job.requestedBy);
-      return { remoteId: earlier.id, base };
+    const { createAttemptedAt, createAttemptAge } = job;
+    const { created: earlier, copies } =
+      createAttemptedAt === null
+        ? { created: [], copies: [] }
+        : await this.#findMarked(job.issueId, createAttemptedAt, signal);
+    const [adopted, ...duplicates] = earlier;
+    const others = { duplicates, copies };
+    if (adopted !== undefined) {
+      const base = baseOfAdopted(job.base, adopted, tracker);
+      await repository.recordRemote(job, adopted, base, job.requestedBy);
+      return { remoteId: adopted.id, base, others };
     }
+    if (createAttemptAge !== null) this.#assertSettled(createAttemptAge);
     const draft = draftOf(found(await issues.findState({ id: job.issueId })));
     await repository.beginCreate(job, draft);
     const created = await tracker
@@ -190,18 +201,29 @@ export class SyncExecutor {
       .catch(unlessSent(() => repository.cancelCreate(job)));
     const base = baseOfCreated(created);
     await repository.recordRemote(job, created, base, job.requestedBy);
-    return { remoteId: created.id, base };
+    return { remoteId: created.id, base, others };
   }
 
-  async #findCreated(job: SyncJob, signal: AbortSignal): Promise<RemoteIssue | undefined> {
-    const { tracker } = this.#dependencies;
-    const { createAttemptedAt, createAttemptAge } = job;
-    if (createAttemptedAt === null || createAttemptAge === null) return undefined;
+  // A request can take effect long after its response was given up, even after the next one.
+  async #findOthers(job: SyncJob, remoteId: string, signal: AbortSignal): Promise<OtherRemotes> {
+    if (job.uncertainSince === null) return { duplicates: [], copies: [] };
+    const { created, copies } = await this.#findMarked(job.issueId, job.uncertainSince, signal);
+    return { duplicates: created.filter(({ id }) => id !== remoteId), copies };
+  }
+
+  // Anyone who can edit an issue in the tracker can copy a marker into it.
+  async #findMarked(issueId: string, attemptedAt: Date, signal: AbortSignal) {
+    const { tracker, repository } = this.#dependencies;
+    const marker = issueMarker(issueId);
+    const created: RemoteIssue[] = [];
+    const copies: RemoteIssue[] = [];
     // The tracker's clock can differ from ours.
-    const since = new Date(createAttemptedAt.getTime() - 10 * 60_000);
-    const [earlier] = await tracker.findByMarker(issueMarker(job.issueId), since, signal);
-    if (earlier === undefined) this.#assertSettled(createAttemptAge);
-    return earlier;
+    const since = new Date(attemptedAt.getTime() - 10 * 60_000);
+    for (const remote of await tracker.findByMarker(marker, since, signal)) {
+      const owner = (await repository.findOwner(remote.id)) ?? issueId;
+      (owner === issueId && remote.marker === marker ? created : copies).push(remote);
+    }
+    return { created, copies };
   }
 
   #assertSettled(attemptAge: number): void {
@@ -213,16 +235,21 @@ export class SyncExecutor {
   }
 
   // Read, merge, change the local issue, push, read again: success of a push does not prove that it was applied.
-  async #syncFields(job: SyncJob, { remoteId, base }: RemotePair, requestId: string, signal: AbortSignal) {
+  async #syncFields(
+    job: SyncJob,
+    { remoteId, base, others }: RemotePair,
+    requestId: string,
+    signal: AbortSignal,
+  ) {
     const { tracker, repository } = this.#dependencies;
     const pulled = new Set<SyncedField>();
-    let state = { base, conflicts: job.conflicts };
+    let state = { base, conflicts: job.conflicts, others };
     for (let merges = 1; ; merges += 1) {
       const before = await tracker.get(remoteId, signal);
       const merged = await this.#mergeLocally(job, state, before, requestId);
       const { push, activityId } = merged;
       for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
-      state = { base: merged.base, conflicts: merged.allConflicts };
+      state = { base: merged.base, conflicts: merged.allConflicts, others };
       if (Object.keys(push).length === 0) return { pushed: [], pulled: [...pulled], activityId };
       try {
         await tracker.update(before, push, issueMarker(job.issueId), signal);
@@ -242,7 +269,7 @@ export class SyncExecutor {
   // One transaction that locks the issue's row, so that no one changes the issue between comparing and writing.
   async #mergeLocally(
     job: SyncJob,
-    { base, conflicts }: Pick<SyncJob, 'base' | 'conflicts'>,
+    { base, conflicts, others }: Pick<SyncJob, 'base' | 'conflicts'> & Pick<RemotePair, 'others'>,
     remote: RemoteIssue,
     requestId: string,
   ): Promise<MergedFields> {
@@ -255,7 +282,7 @@ export class SyncExecutor {
       const newest = (field: SyncedField) =>
         (history.changedAt.get(field)?.getTime() ?? 0) >= remote.updatedAt.getTime() ? 'local' : 'remote';
       const merge = mergeIssue({ base, local, remote, tracker, policies, newest });
-      const after = addConflicts(conflicts, merge.conflicts);
+      const after = addConflicts(conflicts, [...merge.conflicts, ...externalConflicts(remote, others)]);
       await repository.recordMerge(
         job,
         { base: merge.base, conflicts: after.conflicts, remote },
@@ -279,8 +306,9 @@ export class SyncExecutor {
   async #syncComments(issueId: string, remoteId: string, requestId: string, signal: AbortSignal) {
     const { tracker, repository } = this.#dependencies;
     const remote = await tracker.listComments(remoteId, signal);
-    const { knownIds, unsent } = await repository.listComments(issueId);
-    const { arrived, pull, push } = planComments(remote, knownIds, unsent);
+    const known = await repository.listComments(issueId);
+    const claimed = await repository.findComments(issueId, claimedComments(remote, known));
+    const { arrived, pull, push } = planComments(remote, { ...known, claimed });
     for (const comment of arrived) await repository.recordSent(comment.commentId, comment.remoteId);
     const pulled = pull.length === 0 ? 0 : await repository.addRemoteComments(issueId, pull, requestId);
     for (const comment of push) await this.#sendComment(issueId, remoteId, comment, signal);
@@ -296,9 +324,8 @@ export class SyncExecutor {
     const { tracker, repository } = this.#dependencies;
     if (attemptAge !== null) this.#assertSettled(attemptAge);
     await repository.beginSend(issueId, id);
-    const text = `${username ?? 'Somebody'} wrote:\n\n${body}`;
     const sentId = await tracker
-      .addComment(remoteId, text, commentMarker(id), signal)
+      .addComment(remoteId, commentText(username, body), commentMarker(id), signal)
       .catch(unlessSent(() => repository.recordSent(id, null)));
     await repository.recordSent(id, sentId);
   }

@@ -18,6 +18,7 @@ import type {
 import {
   canonicalText,
   canonicalTitle,
+  commentText,
   cutText,
   isStorableDescription,
   isStorableTitle,
@@ -289,6 +290,28 @@ export function addConflicts(
   };
 }
 
+/** Remote issues that contain the marker of an issue, beside its own one. */
+export interface OtherRemotes {
+  /** Created for this issue. */
+  duplicates: readonly RemoteIssue[];
+  /** Created for another issue, or with the marker in another place. */
+  copies: readonly RemoteIssue[];
+}
+
+export function externalConflicts(own: RemoteIssue, { duplicates, copies }: OtherRemotes): FieldConflict[] {
+  const toConflict =
+    (reason: SyncConflict['reason']) =>
+    ({ url }: RemoteIssue): FieldConflict => ({
+      field: 'external',
+      reason,
+      local: own.url,
+      remote: url,
+      base: null,
+      kept: 'local',
+    });
+  return [...duplicates.map(toConflict('duplicate_remote')), ...copies.map(toConflict('marker_copied'))];
+}
+
 /** The conflicts after a push. `previous`: those before the merge, whose ids and times are kept. */
 export function addNotApplied(
   present: readonly SyncConflict[],
@@ -303,8 +326,8 @@ export function addNotApplied(
   return [...present, ...added].slice(-conflictsMax);
 }
 
-function isDecided({ reason, kept }: SyncConflict): boolean {
-  return reason === 'both_changed' && kept !== null;
+function isDecided({ field, reason, kept }: SyncConflict): boolean {
+  return field === 'external' || (reason === 'both_changed' && kept !== null);
 }
 
 function isSame({ id: _id, at: _at, ...conflict }: SyncConflict, other: FieldConflict): boolean {
@@ -339,20 +362,39 @@ interface CommentPlan {
   push: UnsentComment[];
 }
 
-/** Which comments one side has and the other lacks. `knownIds`: remote ids of the comments that both sides have. */
+interface CommentState {
+  /** Remote ids of the comments that both sides have. */
+  knownIds: ReadonlySet<string>;
+  unsent: readonly UnsentComment[];
+  /** The local comments that `claimedComments` returned, by id. */
+  claimed: ReadonlyMap<string, Pick<UnsentComment, 'username' | 'body'>>;
+}
+
+/** The local comments whose markers unknown remote comments carry. */
+export function claimedComments(
+  remote: readonly RemoteComment[],
+  { knownIds }: Pick<CommentState, 'knownIds'>,
+): string[] {
+  return remote
+    .filter(({ id }) => !knownIds.has(id))
+    .map(({ body }) => markedComment(body))
+    .filter((id) => id !== undefined);
+}
+
+/** Which comments one side has and the other lacks. */
 export function planComments(
   remote: readonly RemoteComment[],
-  knownIds: ReadonlySet<string>,
-  unsent: readonly UnsentComment[],
+  { knownIds, unsent, claimed }: CommentState,
 ): CommentPlan {
   const attempted = new Set(unsent.filter(({ attemptAge }) => attemptAge !== null).map(({ id }) => id));
   const plan: CommentPlan = { arrived: [], pull: [], push: [] };
   for (const { id: remoteId, body, author, createdAt } of remote) {
     if (knownIds.has(remoteId)) continue;
     const commentId = markedComment(body);
-    // A marker does not prove authorship: anyone can copy one of a comment that has already arrived.
+    const original = commentId === undefined ? undefined : claimed.get(commentId);
+    // A marker does not prove authorship: anyone can copy one. The second copy of a comment that was sent twice has its text.
     if (commentId !== undefined && attempted.delete(commentId)) plan.arrived.push({ commentId, remoteId });
-    else {
+    else if (original === undefined || !isSameText(body, commentText(original.username, original.body))) {
       const text = cutText(canonicalText(body), commentMaxLength);
       if (text !== '') plan.pull.push({ remoteId, body: text, author, createdAt });
     }
@@ -360,4 +402,8 @@ export function planComments(
   const arrivedIds = new Set(plan.arrived.map(({ commentId }) => commentId));
   plan.push = unsent.filter(({ id }) => !arrivedIds.has(id));
   return plan;
+}
+
+function isSameText(left: string, right: string): boolean {
+  return canonicalText(left) === canonicalText(right);
 }

@@ -85,6 +85,19 @@ export class SyncQueueRepository {
                    SELECT max(last_synced_at) FROM tracker_links WHERE provider = ${provider} AND project = ${project})))`;
   }
 
+  /**
+   * Makes issues due that may have a second remote issue (see `SyncJob.uncertainSince`), four times in the hour after the
+   * request.
+   */
+  async addUncertain(): Promise<void> {
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      UPDATE tracker_links SET next_attempt_at = clock_timestamp()
+       WHERE provider = ${provider} AND project = ${project} AND uncertain_since IS NOT NULL
+         AND next_attempt_at IS NULL AND claim_id IS NULL AND last_synced_at < uncertain_since + interval '1 hour'
+         AND last_synced_at < clock_timestamp() - interval '15 minutes'`;
+  }
+
   /** How many issues have a failed sync without a scheduled retry, by error. */
   async countStuck(): Promise<{ error: string; count: number }[]> {
     const { provider, project } = this.#tracker;

@@ -82,7 +82,7 @@ export class SyncScheduler {
   async #fillQueue(): Promise<void> {
     const { queue } = this.#dependencies;
     const { autoSync: which, timeoutMs, workers } = this.#schedule;
-    if (workers > 0) await queue.addStuck();
+    if (workers > 0) await Promise.all([queue.addStuck(), queue.addUncertain()]);
     if (which === 'off') return;
     this.#changesReadUntil = await queue.addChanged(this.#changesReadUntil, {
       which,

@@ -30,6 +30,8 @@ export interface SyncJob extends SyncLease {
   createAttemptedAt: Date | null;
   /** Seconds since then, by the database's clock. */
   createAttemptAge: number | null;
+  /** Since when an earlier request to create may have created a second remote issue; null after a day. */
+  uncertainSince: Date | null;
   requestedBy: string;
 }
 
@@ -41,6 +43,8 @@ export interface FailedSync {
   /** Null: not in the background. */
   retry: { firstDelaySeconds: number; minSeconds: number } | null;
 }
+
+type LocalComment = Omit<UnsentComment, 'attemptAge'>;
 
 /** What people did to an issue, by its history. */
 export interface LocalHistory {
@@ -70,6 +74,7 @@ export const jobColumns =
   Prisma.raw(`t.issue_id AS "issueId", t.claim_id AS "leaseId", t.remote_id AS "remoteId",
   coalesce(t.base, '{}') AS base, t.conflicts, t.create_attempted_at AS "createAttemptedAt",
   extract(epoch FROM clock_timestamp() - t.create_attempted_at)::float8 AS "createAttemptAge",
+  CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END AS "uncertainSince",
   t.requested_by AS "requestedBy"`);
 
 /** When a lease for a sync with this time limit expires. */
@@ -112,7 +117,8 @@ export class SyncRepository {
   async beginCreate(lease: SyncLease, draft: MergeBase): Promise<void> {
     await this.#updateUnderLease(
       lease,
-      Prisma.sql`create_attempted_at = clock_timestamp(), base = ${json(draft)}`,
+      Prisma.sql`create_attempted_at = clock_timestamp(), base = ${json(draft)},
+        uncertain_since = coalesce(create_attempted_at, uncertain_since)`,
     );
   }
 
@@ -203,6 +209,16 @@ export class SyncRepository {
        WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND t.remote_id IS NULL
        ORDER BY c.created_at, c.id`;
     return { knownIds: new Set(known.map(({ id }) => id)), unsent };
+  }
+
+  /** Local comments of an issue, by id. */
+  async findComments(issueId: string, ids: readonly string[]): Promise<Map<string, LocalComment>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.#database.$queryRaw<LocalComment[]>`
+      SELECT c.id, c.body, author.username FROM comments c
+        LEFT JOIN identity_mirror author ON author.id = c.author_id
+       WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.id::text = ANY (${[...ids]}::text[])`;
+    return new Map(rows.map((comment) => [comment.id, comment]));
   }
 
   /** Records that a comment is sent, before the request. */
@@ -303,7 +319,7 @@ export class SyncRepository {
     await this.#database.$executeRaw`
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
-          base = NULL, create_attempted_at = NULL, synced_activity_id = NULL, last_synced_at = NULL,
+          base = NULL, create_attempted_at = NULL, uncertain_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
           last_result = NULL, last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid

@@ -36,6 +36,8 @@ export interface RemoteIssue {
   url: string;
   title: string;
   description: string;
+  /** The marker on the last line of the description. */
+  marker: string | null;
   /** The name of the tracker's own status. */
   state: string;
   /** Null if the tracker has no priorities, or its value maps to none of ours. */
@@ -97,7 +99,7 @@ export interface ExternalTracker {
    * issue again. Throws `tracker_busy` if the tracker reports a newer version.
    */
   update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void>;
-  /** Issues with the marker that our account created since a time, oldest first. */
+  /** Issues that our account created since a time and that contain the marker, oldest first. */
   findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]>;
   /** All public comments, oldest first. */
   listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]>;

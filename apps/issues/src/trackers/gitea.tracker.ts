@@ -15,7 +15,8 @@ function giteaApi(token: string): ForgeApi {
   return {
     root: '/api/v1',
     headers: { Authorization: `token ${token}` },
-    settleSeconds: 60,
+    // Longer than proxies hold a request that they have accepted.
+    settleSeconds: 120,
     writeIntervalMs: 0,
     creatorQuery: (login) => ({ created_by: login, type: 'issues', limit: 50 }),
     commentsQuery: {},

@@ -13,7 +13,7 @@ import {
   type TrackerConfig,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
-import { canonicalText, canonicalTitle, outboundText } from './tracker-text.ts';
+import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { type TrackerRequest, TrackerTransport } from './tracker-transport.ts';
 
 const time = z.iso.datetime({ offset: true });
@@ -194,6 +194,7 @@ export class GitHubTracker implements ExternalTracker {
       url: issue.html_url,
       title: canonicalTitle(issue.title),
       description: canonicalText(issue.body ?? ''),
+      marker: endMarker(issue.body ?? ''),
       state: this.toState(issue),
       priority: null,
       createdAt: new Date(issue.created_at),

@@ -13,7 +13,7 @@ import {
   type TrackerConfig,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
-import { canonicalText, canonicalTitle, outboundText } from './tracker-text.ts';
+import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
 const time = z.iso.datetime({ offset: true });
@@ -36,7 +36,8 @@ const noteSchema = z.object({
   created_at: time,
 });
 
-const settleSeconds = 60;
+// Longer than proxies hold a request that they have accepted.
+const settleSeconds = 120;
 
 /** GitLab's REST API, version 4 (docs.gitlab.com/api/issues, docs.gitlab.com/api/notes). */
 export class GitLabTracker implements ExternalTracker {
@@ -146,6 +147,7 @@ function toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
     url: issue.web_url,
     title: canonicalTitle(issue.title),
     description: canonicalText(issue.description ?? ''),
+    marker: endMarker(issue.description ?? ''),
     state: issue.state,
     priority: null,
     createdAt: new Date(issue.created_at),

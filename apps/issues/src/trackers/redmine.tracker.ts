@@ -14,7 +14,7 @@ import {
   type TrackerWords,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
-import { canonicalText, canonicalTitle, outboundText } from './tracker-text.ts';
+import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
 /** The names in a Redmine with its default data. */
@@ -55,8 +55,8 @@ const statusesBody = z.object({
 });
 const prioritiesBody = z.object({ issue_priorities: z.array(named) });
 
-// The request is over after this time even if it was still running when we stopped waiting.
-const settleSeconds = 10;
+// Longer than proxies hold a request that they have accepted.
+const settleSeconds = 120;
 const vocabularyLifetimeMs = 10 * 60_000;
 
 /**
@@ -213,6 +213,7 @@ export class RedmineTracker implements ExternalTracker {
       url: `${this.#url}/issues/${issue.id}`,
       title: canonicalTitle(issue.subject),
       description: canonicalText(issue.description ?? ''),
+      marker: endMarker(issue.description ?? ''),
       state: issue.status.name,
       priority:
         issuePriorities.find((priority) => isSameName(priorities[priority], issue.priority.name)) ?? null,

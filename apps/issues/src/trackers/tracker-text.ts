@@ -27,6 +27,16 @@ export function commentMarker(commentId: string): string {
   return `<!-- issues-sync:comment:${commentId} -->`;
 }
 
+/** The marker on the last line of a text, where we put it. */
+export function endMarker(text: string): string | null {
+  return /(?:^|\n)(<!-- issues-sync:[\w:-]+ -->)\s*$/.exec(text)?.[1] ?? null;
+}
+
+/** The text of a local comment in the tracker. */
+export function commentText(username: string | null, body: string): string {
+  return `${username ?? 'Somebody'} wrote:\n\n${body}`;
+}
+
 /** The id of the local comment that a remote comment is a copy of: the marker on its last line. A quoted marker does not count. */
 export function markedComment(body: string): string | undefined {
   return /(?:^|\n)<!-- issues-sync:comment:([0-9a-f-]{36}) -->\s*$/.exec(body)?.[1];

@@ -27,7 +27,7 @@ const conflictDescription =
 const staffConflict = {
   status: 409,
   description:
-    '`tracker_not_configured`, `sync_in_progress`, `external_taken`, `remote_gone`, `remote_moved`, `not_storable`, or `illegal_transition`.',
+    '`tracker_not_configured`, `sync_in_progress`, `external_taken`, `remote_gone`, `remote_moved`, `not_storable`, `external_conflict`, or `illegal_transition`.',
 };
 const issueResponse = { 200: { description: 'The issue.', schema: issueSchema, headers: etagHeader } };
 

@@ -24,16 +24,27 @@ export const externalIssueSchema = z
   })
   .meta({ id: 'ExternalIssue' });
 
-export const conflictReasons = ['both_changed', 'not_applied', 'not_storable'] as const;
+export const conflictReasons = [
+  'both_changed',
+  'not_applied',
+  'not_storable',
+  'duplicate_remote',
+  'marker_copied',
+] as const;
+
+/** The synced fields, and the remote issue itself. */
+export const conflictFields = [...syncedFields, 'external'] as const;
 
 /** A field whose local and remote value could not be merged, with both values. */
 export const syncConflictSchema = z
   .object({
     id: uuid(),
-    field: syncedFieldSchema,
+    field: z
+      .enum(conflictFields)
+      .describe('`external`: the remote issue itself; the values are URLs of remote issues.'),
     reason: z.enum(conflictReasons).meta({
       description:
-        '`both_changed` since the last sync; `not_applied`: the tracker accepted the change without applying it; `not_storable`: the value of the tracker exceeds the limits of an issue.',
+        '`both_changed` since the last sync; `not_applied`: the tracker accepted the change without applying it; `not_storable`: the value of the tracker exceeds the limits of an issue; `duplicate_remote`: an earlier request created a second remote issue; `marker_copied`: another remote issue contains the marker of this one.',
     }),
     local: z.string(),
     remote: z.string(),

@@ -1,0 +1,126 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Issue } from '@tessera/contracts';
+import { expectProblem } from '@tessera/testing/problems';
+import { issueMarker } from '../src/trackers/tracker-text.ts';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { createIssue, getIssue, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { syncIssue } from './support/sync-conformance.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
+
+// A request that takes effect after its response was given up, and after the time to settle.
+const heldMs = 1_500;
+const times = { TRACKER_DEADLINE_MS: '500', TRACKER_SETTLE_SECONDS: '0' };
+
+let tracker: FakeTestTracker;
+let app: TestApp;
+let ann: TestPerson;
+let staff: TestPerson;
+beforeAll(async () => {
+  tracker = await startFakeTracker('gitea');
+  app = await startTestApp(trackerEnvironment(tracker, times));
+  ann = await aPerson(app);
+  staff = await aPerson(app, { is_staff: true });
+});
+afterEach(() => tracker.fake.clearFaults());
+afterAll(async () => {
+  await app.close();
+  await tracker.close();
+});
+
+const marked = (issue: Issue) =>
+  tracker.fake.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
+const hold = (path: RegExp) =>
+  tracker.fake.fail({ kind: 'latency', ms: heldMs, on: { method: 'POST', path } });
+
+describe('a request to create an issue that a proxy holds for too long', () => {
+  it('leaves a duplicate, which later syncs report with both issues', async () => {
+    const issue = await createIssue(ann, { title: 'Held', description: 'Text' });
+    hold(/\/issues$/);
+    expectProblem(await ann.post(issuePath(issue, 'sync/')), 504, 'tracker_timeout');
+    const { external } = await syncIssue(ann, issue);
+    await pause(heldMs);
+    expect(marked(issue)).toHaveLength(2);
+    const other = marked(issue).find(({ number }) => String(number) !== external?.id);
+    const { sync } = await syncIssue(ann, issue);
+    expect(sync).toMatchObject({
+      state: 'synced',
+      conflicts: [{ field: 'external', reason: 'duplicate_remote', local: external?.url, kept: 'local' }],
+    });
+    expect(sync.conflicts[0]?.remote).toMatch(new RegExp(`/${other?.number}$`));
+    expect((await syncIssue(ann, issue)).sync.conflicts).toEqual(sync.conflicts);
+
+    tracker.fake.deleteIssue(other?.number ?? 0);
+    const path = issuePath(issue, `sync/conflicts/${sync.conflicts[0]?.id}/`);
+    expectProblem(await staff.post(path, { keep: 'remote' }), 409, 'external_conflict');
+    await staff.post(path, { keep: 'local' }).expect(200);
+    expect((await syncIssue(ann, issue)).sync.conflicts).toEqual([]);
+  });
+
+  it('is found by the background, too', async () => {
+    const workers = { SYNC_WORKERS: '1', SYNC_POLL_MS: '100' };
+    const issue = await createIssue(ann, { title: 'Held, too' });
+    hold(/\/issues$/);
+    expectProblem(await ann.post(issuePath(issue, 'sync/')), 504, 'tracker_timeout');
+    await syncIssue(ann, issue);
+    await pause(heldMs);
+    const background = await startTestApp(trackerEnvironment(tracker, { ...times, ...workers }), app);
+    await app.sql(
+      `UPDATE tracker_links SET last_synced_at = now() - interval '16 minutes' WHERE issue_id = $1`,
+      [issue.id],
+    );
+    for (let look = 0; look < 100; look += 1) {
+      if ((await getIssue(ann, issue)).sync.conflicts.length > 0) break;
+      await pause(50);
+    }
+    await background.close();
+    expect((await getIssue(ann, issue)).sync.conflicts).toMatchObject([{ reason: 'duplicate_remote' }]);
+  });
+});
+
+it('a comment that is created twice is not imported, but the words of someone who copies its marker are', async () => {
+  const issue = await createIssue(ann, { title: 'Commented' });
+  const { external } = await syncIssue(ann, issue);
+  await ann.post(issuePath(issue, 'comments/'), { body: 'Only\nonce' }).expect(201);
+  hold(/\/comments$/);
+  expectProblem(await ann.post(issuePath(issue, 'sync/')), 504, 'tracker_timeout');
+  await syncIssue(ann, issue);
+  await pause(heldMs);
+  const [there] = marked(issue);
+  expect(there?.comments).toHaveLength(2);
+  await tracker.comment(external?.id ?? '', `I disagree. ${there?.comments[0]?.body}`);
+  const synced = await syncIssue(ann, issue);
+  expect(synced.comments.map(({ body }) => body)).toEqual([
+    'Only\nonce',
+    expect.stringMatching(/^I disagree\. /),
+  ]);
+  expect((await syncIssue(ann, issue)).comments_count).toBe(2);
+});
+
+describe('a marker that someone pastes into the remote issue of another issue', () => {
+  it.each([
+    ['at its end', (marker: string) => `Pasted\n\n${marker}`],
+    ['within its text', (marker: string) => `${marker}\n\nPasted`],
+  ])('%s is not adopted, and is reported', async (_place, textWith) => {
+    const victim = await syncIssue(ann, await createIssue(ann, { title: 'Victim', description: 'Mine' }));
+    const issue = await createIssue(ann, { title: 'Lost response' });
+    await tracker.edit(victim.external?.id ?? '', { text: textWith(issueMarker(issue.id)) });
+    tracker.fake.fail({ kind: 'reset_before', on: { method: 'POST', path: /\/issues$/ } });
+    expectProblem(await ann.post(issuePath(issue, 'sync/')), 502, 'tracker_unavailable');
+    const synced = await syncIssue(ann, issue);
+    expect(synced.external?.id).not.toBe(victim.external?.id);
+    expect(synced.sync.conflicts).toMatchObject([
+      {
+        field: 'external',
+        reason: 'marker_copied',
+        local: synced.external?.url,
+        remote: victim.external?.url,
+      },
+    ]);
+    const remote = tracker.fake.issues().find(({ number }) => String(number) === victim.external?.id);
+    expect(remote?.title).toBe('Victim');
+    expect((await getIssue(ann, victim)).external).toEqual(victim.external);
+  });
+});
