@@ -123,7 +123,7 @@ export class SyncBindingService {
 
 // Deciding an open conflict only changes the base: the next sync pushes or pulls the value.
 function changesIssue({ reason, kept }: SyncConflict, keep: Side): boolean {
-  if (reason === 'both_changed') return kept !== null && kept !== keep;
+  if (reason === 'both_changed' || reason === 'overwritten') return kept !== null && kept !== keep;
   return keep === 'remote';
 }
 

@@ -1,6 +1,7 @@
 import { type SyncedField, syncedFields } from '@tessera/contracts';
 import { type Logger, ProblemError } from '@tessera/service-kit';
 import { assertMay } from '../access/issue-access.ts';
+import type { ActivityEntry } from '../activity/activity-entry.ts';
 import type { Actor } from '../authentication/actor.ts';
 import type { IssueStatusRepository } from '../issue-status/issue-status.repository.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
@@ -11,23 +12,27 @@ import type { IssueReference } from '../issues/issue-reference.ts';
 import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
 import { commentMarker, commentText, issueMarker } from '../trackers/tracker-text.ts';
-import { LeaseLostError, type SyncJob, type SyncRepository } from './sync.repository.ts';
+import { LeaseLostError, type RecordedMerge, type SyncJob, type SyncRepository } from './sync.repository.ts';
 import {
   addConflicts,
-  addNotApplied,
+  addPushConflicts,
   baseOfAdopted,
   baseOfCreated,
   type ConflictPolicies,
   claimedComments,
   draftOf,
   externalConflicts,
+  type FieldConflict,
   type LocalIssue,
   type Merge,
   type MergeBase,
   mergeIssue,
   type OtherRemotes,
+  overwrittenConflicts,
   planComments,
   type UnsentComment,
+  type UnverifiedPush,
+  unverifiedPush,
   verifyPush,
 } from './sync-merge.ts';
 
@@ -103,6 +108,7 @@ interface MergedFields extends Merge {
   local: LocalIssue;
   /** All conflicts of the issue after the merge. */
   allConflicts: SyncJob['conflicts'];
+  unverified: UnverifiedPush | null;
   /** The last local line of history that the merge took into account. */
   activityId: number;
 }
@@ -189,7 +195,7 @@ export class SyncExecutor {
     const [adopted, ...duplicates] = earlier;
     const others = { duplicates, copies };
     if (adopted !== undefined) {
-      const base = baseOfAdopted(job.base, adopted, tracker);
+      const base = baseOfAdopted(job.base, tracker);
       await repository.recordRemote(job, adopted, base, job.requestedBy);
       return { remoteId: adopted.id, base, others };
     }
@@ -234,22 +240,27 @@ export class SyncExecutor {
     });
   }
 
-  // Read, merge, change the local issue, push, read again: success of a push does not prove that it was applied.
+  // Read, merge, change the local issue, push, read again: success of a push does not prove that it was applied, and it may
+  // have replaced an edit that was made after the reading.
   async #syncFields(
     job: SyncJob,
     { remoteId, base, others }: RemotePair,
     requestId: string,
     signal: AbortSignal,
   ) {
-    const { tracker, repository } = this.#dependencies;
+    const { tracker } = this.#dependencies;
     const pulled = new Set<SyncedField>();
-    let state = { base, conflicts: job.conflicts, others };
+    let state = { base, conflicts: job.conflicts };
+    let unverified = job.unverifiedPush;
     for (let merges = 1; ; merges += 1) {
       const before = await tracker.get(remoteId, signal);
-      const merged = await this.#mergeLocally(job, state, before, requestId);
+      const overwritten = await this.#findOverwritten(remoteId, unverified, signal);
+      const external = [...overwritten, ...externalConflicts(before, others)];
+      const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId);
       const { push, activityId } = merged;
+      unverified = merged.unverified;
       for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
-      state = { base: merged.base, conflicts: merged.allConflicts, others };
+      state = { base: merged.base, conflicts: merged.allConflicts };
       if (Object.keys(push).length === 0) return { pushed: [], pulled: [...pulled], activityId };
       try {
         await tracker.update(before, push, issueMarker(job.issueId), signal);
@@ -260,16 +271,45 @@ export class SyncExecutor {
       }
       const after = await tracker.get(remoteId, signal);
       const pushed = verifyPush(merged, merged.local, { before, after });
-      const conflicts = addNotApplied(state.conflicts, pushed.notApplied, job.conflicts);
-      await repository.recordMerge(job, { base: pushed.base, conflicts, remote: after });
+      const unseen = { ...pushed, overwritten: await this.#findOverwritten(remoteId, unverified, signal) };
+      const result = addPushConflicts(state.conflicts, unseen, job.conflicts);
+      await this.#recordPush(job, { ...result, base: pushed.base, remote: after }, requestId);
       return { pushed: pushed.applied, pulled: [...pulled], activityId };
     }
+  }
+
+  async #findOverwritten(
+    remoteId: string,
+    push: UnverifiedPush | null,
+    signal: AbortSignal,
+  ): Promise<FieldConflict[]> {
+    if (push === null) return [];
+    return overwrittenConflicts(
+      push,
+      await this.#dependencies.tracker.findOverwritten(remoteId, push, signal),
+    );
+  }
+
+  async #recordPush(
+    job: SyncJob,
+    { activity, ...push }: { activity: ActivityEntry[] } & Omit<RecordedMerge, 'push'>,
+    requestId: string,
+  ): Promise<void> {
+    const { tracker, issues, repository } = this.#dependencies;
+    const by: ChangedBy = { actorId: null, origin: tracker.provider, requestId };
+    await repository.transaction(async (transaction) => {
+      found(await issues.lock({ id: job.issueId }, transaction));
+      await repository.recordMerge(job, { ...push, push: null }, transaction);
+      if (activity.length === 0) return;
+      const change = { fields: {}, links: { put: [], removed: [] }, activity };
+      await issues.write(job.issueId, change, by, transaction);
+    });
   }
 
   // One transaction that locks the issue's row, so that no one changes the issue between comparing and writing.
   async #mergeLocally(
     job: SyncJob,
-    { base, conflicts, others }: Pick<SyncJob, 'base' | 'conflicts'> & Pick<RemotePair, 'others'>,
+    { base, conflicts, external }: Pick<SyncJob, 'base' | 'conflicts'> & { external: FieldConflict[] },
     remote: RemoteIssue,
     requestId: string,
   ): Promise<MergedFields> {
@@ -282,10 +322,11 @@ export class SyncExecutor {
       const newest = (field: SyncedField) =>
         (history.changedAt.get(field)?.getTime() ?? 0) >= remote.updatedAt.getTime() ? 'local' : 'remote';
       const merge = mergeIssue({ base, local, remote, tracker, policies, newest });
-      const after = addConflicts(conflicts, [...merge.conflicts, ...externalConflicts(remote, others)]);
+      const after = addConflicts(conflicts, [...merge.conflicts, ...external]);
+      const unverified = unverifiedPush(merge, local, remote);
       await repository.recordMerge(
         job,
-        { base: merge.base, conflicts: after.conflicts, remote },
+        { base: merge.base, conflicts: after.conflicts, remote, push: unverified },
         transaction,
       );
       const { status, ...fields } = merge.pull;
@@ -298,7 +339,7 @@ export class SyncExecutor {
         const links = { put: [], removed: [] };
         await issues.write(issue.id, { fields: change?.fields ?? {}, links, activity }, by, transaction);
       }
-      return { ...merge, local, allConflicts: after.conflicts, activityId: history.lastId };
+      return { ...merge, local, allConflicts: after.conflicts, unverified, activityId: history.lastId };
     });
   }
 

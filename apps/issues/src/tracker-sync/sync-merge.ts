@@ -14,6 +14,7 @@ import type {
   RemoteComment,
   RemoteDraft,
   RemoteIssue,
+  RemotePush,
 } from '../trackers/external-tracker.ts';
 import {
   canonicalText,
@@ -95,13 +96,8 @@ export function baseOfCreated({ title, description, priority, state }: RemoteIss
   };
 }
 
-/** The base after finding the remote issue of an earlier attempt: what was sent, so that later edits there are pulled. */
-export function baseOfAdopted(
-  draft: MergeBase,
-  remote: RemoteIssue,
-  tracker: Pick<ExternalTracker, 'stateOf'>,
-): MergeBase {
-  if (remote.createdAt.getTime() === remote.updatedAt.getTime()) return baseOfCreated(remote);
+/** The base after finding the remote issue of an earlier attempt: what was sent, so that edits there are pulled. */
+export function baseOfAdopted(draft: MergeBase, tracker: Pick<ExternalTracker, 'stateOf'>): MergeBase {
   const state = tracker.stateOf({ status: 'OPEN', wasResolved: false });
   return { ...draft, status: { local: 'OPEN', remote: state } };
 }
@@ -226,6 +222,37 @@ function mergeStatus(input: MergeInput, merge: Merge): void {
   if (updatesBase) merge.base.status = { local: action === 'push' ? null : status, remote: remote.state };
 }
 
+/** A push until its effect is verified. */
+export interface UnverifiedPush extends RemotePush {
+  /** The local status that it pushes. */
+  status: IssueStatus;
+}
+
+/** The record of a push before it is sent; null if there is nothing to push. */
+export function unverifiedPush(
+  { push }: Pick<Merge, 'push'>,
+  local: LocalIssue,
+  before: RemoteIssue,
+): UnverifiedPush | null {
+  if (Object.keys(push).length === 0) return null;
+  const { title, description, state, priority } = before;
+  const seen = { title, description, state, ...(priority === null ? {} : { priority }) };
+  return { seen, wanted: push, seenAt: before.updatedAt.toISOString(), status: local.status };
+}
+
+/** The conflicts of values in the tracker that a push replaced unseen. */
+export function overwrittenConflicts(
+  { seen, wanted, status }: UnverifiedPush,
+  overwritten: RemoteChange,
+): FieldConflict[] {
+  return remoteMembers.flatMap(([field, member]): FieldConflict[] => {
+    const { [member]: remote } = overwritten;
+    if (remote === undefined) return [];
+    const local = field === 'status' ? status : (wanted[member] ?? '');
+    return [{ field, reason: 'overwritten', local, remote, base: seen[member] ?? null, kept: 'local' }];
+  });
+}
+
 /** A change that the tracker accepted but did not apply. */
 export type NotApplied = Pick<SyncConflict, 'field' | 'local' | 'remote' | 'base'>;
 
@@ -278,12 +305,12 @@ export function addConflicts(
   present: readonly SyncConflict[],
   found: readonly FieldConflict[],
 ): { conflicts: SyncConflict[]; activity: ActivityEntry[] } {
-  const added = found
-    .filter((conflict) => !present.some((other) => isSame(other, conflict)))
-    .map((conflict): SyncConflict => ({ id: uuidv7(), ...conflict, at: new Date().toISOString() }));
   const staying = present.filter(
     (conflict) => isDecided(conflict) || found.some((other) => isSame(conflict, other)),
   );
+  const added = found
+    .filter((conflict) => !staying.some((other) => isSame(other, conflict)))
+    .map((conflict): SyncConflict => ({ id: uuidv7(), ...conflict, at: new Date().toISOString() }));
   return {
     conflicts: [...staying, ...added].slice(-conflictsMax),
     activity: added.filter(({ kept }) => kept !== 'remote').map(toActivity),
@@ -312,26 +339,38 @@ export function externalConflicts(own: RemoteIssue, { duplicates, copies }: Othe
   return [...duplicates.map(toConflict('duplicate_remote')), ...copies.map(toConflict('marker_copied'))];
 }
 
-/** The conflicts after a push. `previous`: those before the merge, whose ids and times are kept. */
-export function addNotApplied(
-  present: readonly SyncConflict[],
-  changes: readonly NotApplied[],
+/**
+ * The conflicts after a push, with the history of values that it replaced. `previous`: the conflicts before the merge, whose
+ * ids and times are kept.
+ */
+export function addPushConflicts(
+  merged: readonly SyncConflict[],
+  { notApplied: changes, overwritten }: { notApplied: readonly NotApplied[]; overwritten: FieldConflict[] },
   previous: readonly SyncConflict[],
-): SyncConflict[] {
+): { conflicts: SyncConflict[]; activity: ActivityEntry[] } {
+  const replaced = addConflicts(merged, [...merged, ...overwritten]);
   const added = changes.map((change): SyncConflict => {
     const known = previous.find(({ reason, field }) => reason === 'not_applied' && field === change.field);
     const { id, at } = known ?? { id: uuidv7(), at: new Date().toISOString() };
     return { id, ...change, reason: 'not_applied', kept: null, at };
   });
-  return [...present, ...added].slice(-conflictsMax);
+  return { ...replaced, conflicts: [...replaced.conflicts, ...added].slice(-conflictsMax) };
 }
 
 function isDecided({ field, reason, kept }: SyncConflict): boolean {
-  return field === 'external' || (reason === 'both_changed' && kept !== null);
+  return field === 'external' || reason === 'overwritten' || (reason === 'both_changed' && kept !== null);
 }
 
-function isSame({ id: _id, at: _at, ...conflict }: SyncConflict, other: FieldConflict): boolean {
-  return isDeepStrictEqual(conflict, { ...other });
+function isSame(left: FieldConflict, right: FieldConflict): boolean {
+  const [one, other] = [left, right].map(({ field, reason, local, remote, base, kept }) => ({
+    field,
+    reason,
+    local,
+    remote,
+    base,
+    kept,
+  }));
+  return isDeepStrictEqual(one, other);
 }
 
 function toActivity({ field, local, remote }: SyncConflict): ActivityEntry {

@@ -5,7 +5,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issues/issue.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
-import type { MergeBase, NewRemoteComment, UnsentComment } from './sync-merge.ts';
+import type { MergeBase, NewRemoteComment, UnsentComment, UnverifiedPush } from './sync-merge.ts';
 
 /** The exclusive right to sync an issue until it expires. */
 export interface SyncLease {
@@ -26,6 +26,8 @@ export interface SyncJob extends SyncLease {
   remoteId: string | null;
   base: MergeBase;
   conflicts: SyncConflict[];
+  /** The last push if the process ended before it was verified. */
+  unverifiedPush: UnverifiedPush | null;
   /** When a request to create the remote issue was last sent without a known outcome. */
   createAttemptedAt: Date | null;
   /** Seconds since then, by the database's clock. */
@@ -42,6 +44,14 @@ export interface FailedSync {
   movedTo: string | null;
   /** Null: not in the background. */
   retry: { firstDelaySeconds: number; minSeconds: number } | null;
+}
+
+export interface RecordedMerge {
+  base: MergeBase;
+  conflicts: SyncConflict[];
+  remote: RemoteIssue;
+  /** The push that follows. */
+  push: UnverifiedPush | null;
 }
 
 type LocalComment = Omit<UnsentComment, 'attemptAge'>;
@@ -72,7 +82,7 @@ const leaseMarginMs = 2_000;
 /** The columns of a `SyncJob` in the row `t`. */
 export const jobColumns =
   Prisma.raw(`t.issue_id AS "issueId", t.claim_id AS "leaseId", t.remote_id AS "remoteId",
-  coalesce(t.base, '{}') AS base, t.conflicts, t.create_attempted_at AS "createAttemptedAt",
+  coalesce(t.base, '{}') AS base, t.conflicts, t.unverified_push AS "unverifiedPush", t.create_attempted_at AS "createAttemptedAt",
   extract(epoch FROM clock_timestamp() - t.create_attempted_at)::float8 AS "createAttemptAge",
   CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END AS "uncertainSince",
   t.requested_by AS "requestedBy"`);
@@ -146,7 +156,7 @@ export class SyncRepository {
         RETURNING issue_id
       ), t AS (
         UPDATE tracker_links SET remote_id = ${remote.id}, remote_key = ${remote.key}, remote_url = ${remote.url},
-          remote_state = ${remote.state}, base = ${json(base)}, create_attempted_at = NULL
+          remote_state = ${remote.state}, base = ${json(base)}, create_attempted_at = NULL, unverified_push = NULL
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
            AND (SELECT count(*) FROM stale) >= 0
         RETURNING issue_id
@@ -173,15 +183,16 @@ export class SyncRepository {
     };
   }
 
-  /** Records a merge, within the transaction that changes the issue, or what a push changed. */
+  /** Records a merge before its push, and what the push changed, within the transaction that changes the issue. */
   async recordMerge(
     lease: SyncLease,
-    { base, conflicts, remote }: { base: MergeBase; conflicts: SyncConflict[]; remote: RemoteIssue },
-    within: Transaction = this.#database,
+    { base, conflicts, remote, push }: RecordedMerge,
+    within: Transaction,
   ): Promise<void> {
     await this.#updateUnderLease(
       lease,
       Prisma.sql`base = ${json(base)}, conflicts = ${json(conflicts)},
+        unverified_push = ${push === null ? null : json(push)},
         remote_url = ${remote.url}, remote_state = ${remote.state}`,
       within,
     );
@@ -319,7 +330,7 @@ export class SyncRepository {
     await this.#database.$executeRaw`
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
-          base = NULL, create_attempted_at = NULL, uncertain_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
+          base = NULL, unverified_push = NULL, create_attempted_at = NULL, uncertain_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
           last_result = NULL, last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid

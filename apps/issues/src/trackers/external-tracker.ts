@@ -64,6 +64,14 @@ export interface RemoteChange {
   priority?: IssuePriority;
 }
 
+/** An update of a remote issue that was read as `seen` before. */
+export interface RemotePush {
+  seen: RemoteChange;
+  wanted: RemoteChange;
+  /** The remote issue's `updatedAt` before the update, in RFC 3339. */
+  seenAt: string;
+}
+
 /** A new remote issue; it starts in the tracker's initial state. */
 export interface RemoteDraft {
   title: string;
@@ -99,6 +107,11 @@ export interface ExternalTracker {
    * issue again. Throws `tracker_busy` if the tracker reports a newer version.
    */
   update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void>;
+  /**
+   * The values that an update replaced although they were not seen before it, as far as the tracker's history contains
+   * values.
+   */
+  findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange>;
   /** Issues that our account created since a time and that contain the marker, oldest first. */
   findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]>;
   /** All public comments, oldest first. */

@@ -109,6 +109,11 @@ export class GitHubTracker implements ExternalTracker {
     await this.#transport.send({ method: 'PATCH', ...this.#onIssue(seen.id), body, signal });
   }
 
+  // docs.github.com/rest/issues/events, docs.gitea.com/api: no history contains the texts that an edit replaced.
+  async findOverwritten(): Promise<RemoteChange> {
+    return {};
+  }
+
   // Lists issues because the search index lags by minutes.
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
     const creator = this.#api.creatorQuery(await this.#loginOf(signal));

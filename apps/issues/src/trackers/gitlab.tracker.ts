@@ -9,6 +9,7 @@ import {
   type RemoteComment,
   type RemoteDraft,
   type RemoteIssue,
+  type RemotePush,
   stepForTwoStates,
   type TrackerConfig,
 } from './external-tracker.ts';
@@ -76,6 +77,17 @@ export class GitLabTracker implements ExternalTracker {
     await this.#transport.send({ method: 'PUT', ...this.#onIssue(seen.id), body, signal });
   }
 
+  // Of the synced values only titles are in the history, as system notes.
+  async findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange> {
+    const { seen, wanted, seenAt } = push;
+    if (wanted.title === undefined) return {};
+    const titles = (await this.#readNotes(id, signal))
+      .filter(({ system, created_at: at }) => system && Date.parse(at) >= Date.parse(seenAt))
+      .map(({ body }) => titleChange(body));
+    const replaced = titles.findLast((change) => change?.to === canonicalTitle(wanted.title ?? ''))?.from;
+    return replaced === undefined || replaced === seen.title ? {} : { title: replaced };
+  }
+
   // Lists issues because search may use an index that lags.
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
     const query = {
@@ -93,10 +105,7 @@ export class GitLabTracker implements ExternalTracker {
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
-    const query = { order_by: 'created_at', sort: 'asc', per_page: 100 };
-    const request = { ...this.#onIssue(id, '/notes'), query, signal };
-    const notes = await this.#transport.readPages(request, z.array(noteSchema));
-    return notes
+    return (await this.#readNotes(id, signal))
       .filter((note) => !note.system && note.internal !== true)
       .map((note) => ({
         id: String(note.id),
@@ -127,9 +136,25 @@ export class GitLabTracker implements ExternalTracker {
     return stepForTwoStates(state !== 'closed', 'RESOLVED', local);
   }
 
+  async #readNotes(id: string, signal: AbortSignal) {
+    const query = { order_by: 'created_at', sort: 'asc', per_page: 100 };
+    const request = { ...this.#onIssue(id, '/notes'), query, signal };
+    return this.#transport.readPages(request, z.array(noteSchema));
+  }
+
   #onIssue(id: string, suffix = '') {
     return { path: `${this.#issues}/${id}${suffix}`, target: 'issue' } as const;
   }
+}
+
+// GitLab's app/services/system_notes/issuables_service.rb, change_title: `{-` and `{+` surround what differs.
+function titleChange(note: string): { from: string; to: string } | undefined {
+  const [, from, to] = /^changed title from \*\*(.*)\*\* to \*\*(.*)\*\*$/.exec(note) ?? [];
+  if (from === undefined || to === undefined) return undefined;
+  return {
+    from: canonicalTitle(from.replace(/\{-|-\}/g, '')),
+    to: canonicalTitle(to.replace(/\{\+|\+\}/g, '')),
+  };
 }
 
 function toBody({ title, description, state }: RemoteChange, marker: string) {

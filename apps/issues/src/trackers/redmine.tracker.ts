@@ -8,6 +8,7 @@ import {
   type RemoteComment,
   type RemoteDraft,
   type RemoteIssue,
+  type RemotePush,
   stepForTwoStates,
   stepTowards,
   type TrackerConfig,
@@ -46,6 +47,16 @@ const journalSchema = z.object({
   notes: z.string().nullish(),
   created_on: z.iso.datetime(),
   private_notes: z.boolean().nullish(),
+  details: z
+    .array(
+      z.object({
+        property: z.string(),
+        name: z.string(),
+        old_value: z.string().nullish(),
+        new_value: z.string().nullish(),
+      }),
+    )
+    .default([]),
 });
 const issueBody = z.object({ issue: issueSchema });
 const listBody = z.object({ issues: z.array(issueSchema) });
@@ -54,6 +65,14 @@ const statusesBody = z.object({
   issue_statuses: z.array(named.extend({ is_closed: z.boolean().nullish().transform(Boolean) })),
 });
 const prioritiesBody = z.object({ issue_priorities: z.array(named) });
+
+/** Redmine's names of the synced fields in a journal entry. */
+const attributeMembers = [
+  ['subject', 'title'],
+  ['description', 'description'],
+  ['status_id', 'state'],
+  ['priority_id', 'priority'],
+] as const;
 
 // Longer than proxies hold a request that they have accepted.
 const settleSeconds = 120;
@@ -102,7 +121,28 @@ export class RedmineTracker implements ExternalTracker {
 
   async update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void> {
     const body = { issue: this.#toBody(change, marker) };
-    await this.#transport.send({ method: 'PUT', ...onIssue(seen.id), body, signal });
+    await this.#put(seen.id, body, signal);
+  }
+
+  // A journal entry contains the values of its fields before and after the update.
+  async findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange> {
+    await this.#loadVocabulary(signal);
+    const details = (await this.#readJournals(id, signal))
+      .filter(({ created_on: at }) => Date.parse(at) >= Date.parse(push.seenAt))
+      .flatMap((journal) => journal.details)
+      .filter(({ property }) => property === 'attr');
+    const overwritten: RemoteChange = {};
+    for (const [attribute, member] of attributeMembers) {
+      const { [member]: wanted } = push.wanted;
+      if (wanted === undefined) continue;
+      const values = details
+        .filter(({ name }) => name === attribute)
+        .map((detail) => [detail.old_value, detail.new_value].map((value) => this.#toMember(member, value)));
+      const replaced = values.findLast(([, written]) => written === wanted)?.[0];
+      if (replaced !== undefined && replaced !== push.seen[member])
+        Object.assign(overwritten, { [member]: replaced });
+    }
+    return overwritten;
   }
 
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
@@ -127,11 +167,7 @@ export class RedmineTracker implements ExternalTracker {
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
-    const { issue } = await this.#transport.read(
-      { method: 'GET', ...onIssue(id), query: { include: 'journals' }, signal },
-      journalsBody,
-    );
-    return issue.journals
+    return (await this.#readJournals(id, signal))
       .filter((journal) => (journal.notes ?? '') !== '' && journal.private_notes !== true)
       .map((journal) => ({
         id: String(journal.id),
@@ -143,7 +179,7 @@ export class RedmineTracker implements ExternalTracker {
 
   async addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string> {
     const issue = { notes: outboundText(body, marker, 'textile') };
-    await this.#transport.send({ method: 'PUT', ...onIssue(id), body: { issue }, signal });
+    await this.#put(id, { issue }, signal);
     const added = (await this.listComments(id, signal)).find((comment) => comment.body.includes(marker));
     if (added !== undefined) return added.id;
     throw new TrackerError('tracker_rejected', 'accepted a note without storing it', {
@@ -171,6 +207,29 @@ export class RedmineTracker implements ExternalTracker {
     if (status !== undefined) return stepTowards(status, local);
     const isClosed = this.#statuses.some(({ name, is_closed }) => is_closed && isSameName(name, state));
     return stepForTwoStates(!isClosed, 'CLOSED', local);
+  }
+
+  // Redmine's app/controllers/issues_controller.rb: an update during another one is answered with 422 without a message.
+  async #put(id: string, body: object, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#transport.send({ method: 'PUT', ...onIssue(id), body, signal });
+    } catch (error) {
+      const isStale =
+        error instanceof TrackerError && error.code === 'tracker_rejected' && error.messages.length === 0;
+      if (!isStale) throw error;
+      throw new TrackerError('tracker_busy', 'updated by someone else at the same time', {
+        hadNoEffect: true,
+      });
+    }
+  }
+
+  async #readJournals(id: string, signal: AbortSignal) {
+    const query = { include: 'journals' };
+    const { issue } = await this.#transport.read(
+      { method: 'GET', ...onIssue(id), query, signal },
+      journalsBody,
+    );
+    return issue.journals;
   }
 
   // Maps names to the ids that requests need.
@@ -205,8 +264,27 @@ export class RedmineTracker implements ExternalTracker {
     };
   }
 
-  #toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
+  // The value of a field in a journal entry. Undefined for a priority that maps to none of ours.
+  #toMember(member: keyof RemoteChange, value: string | null | undefined): string | undefined {
+    const text = value ?? '';
+    switch (member) {
+      case 'title':
+        return canonicalTitle(text);
+      case 'description':
+        return canonicalText(text);
+      case 'state':
+        return this.#statuses.find(({ id }) => String(id) === text)?.name;
+      case 'priority':
+        return this.#toPriority(this.#priorities.find(({ id }) => String(id) === text)?.name ?? '');
+    }
+  }
+
+  #toPriority(name: string): IssuePriority | undefined {
     const { priorities } = this.#words;
+    return issuePriorities.find((priority) => isSameName(priorities[priority], name));
+  }
+
+  #toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
     return {
       id: String(issue.id),
       key: `#${issue.id}`,
@@ -215,8 +293,7 @@ export class RedmineTracker implements ExternalTracker {
       description: canonicalText(issue.description ?? ''),
       marker: endMarker(issue.description ?? ''),
       state: issue.status.name,
-      priority:
-        issuePriorities.find((priority) => isSameName(priorities[priority], issue.priority.name)) ?? null,
+      priority: this.#toPriority(issue.priority.name) ?? null,
       createdAt: new Date(issue.created_on),
       updatedAt: new Date(issue.updated_on),
       revision: null,

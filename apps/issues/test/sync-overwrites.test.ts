@@ -1,0 +1,36 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { createIssue, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { syncIssue } from './support/sync-conformance.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
+
+let tracker: FakeTestTracker;
+let app: TestApp;
+let ann: TestPerson;
+beforeAll(async () => {
+  tracker = await startFakeTracker('gitlab');
+  app = await startTestApp(trackerEnvironment(tracker));
+  ann = await aPerson(app);
+});
+afterAll(async () => {
+  await app.close();
+  await tracker.close();
+});
+
+it('a title that a sync overwrites in GitLab is found in the system notes', async () => {
+  const issue = await createIssue(ann, { title: 'Agreed' });
+  const { external } = await syncIssue(ann, issue);
+  await ann.put(issuePath(issue), { title: 'Ours' }).expect(200);
+  tracker.fake.fail({ kind: 'latency', ms: 600, on: { method: 'PUT' } });
+  const [synced] = await Promise.all([
+    syncIssue(ann, issue),
+    pause(300).then(() => tracker.edit(external?.id ?? '', { title: 'Theirs' })),
+  ]);
+  expect(synced).toMatchObject({ title: 'Ours' });
+  expect(synced.sync.conflicts).toMatchObject([
+    { field: 'title', reason: 'overwritten', local: 'Ours', remote: 'Theirs', base: 'Agreed', kept: 'local' },
+  ]);
+});
