@@ -26,7 +26,12 @@ describe('serviceVariables', () => {
       tracing: null,
       shutdownDelayMs: 5000,
       shutdownTimeoutMs: 25_000,
-      http: { headersTimeoutMs: 10_000, requestTimeoutMs: 15_000, keepAliveTimeoutMs: 65_000 },
+      http: {
+        headersTimeoutMs: 10_000,
+        requestTimeoutMs: 15_000,
+        keepAliveTimeoutMs: 65_000,
+        drainTimeoutMs: 30_000,
+      },
       database: { url: DATABASE_URL, poolMax: 10, statementTimeoutMs: 5000 },
       audience: 'tessera',
     });

@@ -5,6 +5,7 @@ import type { Express } from 'express';
 import { refuseClientError, refuseMalformed } from '../http/client-error.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Health } from './health.ts';
+import { UnsentResponses } from './unsent-responses.ts';
 
 interface ServeOptions {
   app: Express;
@@ -31,6 +32,8 @@ export interface HttpTimeouts {
   requestTimeoutMs: number;
   /** Between a response and the next request. */
   keepAliveTimeoutMs: number;
+  /** Until the client has received a response. */
+  drainTimeoutMs: number;
 }
 
 /** Idle connections outlive the 60 s of a load balancer, so that it never uses one that is being closed. */
@@ -38,11 +41,19 @@ export const defaultHttpTimeouts: HttpTimeouts = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
   keepAliveTimeoutMs: 65_000,
+  drainTimeoutMs: 30_000,
 };
 
 // Distributes long-lived connections over new replicas. Node's maxRequestsPerSocket sends `Connection: close` without
 // closing and answers further requests with 503; this closes with the last response.
 const maxRequestsPerConnection = 1000;
+
+interface HttpServerOptions {
+  timeouts?: HttpTimeouts | undefined;
+  app?: Express;
+  /** Maximum of `UnsentResponses`. */
+  unsentMax?: number;
+}
 
 /**
  * Creates a server with limits on time, sizes and connections, which answers malformed requests with the common error
@@ -51,18 +62,26 @@ const maxRequestsPerConnection = 1000;
 export function createHttpServer(
   listener: RequestListener,
   logger: Logger,
-  { timeouts = defaultHttpTimeouts, app }: { timeouts?: HttpTimeouts | undefined; app?: Express } = {},
+  { timeouts = defaultHttpTimeouts, app, unsentMax }: HttpServerOptions = {},
 ): Server {
+  const unsent = new UnsentResponses({ drainTimeoutMs: timeouts.drainTimeoutMs, max: unsentMax, logger });
   const connections = new WeakMap<Duplex, { latest: ServerResponse<IncomingMessage>; requests: number }>();
   const answer: RequestListener = (request, response) => {
-    const requests = (connections.get(request.socket)?.requests ?? 0) + 1;
+    const { latest, requests: earlier = 0 } = connections.get(request.socket) ?? {};
+    const requests = earlier + 1;
     connections.set(request.socket, { latest: response, requests });
+    unsent.watch(response);
     if (requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
     if (!isOfKnownLength(request)) {
       // Node's parser refuses most of these itself, but only after it has emitted the request.
       setImmediate(() => request.socket.writable && refuseMalformed(logger, response));
     } else if (request.headers.host === undefined && request.httpVersion === '1.1') {
       refuseMalformed(logger, response);
+    } else if (latest !== undefined && !isSent(latest)) {
+      // Pipelined: a connection holds one response at a time.
+      latest.once('close', () => {
+        if (!request.socket.destroyed) listener(request, response);
+      });
     } else listener(request, response);
   };
   const server = createServer(
@@ -111,6 +130,10 @@ function bornWithPrototypesOf(app: Express) {
 function isOfKnownLength({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked';
+}
+
+function isSent(response: ServerResponse): boolean {
+  return response.writableEnded && (response.socket?.writableLength ?? 0) === 0;
 }
 
 // While the body is being read, the handler has not started, and an error can still be sent.

@@ -41,6 +41,11 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
       max: 600_000,
       default: defaultHttpTimeouts.keepAliveTimeoutMs,
     }),
+    HTTP_DRAIN_TIMEOUT_MS: integer({
+      min: 100,
+      max: 600_000,
+      default: defaultHttpTimeouts.drainTimeoutMs,
+    }),
     OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
     OTEL_TRACES_SAMPLER_ARG: z
       .string()
@@ -112,6 +117,7 @@ export function commonConfig(read: CommonEnvironment) {
       headersTimeoutMs: read.HTTP_HEADERS_TIMEOUT_MS,
       requestTimeoutMs: read.HTTP_REQUEST_TIMEOUT_MS,
       keepAliveTimeoutMs: read.HTTP_KEEP_ALIVE_TIMEOUT_MS,
+      drainTimeoutMs: read.HTTP_DRAIN_TIMEOUT_MS,
     },
     database: {
       url: read.DATABASE_URL,

@@ -1,0 +1,109 @@
+import type { RequestListener, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createHttpServer, defaultHttpTimeouts } from '../src/index.ts';
+import { waitUntil } from './support/child-process.ts';
+import { keepLogLines } from './support/log-lines.ts';
+import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+// More than the buffers of the two sockets hold.
+const large = 'a'.repeat(16 * 1024 * 1024);
+const reason = 'the client does not read: connection closed';
+
+let server: Server;
+const sockets: Socket[] = [];
+
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+async function start(
+  listener: RequestListener,
+  { drainTimeoutMs = 60_000, unsentMax = 1024 ** 3 }: { drainTimeoutMs?: number; unsentMax?: number },
+) {
+  const { logger, lines } = keepLogLines();
+  server = createHttpServer(listener, logger, {
+    timeouts: { ...defaultHttpTimeouts, drainTimeoutMs },
+    unsentMax,
+  });
+  const port = await listenOnFreePort(server);
+  /** A connection that sends requests and reads nothing. */
+  const stall = async (requests: string) => {
+    const socket = await openSocket(port);
+    socket.pause();
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    socket.write(requests);
+    return socket;
+  };
+  return { port, stall, lines };
+}
+
+const openConnections = () =>
+  new Promise<number>((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
+
+async function waitForConnections(count: number): Promise<void> {
+  while ((await openConnections()) !== count) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+describe('a client that does not read its response', () => {
+  it('is disconnected after the drain timeout, and a client that reads is not', async () => {
+    const { port, stall, lines } = await start((_request, response) => response.end(large), {
+      drainTimeoutMs: 400,
+    });
+    await stall(get('/'));
+    await waitForConnections(1);
+    const reader = await openSocket(port);
+    sockets.push(reader);
+    const received = readToEnd(reader);
+    reader.write(get('/'));
+    await waitUntil(() => lines.some(({ msg }) => msg === reason));
+    await waitForConnections(1);
+    expect(lines.filter(({ msg }) => msg === reason)).toMatchObject([{ level: 'info', reason: 'timeout' }]);
+    reader.end(get('/').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    expect((await received).length).toBeGreaterThan(2 * large.length);
+  });
+
+  it('is disconnected earlier when unsent responses exceed their maximum, the oldest first', async () => {
+    const { stall, lines } = await start((_request, response) => response.end(large), {
+      unsentMax: 3.5 * large.length,
+    });
+    const first = await stall(get('/'));
+    await waitForConnections(1);
+    for (let connection = 0; connection < 4; connection += 1) await stall(get('/'));
+    await waitUntil(() => lines.filter(({ msg }) => msg === reason).length === 2);
+    expect(new Set(lines.map((line) => line.reason))).toEqual(new Set(['memory']));
+    first.resume();
+    await waitUntil(() => first.destroyed);
+    expect(await openConnections()).toBe(3);
+  });
+
+  it('has one pipelined request at a time processed', async () => {
+    let started = 0;
+    const { port, stall } = await start(
+      (request, response) => {
+        started += 1;
+        if (request.url === '/large') response.end(large);
+        else setTimeout(() => response.end(`answer to ${request.url}`), 20);
+      },
+      { drainTimeoutMs: 1_000 },
+    );
+    await stall(get('/large').repeat(100));
+    await waitForConnections(1);
+    await waitForConnections(0);
+    expect(started).toBe(1);
+    const socket = await openSocket(port);
+    const received = readToEnd(socket);
+    socket.write(get('/1') + get('/2') + get('/3').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    expect((await received).match(/answer to \/\d/g)).toEqual([
+      'answer to /1',
+      'answer to /2',
+      'answer to /3',
+    ]);
+  });
+});
