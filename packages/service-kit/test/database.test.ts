@@ -265,7 +265,11 @@ describe('createDatabase', () => {
     const { rows } = await connection.queryRaw({ sql, args: [], argTypes: [] });
     expect(rows).toEqual([['kit-client']]);
     expect(readiness.map(({ name }) => name)).toEqual(['database', 'migrations']);
+    // The only connection of the pool is in use.
+    const busy = await pool.connect();
+    expect([pool.totalCount, pool.idleCount]).toEqual([1, 0]);
     expect(await readiness[0]?.check()).toBe(true);
+    busy.release();
     await close();
     expect([wasEnded, pool.ended]).toEqual([[false], true]);
     folder.remove();

@@ -35,7 +35,10 @@ interface DatabaseOptions<Client> {
   createClient: (adapter: PrismaPg) => Client;
 }
 
-/** Creates a service's Prisma client, with its pool and readiness checks. Connects on first use. */
+/**
+ * Creates a service's Prisma client, with its pool and readiness checks. Connects on first use. Readiness has a connection
+ * of its own, so that a process whose pool is busy stays ready.
+ */
 export function createDatabase<Client extends { $disconnect(): Promise<void> }>({
   config,
   applicationName,
@@ -45,13 +48,23 @@ export function createDatabase<Client extends { $disconnect(): Promise<void> }>(
 }: DatabaseOptions<Client>) {
   const { pool, adapter } = createDatabasePool(config, applicationName, logger);
   const database = createClient(adapter);
+  const readinessPool = createPool({
+    connectionString: config.url,
+    max: 1,
+    connectionTimeoutMs,
+    statementTimeoutMs: Math.min(1_000, config.statementTimeoutMs),
+    // Kept open: when the server has no free connection, readiness needs no new one.
+    idleTimeoutMs: 0,
+    applicationName: `${applicationName} readiness`,
+    onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
+  });
   return {
     database,
     pool,
-    readiness: databaseReadiness(pool, prismaDir),
+    readiness: databaseReadiness(readinessPool, prismaDir),
     close: async () => {
       await database.$disconnect();
-      await pool.end();
+      await Promise.all([pool.end(), readinessPool.end()]);
     },
   };
 }
@@ -64,6 +77,8 @@ interface PoolOptions {
   connectionTimeoutMs: number;
   /** Longest statement, in milliseconds. */
   statementTimeoutMs: number;
+  /** After this an idle connection is closed, in milliseconds; 0: never. */
+  idleTimeoutMs?: number;
   applicationName: string;
   /** Parameters of PostgreSQL for each connection, such as `plan_cache_mode`. */
   settings?: Readonly<Record<string, string>>;
@@ -76,6 +91,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     connectionString: options.connectionString,
     max: options.max,
     connectionTimeoutMillis: options.connectionTimeoutMs,
+    idleTimeoutMillis: options.idleTimeoutMs ?? 10_000,
     statement_timeout: options.statementTimeoutMs,
     // The server's own timeout has no effect when the server or the network hangs.
     query_timeout: options.statementTimeoutMs + 1000,
