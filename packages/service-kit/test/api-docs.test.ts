@@ -66,6 +66,7 @@ describe('apiDocsRoutes', () => {
       expect(response.headers['cache-control']).toBe('public, max-age=31536000, immutable');
       expect(response.headers.etag).toContain(url.split('?v=')[1]);
       types.add(response.headers['content-type']);
+      expect(Number(response.headers['content-length'])).toBeLessThan(1024 * 1024);
     }
     expect(types).toEqual(
       new Set(['image/png', 'text/css; charset=utf-8', 'text/javascript; charset=utf-8']),
