@@ -220,6 +220,14 @@ describe('POST /api/v1/issues/', () => {
     ['links.0.metadata', { title: 'x', links: [{ type: 'invoice', ref: '1', metadata: { '\ud800': 1 } }] }],
     [
       'links.0.metadata',
+      { title: 'x', links: [{ type: 'invoice', ref: '1', metadata: { a: 'é'.repeat(2045) } }] },
+    ],
+    [
+      'links.0.url',
+      { title: 'x', links: [{ type: 'invoice', ref: '1', url: `https://example.com/${'é'.repeat(1015)}` }] },
+    ],
+    [
+      'links.0.metadata',
       { title: 'x', links: [{ type: 'invoice', ref: '1', metadata: { a: 'x'.repeat(5000) } }] },
     ],
     ['body', []],

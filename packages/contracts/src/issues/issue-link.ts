@@ -22,8 +22,9 @@ export type LinkRelation = z.infer<typeof linkRelationSchema>;
 /** Maximum number of links of an issue. */
 export const linksMax = 50;
 export const linkRefMaxLength = 255;
-/** Maximum length of a link's metadata as JSON text, in characters. */
-export const linkMetadataMaxLength = 4096;
+/** Maximum size of a link's metadata as JSON text, in bytes of UTF-8. */
+export const linkMetadataMaxBytes = 4096;
+export const linkUrlMaxBytes = 2048;
 const linkMetadataMaxDepth = 8;
 
 const refText = singleLineText()
@@ -45,8 +46,15 @@ const personText = z.union([
 /** How a request names a user. */
 export type PersonInput = { id: string } | { email: string } | { sso_provider: string; sso_id: string };
 
+function jsonBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
+}
+
 const httpUrl = singleLineText()
-  .max(2048, { error: 'must be at most 2048 characters' })
+  .max(linkUrlMaxBytes, { error: `must be at most ${linkUrlMaxBytes} characters` })
+  .refine((value) => jsonBytes(value) - 2 <= linkUrlMaxBytes, {
+    error: `must be at most ${linkUrlMaxBytes} bytes`,
+  })
   .refine((value) => /^https?:\/\//i.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' });
 
 const metadata = z
@@ -55,8 +63,8 @@ const metadata = z
     error: `must be storable text at most ${linkMetadataMaxDepth} levels deep`,
   })
   // Checked before serialising, because deep nesting can exceed the stack.
-  .refine((value) => !isStorableJson(value, 0) || JSON.stringify(value).length <= linkMetadataMaxLength, {
-    error: `must be at most ${linkMetadataMaxLength} characters as JSON`,
+  .refine((value) => !isStorableJson(value, 0) || jsonBytes(value) <= linkMetadataMaxBytes, {
+    error: `must be at most ${linkMetadataMaxBytes} bytes as JSON`,
   });
 
 function isStorableJson(value: unknown, depth: number): boolean {
@@ -88,7 +96,7 @@ const linkMembers = {
   title: singleLineText().max(255, { error: 'must be at most 255 characters' }).nullish(),
   url: httpUrl.nullish().describe('http or https; never fetched.'),
   relation: linkRelationSchema.default('relates_to'),
-  metadata: metadata.nullish(),
+  metadata: metadata.nullish().describe('At most 4 KiB as JSON.'),
 };
 
 /** A link in a request. The further members of a response are accepted and ignored. */
