@@ -128,6 +128,24 @@ describe('GET /internal/audit-events', () => {
     expect([...first.body, ...rest.body]).toEqual(before);
   });
 
+  it('ends a page before 512 KiB and links to the next one', async () => {
+    const { id } = await withHistory();
+    await app.sql(
+      `INSERT INTO audit_events (type, outcome, actor, identity_id, details)
+       SELECT 'token.issued', 'success', 'user', $1, jsonb_build_object('reason', repeat('é', 3000))
+         FROM generate_series(1, 196)`,
+      [id],
+    );
+    const first = await internal('get', `${path}?identity_id=${id}&limit=200`);
+    expect(Buffer.byteLength(first.text)).toBeLessThanOrEqual(512 * 1024);
+    expect(first.body.length).toBeGreaterThan(50);
+    const { items } = await walk<AuditEvent>(
+      (page) => internal('get', page),
+      `${path}?identity_id=${id}&limit=200`,
+    );
+    expect(new Set(items.map((event) => event.id)).size).toBe(200);
+  });
+
   it.each([
     ['identity_id=7', 'identity_id'],
     ['type=token', 'type'],

@@ -50,6 +50,18 @@ describe('GET /api/v1/issues/{id}/activity/', () => {
     ).toEqual(Array.from({ length: 12 }, (_, index) => `title ${index}`));
   });
 
+  it('ends a page before 512 KiB, or after one larger line, and links to the next one', async () => {
+    const issue = await createIssue(ann);
+    const descriptions = Array.from({ length: 4 }, (_, index) => `${index}${'🖨'.repeat(64_999)}`);
+    for (const description of descriptions) {
+      await ann.put(issuePath(issue), { description }).expect(200);
+    }
+    for (const title of ['a', 'b']) await ann.put(issuePath(issue), { title }).expect(200);
+    const pages = await followLinks<Activity>(ann, issuePath(issue, 'activity/'));
+    expect(pages.map((page) => page.length)).toEqual([2, 1, 1, 3]);
+    expect(pages.flat().map((line) => line.new)).toEqual([null, ...descriptions, 'a', 'b']);
+  });
+
   it('keeps the full text of a replaced description', async () => {
     const description = 'é'.repeat(65_000);
     const issue = await createIssue(ann, { description });

@@ -120,6 +120,16 @@ describe('GET /api/v1/issues/{id}/comments/', () => {
     expect(new Set(read.map(({ id }) => id)).size).toBe(read.length);
   });
 
+  it('ends a page before 512 KiB and links to the next one', async () => {
+    const issue = await createIssue(ann);
+    const bodies = [...Array(3).fill('🖨'.repeat(65_000)), ...Array(3).fill('\u0001'.repeat(43_000)), 'short'];
+    for (const body of bodies) await comment(issue, { body }).expect(201);
+    const pages = await followLinks<Comment>(bob, issuePath(issue, 'comments/?limit=200'));
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 3]);
+    expect(pages.flat().map(({ body }) => body)).toEqual(bodies);
+    for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(512 * 1024);
+  });
+
   it('returns an empty array when there are no comments', async () => {
     const response = await ann.get(issuePath(await createIssue(ann), 'comments/')).expect(200);
     expect(response.body).toEqual([]);

@@ -33,4 +33,6 @@ export const instant = once
   });
 
 export const cursor = once.max(2500).describe('From a `Link` or `next`; opaque.');
-export const limit = wholeNumber(pageSizeMax);
+export const limit = wholeNumber(pageSizeMax).describe(
+  'Maximum number of items. A page also ends before 512 KiB; `Link` leads to the rest.',
+);

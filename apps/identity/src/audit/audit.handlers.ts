@@ -1,5 +1,5 @@
 import { type listAuditEvents, pageSizeDefault } from '@tessera/contracts';
-import type { Handler } from '@tessera/service-kit';
+import { type Handler, jsonPage } from '@tessera/service-kit';
 import { nextLink } from '../paging/keyset-page.ts';
 import {
   presentAuditEvent,
@@ -11,15 +11,11 @@ import type { AuditService } from './audit.service.ts';
 
 export function auditHandlers(audit: AuditService) {
   const list: Handler<typeof listAuditEvents> = async ({ query, request }) => {
-    const { items, end } = await audit.list(readAuditFilter(query), {
-      limit: query.limit ?? pageSizeDefault,
-      after: readAuditPosition(query.cursor),
-    });
-    return {
-      status: 200,
-      headers: nextLink(request.url ?? '', presentAuditPosition(end)),
-      body: items.map(presentAuditEvent),
-    };
+    const { limit = pageSizeDefault, cursor } = query;
+    const page = { limit: limit + 1, after: readAuditPosition(cursor) };
+    const events = await audit.list(readAuditFilter(query), page);
+    const { body, end } = jsonPage(events, limit, presentAuditEvent);
+    return { status: 200, headers: nextLink(request.url ?? '', presentAuditPosition(end)), body };
   };
 
   return { list };

@@ -1,4 +1,3 @@
-import { cutPage } from '../paging/keyset-page.ts';
 import type { AuditFilter, AuditPosition, AuditRecord, AuditRepository } from './audit.repository.ts';
 
 /** Lists audit events for trusted backends. */
@@ -9,10 +8,11 @@ export class AuditService {
     this.#repository = repository;
   }
 
+  /** Lists events newest first. */
   async list(
     filter: AuditFilter,
-    { limit, after }: { limit: number; after: AuditPosition | undefined },
-  ): Promise<{ items: AuditRecord[]; end: AuditRecord | undefined }> {
-    return cutPage(await this.#repository.list(filter, { limit: limit + 1, after }), limit);
+    page: { limit: number; after: AuditPosition | undefined },
+  ): Promise<AuditRecord[]> {
+    return this.#repository.list(filter, page);
   }
 }

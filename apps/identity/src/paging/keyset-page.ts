@@ -28,12 +28,6 @@ export function nextLink(requestUrl: string, position: unknown): Record<string, 
   return { Link: `<${url.pathname}${url.search}>; rel="next"` };
 }
 
-/** Cuts a page from `limit + 1` fetched rows. `end` is the last row of the page, if another page follows. */
-export function cutPage<Row>(rows: readonly Row[], limit: number): { items: Row[]; end: Row | undefined } {
-  const items = rows.slice(0, limit);
-  return { items, end: rows.length > limit ? items.at(-1) : undefined };
-}
-
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -4,7 +4,7 @@ import {
   type revokeSession,
   type revokeSessions,
 } from '@tessera/contracts';
-import { type Handler, originOf } from '@tessera/service-kit';
+import { type Handler, jsonPage, originOf } from '@tessera/service-kit';
 import { nextLink } from '../paging/keyset-page.ts';
 import { presentSession, presentSessionPosition, readSessionPosition } from './session.presenter.ts';
 import type { SessionService } from './session.service.ts';
@@ -12,12 +12,9 @@ import type { SessionService } from './session.service.ts';
 export function sessionHandlers(sessions: SessionService) {
   const list: Handler<typeof listSessions> = async ({ params, query, request }) => {
     const { limit = pageSizeDefault, cursor } = query;
-    const { items, end } = await sessions.list(params.id, { limit, after: readSessionPosition(cursor) });
-    return {
-      status: 200,
-      headers: nextLink(request.url ?? '', presentSessionPosition(end)),
-      body: items.map(presentSession),
-    };
+    const page = { limit: limit + 1, after: readSessionPosition(cursor) };
+    const { body, end } = jsonPage(await sessions.list(params.id, page), limit, presentSession);
+    return { status: 200, headers: nextLink(request.url ?? '', presentSessionPosition(end)), body };
   };
 
   const revokeAll: Handler<typeof revokeSessions> = async ({ params, request }) => {

@@ -1,6 +1,5 @@
 import { ProblemError, type RequestOrigin } from '@tessera/service-kit';
 import { identityNotFoundProblem } from '../identities/identity-not-found.ts';
-import { cutPage } from '../paging/keyset-page.ts';
 import type { SessionRepository } from './session.repository.ts';
 import type { Session, SessionPosition } from './session.ts';
 
@@ -22,15 +21,12 @@ export class SessionService {
   /** Lists active sessions, newest first. */
   async list(
     identityId: string,
-    { limit, after }: { limit: number; after: SessionPosition | undefined },
-  ): Promise<{ items: Session[]; end: Session | undefined }> {
-    const rows = await this.#repository.list(identityId, {
-      limit: limit + 1,
-      after,
-      sessionsValidAfter: this.#sessionsValidAfter,
-    });
-    if (rows === undefined) throw identityNotFoundProblem();
-    return cutPage(rows, limit);
+    page: { limit: number; after: SessionPosition | undefined },
+  ): Promise<Session[]> {
+    const sessionsValidAfter = this.#sessionsValidAfter;
+    const sessions = await this.#repository.list(identityId, { ...page, sessionsValidAfter });
+    if (sessions === undefined) throw identityNotFoundProblem();
+    return sessions;
   }
 
   /** Revokes one session. Its access tokens stay valid until they expire, because they do not name their session. */

@@ -14,8 +14,8 @@ export function activityHandlers({ activity, urls }: { activity: ActivityService
     const reference = urls.parse(params);
     const page = readKeysetPage(query, urls.of(params.id, 'activity'), oldestFirst);
     const after = Number(page.after?.[0] ?? 0);
-    const { lines, end } = await activity.list(reference, { size: page.size, after });
-    return page.present(lines.map(presentActivity), end === undefined ? undefined : [end]);
+    const lines = await activity.list(reference, { limit: page.limit, after });
+    return page.present(lines, { item: presentActivity, place: ({ id }) => [id] });
   };
 
   return { list };

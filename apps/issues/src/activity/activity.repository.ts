@@ -1,3 +1,4 @@
+import { pageBytesMax } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { isReferredTo } from '../issues/issue.sql.ts';
@@ -30,26 +31,45 @@ export class ActivityRepository {
     this.#database = database;
   }
 
-  /** The history of an issue, oldest first, after a line; undefined where there is no such issue. */
+  /**
+   * The history of an issue, oldest first, after a line; undefined where there is no such issue. Ends early after the line
+   * with which the values exceed `pageBytesMax`: the size of a `jsonb` value is known only when it has been read.
+   */
   async list(
     reference: IssueReference,
     { limit, after }: { limit: number; after: number },
   ): Promise<ActivityLine[] | undefined> {
     const rows = await this.#database.$queryRaw<(ActivityLine | { id: null })[]>`
+      WITH RECURSIVE issue AS (
+        SELECT i.id FROM issues i WHERE ${isReferredTo(reference)}
+      ), page AS (
+        SELECT a.*, 1 AS place, ${valueBytes} AS bytes FROM issue
+         CROSS JOIN LATERAL (
+           SELECT * FROM activity a WHERE a.issue_id = issue.id AND a.id > ${after}::bigint ORDER BY a.id LIMIT 1
+         ) a
+        UNION ALL
+        SELECT a.*, page.place + 1, page.bytes + ${valueBytes} FROM page
+         CROSS JOIN LATERAL (
+           SELECT * FROM activity a WHERE a.issue_id = page.issue_id AND a.id > page.id ORDER BY a.id LIMIT 1
+         ) a
+         WHERE page.place < ${limit} AND page.bytes <= ${pageBytesMax}
+      )
       SELECT a.id::float8 AS id, a.issue_id AS "issueId", a.kind, a.field, a.origin, a.at, a.request_id AS "requestId",
         a.old_value AS old, a.new_value AS new, before.username AS "oldName", after.username AS "newName",
         a.actor_id AS "actorId", actor.username AS "actorName"
-        FROM issues i
-        LEFT JOIN LATERAL (
-          SELECT * FROM activity a WHERE a.issue_id = i.id AND a.id > ${after}::bigint ORDER BY a.id LIMIT ${limit}
-        ) a ON true
+        FROM issue
+        LEFT JOIN page a ON true
         LEFT JOIN identity_mirror actor ON actor.id = a.actor_id
         LEFT JOIN identity_mirror before ON before.id = ${assigneeIn('old_value')}
         LEFT JOIN identity_mirror after ON after.id = ${assigneeIn('new_value')}
-       WHERE ${isReferredTo(reference)} ORDER BY a.id`;
+       ORDER BY a.id`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
 }
+
+const valueBytes = Prisma.raw(
+  "octet_length(coalesce(a.old_value::text, '')) + octet_length(coalesce(a.new_value::text, ''))",
+);
 
 function assigneeIn(column: 'old_value' | 'new_value'): Prisma.Sql {
   return Prisma.raw(`CASE a.field WHEN 'assignee' THEN (a.${column} #>> '{}')::uuid END`);

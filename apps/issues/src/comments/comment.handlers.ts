@@ -37,9 +37,11 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
   const list: Handler<typeof listComments, Actor> = async ({ params, query }) => {
     const reference = urls.parse(params);
     const page = readKeysetPage(query, urls.of(params.id, 'comments'), oldestFirst);
-    const found = await comments.list(reference, { size: page.size, after: placeOf(page.after) });
-    const end = found.end === undefined ? undefined : [found.end.createdAt, found.end.id];
-    return page.present(found.comments.map(presentComment), end);
+    const found = await comments.list(reference, { limit: page.limit, after: placeOf(page.after) });
+    return page.present(found, {
+      item: presentComment,
+      place: ({ createdAt, id }) => [createdAt.toISOString(), id],
+    });
   };
 
   const get: Handler<typeof getComment, Actor> = async ({ params }) => {

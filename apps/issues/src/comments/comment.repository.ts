@@ -1,3 +1,4 @@
+import { pageBytesMax } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -57,7 +58,10 @@ export class CommentRepository {
     return rows[0];
   }
 
-  /** Comments of an issue, oldest first; undefined where there is no such issue. */
+  /**
+   * Comments of an issue, oldest first; undefined where there is no such issue. Ends early after the comment whose text
+   * exceeds `pageBytesMax`. PostgreSQL knows the size of a text without reading it.
+   */
   async list(
     reference: IssueReference,
     { limit, after }: { limit: number; after: CommentPlace | undefined },
@@ -69,7 +73,10 @@ export class CommentRepository {
     const rows = await this.#database.$queryRaw<(Comment | { id: null })[]>`
       SELECT ${commentColumns} FROM issues i
         LEFT JOIN LATERAL (
-          SELECT * FROM comments c WHERE c.issue_id = i.id ${beyond} ORDER BY c.created_at, c.id LIMIT ${limit}
+          SELECT * FROM (
+            SELECT *, sum(octet_length(c.body)) OVER (ORDER BY c.created_at, c.id) - octet_length(c.body) AS bytes_before
+              FROM (SELECT * FROM comments c WHERE c.issue_id = i.id ${beyond} ORDER BY c.created_at, c.id LIMIT ${limit}) c
+          ) c WHERE c.bytes_before <= ${pageBytesMax}
         ) c ON true ${commentRelations}
        WHERE ${isReferredTo(reference)} ORDER BY c.created_at, c.id`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);

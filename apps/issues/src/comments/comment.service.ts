@@ -6,12 +6,6 @@ import type { IssueReference } from '../issues/issue-reference.ts';
 import type { CommentPlace, CommentRepository } from './comment.repository.ts';
 import type { Comment } from './comment.ts';
 
-export interface CommentPage {
-  comments: Comment[];
-  /** Where this page ended, if there are more. */
-  end: CommentPlace | undefined;
-}
-
 /** Comments. Every active user may read and write them, also on a closed issue. */
 export class CommentService {
   readonly #repository: CommentRepository;
@@ -38,12 +32,8 @@ export class CommentService {
   /** Comments of an issue, oldest first. */
   async list(
     reference: IssueReference,
-    { size, after }: { size: number; after: CommentPlace | undefined },
-  ): Promise<CommentPage> {
-    const rows = found(await this.#repository.list(reference, { limit: size + 1, after }));
-    const comments = rows.slice(0, size);
-    const last = comments.at(-1);
-    if (rows.length <= size || last === undefined) return { comments, end: undefined };
-    return { comments, end: { createdAt: last.createdAt.toISOString(), id: last.id } };
+    page: { limit: number; after: CommentPlace | undefined },
+  ): Promise<Comment[]> {
+    return found(await this.#repository.list(reference, page));
   }
 }

@@ -27,9 +27,8 @@ export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
     const listUrl = withParameters(usersUrl, { search, is_active: isActive });
     const page = readKeysetPage(paging, listUrl, [{ field: 'id', descending: false }]);
     const after = page.after === undefined ? undefined : String(page.after[0]);
-    const { people, end } = await users.list(actor, { search, isActive, after, limit: page.size });
-    const items = people.map((person) => presentUser(person, actor));
-    return page.present(items, end === undefined ? undefined : [end]);
+    const people = await users.list(actor, { search, isActive, after, limit: page.limit });
+    return page.present(people, { item: (person) => presentUser(person, actor), place: ({ id }) => [id] });
   };
 
   const getCurrent: Handler<typeof getMe, Actor> = async ({ actor, requestId }) => ({

@@ -19,12 +19,6 @@ interface UserServiceDependencies {
   strictPrivilegeCheck: boolean;
 }
 
-export interface PeoplePage {
-  people: KnownIdentity[];
-  /** The last id of this page, if there is a next page. */
-  end: string | undefined;
-}
-
 const recheckAfterMs = 60_000;
 
 /** Users. Reads come from the mirror. Changes go to identity, and its response updates the mirror. */
@@ -35,15 +29,8 @@ export class UserService {
     this.#dependencies = dependencies;
   }
 
-  async list(actor: Actor, filter: Omit<PeopleFilter, 'searchEmails'>): Promise<PeoplePage> {
-    const { repository } = this.#dependencies;
-    const rows = await repository.list({
-      ...filter,
-      limit: filter.limit + 1,
-      searchEmails: maySeeAll(actor),
-    });
-    const people = rows.slice(0, filter.limit);
-    return { people, end: rows.length > filter.limit ? people.at(-1)?.id : undefined };
+  async list(actor: Actor, filter: Omit<PeopleFilter, 'searchEmails'>): Promise<KnownIdentity[]> {
+    return this.#dependencies.repository.list({ ...filter, searchEmails: maySeeAll(actor) });
   }
 
   /** Finds a user in the mirror. For an actor who may see all fields, also looks up unknown ids at identity. */
