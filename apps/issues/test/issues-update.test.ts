@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
-import { createIssue, createIssueThatIs, getIssue, historyOf, issueIn, issuePath } from './support/issues.ts';
+import {
+  createIssue,
+  createIssueThatIs,
+  etagOf,
+  getIssue,
+  historyOf,
+  issueIn,
+  issuePath,
+} from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -28,7 +36,7 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
     const issue = await createIssue(ann, { description: 'before', priority: 'LOW' });
     const response = await ann[method](issuePath(issue), { title: ' after ' }).expect(200);
     expect(without(issueIn(response))).toEqual({ ...without(issue), title: 'after', version: 2 });
-    expect(response.headers.etag).toBe('"2.2"');
+    expect(response.headers.etag).toBe(await etagOf(ann, issue));
     expect(await getIssue(ann, issue)).toEqual(response.body);
   });
 
@@ -249,20 +257,51 @@ describe('concurrent changes', () => {
     expect(await put(ann, issue, { title: 'x', version: 1 })).toMatchObject({ version: 2 });
   });
 
-  it('compares If-Match with the ETag of the whole issue', async () => {
+  it('rejects an If-Match that is no strong ETag of the present state', async () => {
     const issue = await createIssue(ann);
-    const etag = (await ann.get(issuePath(issue))).headers.etag ?? '';
+    const etag = await etagOf(ann, issue);
     const change = (header: string) =>
       ann.put(issuePath(issue), { title: `given ${header}` }).set('If-Match', header);
-    for (const stale of ['"0.1"', `W/${etag}`, '"1"', 'nonsense', '']) {
+    for (const stale of ['"0.1"', `W/${etag}`, '"1"', '"1.x-y"', 'nonsense', '']) {
       expectProblem(await change(stale), 412, 'precondition_failed');
     }
     await change(`"x", ${etag}`).expect(200);
     expectProblem(await change(etag), 412, 'precondition_failed');
     await change('*').expect(200);
-    const fresh = (await ann.get(issuePath(issue))).headers.etag ?? '';
-    await ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
-    expectProblem(await change(fresh), 412, 'precondition_failed');
+  });
+
+  it.each<[string, (issue: Issue) => PromiseLike<unknown>]>([
+    ['a title', (issue) => ann.put(issuePath(issue), { title: 'other' }).expect(200)],
+    ['an assignee', (issue) => ann.put(issuePath(issue), { assignee_id: bob.id }).expect(200)],
+    ['a status', (issue) => ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200)],
+    ['a link', (issue) => ann.post(issuePath(issue, 'links/'), { type: 'invoice', ref: '1' }).expect(201)],
+    ['links', (issue) => ann.put(issuePath(issue), { links: [{ type: 'entity', ref: '1' }] }).expect(200)],
+  ])('rejects an If-Match from before a change of %s', async (_, overwrite) => {
+    const issue = await createIssue(ann);
+    const etag = await etagOf(ann, issue);
+    await overwrite(issue);
+    for (const change of [
+      ann.put(issuePath(issue), { title: 'mine' }),
+      ann.post(issuePath(issue, 'status/'), { status: 'RESOLVED' }),
+      ann.post(issuePath(issue, 'links/'), { type: 'invoice', ref: '2' }),
+    ]) {
+      expectProblem(await change.set('If-Match', etag), 412, 'precondition_failed');
+    }
+    await ann
+      .put(issuePath(issue), { title: 'mine' })
+      .set('If-Match', await etagOf(ann, issue))
+      .expect(200);
+  });
+
+  it.each<[string, (issue: Issue) => PromiseLike<unknown>]>([
+    ['a comment', (issue) => bob.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201)],
+    ['a name', () => app.sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', ['anna', ann.id])],
+  ])('accepts an If-Match from before %s, which nothing overwrites', async (_, happen) => {
+    const issue = await createIssue(ann);
+    const etag = await etagOf(ann, issue);
+    await happen(issue);
+    expect(await etagOf(ann, issue)).not.toBe(etag);
+    await ann.put(issuePath(issue), { title: 'mine' }).set('If-Match', etag).expect(200);
   });
 
   it('returns 403 before 412', async () => {
@@ -279,7 +318,9 @@ describe('concurrent changes', () => {
     expectProblem(await change({}), 428, 'precondition_required');
     expectProblem(await move({}), 428, 'precondition_required');
     await change({ version: 1 }).expect(200);
-    await change({}).set('If-Match', '"2.2"').expect(200);
+    await change({})
+      .set('If-Match', await etagOf(annThere, issue))
+      .expect(200);
     await move({ version: 2 }).expect(200);
     await strict.close();
   });

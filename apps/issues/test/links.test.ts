@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { linkSchema, linkTypes } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
-import { createIssue, getIssue, historyOf, issuePath } from './support/issues.ts';
+import { createIssue, etagOf, getIssue, historyOf, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -105,7 +105,9 @@ describe('POST /api/v1/issues/{id}/links/', () => {
       'precondition_failed',
     );
     expect(await getIssue(ann, issue)).toEqual(issue);
-    await link(issue, { type: 'invoice', ref: '1' }).set('If-Match', '"1.1"').expect(201);
+    await link(issue, { type: 'invoice', ref: '1' })
+      .set('If-Match', await etagOf(ann, issue))
+      .expect(201);
   });
 });
 

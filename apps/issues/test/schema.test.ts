@@ -65,6 +65,50 @@ describe('the database schema', () => {
     );
   });
 
+  it('increases rev with every write to what an issue shows, once in a transaction', async () => {
+    const issue = '01980c5e-0000-7000-8000-000000000002';
+    await client.query(
+      `INSERT INTO issues (id, title, description, priority, reporter_id)
+       VALUES ($1, 'x', '', 'LOW', gen_random_uuid())`,
+      [issue],
+    );
+    const revs = async (table: 'issues' | 'tracker_links') => {
+      const key = table === 'issues' ? 'id' : 'issue_id';
+      return (await client.query(`SELECT rev FROM ${table} WHERE ${key} = $1`, [issue])).rows[0]?.rev;
+    };
+    const comment = `INSERT INTO comments (id, issue_id, body, origin) VALUES ('${issue}', '${issue}', 'x', 'gitea')`;
+    const link = `INSERT INTO issue_links (id, issue_id, type, ref, created_by)
+      SELECT gen_random_uuid(), '${issue}', 'entity', n::text, gen_random_uuid() FROM generate_series(1, 3) n`;
+    const external = `INSERT INTO tracker_comments (comment_id, issue_id, provider, project, external_created_at)
+      VALUES ('${issue}', '${issue}', 'gitea', 'a/b', now())`;
+    for (const statement of [
+      `UPDATE issues SET title = 'y'`,
+      comment,
+      external,
+      `UPDATE tracker_comments SET external_author = 'eve'`,
+      'DELETE FROM tracker_comments',
+      `UPDATE comments SET body = 'y'`,
+      'DELETE FROM comments',
+      link,
+      `UPDATE issue_links SET title = 'y'`,
+      'DELETE FROM issue_links',
+      `BEGIN; UPDATE issues SET comments_count = 1; ${comment}; ${external}; ${link}; COMMIT`,
+    ]) {
+      const before = await revs('issues');
+      await client.query(statement);
+      expect({ statement, rev: await revs('issues') }).toEqual({ statement, rev: before + 1 });
+    }
+    const unseen = await revs('issues');
+    await client.query(
+      `INSERT INTO tracker_links (issue_id, provider, project, requested_by) VALUES ($1, 'gitea', 'a/b', $1)`,
+      [issue],
+    );
+    await client.query('UPDATE tracker_links SET next_attempt_at = now()');
+    expect([await revs('issues'), await revs('tracker_links')]).toEqual([unseen, 2]);
+    await client.query('DELETE FROM tracker_links');
+    expect(await revs('issues')).toBe(unseen + 1);
+  });
+
   it('ignores accents in searches', async () => {
     const { rows } = await client.query(
       `SELECT to_tsvector('issue_text', 'Crème') @@ websearch_to_tsquery('issue_text', 'creme') AS found`,

@@ -35,7 +35,7 @@ export class CommentRepository {
   ): Promise<Comment | undefined> {
     const rows = await within.$queryRaw<Comment[]>`
       WITH i AS (
-        UPDATE issues i SET comments_count = comments_count + 1, rev = rev + 1, updated_at = clock_timestamp()
+        UPDATE issues i SET comments_count = comments_count + 1, updated_at = clock_timestamp()
          WHERE ${isReferredTo(reference)}
         RETURNING i.id, i.updated_at
       ), c AS (

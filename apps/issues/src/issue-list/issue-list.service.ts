@@ -102,16 +102,16 @@ export class IssueListService {
   }
 }
 
-// Without the long texts.
+// Leaves out the long values.
 function essenceOf(issue: IssueSnapshot): ListedIssue & SortedIssue {
-  const { id, rev, reporterName, assigneeName, number, title, priority, status, createdAt, updatedAt } =
-    issue;
-  return { id, rev, reporterName, assigneeName, number, title, priority, status, createdAt, updatedAt };
+  const { description, links, comments, conflicts, ...essence } = issue;
+  return essence;
 }
 
 function isUnchanged(left: ListedIssue, right: ListedIssue): boolean {
   return (
     left.rev === right.rev &&
+    left.trackerRev === right.trackerRev &&
     left.reporterName === right.reporterName &&
     left.assigneeName === right.assigneeName
   );

@@ -1,6 +1,6 @@
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { people, trackerLink } from '../issues/issue.sql.ts';
+import { people, revisionColumns, trackerLink } from '../issues/issue.sql.ts';
 import type { TrackerIdentity } from '../issues/issue.ts';
 import type { SortField, SortKey, SortValue } from '../paging/cursor.ts';
 import { type IssueFilters, type IssueListRequest, totalMax } from './issue-list.ts';
@@ -22,7 +22,7 @@ export function pageStatement(request: IssueListRequest, tracker: TrackerIdentit
       }) i`;
   return Prisma.sql`
     ${isSearch ? Prisma.sql`WITH ${searchSteps(searchOf(request))}` : Prisma.empty}
-    SELECT i.id, i.rev, reporter.username AS "reporterName", assignee.username AS "assigneeName"
+    SELECT i.id, ${revisionColumns(tracker)}, reporter.username AS "reporterName", assignee.username AS "assigneeName"
            ${isSearch ? Prisma.sql`, i.is_searched AS "isSearched"` : Prisma.empty}
            ${total === 'none' ? Prisma.empty : Prisma.sql`, counted.total`}
       FROM ${total === 'none' ? page : Prisma.sql`(SELECT ${totalOf(request)} AS total) counted LEFT JOIN ${page} ON true`}

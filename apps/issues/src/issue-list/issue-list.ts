@@ -1,6 +1,6 @@
 import type { IssuePriority, IssueStatus, IssueSummary, LinkType, OrderingKey } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
-import type { IssueRecord } from '../issues/issue.ts';
+import type { IssueRecord, IssueRevision } from '../issues/issue.ts';
 import type { SortField, SortKey, SortValue } from '../paging/cursor.ts';
 
 /** Which issues a list shows; absent means: any. */
@@ -32,10 +32,9 @@ export interface IssueListRequest {
   total: 'none' | 'capped' | 'exact';
 }
 
-/** An issue that a list has found, with what decides how it is shown: `rev` grows with the issue. */
-export interface ListedIssue {
+/** An issue that a list has found, with what decides whether a text of it is still true. */
+export interface ListedIssue extends Omit<IssueRevision, 'names'> {
   id: string;
-  rev: number;
   reporterName: string | null;
   assigneeName: string | null;
   /** Whether it comes first because its number was searched for. */

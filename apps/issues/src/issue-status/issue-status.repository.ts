@@ -17,7 +17,7 @@ export interface StatusChange {
   seen: IssueState;
   status: IssueStatus;
   comment: string | null;
-  /** Whether nothing at all may have happened since: the client named an ETag. */
+  /** Whether the issue must not have changed at all since: the client sent `If-Match`, which is checked again if it has. */
   exactly: boolean;
 }
 
@@ -60,7 +60,7 @@ const withNewComment = Prisma.raw('(SELECT * FROM comments UNION ALL SELECT * FR
 
 function updateStatus({ seen, status, comment, exactly }: StatusChange): Prisma.Sql {
   return Prisma.sql`
-    UPDATE issues SET status = ${status}::issue_status, rev = rev + 1, updated_at = clock_timestamp(),
+    UPDATE issues SET status = ${status}::issue_status, updated_at = clock_timestamp(),
       comments_count = comments_count + ${comment === null ? 0 : 1}::int,
       ${datesOf(status)}
      WHERE id = ${seen.id}::uuid AND status = ${seen.status}::issue_status AND version = ${seen.version}::int

@@ -6,7 +6,7 @@ import type { Transaction } from '../database.ts';
 import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
 import { found } from '../issues/issue.service.ts';
-import type { IssueSnapshot, IssueState } from '../issues/issue.ts';
+import type { IssueSnapshot, IssueWithLinks } from '../issues/issue.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import {
   assertConditional,
@@ -59,7 +59,7 @@ export class IssueStatusService {
   ): Promise<IssueSnapshot> {
     const { status, comment, precondition, requestId } = request;
     for (let look = 0; look < looksMax; look += 1) {
-      const seen = found(await this.#issues.findState(reference, within));
+      const seen = found(await this.#issues.findWithLinks(reference, within));
       assertMay(actor, 'changeStatus', seen);
       await this.#assertHolds(precondition, seen, within);
       if (seen.status === status) return found(await this.#issues.find({ id: seen.id }, within));
@@ -72,7 +72,7 @@ export class IssueStatusService {
     throw unavailableProblem('Too many changes of this issue at once.', 1);
   }
 
-  async #assertHolds(precondition: Precondition, seen: IssueState, within?: Transaction): Promise<void> {
+  async #assertHolds(precondition: Precondition, seen: IssueWithLinks, within?: Transaction): Promise<void> {
     assertConditional(precondition, this.#requirePrecondition);
     assertMatches(precondition, seen);
     if (isStale(precondition, seen)) {

@@ -20,7 +20,7 @@ import {
 import type { IssueService } from './issue.service.ts';
 import { issueMetadata } from './issue-metadata.ts';
 import type { IssueUrls } from './issue-urls.ts';
-import { matches } from './precondition.ts';
+import { isKnown } from './precondition.ts';
 
 interface IssueHandlersOptions {
   issues: IssueService;
@@ -36,7 +36,7 @@ export function issueHandlers({ issues, statuses, presenter, idempotency, urls }
     const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params)));
     const responseHeaders = { ...shown, 'Cache-Control': 'private, no-cache' };
     const known = headers['If-None-Match'];
-    return known !== undefined && matches(known, shown.ETag, 'weak')
+    return known !== undefined && isKnown(known, shown.ETag)
       ? { status: 304, headers: responseHeaders }
       : { status: 200, headers: responseHeaders, body };
   };

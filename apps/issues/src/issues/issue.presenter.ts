@@ -11,15 +11,9 @@ import { presentComment } from '../comments/comment.presenter.ts';
 import { allowedTransitions } from '../issue-status/issue-status.ts';
 import { presentLink, readLink } from '../links/link.presenter.ts';
 import { presentPerson } from '../people/person.presenter.ts';
-import {
-  etagOf,
-  type IssueDraft,
-  type IssueEdit,
-  type IssueRecord,
-  type IssueSnapshot,
-  type PresentedIssue,
-} from './issue.ts';
+import type { IssueDraft, IssueEdit, IssueRecord, IssueSnapshot, PresentedIssue } from './issue.ts';
 import type { IssueUrls } from './issue-urls.ts';
+import { etagOf } from './precondition.ts';
 
 /** The wire form of issues. */
 export class IssuePresenter {
@@ -61,7 +55,8 @@ export class IssuePresenter {
 
   /** The same as text. */
   text(issue: IssueSnapshot): PresentedIssue {
-    return { id: issue.id, text: jsonText(this.issue(issue)), etag: etagOf(issue) };
+    const text = jsonText(this.issue(issue));
+    return { id: issue.id, text, etag: etagOf(issue, text) };
   }
 }
 

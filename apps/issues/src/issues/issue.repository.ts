@@ -8,12 +8,14 @@ import {
   allLinks,
   isReferredTo,
   issueColumns,
+  revisionColumns,
   type SnapshotRow,
   type SnapshotSources,
   selectBareIssues,
   selectSnapshots,
   stateColumns,
   toSnapshots,
+  trackerLink,
 } from './issue.sql.ts';
 import type {
   ChangedBy,
@@ -29,6 +31,7 @@ import type { IssueReference } from './issue-reference.ts';
 
 interface RevisionRow {
   rev: number;
+  trackerRev?: number | null;
   personId: string | null;
   username: string | null;
 }
@@ -59,13 +62,18 @@ export class IssueRepository {
     people: readonly string[],
   ): Promise<IssueRevision | undefined> {
     const rows = await this.#database.$queryRaw<RevisionRow[]>`
-      SELECT i.rev, person.id AS "personId", person.username
-        FROM issues i LEFT JOIN identity_mirror person ON person.id = ANY(${[...people]}::uuid[])
+      SELECT ${revisionColumns(this.#tracker)}, person.id AS "personId", person.username
+        FROM issues i ${trackerLink(this.#tracker)}
+        LEFT JOIN identity_mirror person ON person.id = ANY(${[...people]}::uuid[])
        WHERE ${isReferredTo(reference)}`;
     const [first] = rows;
     if (first === undefined) return undefined;
     const names = rows.map(({ personId, username }) => [personId ?? '', username] as const);
-    return { rev: first.rev, names: new Map(first.personId === null ? [] : names) };
+    return {
+      rev: first.rev,
+      trackerRev: first.trackerRev,
+      names: new Map(first.personId === null ? [] : names),
+    };
   }
 
   /** The issue as rules look at it. */
@@ -168,6 +176,6 @@ function updateIssue(id: string, { fields, links, activity }: IssueChange, by: C
       priority = coalesce(${fields.priority ?? null}::issue_priority, priority),
       assignee_id = CASE WHEN ${fields.assigneeId !== undefined}
                          THEN ${fields.assigneeId ?? null}::uuid ELSE assignee_id END,
-      version = version + ${isNewVersion ? 1 : 0}::int, rev = rev + 1, updated_at = clock_timestamp()
+      version = version + ${isNewVersion ? 1 : 0}::int, updated_at = clock_timestamp()
      WHERE id = ${id}::uuid`;
 }

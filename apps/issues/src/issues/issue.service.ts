@@ -160,16 +160,26 @@ export function found<Issue>(issue: Issue | undefined): Issue {
   throw new ProblemError({ status: 404, code: 'issue_not_found', detail: 'There is no such issue.' });
 }
 
-function revisionOf({ rev, reporterId, reporterName, assigneeId, assigneeName, comments }: IssueSnapshot) {
+function revisionOf({
+  rev,
+  trackerRev,
+  reporterId,
+  reporterName,
+  assigneeId,
+  assigneeName,
+  comments,
+}: IssueSnapshot) {
   const names = new Map([[reporterId, reporterName]]);
   if (assigneeId !== null) names.set(assigneeId, assigneeName);
   for (const { authorId, authorName } of comments) if (authorId !== null) names.set(authorId, authorName);
-  return { rev, names };
+  return { rev, trackerRev, names };
 }
 
 function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
   return (
-    left.rev === right.rev && [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
+    left.rev === right.rev &&
+    left.trackerRev === right.trackerRev &&
+    [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
   );
 }
 

@@ -29,6 +29,11 @@ export const people = Prisma.raw(`
   LEFT JOIN identity_mirror reporter ON reporter.id = i.reporter_id
   LEFT JOIN identity_mirror assignee ON assignee.id = i.assignee_id`);
 
+/** What decides whether a text of the row `i` with its `trackerLink` is still true, apart from the names of people. */
+export function revisionColumns(tracker: TrackerIdentity | undefined): Prisma.Sql {
+  return tracker === undefined ? Prisma.sql`i.rev` : Prisma.sql`i.rev, tracker.rev AS "trackerRev"`;
+}
+
 /** Joins how the row `i` is synced, as `tracker`; nothing where no tracker is configured. */
 export function trackerLink(tracker: TrackerIdentity | undefined): Prisma.Sql {
   if (tracker === undefined) return Prisma.empty;
@@ -43,7 +48,8 @@ const details = Prisma.raw(`i.number, i.description, i.priority, i.status, i.rep
   reporter.username AS "reporterName", i.assignee_id AS "assigneeId", assignee.username AS "assigneeName", i.version,
   i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`);
 // A statement does not see the history that it writes, but it sees its own `updated_at`.
-const trackerDetails = Prisma.raw(`tracker.provider, tracker.remote_id AS "remoteId",
+const trackerDetails =
+  Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",
   tracker.remote_key AS "remoteKey", tracker.remote_url AS "remoteUrl", tracker.remote_state AS "remoteState",
   tracker.last_synced_at AS "lastSyncedAt", tracker.last_result AS "lastResult", tracker.last_error AS "lastError",
   tracker.moved_to AS "movedTo", tracker.conflicts, tracker.next_attempt_at AS "nextAttemptAt",

@@ -94,6 +94,8 @@ export interface TrackerIdentity {
 
 /** How an issue is synced with the tracker: all null before its first sync. */
 export interface TrackerState {
+  /** Grows with every change of this state. */
+  trackerRev: number | null;
   provider: string | null;
   remoteId: string | null;
   remoteKey: string | null;
@@ -127,20 +129,18 @@ export interface IssueSnapshot extends IssueRecord {
   comments: Comment[];
 }
 
-/** What decides whether a text of an issue is still true: `rev` grows with the issue, people are shown by name. */
+/** What decides whether a text of an issue is still true. */
 export interface IssueRevision {
+  /** Grows with every change of the issue, its links and its comments. */
   rev: number;
+  trackerRev?: number | null | undefined;
   /** By the ids of those people that are known. */
   names: ReadonlyMap<string, string | null>;
 }
 
-/** The text of an issue with its strong ETag: `rev` grows with everything that the text shows. */
+/** The text of an issue with its ETag. */
 export interface PresentedIssue {
   id: string;
   text: JsonText<Issue>;
   etag: string;
-}
-
-export function etagOf({ version, rev }: { version: number; rev: number }): string {
-  return `"${version}.${rev}"`;
 }

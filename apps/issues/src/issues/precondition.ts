@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto';
 import type { Issue } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
-import { etagOf } from './issue.ts';
+import { linkValue } from '../links/link.ts';
+import type { IssueWithLinks } from './issue.ts';
 
-/** What a client says its change is based on. */
+/** The state that a client bases its change on. */
 export interface Precondition {
   /** The `If-Match` header. */
   ifMatch?: string | undefined;
@@ -10,12 +12,30 @@ export interface Precondition {
   version?: number | undefined;
 }
 
-interface Versioned {
-  version: number;
-  rev: number;
+/**
+ * The strong ETag of an issue and its text. `If-None-Match` compares all of it: different texts have different hashes.
+ * `If-Match` compares only what comes before the hash of the text: what people overwrite. A comment, a new name or a
+ * sync changes the text, but must not refuse the change of a title.
+ */
+export function etagOf(issue: IssueWithLinks, text: string): string {
+  return `"${overwritable(issue)}-${shortHash(text)}"`;
 }
 
-/** Throws a 428 problem where a precondition is demanded and there is none (RFC 6585 3). */
+// `version` covers title, description, priority and assignee.
+function overwritable({ version, status, links }: IssueWithLinks): string {
+  return `${version}.${shortHash(JSON.stringify([status, links.map(linkValue)]))}`;
+}
+
+function shortHash(text: string): string {
+  return hash('sha256', text, 'base64url').slice(0, 12);
+}
+
+/** A precondition that holds as long as people overwrite nothing of the issue. */
+export function ifUnchanged(issue: IssueWithLinks): Precondition {
+  return { ifMatch: `"${overwritable(issue)}-"` };
+}
+
+/** Throws a 428 problem if a precondition is required and there is none (RFC 6585 3). */
 export function assertConditional(precondition: Precondition, required: boolean): void {
   if (!required || precondition.ifMatch !== undefined || precondition.version !== undefined) return;
   throw new ProblemError({
@@ -25,9 +45,11 @@ export function assertConditional(precondition: Precondition, required: boolean)
   });
 }
 
-/** Throws a 412 problem where the issue is not any more what `If-Match` names (RFC 9110 13.1.1). */
-export function assertMatches({ ifMatch }: Precondition, issue: Versioned): void {
-  if (ifMatch === undefined || matches(ifMatch, etagOf(issue), 'strong')) return;
+/** Throws a 412 problem if `If-Match` names no ETag of the issue's present state (RFC 9110 13.1.1). */
+export function assertMatches({ ifMatch }: Precondition, issue: IssueWithLinks): void {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return;
+  // Weak tags never match strongly (RFC 9110 8.8.3.2).
+  if (entityTags(ifMatch).some((tag) => tag.startsWith(`"${overwritable(issue)}-`))) return;
   throw new ProblemError({
     status: 412,
     code: 'precondition_failed',
@@ -35,11 +57,21 @@ export function assertMatches({ ifMatch }: Precondition, issue: Versioned): void
   });
 }
 
-export function isStale({ version }: Precondition, issue: Versioned): boolean {
+/** Whether `If-None-Match` names the ETag, strong or weak (RFC 9110 13.1.2). */
+export function isKnown(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch.trim() === '*') return true;
+  return entityTags(ifNoneMatch).some((tag) => tag.replace(/^W\//, '') === etag);
+}
+
+function entityTags(header: string): string[] {
+  return header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+}
+
+export function isStale({ version }: Precondition, issue: { version: number }): boolean {
   return version !== undefined && version !== issue.version;
 }
 
-/** 409 with the issue as it is now. */
+/** 409 with the present issue. */
 export function versionConflict(issue: Issue): ProblemError {
   return new ProblemError({
     status: 409,
@@ -47,11 +79,4 @@ export function versionConflict(issue: Issue): ProblemError {
     detail: 'The issue has another version by now; `issue` is what it is.',
     members: { issue },
   });
-}
-
-/** Whether a list of entity tags names this one. Weak tags never match strongly (RFC 9110 8.8.3.2). */
-export function matches(header: string, etag: string, comparison: 'strong' | 'weak'): boolean {
-  if (header.trim() === '*') return true;
-  const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
-  return tags.some((tag) => (comparison === 'weak' ? tag.replace(/^W\//, '') : tag) === etag);
 }

@@ -40,7 +40,7 @@ export function findSameTarget<Link extends NewLink>(
 }
 
 export function isSameLink(left: NewLink, right: NewLink): boolean {
-  return isDeepStrictEqual(toValue(left), toValue(right));
+  return isDeepStrictEqual(linkValue(left), linkValue(right));
 }
 
 /** One link for each target: the last one says how it is. */
@@ -78,13 +78,14 @@ export function describeLinkChanges(
     ...put.map((link): ActivityEntry => {
       const before = findSameTarget(current, link);
       return before === undefined
-        ? { kind: 'link_added', new: toValue(link) }
-        : { kind: 'link_changed', old: toValue(before), new: toValue(link) };
+        ? { kind: 'link_added', new: linkValue(link) }
+        : { kind: 'link_changed', old: linkValue(before), new: linkValue(link) };
     }),
-    ...removed.map((link): ActivityEntry => ({ kind: 'link_removed', old: toValue(link) })),
+    ...removed.map((link): ActivityEntry => ({ kind: 'link_removed', old: linkValue(link) })),
   ];
 }
 
-function toValue({ type, ref, title, url, relation, metadata }: NewLink) {
+/** What a client writes of a link. */
+export function linkValue({ type, ref, title, url, relation, metadata }: NewLink) {
   return { type, ref, title, url, relation, metadata };
 }

@@ -5,9 +5,9 @@ import type { Actor } from '../authentication/actor.ts';
 import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
 import { found } from '../issues/issue.service.ts';
-import { etagOf } from '../issues/issue.ts';
 import { planChange } from '../issues/issue-change.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
+import { ifUnchanged } from '../issues/precondition.ts';
 import type { ExternalTracker } from '../trackers/external-tracker.ts';
 import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
 import type { SyncJob, SyncRepository } from './sync.repository.ts';
@@ -91,9 +91,9 @@ export class SyncBindingService {
       );
       return;
     }
-    const issue = found(await issues.findState({ id }));
+    const issue = found(await issues.findWithLinks({ id }));
     const status = keep === 'local' ? issueStatusSchema.parse(local) : tracker.statusOf(remote, issue.status);
-    const precondition = { ifMatch: etagOf(issue) };
+    const precondition = ifUnchanged(issue);
     await statuses.change(actor, { id }, { status, comment: null, precondition, requestId });
   }
 

@@ -148,7 +148,7 @@ export class SyncRepository {
     requestedBy: string,
   ): Promise<void> {
     const { provider } = this.#tracker;
-    const rows = await this.#database.$queryRaw<{ id: string }[]>`
+    const rows = await this.#database.$queryRaw<unknown[]>`
       WITH stale AS (
         UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_activity_id = NULL,
           last_error = 'remote_gone', next_attempt_at = NULL, failed_at = clock_timestamp()
@@ -160,15 +160,13 @@ export class SyncRepository {
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
            AND (SELECT count(*) FROM stale) >= 0
         RETURNING issue_id
-      ), others AS (
-        UPDATE issues SET rev = rev + 1 FROM stale WHERE id = stale.issue_id
       ), link AS (
         INSERT INTO issue_links (id, issue_id, type, ref, title, url, created_by)
         SELECT ${uuidv7()}::uuid, issue_id, 'external_issue', ${`${provider}:${remote.id}`},
                left(${remote.title}, 255), ${remote.url}, ${requestedBy}::uuid FROM t
         ON CONFLICT (issue_id, type, ref) DO NOTHING
       )
-      UPDATE issues SET rev = rev + 1 FROM t WHERE id = t.issue_id RETURNING id`;
+      SELECT issue_id FROM t`;
     if (rows.length === 0) throw new LeaseLostError();
   }
 
@@ -262,7 +260,7 @@ export class SyncRepository {
             AS r (id uuid, "remoteId" text, body text, author text, "createdAt" timestamptz)
          WHERE NOT EXISTS (SELECT FROM tracker_comments t WHERE ${this.#isTracker} AND t.remote_id = r."remoteId")
       ), i AS (
-        UPDATE issues SET comments_count = comments_count + (SELECT count(*)::int FROM fresh), rev = rev + 1,
+        UPDATE issues SET comments_count = comments_count + (SELECT count(*)::int FROM fresh),
           updated_at = clock_timestamp()
          WHERE id = ${issueId}::uuid AND EXISTS (SELECT FROM fresh)
         RETURNING id, updated_at
@@ -355,11 +353,9 @@ export class SyncRepository {
     if (updated === 0) throw new LeaseLostError();
   }
 
-  // The issue shows the state of its sync, so its ETag changes. All writers lock the issue's row first.
   async #end({ issueId, leaseId }: SyncLease, set: Prisma.Sql): Promise<Date | null> {
     const [ended] = await this.#database.$queryRaw<{ nextAttemptAt: Date | null }[]>`
-      WITH i AS (UPDATE issues SET rev = rev + 1 WHERE id = ${issueId}::uuid RETURNING rev)
-      UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL FROM i
+      UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL
        WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
       RETURNING next_attempt_at AS "nextAttemptAt"`;
     if (ended === undefined) throw new LeaseLostError();

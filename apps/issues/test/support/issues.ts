@@ -21,6 +21,11 @@ export async function getIssue(person: TestPerson, issue: { id: string }): Promi
   return issueIn(await person.get(issuePath(issue)).expect(200));
 }
 
+/** The ETag of an issue as it is now. */
+export async function etagOf(person: TestPerson, issue: { id: string }): Promise<string> {
+  return (await person.get(issuePath(issue)).expect(200)).headers.etag ?? '';
+}
+
 const stepsTo: Record<IssueStatus, IssueStatus[]> = {
   OPEN: [],
   IN_PROGRESS: ['IN_PROGRESS'],

@@ -18,6 +18,8 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
        FROM generate_series(1, 1000) n`,
     [busyPerson],
   );
+  // One transaction, as when a person creates an issue: a link that is added later would update its issue.
+  await client.query('BEGIN');
   await client.query(
     `WITH people AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY username, id) - 1 AS place FROM identity_mirror)
      INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, created_at, updated_at)
@@ -42,6 +44,7 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
     `INSERT INTO issue_links (id, issue_id, type, ref, created_by)
      SELECT gen_random_uuid(), id, 'invoice', (number % 1000)::text, reporter_id FROM issues`,
   );
+  await client.query('COMMIT');
   await client.query('CREATE INDEX issues_search_idx ON issues USING gin (search)');
   await client.query('ALTER TABLE issues ALTER COLUMN search SET STATISTICS 0');
   // Sets the visibility map, as autovacuum does, for index-only scans.

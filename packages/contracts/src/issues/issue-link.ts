@@ -134,7 +134,7 @@ export const linkSchema = z
 export type Link = z.infer<typeof linkSchema>;
 
 const path = `${issuesPath}/:id/links/`;
-const staleProblem = { status: 412, description: 'The issue has another ETag than `If-Match`.' };
+const staleProblem = { status: 412, description: 'The issue has been changed since the ETag in `If-Match`.' };
 
 export const putLink = operation({
   id: 'putLink',

@@ -11,7 +11,7 @@ export const issueParams = z.object({
 });
 
 export const etagHeader = {
-  ETag: z.string().describe('Strong ETag of the issue.'),
+  ETag: z.string().describe('Strong ETag of the issue. Different representations have different ETags.'),
 };
 
 export const locationHeader = { Location: z.string().describe('The URL of the new resource.') };
@@ -35,5 +35,10 @@ export const idempotencyProblem = {
 };
 
 export const preconditionHeaders = z.object({
-  'If-Match': z.string().optional().describe('The ETag on which the change is based.'),
+  'If-Match': z
+    .string()
+    .optional()
+    .describe(
+      'The ETag on which the change is based. The change is refused if the title, the description, the priority, the assignee, the status or a link has changed since; not if only comments, the sync or names have.',
+    ),
 });

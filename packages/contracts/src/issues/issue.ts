@@ -18,7 +18,7 @@ import { issueSchema, issueSummarySchema } from './issue-response.ts';
 const issueResponse = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
 const replayable = { ...issueResponse, headers: { ...etagHeader, ...replayedHeader } };
 const preconditionProblems = [
-  { status: 412, description: 'The issue has another ETag than `If-Match`.' },
+  { status: 412, description: 'The issue has been changed since the ETag in `If-Match`.' },
   { status: 428, description: '`If-Match` or `version` is required by configuration.' },
 ];
 
