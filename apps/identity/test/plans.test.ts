@@ -75,9 +75,10 @@ describe('the plan', () => {
 
   const longAgo = new Date(0);
   const sessions = { limit: 51, after: undefined, sessionsValidAfter: longAgo };
+  const presented = { jti: randomUUID(), sub: randomUUID() };
   it.each([
     ['the sessions of an identity', () => new SessionRepository(database).list(randomUUID(), sessions)],
-    ['introspection', () => new IntrospectionRepository(database).findRefreshSubject(randomUUID(), longAgo)],
+    ['introspection', () => new IntrospectionRepository(database).findRefreshSubject(presented, longAgo)],
     ["the cleanup job's tokens", () => new CleanupRepository(database).deleteExpiredTokens(1000)],
     ["the cleanup job's families", () => new CleanupRepository(database).deleteEmptyFamilies(1000)],
     ["the cleanup job's counters", () => new CleanupRepository(database).deleteOldCounters(1000)],

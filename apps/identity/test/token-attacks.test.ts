@@ -6,7 +6,7 @@ import { type Attack, type AttackContext, attacks, validToken } from '@tessera/j
 import { expectOAuthProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
 import { signedIn } from './support/identities.ts';
-import { issuer, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
+import { issuer, serviceToken, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
 
 // The attack table of @tessera/jwt-verify, over HTTP against the service and its key.
 describe('a forged or tampered token', () => {
@@ -80,6 +80,30 @@ describe('a forged or tampered token', () => {
       .post('/token/refresh')
       .send({ refresh_token: validToken(context) })
       .expect(200);
+  });
+
+  it("does not rotate, revoke or introspect a session with another identity's sub", async () => {
+    const { identity: other } = await signedIn(app);
+    ({ tokens } = await signedIn(app));
+    const context = contextOf('refresh');
+    const foreign = validToken({ ...context, claims: { ...context.claims, sub: other.id } });
+    const post = (path: string, body: object) => app.http.post(path).send(body);
+    const expectUnaffected = async () => {
+      const affected = 'SELECT 1 FROM token_families WHERE revoked_at IS NOT NULL OR suspect_at IS NOT NULL';
+      expect(await app.sql(affected)).toEqual([]);
+    };
+    expectOAuthProblem(await post('/token/refresh', { refresh_token: foreign }), 401, 'invalid_grant');
+    await post('/token/revoke', { token: foreign }).expect(200);
+    const introspected = await post('/internal/introspect', { token: foreign }).set(
+      'X-Service-Token',
+      serviceToken,
+    );
+    expect(introspected.body).toEqual({ active: false });
+    await expectUnaffected();
+    // Nor does it count as reuse after the rotation.
+    await post('/token/refresh', { refresh_token: validToken(context) }).expect(200);
+    expectOAuthProblem(await post('/token/refresh', { refresh_token: foreign }), 401, 'invalid_grant');
+    await expectUnaffected();
   });
 
   it('causes no request for a key', () => {

@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts';
+import type { PresentedToken } from '../tokens/refresh-token.repository.ts';
 
 /** The subject of an access token. */
 export interface AccessSubject {
@@ -29,7 +30,10 @@ export class IntrospectionRepository {
   }
 
   /** Returns undefined unless the refresh token could be exchanged now. */
-  async findRefreshSubject(jti: string, sessionsValidAfter: Date): Promise<RefreshSubject | undefined> {
+  async findRefreshSubject(
+    { jti, sub }: PresentedToken,
+    sessionsValidAfter: Date,
+  ): Promise<RefreshSubject | undefined> {
     const rows = await this.#database.$queryRaw<RefreshSubject[]>`
       SELECT i.username, f.id AS "familyId"
         FROM refresh_tokens t
@@ -37,7 +41,7 @@ export class IntrospectionRepository {
         JOIN identities i ON i.id = f.identity_id
        WHERE t.jti = ${jti}::uuid AND t.revoked_at IS NULL AND t.expires_at > now()
          AND f.revoked_at IS NULL AND f.expires_at > now() AND f.created_at >= ${sessionsValidAfter}::timestamptz
-         AND i.deleted_at IS NULL AND i.is_active AND i.session_epoch = f.session_epoch`;
+         AND i.id = ${sub}::uuid AND i.deleted_at IS NULL AND i.is_active AND i.session_epoch = f.session_epoch`;
     return rows[0];
   }
 }

@@ -37,7 +37,7 @@ export class IntrospectionService {
 
   async #refresh(claims: RefreshTokenClaims): Promise<ActiveToken | undefined> {
     const { repository, sessionsValidAfter } = this.#dependencies;
-    const subject = await repository.findRefreshSubject(claims.jti, sessionsValidAfter);
+    const subject = await repository.findRefreshSubject(claims, sessionsValidAfter);
     return subject === undefined ? undefined : { kind: 'refresh', claims, subject };
   }
 }

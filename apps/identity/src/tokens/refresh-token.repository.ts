@@ -2,8 +2,13 @@ import type { RequestOrigin } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import type { TokenSubject } from './token-issuer.ts';
 
-export interface Rotation {
+/** The claims that a presented refresh token is looked up by. A token matches only with the identity of its family. */
+export interface PresentedToken {
   jti: string;
+  sub: string;
+}
+
+export interface Rotation extends PresentedToken {
   nextJti: string;
   /** The end of the successor. The family's absolute end limits it. */
   nextExpiresAt: Date;
@@ -43,7 +48,7 @@ export class RefreshTokenRepository {
    * be rotated. One statement takes one round trip; an interactive transaction would take four.
    */
   async rotate(rotation: Rotation): Promise<RotatedToken | undefined> {
-    const { jti, nextJti, nextExpiresAt, sessionsValidAfter, origin } = rotation;
+    const { jti, sub, nextJti, nextExpiresAt, sessionsValidAfter, origin } = rotation;
     const rows = await this.#database.$queryRaw<SubjectRow[]>`
       WITH rotated AS (
         UPDATE refresh_tokens t SET revoked_at = clock_timestamp(), replaced_by = ${nextJti}::uuid
@@ -51,7 +56,7 @@ export class RefreshTokenRepository {
          WHERE t.jti = ${jti}::uuid AND t.revoked_at IS NULL AND t.expires_at > now()
            AND f.id = t.family_id AND f.revoked_at IS NULL AND f.expires_at > now()
            AND f.created_at >= ${sessionsValidAfter}::timestamptz
-           AND i.id = f.identity_id AND i.deleted_at IS NULL AND i.is_active
+           AND i.id = f.identity_id AND i.id = ${sub}::uuid AND i.deleted_at IS NULL AND i.is_active
            AND i.session_epoch = f.session_epoch
         RETURNING t.family_id, t.generation, f.expires_at AS family_expires_at,
           i.id, i.email, i.username, i.is_verified, i.is_staff, i.is_superuser
@@ -81,7 +86,7 @@ export class RefreshTokenRepository {
    * (RFC 9700 4.14.2). Ages are computed with the database clock only.
    */
   async recordRefusal(
-    jti: string,
+    { jti, sub }: PresentedToken,
     { leewaySeconds, origin }: { leewaySeconds: number; origin: RequestOrigin },
   ): Promise<RefusalReason> {
     const rows = await this.#database.$queryRaw<{ reason: RefusalReason }[]>`
@@ -101,7 +106,7 @@ export class RefreshTokenRepository {
           JOIN token_families f ON f.id = t.family_id
           JOIN identities i ON i.id = f.identity_id
           LEFT JOIN refresh_tokens s ON s.jti = t.replaced_by
-         WHERE t.jti = ${jti}::uuid
+         WHERE t.jti = ${jti}::uuid AND f.identity_id = ${sub}::uuid
       ), judged AS (
         UPDATE token_families f
            SET suspect_at = CASE WHEN p.reason = 'reuse_in_leeway' THEN coalesce(f.suspect_at, now()) ELSE f.suspect_at END,
@@ -123,12 +128,13 @@ export class RefreshTokenRepository {
   }
 
   /** Revokes the family of a refresh token (RFC 7009 2.1). Does nothing for an unknown token. */
-  async revokeFamilyOf(jti: string, origin: RequestOrigin): Promise<void> {
+  async revokeFamilyOf({ jti, sub }: PresentedToken, origin: RequestOrigin): Promise<void> {
     await this.#database.$executeRaw`
       WITH revoked AS (
         UPDATE token_families f SET revoked_at = now(), revoke_reason = 'revoked_by_holder'
           FROM refresh_tokens t
-         WHERE t.jti = ${jti}::uuid AND f.id = t.family_id AND f.revoked_at IS NULL
+         WHERE t.jti = ${jti}::uuid AND f.id = t.family_id AND f.identity_id = ${sub}::uuid
+           AND f.revoked_at IS NULL
         RETURNING f.id, f.identity_id
       )
       INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)

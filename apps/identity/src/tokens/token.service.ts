@@ -42,6 +42,7 @@ export class TokenService {
     const [rotated, presigned] = await Promise.all([
       repository.rotate({
         jti: claims.jti,
+        sub: claims.sub,
         nextJti,
         nextExpiresAt: new Date(expiresAt * 1000),
         sessionsValidAfter,
@@ -50,7 +51,7 @@ export class TokenService {
       issuer.signRefreshToken({ ...next, expiresAt }),
     ]);
     if (rotated === undefined) {
-      const reason = await repository.recordRefusal(claims.jti, {
+      const reason = await repository.recordRefusal(claims, {
         leewaySeconds: reuseLeewaySeconds,
         origin,
       });
@@ -68,7 +69,7 @@ export class TokenService {
   async revoke(presented: string, origin: RequestOrigin): Promise<void> {
     const token = await verifyOwnToken(this.#dependencies, presented);
     if (token?.kind === 'refresh') {
-      await this.#dependencies.repository.revokeFamilyOf(token.claims.jti, origin);
+      await this.#dependencies.repository.revokeFamilyOf(token.claims, origin);
     }
     if (token?.kind === 'access') {
       throw oauthProblem(
