@@ -18,16 +18,16 @@ export function oauthMembers(problem: ProblemError, request: IncomingMessage): R
   };
 }
 
-// RFC 9110 15.5.2: a 401 must carry a challenge. identity-service.md 7 requires 401 where RFC 6749 5.2 has 400.
-const invalidGrantChallenge = 'Bearer realm="identity", error="invalid_grant"';
-
-/** 401 for a refused password or refresh token. The detail is the same for every reason. */
+/**
+ * 401 for a refused password or refresh token (identity-service.md 7; RFC 6749 5.2 has 400). The detail is the same for
+ * every reason. Without the challenge of RFC 9110 15.5.2: the credential is in the body, no scheme of that header applies,
+ * and OAuth clients (oauth4webapi) report a challenge instead of the body's `error`.
+ */
 export function invalidGrantProblem(detail: string, cause?: unknown): ProblemError {
   return new ProblemError({
     status: 401,
     code: 'invalid_grant',
     detail,
-    headers: { 'WWW-Authenticate': invalidGrantChallenge },
     members: { error: 'invalid_grant' },
     cause,
   });

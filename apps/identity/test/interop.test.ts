@@ -64,8 +64,10 @@ describe('client libraries', () => {
     await expect(
       client.genericGrantRequest(config, 'password', { username: identity.email, password: 'wrong one' }),
     ).rejects.toMatchObject({
+      name: 'ResponseBodyError',
       status: 401,
-      cause: [{ scheme: 'bearer', parameters: { error: 'invalid_grant' } }],
+      error: 'invalid_grant',
+      error_description: 'Invalid email or password.',
     });
   });
 

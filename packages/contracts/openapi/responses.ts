@@ -43,11 +43,11 @@ export function responsesOf(operation: Operation, secured: Api['secured']): ZodO
     status,
     ownResponse(response, secured?.headers),
   ]);
-  const shared = always.map((status) => [status, sharedProblem(status, operation.oauth)]);
+  const shared = always.map((status) => [status, sharedProblem(status, operation)]);
   const problems = [...(operation.problems ?? []), ...(secured?.problems ?? [])].map((problem) =>
     typeof problem === 'number'
-      ? [problem, sharedProblem(problem, operation.oauth)]
-      : [problem.status, describeProblem(problem.status, problem.description, operation.oauth)],
+      ? [problem, sharedProblem(problem, operation)]
+      : [problem.status, describeProblem(problem.status, problem.description, operation)],
   );
   return Object.fromEntries([...shared, ...problems, ...own]);
 }
@@ -66,20 +66,26 @@ function ownResponse(
 // One object per status: zod-openapi identifies components by object identity.
 const sharedProblems = new Map<string, ZodOpenApiResponseObject>();
 
-function sharedProblem(status: number, oauth = false): ZodOpenApiResponseObject {
+function sharedProblem(status: number, { oauth = false }: Operation): ZodOpenApiResponseObject {
   const description = descriptions[status];
   if (description === undefined) throw new Error(`The status ${status} needs a description.`);
   const id = `${oauth ? 'OAuthProblem' : 'Problem'}${status}`;
-  const known = sharedProblems.get(id) ?? { id, ...describeProblem(status, description, oauth) };
+  const known = sharedProblems.get(id) ?? { id, ...describeProblem(status, description, { oauth }) };
   sharedProblems.set(id, known);
   return known;
 }
 
-function describeProblem(status: number, description: string, oauth = false): ZodOpenApiResponseObject {
+function describeProblem(
+  status: number,
+  description: string,
+  { oauth = false, security }: Pick<Operation, 'oauth' | 'security'>,
+): ZodOpenApiResponseObject {
   const schema = oauth ? oauthProblemSchema : problemSchema;
+  // The credential of a token endpoint is in the body: its 401 has no challenge.
+  const challenged = status !== 401 || !oauth || security !== undefined;
   return {
     description,
-    headers: z.object({ 'X-Request-Id': requestIdHeader, ...headersByStatus[status] }),
+    headers: z.object({ 'X-Request-Id': requestIdHeader, ...(challenged ? headersByStatus[status] : {}) }),
     content: { 'application/json': { schema }, 'application/problem+json': { schema } },
   };
 }

@@ -148,6 +148,7 @@ describe('describeApi', () => {
     const { responses } = document.components;
     const headersOf = (name: string) => Object.keys(responses[name].headers);
     expect(headersOf('Problem401')).toEqual(['X-Request-Id', 'WWW-Authenticate']);
+    expect(headersOf('OAuthProblem401')).toEqual(['X-Request-Id']);
     expect(headersOf('Problem429')).toEqual(['X-Request-Id', 'Retry-After']);
     expect(headersOf('Problem503')).toEqual(['X-Request-Id', 'Retry-After']);
     expect(headersOf('Problem404')).toEqual(['X-Request-Id']);
