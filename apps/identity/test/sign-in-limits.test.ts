@@ -52,6 +52,23 @@ describe('the limits of POST /token', () => {
     await attempt(anEmail(), aPassword(), '2001:db8:0:1::1').expect(401);
   });
 
+  it('counts an address with a port or brackets as that address', async () => {
+    for (const entries of [
+      ['203.0.113.9:40001', '203.0.113.9:40002', '203.0.113.9'],
+      ['[2001:db8:9::1]:40001', '[2001:db8:9::1]', '2001:db8:9::1'],
+    ]) {
+      const email = anEmail();
+      for (const entry of entries) await fail(email, entry, 1);
+      await attempt(email, aPassword(), entries[0]?.replace('40001', '40003') ?? '').expect(429);
+    }
+  });
+
+  it('counts entries that are not addresses as the address of the connection', async () => {
+    const email = anEmail();
+    for (const entry of ['one', 'unknown:2', '203.0.113.300']) await fail(email, entry, 1);
+    await attempt(email, aPassword(), '_hidden').expect(429);
+  });
+
   it('resets failures after a success and does not count successes', async () => {
     const { identity, password } = await createIdentity(app);
     for (let round = 0; round < 3; round += 1) {

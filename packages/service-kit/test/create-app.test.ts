@@ -367,6 +367,21 @@ describe('the pipeline', () => {
     }
   });
 
+  it.each([
+    ['203.0.113.9:40001', 1, '203.0.113.9'],
+    ['203.0.113.9, 127.0.0.1:8080', 'loopback', '203.0.113.9'],
+    ['[2001:db8::1]:40001', 1, '2001:db8::1'],
+    ['[2001:db8::1]', 1, '2001:db8::1'],
+    ['2001:db8::1', 1, '2001:db8::1'],
+    ['203.0.113.9, unknown', 1, '127.0.0.1'],
+    ['203.0.113.9, unknown', 2, '127.0.0.1'],
+    ['', 1, '127.0.0.1'],
+  ])('reads the client address from %j with trusted proxies %j', async (header, trustProxy, ip) => {
+    const { client: trusting } = startApp(routes, { trustProxy });
+    const { body } = await trusting.get('/origin').set('X-Forwarded-For', header);
+    expect(body.ip.replace('::ffff:', '')).toBe(ip);
+  });
+
   it('passes the same request to the access and the handler, with its operation', async () => {
     const seen: (IncomingMessage | undefined)[] = [];
     const access: Access<undefined> = { identify: (request) => void seen.push(request) };

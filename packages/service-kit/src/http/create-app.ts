@@ -12,7 +12,7 @@ import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type ErrorHandlerOptions, errorHandler } from './error-handler.ts';
 import { ProblemError } from './problem.ts';
-import { requestContext } from './request-context.ts';
+import { clientAddress, requestContext } from './request-context.ts';
 import { type Access, everyone, type Guard, guard, type Route } from './route.ts';
 import {
   type ConnectHandler,
@@ -46,6 +46,12 @@ export function createApp(options: AppOptions): App {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('trust proxy', trustProxy);
+  const isTrusted = app.get('trust proxy fn');
+  Object.defineProperty(app.request, 'ip', {
+    get(this: IncomingMessage) {
+      return clientAddress(this, isTrusted);
+    },
+  });
 
   const startRequest = requestContext(logger, metrics);
   const fixedHeaders = securityHeaders(security);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
@@ -7,7 +8,7 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** The request's id, set by `requestContext`. */
     requestId?: string;
-    /** The client's address, as far as proxies are trusted; set by Express. */
+    /** The client's address, as far as proxies are trusted; set by `createApp`. */
     ip?: string | undefined;
   }
 }
@@ -56,6 +57,33 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
       );
     });
   };
+}
+
+/**
+ * The address of the client: the first one, from the connection backwards through `X-Forwarded-For`, that is not a trusted
+ * proxy. Some proxies append the port, which differs from one connection to the next. An entry that is not an address gives
+ * the address of the connection.
+ */
+export function clientAddress(
+  { socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>,
+  isTrusted: (address: string, hop: number) => boolean,
+): string {
+  const connection = socket.remoteAddress ?? '';
+  const forwarded = String(headers['x-forwarded-for'] ?? '').split(',');
+  let address = connection;
+  for (const [hop, entry] of forwarded.reverse().entries()) {
+    if (!isTrusted(address, hop)) return address;
+    const next = withoutPort(entry.trim());
+    if (isIP(next) === 0) return connection;
+    address = next;
+  }
+  return address;
+}
+
+// `203.0.113.9:40001`, `[2001:db8::1]:40001` and `[2001:db8::1]`; an IPv6 address without brackets has no port.
+function withoutPort(entry: string): string {
+  const [, bracketed, ipv4] = /^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/.exec(entry) ?? [];
+  return bracketed ?? ipv4 ?? entry;
 }
 
 /** Returns where a request comes from. The address is the client's only if the proxies before it are trusted. */
