@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BearerError } from '@tessera/jwt-verify';
+import { BearerError, unverifiedTokenIds } from '@tessera/jwt-verify';
 import { ProblemError } from '@tessera/service-kit';
 
 /** The default `error` member (RFC 6749 5.2) by status. */
@@ -39,7 +39,7 @@ export function oauthProblem(error: string, detail: string): ProblemError {
 }
 
 /** Maps a refused bearer token to a problem (RFC 6750 3). The reason is logged and not sent. */
-export function translateBearerError(error: unknown): ProblemError | undefined {
+export function translateBearerError(error: unknown, request: IncomingMessage): ProblemError | undefined {
   if (!(error instanceof BearerError)) return undefined;
   return new ProblemError({
     status: error.status,
@@ -48,5 +48,6 @@ export function translateBearerError(error: unknown): ProblemError | undefined {
     headers: error.headers,
     members: { error: error.code },
     cause: error,
+    logged: { reason: error.reason, ...unverifiedTokenIds(request) },
   });
 }

@@ -1,13 +1,16 @@
+import { createPrivateKey, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { userInfoSchema } from '@tessera/contracts';
+import { accessLine } from '@tessera/testing/leaks';
 import { expectOAuthProblem } from '@tessera/testing/problems';
+import { decodeJwt, SignJWT } from 'jose';
 import { signedIn, updateIdentity } from './support/identities.ts';
-import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
+import { serviceToken, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('GET /userinfo', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startTestApp();
+    app = await startTestApp({ JWT_PRIVATE_KEY: signingPem() });
   });
   afterAll(() => app.close());
 
@@ -108,6 +111,57 @@ describe('GET /userinfo', () => {
       identity.id,
     ]);
     await expectInvalidToken(tokens.access_token);
+  });
+
+  it('logs why a token was refused, with its kid, its jti and the route, and tells the client only of its expiry', async () => {
+    const { tokens } = await signedIn(app);
+    const claims = decodeJwt(tokens.access_token);
+    const line = (requestId: string) => accessLine(app.log.lines, requestId);
+    const sign = (changes: object) =>
+      new SignJWT({ ...claims, ...changes })
+        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: 'identity-key-1' })
+        .sign(createPrivateKey(signingPem()));
+    const past = { iat: 1_700_000_000, exp: 1_700_000_900 };
+    for (const [token, reason, detail] of [
+      [await sign(past), 'expired', 'The token has expired.'],
+      [await sign({ ...past, aud: 'other' }), /audience/, 'The token is not valid.'],
+      [await sign({ sub: randomUUID() }), 'subject is not an active identity', 'The token is not valid.'],
+      [await sign({ type: 'refresh' }), 'invalid claims: type', 'The token is not valid.'],
+    ] as const) {
+      const requestId = randomUUID();
+      const response = await userInfo(token).set('X-Request-Id', requestId);
+      expectOAuthProblem(response, 401, 'invalid_token');
+      expect(response.body.detail).toBe(detail);
+      expect(response.headers['www-authenticate']).toContain(`error_description="${detail}"`);
+      expect(await line(requestId)).toMatchObject({
+        level: 'info',
+        route: '/userinfo',
+        status: 401,
+        reason: expect.stringMatching(reason),
+        kid: 'identity-key-1',
+        jti: claims.jti,
+      });
+    }
+    const requestId = randomUUID();
+    await userInfo(tokens.access_token).set('X-Request-Id', requestId).expect(200);
+    expect(await line(requestId)).not.toHaveProperty('reason');
+  });
+
+  it('exposes the headers of refusals to browsers', async () => {
+    const origin = 'https://app.test';
+    const open = await startTestApp({ CORS_ORIGINS: origin }, app.databaseUrl);
+    const exposed = 'Retry-After,X-Request-Id,RateLimit,RateLimit-Policy';
+    for (const response of [
+      await open.http.post('/token').set('Origin', origin).send({}).expect(422),
+      await open.http.post('/token/refresh').set('Origin', origin).send({ refresh_token: 'x' }).expect(401),
+      await open.http.get('/userinfo').set('Origin', origin).expect(401),
+    ]) {
+      expect(response.headers).toMatchObject({
+        'access-control-allow-origin': origin,
+        'access-control-expose-headers': exposed,
+      });
+    }
+    await open.close();
   });
 
   it('returns the right identity to each of many concurrent requests', async () => {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import {
   addComment,
   attachExternalIssue,
@@ -27,7 +28,7 @@ import {
   updateIssue,
   updateUser,
 } from '@tessera/contracts';
-import { BearerError } from '@tessera/jwt-verify';
+import { BearerError, unverifiedTokenIds } from '@tessera/jwt-verify';
 import {
   type Access,
   type App,
@@ -150,8 +151,9 @@ function accesses(dependencies: Dependencies) {
   return { member, trackers };
 }
 
-function translateBearerError(error: unknown): ProblemError | undefined {
+function translateBearerError(error: unknown, request: IncomingMessage): ProblemError | undefined {
   if (!(error instanceof BearerError)) return undefined;
   const { status, code, headers } = error;
-  return new ProblemError({ status, code, detail: error.message, headers, cause: error });
+  const logged = { reason: error.reason, ...unverifiedTokenIds(request) };
+  return new ProblemError({ status, code, detail: error.message, headers, cause: error, logged });
 }

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { IdentityService } from './support/identity-service.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/leak-guard.ts';
+import { accessLine } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
 import { anEmail, aPerson, mirrorRow, password } from './support/people.ts';
 
@@ -76,10 +79,37 @@ describe('authentication', () => {
     await ann.on(replica).get('/api/v1/issues').expect(200);
     // The lifetime plus the clock tolerance.
     aheadMs = (expires_in + 6) * 1000;
-    expectProblem(await ann.on(replica).get('/api/v1/issues'), 401, 'invalid_token');
+    const refused = await ann.on(replica).get('/api/v1/issues');
+    expectProblem(refused, 401, 'invalid_token');
+    expect(refused.body.detail).toBe('The token has expired.');
     aheadMs = 0;
     await ann.on(replica).get('/api/v1/issues').expect(200);
     await replica.close();
+  });
+
+  it('logs why a token was refused, with its kid, its jti and the route', async () => {
+    const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
+    await staff.delete(`/api/v1/users/${ann.id}`).expect(204);
+    const [header = '', payload = ''] = ann.token.split('.');
+    for (const [token, reason] of [
+      [`${header}.${payload}.AAAA`, 'invalid signature'],
+      [ann.token, 'inactive identity'],
+    ] as const) {
+      const requestId = randomUUID();
+      await app.http
+        .get('/api/v1/issues/ISS-1/')
+        .auth(token, { type: 'bearer' })
+        .set('X-Request-Id', requestId)
+        .expect(401);
+      expect(await accessLine(app.log, requestId)).toMatchObject({
+        level: 'info',
+        route: '/api/v1/issues/:id/',
+        status: 401,
+        reason,
+        kid: decodeProtectedHeader(ann.token).kid,
+        jti: decodeJwt(ann.token).jti,
+      });
+    }
   });
 
   it('returns 401 to a person deleted by another backend as soon as a look-up reports it', async () => {

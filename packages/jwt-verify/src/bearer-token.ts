@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { InvalidRequestError, MissingTokenError } from './errors.ts';
 
 /** The part of a request that is read: `headersDistinct`, because `headers` drops a second Authorization header. */
@@ -8,6 +9,30 @@ export interface AuthorizedRequest {
 // RFC 9110 11.4: one scheme in any case, then one token68.
 const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const bearerScheme = /^Bearer(?:[ \t]|$)/i;
+
+// Short, so that a forged token cannot fill the log; without quotes and blanks.
+const loggable = z.string().regex(/^[\w.:-]{1,64}$/);
+
+/**
+ * The `kid` and `jti` of a request's bearer token, for the log line of a refused token. They are not verified: anyone can
+ * send any value. Absent if the token has none, or one of another form.
+ */
+export function unverifiedTokenIds({ headersDistinct }: AuthorizedRequest): { kid?: string; jti?: string } {
+  const [header = '', payload = ''] =
+    bearer.exec(headersDistinct.authorization?.[0] ?? '')?.[1]?.split('.') ?? [];
+  const kid = loggable.safeParse(memberOf(header, 'kid')).data;
+  const jti = loggable.safeParse(memberOf(payload, 'jti')).data;
+  return { ...(kid === undefined ? {} : { kid }), ...(jti === undefined ? {} : { jti }) };
+}
+
+function memberOf(part: string, name: string): unknown {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString());
+    return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * Returns the token of `Authorization: Bearer …` (RFC 6750 2.1); never reads query or body. Throws `MissingTokenError`

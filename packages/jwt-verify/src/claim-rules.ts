@@ -1,5 +1,5 @@
 import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
-import { InvalidTokenError } from './errors.ts';
+import { expired, InvalidTokenError } from './errors.ts';
 
 /** The exact `aud`: one string, or the whole set. A token for a larger audience is refused. */
 export type Audience = string | readonly [string, ...string[]];
@@ -22,11 +22,12 @@ export function assertClaimRules(
   { issuer, audience, clockToleranceSeconds }: ClaimRules,
   nowSeconds: number,
 ): void {
-  if (nowSeconds >= exp + clockToleranceSeconds) throw new InvalidTokenError('expired');
   if (exp > latestNumericDate) throw new InvalidTokenError('exp out of range');
   if (iat > nowSeconds + clockToleranceSeconds) throw new InvalidTokenError('issued in the future');
   if (iss !== issuer) throw new InvalidTokenError('wrong issuer');
   if (!isSameAudience(aud, audience)) throw new InvalidTokenError('wrong audience');
+  // Last, because the response tells that a token has expired.
+  if (nowSeconds >= exp + clockToleranceSeconds) throw new InvalidTokenError(expired);
 }
 
 function isSameAudience(actual: string | readonly string[], expected: Audience): boolean {

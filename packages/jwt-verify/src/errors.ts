@@ -1,3 +1,6 @@
+/** The reason of a token whose only fault is its age. */
+export const expired = 'expired';
+
 /** An error of a request's bearer credentials (RFC 6750 3), with the status and headers of the response. */
 export class BearerError extends Error {
   readonly status: number;
@@ -49,14 +52,17 @@ export class InvalidRequestError extends BearerError {
   }
 }
 
-/** 401: the token is invalid; the public text is the same for every reason (RFC 6750 3.1 invalid_token). */
+/**
+ * 401 (RFC 6750 3.1 invalid_token). The public text tells only whether the token has expired and is valid in every other
+ * respect, so that a client knows that a new token helps.
+ */
 export class InvalidTokenError extends BearerError {
   override readonly name = 'InvalidTokenError';
 
   /** `reason` names the violated rule, for the log; it never contains the token. */
   constructor(reason: string, realm = 'api') {
     const code = 'invalid_token';
-    const message = 'The token is not valid.';
+    const message = reason === expired ? 'The token has expired.' : 'The token is not valid.';
     const headers = challenge({ realm, error: code, error_description: message });
     super({ status: 401, code, message, reason, headers });
   }

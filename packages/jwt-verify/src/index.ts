@@ -1,4 +1,4 @@
-export { type AuthorizedRequest, extractBearerToken } from './bearer-token.ts';
+export { type AuthorizedRequest, extractBearerToken, unverifiedTokenIds } from './bearer-token.ts';
 export {
   BearerError,
   InvalidRequestError,

@@ -97,6 +97,8 @@ function assertSignature(token: string, key: KeyObject, rules: ClaimRules, nowSe
       audience: typeof audience === 'string' ? audience : [...audience],
       clockTolerance: clockToleranceSeconds,
       clockTimestamp: nowSeconds,
+      // `assertClaimRules` checks it after everything else.
+      ignoreExpiration: true,
     });
   } catch (error) {
     // Any other error is not the token's.

@@ -1,7 +1,7 @@
 import { createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { BearerError, extractBearerToken } from '../src/index.ts';
+import { BearerError, extractBearerToken, unverifiedTokenIds } from '../src/index.ts';
 import { createJwt, realm } from './support/context.ts';
 
 // A Node server, so that the headers come from Node's parser.
@@ -102,5 +102,30 @@ describe('the Authorization header', () => {
     ['an empty one', [`Bearer ${jwt}`, '']],
   ])('is an invalid request when repeated, with %s', async (_name, values) => {
     await expect(extract({ Authorization: values })).resolves.toEqual(malformed);
+  });
+});
+
+describe('unverifiedTokenIds', () => {
+  const idsOf = (token: string) =>
+    unverifiedTokenIds({ headersDistinct: { authorization: [`Bearer ${token}`] } });
+
+  it('returns kid and jti of a token, valid or not', () => {
+    const ids = { kid: 'identity-key-1', jti: '0198a000-0000-7000-8000-000000000001' };
+    const token = createJwt({ header: { kid: ids.kid }, claims: { jti: ids.jti, exp: 1 } });
+    expect(idsOf(token)).toEqual(ids);
+    expect(idsOf(token.replace(/[^.]+$/, 'x'))).toEqual(ids);
+  });
+
+  it.each([
+    ['two lines', { kid: 'a\nb', jti: 'a\nb' }],
+    ['a long text', { kid: 'x'.repeat(65), jti: 'x'.repeat(65) }],
+    ['an object', { kid: {}, jti: [1] }],
+  ])('leaves out %s', (_name, { kid, jti }) => {
+    expect(idsOf(createJwt({ header: { kid }, claims: { jti } }))).toEqual({});
+  });
+
+  it.each(['', 'a', 'a.b.c', 'bnVsbA.W10.x', 'e30.e30.e30'])('returns nothing for %j', (token) => {
+    expect(idsOf(token)).toEqual({});
+    expect(unverifiedTokenIds({ headersDistinct: {} })).toEqual({});
   });
 });

@@ -133,7 +133,7 @@ describe('the clock', () => {
     await expect(verifier.verify(token)).resolves.toMatchObject({ exp });
     seconds += 1;
     await expect(verifier.verify(token)).rejects.toMatchObject({ reason: 'expired' });
-    await expect(verifier.verify(createJwt())).rejects.toMatchObject({ reason: 'jwt expired' });
+    await expect(verifier.verify(createJwt())).rejects.toMatchObject({ reason: 'expired' });
   });
 
   it.each([
@@ -248,7 +248,27 @@ describe('a cached signature', () => {
 });
 
 describe('an error', () => {
-  it('has the same public text for every reason, and contains no part of the token', async () => {
+  it.each([
+    ['a valid signature and valid claims', {}, 'The token has expired.', 'expired'],
+    ['another issuer', { iss: 'https://other.example' }, 'The token is not valid.', /issuer/],
+    ['another audience', { aud: 'other' }, 'The token is not valid.', /audience/],
+    ['another type', { type: 'refresh' }, 'The token is not valid.', 'invalid claims: type'],
+    ['no valid sub', { sub: 'x' }, 'The token is not valid.', 'invalid claims: sub'],
+  ])('tells the client that a token with %s has expired', async (_name, claims, message, reason) => {
+    const [iat, exp] = [noon / 1000 - 900, noon / 1000 - 5];
+    const token = createJwt({ claims: { iat, exp, ...claims } });
+    await expect(verifierWith().verify(token)).rejects.toMatchObject({
+      message,
+      reason: expect.stringMatching(reason),
+    });
+    const [head = '', body = ''] = token.split('.');
+    await expect(verifierWith().verify(`${head}.${body}.${'A'.repeat(342)}`)).rejects.toMatchObject({
+      message: 'The token is not valid.',
+      reason: 'invalid signature',
+    });
+  });
+
+  it('has the same public text for every other reason, and contains no part of the token', async () => {
     const tokens = [
       createJwt({ claims: { exp: 1 } }),
       createJwt({ claims: { sub: 'x' } }),

@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { AccessTokenClaims } from '@tessera/contracts';
-import { InvalidTokenError, type TokenVerifier, verifyRequest } from '@tessera/jwt-verify';
+import {
+  InvalidTokenError,
+  type TokenVerifier,
+  unverifiedTokenIds,
+  verifyRequest,
+} from '@tessera/jwt-verify';
 import { ProblemError } from '@tessera/service-kit';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import { isOlderThan, type MirroredIdentity } from '../identity-mirror/mirrored-identity.ts';
@@ -24,7 +29,7 @@ export function authenticate({ verifier, mirror, requireVerified }: Authenticate
   return async (request: IncomingMessage): Promise<Actor> => {
     const claims = await verifyRequest(request, verifier, { realm });
     const mirrored = await mirror.syncFromClaims(claims, request.requestId);
-    if (mirrored !== undefined && !mirrored.isActive) throw inactiveProblem();
+    if (mirrored !== undefined && !mirrored.isActive) throw inactiveProblem(request);
     const actor = toActor(claims, mirrored);
     const mustBeVerified =
       requireVerified === 'all' || (requireVerified === 'write' && !isSafe(request.method));
@@ -50,13 +55,14 @@ function isSafe(method = ''): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 
-function inactiveProblem(): ProblemError {
-  const { headers } = new InvalidTokenError('inactive identity', realm);
+function inactiveProblem(request: IncomingMessage): ProblemError {
+  const { headers, reason } = new InvalidTokenError('inactive identity', realm);
   return new ProblemError({
     status: 401,
     code: 'identity_inactive',
     detail: 'The identity of this token is no longer active.',
     headers,
+    logged: { reason, ...unverifiedTokenIds(request) },
   });
 }
 

@@ -39,6 +39,21 @@ export function recordingLog(lines: string[] = []): Writable & { lines: string[]
   return Object.assign(stream, { lines });
 }
 
+/** The access-log line of a request, which is written after its response. */
+export async function accessLine(
+  lines: readonly string[],
+  requestId: string,
+): Promise<Record<string, unknown>> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const line = lines
+      .map((text): Record<string, unknown> => JSON.parse(text))
+      .find((entry) => entry.msg === 'request' && entry.request_id === requestId);
+    if (line !== undefined) return line;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`The request ${requestId} has no access-log line.`);
+}
+
 /** Every secret in the recorded output, described without the secret. */
 export function findLeaks(): string[] {
   return emissions.flatMap(({ where, text, mayHoldTokens }) => [

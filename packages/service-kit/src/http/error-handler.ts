@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { ErrorRequestHandler, Request } from 'express';
 import { unavailableWhenDatabaseIsDown } from '../database/database.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -15,7 +16,9 @@ export interface ErrorHandlerOptions {
 export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOptions): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     const problem = translate?.(error, request) ?? toProblem(error);
-    const logged = { request_id: request.requestId, code: problem.code, status: problem.status };
+    const { code, status } = problem;
+    const logged = { request_id: request.requestId, code, status, ...problem.logged };
+    (request as IncomingMessage).logged = problem.logged;
     if (problem.status >= 500) logger.error({ ...logged, err: problem.cause ?? error }, 'request failed');
     else logger.debug({ ...logged, err: problem.cause }, 'request refused');
     if (response.headersSent) {

@@ -35,6 +35,8 @@ export interface ProblemOptions {
   members?: Record<string, unknown>;
   /** Only for the log. */
   cause?: unknown;
+  /** Members of the request's log lines, such as why a token was refused; never credentials. */
+  logged?: Record<string, string>;
 }
 
 /** The error that refuses a request; the error handler writes it as the common error body. */
@@ -46,6 +48,7 @@ export class ProblemError extends Error {
   readonly errors: FieldError[] | undefined;
   readonly headers: Record<string, string>;
   readonly members: Record<string, unknown>;
+  readonly logged: Record<string, string>;
 
   constructor(options: ProblemOptions) {
     super(`${options.status} ${options.code}`, { cause: options.cause });
@@ -57,6 +60,7 @@ export class ProblemError extends Error {
     this.errors = options.errors;
     this.headers = options.headers ?? {};
     this.members = options.members ?? {};
+    this.logged = options.logged ?? {};
   }
 }
 

@@ -10,6 +10,8 @@ declare module 'node:http' {
     requestId?: string;
     /** The client's address, as far as proxies are trusted; set by `createApp`. */
     ip?: string | undefined;
+    /** Further members of the access-log line, set by the error handler. */
+    logged?: Record<string, string>;
   }
 }
 
@@ -50,6 +52,7 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
           route,
           status,
           duration_ms: Math.round(durationMs * 10) / 10,
+          ...request.logged,
           ...(request.traceId === undefined ? {} : { trace_id: request.traceId }),
           ...(response.writableFinished ? {} : { aborted: true }),
         },
