@@ -102,7 +102,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
 
 function accessPolicies({ config, logger, accessVerifier }: Dependencies) {
   const origins = config.corsOrigins;
-  const exposedHeaders = ['Retry-After', 'X-Request-Id'];
+  const exposedHeaders = ['Retry-After', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
   return {
     /** Public; browsers may read responses from any origin. */
     anyOrigin: { ...everyone, crossOrigin: { origins: '*' as const, methods: ['GET', 'HEAD'] } },
