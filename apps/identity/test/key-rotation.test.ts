@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -77,6 +77,36 @@ describe('the rotation of keys', () => {
     rotation({ atOnce: true }).activate();
     rotation({ atOnce: true }).delete('identity-key-1');
     expect(states()).toEqual({ 'identity-key-2': 'active' });
+  });
+
+  it('never uses the id of a deleted key again', () => {
+    rotation().createNext();
+    rotation().createNext();
+    rotation({ atOnce: true }).delete('identity-key-2');
+    expect(rotation().createNext()).toBe('identity-key-3');
+    rotation({ atOnce: true }).activate();
+    rotation({ atOnce: true }).delete('identity-key-1');
+    rotation().createNext();
+    rotation({ atOnce: true }).delete('identity-key-4');
+    expect(rotation().createNext()).toBe('identity-key-5');
+    expect(JSON.parse(readFileSync(join(directory, 'keys.json'), 'utf8')).last_number).toBe(5);
+  });
+
+  it('continues after the highest existing id with a keys.json of an older version', () => {
+    rotation().createNext();
+    rotation().createNext();
+    const file = join(directory, 'keys.json');
+    const { keys } = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ keys }));
+    rotation({ atOnce: true }).activate();
+    expect(rotation().createNext()).toBe('identity-key-3');
+  });
+
+  it('does not use an id again after a crash that left no key file', () => {
+    rotation().createNext();
+    mkdirSync(join(directory, 'identity-key-2.pem.part'));
+    expect(() => rotation().createNext()).toThrow('EISDIR');
+    expect(rotation().createNext()).toBe('identity-key-3');
   });
 
   it('accepts a key folder that was made by hand', () => {

@@ -38,7 +38,7 @@ export function readPrivateKeys(config: Config['keys'], logger: Logger): Private
  * `keys.json`, which keys-cli writes.
  */
 export function readKeyStates({ directory, activeKid, verifyOnlyKids }: Config['keys']) {
-  const records = directory === undefined ? undefined : readKeyRing(directory);
+  const records = directory === undefined ? undefined : readKeyRing(directory)?.records;
   if (records === undefined || activeKid !== undefined || verifyOnlyKids.length > 0)
     return { activeKid, verifyOnlyKids };
   const kidsOf = (wanted: KeyState) =>
@@ -48,7 +48,7 @@ export function readKeyStates({ directory, activeKid, verifyOnlyKids }: Config['
 
 function readDirectory(directory: string): PrivateKey[] {
   const names = listPemFiles(directory);
-  const madeAt = new Map(readKeyRing(directory)?.map((record) => [record.kid, record.madeAt]));
+  const madeAt = new Map(readKeyRing(directory)?.records.map((record) => [record.kid, record.madeAt]));
   const problems: string[] = [];
   const keys: PrivateKey[] = [];
   for (const name of names) {

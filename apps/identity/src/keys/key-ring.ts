@@ -25,9 +25,17 @@ const recordSchema = z
     unpublishedAt: record.unpublished_at,
   }));
 
-const ringSchema = z.strictObject({ keys: z.array(recordSchema) });
+const ringSchema = z
+  .strictObject({ keys: z.array(recordSchema), last_number: z.int().nonnegative().optional() })
+  .transform(({ keys, last_number: lastNumber = 0 }) => ({ records: keys, lastNumber }));
 
 export type KeyRecord = z.output<typeof recordSchema>;
+
+export interface KeyRing {
+  records: readonly KeyRecord[];
+  /** The highest number that a `kid` has had; 0 in a file of an older version. Numbers are never used again. */
+  lastNumber: number;
+}
 
 /**
  * - `next`: published, does not sign yet.
@@ -44,7 +52,7 @@ export function stateOf({ activatedAt, replacedAt, unpublishedAt }: KeyRecord): 
 }
 
 /** Returns undefined if the directory has no `keys.json`. Throws a `ConfigError` if the file is invalid. */
-export function readKeyRing(directory: string): KeyRecord[] | undefined {
+export function readKeyRing(directory: string): KeyRing | undefined {
   const file = join(directory, keyRingFile);
   if (!existsSync(file)) return undefined;
   let text: string;
@@ -55,7 +63,7 @@ export function readKeyRing(directory: string): KeyRecord[] | undefined {
   }
   const { data } = ringSchema.safeParse(parseJson(text));
   if (data === undefined) throw new ConfigError([`JWT_KEYS_DIR: ${keyRingFile} is not a list of keys`]);
-  return data.keys;
+  return data;
 }
 
 function parseJson(text: string): unknown {
@@ -67,7 +75,7 @@ function parseJson(text: string): unknown {
 }
 
 /** Returns the content of `keys.json`. */
-export function serializeKeyRing(records: readonly KeyRecord[]): string {
+export function serializeKeyRing({ records, lastNumber }: KeyRing): string {
   const keys = records.map(({ kid, madeAt, activatedAt, replacedAt, unpublishedAt }) => ({
     kid,
     made_at: madeAt.toISOString(),
@@ -75,5 +83,5 @@ export function serializeKeyRing(records: readonly KeyRecord[]): string {
     replaced_at: replacedAt?.toISOString(),
     unpublished_at: unpublishedAt?.toISOString(),
   }));
-  return `${JSON.stringify({ keys }, null, 2)}\n`;
+  return `${JSON.stringify({ keys, last_number: lastNumber }, null, 2)}\n`;
 }

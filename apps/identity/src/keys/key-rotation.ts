@@ -3,6 +3,7 @@ import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import {
   type KeyRecord,
+  type KeyRing,
   type KeyState,
   keyRingFile,
   readKeyRing,
@@ -47,7 +48,7 @@ export class KeyRotation {
   }
 
   list(): ListedKey[] {
-    return this.#records().map((record) => {
+    return this.#ring().records.map((record) => {
       const state = stateOf(record);
       const { kid, madeAt, activatedAt, replacedAt, unpublishedAt } = record;
       const since = unpublishedAt ?? replacedAt ?? activatedAt ?? madeAt;
@@ -58,23 +59,28 @@ export class KeyRotation {
     });
   }
 
-  /** Creates the next key and returns its kid. The first key of a directory is active at once. */
+  /**
+   * Creates the next key and returns its kid. The first key of a directory is active at once. A deleted key's kid is not used
+   * again: consumers may have cached the deleted key under it.
+   */
   createNext(): string {
-    const records = this.#records();
+    const { records, lastNumber } = this.#ring();
     const next = records.find((record) => stateOf(record) === 'next');
     if (next !== undefined) throw new RotationRefusal(`${next.kid} is already the next key.`);
-    const numbers = records.map(({ kid }) => Number(/\d+$/.exec(kid)?.[0] ?? 0));
-    const kid = `${this.#options.keyName}-key-${Math.max(0, ...numbers) + 1}`;
+    const number = lastNumber + 1;
+    const kid = `${this.#options.keyName}-key-${number}`;
+    // Before the file, so that a crash in between cannot give the number to another key.
+    this.#save(records, number);
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength });
     this.#write(`${kid}.pem`, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
     const activated = records.length === 0 ? { activatedAt: this.#now } : {};
-    this.#save([...records, { ...newRecord(kid, this.#now), ...activated }]);
+    this.#save([...records, { ...newRecord(kid, this.#now), ...activated }], number);
     return kid;
   }
 
   /** Makes the next key the active one and returns its kid. */
   activate(): string {
-    const records = this.#records();
+    const { records, lastNumber } = this.#ring();
     const next = records.find((record) => stateOf(record) === 'next');
     if (next === undefined) throw new RotationRefusal('There is no next key. Create one first.');
     this.#assertTime(next, 'activate');
@@ -83,36 +89,44 @@ export class KeyRotation {
         if (record === next) return { ...record, activatedAt: this.#now };
         return stateOf(record) === 'active' ? { ...record, replacedAt: this.#now } : record;
       }),
+      lastNumber,
     );
     return next.kid;
   }
 
   /** Removes a key that no longer signs from the published key set. */
   retire(kid: string): void {
-    const { records, record } = this.#find(kid, 'retiring', 'retire');
+    const { records, lastNumber, record } = this.#find(kid, 'retiring', 'retire');
     this.#assertTime(record, 'retire');
-    this.#save(records.map((one) => (one === record ? { ...one, unpublishedAt: this.#now } : one)));
+    const unpublished = { ...record, unpublishedAt: this.#now };
+    this.#save(
+      records.map((one) => (one === record ? unpublished : one)),
+      lastNumber,
+    );
   }
 
   /** Deletes a key. Refresh tokens signed with it become invalid. */
   delete(kid: string): void {
     const states: KeyState[] = this.#options.atOnce ? ['verify_only', 'retiring', 'next'] : ['verify_only'];
-    const { records, record } = this.#find(kid, states, 'delete');
+    const { records, lastNumber, record } = this.#find(kid, states, 'delete');
     this.#assertTime(record, 'delete');
     // Delete the PEM file first: a crash in between then leaves a record without a file, which the service rejects at
     // start. The reverse order would leave a file without a record, which the service would publish.
     rmSync(join(this.#options.directory, `${kid}.pem`));
-    this.#save(records.filter((one) => one !== record));
+    this.#save(
+      records.filter((one) => one !== record),
+      lastNumber,
+    );
   }
 
   #find(kid: string, wanted: KeyState | KeyState[], step: string) {
-    const records = this.#records();
-    const record = records.find((one) => one.kid === kid);
+    const ring = this.#ring();
+    const record = ring.records.find((one) => one.kid === kid);
     if (record === undefined) throw new RotationRefusal(`There is no key ${kid}.`);
     const state = stateOf(record);
     if (![wanted].flat().includes(state))
       throw new RotationRefusal(`Cannot ${step} ${kid}: its state is ${state}.`);
-    return { records, record };
+    return { ...ring, record };
   }
 
   #assertTime(record: KeyRecord, step: 'activate' | 'retire' | 'delete'): void {
@@ -126,12 +140,16 @@ export class KeyRotation {
     return new Date(since.getTime() + waitingTimes(this.#options.lifetimes)[step] * 1000);
   }
 
-  #records(): KeyRecord[] {
+  #ring(): KeyRing {
     const { directory } = this.#options;
-    const records = readKeyRing(directory) ?? this.#inferRecords();
+    const { records, lastNumber } = readKeyRing(directory) ?? {
+      records: this.#inferRecords(),
+      lastNumber: 0,
+    };
     const missing = records.find(({ kid }) => !existsSync(join(directory, `${kid}.pem`)));
     if (missing !== undefined) throw new RotationRefusal(`${missing.kid}.pem is missing.`);
-    return records;
+    const numbers = records.map(({ kid }) => Number(/\d+$/.exec(kid)?.[0] ?? 0));
+    return { records, lastNumber: Math.max(lastNumber, ...numbers) };
   }
 
   // For a directory without keys.json: the only key, or the configured one, is active.
@@ -153,8 +171,8 @@ export class KeyRotation {
     });
   }
 
-  #save(records: readonly KeyRecord[]): void {
-    this.#write(keyRingFile, serializeKeyRing(records));
+  #save(records: readonly KeyRecord[], lastNumber: number): void {
+    this.#write(keyRingFile, serializeKeyRing({ records, lastNumber }));
   }
 
   // Write and rename, so that a reader never sees a partial file.
