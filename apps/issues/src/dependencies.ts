@@ -212,7 +212,7 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
     sync: new SyncService({ issues, executor }),
     bindings: new SyncBindingService({ issues, statuses, tracking: { tracker, repository, deadlineMs } }),
     webhooks: new WebhookReceiver(secret === undefined ? undefined : { provider, project, secret, queue }),
-    scheduler: new SyncScheduler({ queue, executor, logger }, schedule),
+    scheduler: new SyncScheduler({ tracker, queue, executor, logger }, schedule),
     executor,
   };
 }

@@ -40,6 +40,7 @@ const remoteIssue: RemoteIssue = {
   priority: 'MEDIUM',
   createdAt: new Date(0),
   updatedAt: new Date(0),
+  readAt: new Date(0),
   revision: null,
 };
 const twoStates: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf'> = {

@@ -75,6 +75,22 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     expect((await titleBecomes('Changed there')).sync.state).toBe('synced');
   });
 
+  it('syncs again what a running sync has read too early', async () => {
+    const comments = { path: /\/(comments|notes)$/ };
+    tracker.fake.fail({ kind: 'latency', ms: 1_000, on: { method: 'GET', ...comments } });
+    const running = ann.post(`/api/v1/issues/${issue.id}/sync/`);
+    const [{ status }] = await Promise.all([
+      running,
+      new Promise((resolve) => setTimeout(resolve, 500)).then(async () => {
+        await tracker.edit(issue.external?.id ?? '', { title: 'Changed meanwhile' });
+        const body = payload(provider, number());
+        await deliver(body, senders[provider](body, 'meanwhile')).expect(202);
+      }),
+    ]);
+    expect(status).toBe(200);
+    await titleBecomes('Changed meanwhile');
+  });
+
   it('accepts each delivery once', async () => {
     const body = payload(provider, number());
     const send = () => deliver(body, senders[provider](body, 'twice'));

@@ -180,7 +180,7 @@ export class SyncExecutor {
       comments_pushed: comments.pushed,
       comments_pulled: comments.pulled,
     };
-    await this.#dependencies.repository.finish(job, result, fields.activityId);
+    await this.#dependencies.repository.finish(job, result, fields);
     this.#credentialsRejected = false;
   }
 
@@ -261,7 +261,8 @@ export class SyncExecutor {
       unverified = merged.unverified;
       for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
       state = { base: merged.base, conflicts: merged.allConflicts };
-      if (Object.keys(push).length === 0) return { pushed: [], pulled: [...pulled], activityId };
+      if (Object.keys(push).length === 0)
+        return { pushed: [], pulled: [...pulled], activityId, seenUntil: seenUntil(before) };
       try {
         await tracker.update(before, push, issueMarker(job.issueId), signal);
       } catch (error) {
@@ -274,7 +275,7 @@ export class SyncExecutor {
       const unseen = { ...pushed, overwritten: await this.#findOverwritten(remoteId, unverified, signal) };
       const result = addPushConflicts(state.conflicts, unseen, job.conflicts);
       await this.#recordPush(job, { ...result, base: pushed.base, remote: after }, requestId);
-      return { pushed: pushed.applied, pulled: [...pulled], activityId };
+      return { pushed: pushed.applied, pulled: [...pulled], activityId, seenUntil: seenUntil(after) };
     }
   }
 
@@ -393,6 +394,12 @@ export class SyncExecutor {
     const retry = isTransient ? { firstDelaySeconds, minSeconds } : null;
     return { error, nextAttemptAt: await repository.fail(job, { code, movedTo, retry }) };
   }
+}
+
+// Trackers' times have a resolution of a second: a later change can have the same time.
+function seenUntil({ updatedAt, readAt }: RemoteIssue): Date {
+  const isCertain = readAt.getTime() - updatedAt.getTime() >= 2_000;
+  return isCertain ? updatedAt : new Date(updatedAt.getTime() - 1);
 }
 
 // Handles the error of a request that creates something: if it certainly had no effect, its record is cancelled.

@@ -1,5 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { RemoteStamp } from '../trackers/external-tracker.ts';
 import { issueErrorCodes } from '../trackers/tracker-error.ts';
 import {
   type ConfiguredTracker,
@@ -8,6 +10,16 @@ import {
   retryDelayMaxSeconds,
   type SyncJob,
 } from './sync.repository.ts';
+
+// The tracker's clock can differ from ours.
+const firstPollOverlapSeconds = 600;
+// A change can become visible later than one with a later time.
+const pollOverlapSeconds = 120;
+
+/** Makes the rows `t` due; a sync that is running may have read the remote issue too early. */
+const dueNow = Prisma.raw(
+  'next_attempt_at = clock_timestamp(), changed_during_sync = t.claim_id IS NOT NULL',
+);
 
 /** The issues that the background has to sync: those whose `next_attempt_at` has passed. */
 export class SyncQueueRepository {
@@ -107,6 +119,49 @@ export class SyncQueueRepository {
        GROUP BY last_error`;
   }
 
+  /**
+   * Begins a look for changed remote issues if no replica began one within `intervalSeconds`; returns the time to begin from,
+   * by the tracker's clock.
+   */
+  async beginPoll(intervalSeconds: number): Promise<Date | undefined> {
+    const { provider, project } = this.#tracker;
+    const [poll] = await this.#database.$queryRaw<{ since: Date }[]>`
+      INSERT INTO tracker_states AS t (provider, project, polled_at, changes_read_until)
+      SELECT ${provider}, ${project}, clock_timestamp(),
+             coalesce(min(last_synced_at), clock_timestamp()) - make_interval(secs => ${firstPollOverlapSeconds})
+        FROM tracker_links WHERE provider = ${provider} AND project = ${project} AND remote_id IS NOT NULL
+      ON CONFLICT (provider, project) DO UPDATE
+        SET polled_at = excluded.polled_at,
+            changes_read_until = coalesce(t.changes_read_until, excluded.changes_read_until)
+        WHERE coalesce(t.polled_at, '-infinity') < clock_timestamp() - make_interval(secs => ${intervalSeconds}::float8)
+      RETURNING changes_read_until - make_interval(secs => ${pollOverlapSeconds}) AS since`;
+    return poll?.since;
+  }
+
+  /** Makes the issues due whose remote issues were changed after their last sync; failed ones once for each change. */
+  async addChangedRemotes(changed: readonly RemoteStamp[]): Promise<void> {
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      WITH changed AS (
+        SELECT t.issue_id, t.provider, t.project, c."updatedAt" FROM tracker_links t
+          JOIN jsonb_to_recordset(${JSON.stringify(changed)}::jsonb) AS c (id text, "updatedAt" timestamptz)
+            ON t.provider = ${provider} AND t.project = ${project} AND t.remote_id = c.id
+         WHERE coalesce(t.remote_seen_until, '-infinity') < c."updatedAt" AND t.next_attempt_at IS NULL
+           AND (t.last_error IS NULL OR coalesce(t.remote_reported_at, '-infinity') < c."updatedAt")
+         ORDER BY t.issue_id FOR UPDATE OF t
+      )
+      UPDATE tracker_links t SET ${dueNow}, remote_reported_at = changed."updatedAt" FROM changed
+       WHERE (t.issue_id, t.provider, t.project) = (changed.issue_id, changed.provider, changed.project)`;
+  }
+
+  /** Records that all changes up to a time were read. */
+  async endPoll(readUntil: Date): Promise<void> {
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      UPDATE tracker_states SET changes_read_until = greatest(changes_read_until, ${readUntil}::timestamptz)
+       WHERE provider = ${provider} AND project = ${project}`;
+  }
+
   /** Records a webhook delivery and makes the issue due that it names; false if it was recorded before. */
   async addDelivery(deliveryId: string, remoteId: string | undefined): Promise<boolean> {
     const { provider, project } = this.#tracker;
@@ -115,7 +170,7 @@ export class SyncQueueRepository {
         INSERT INTO tracker_deliveries (provider, delivery_id) VALUES (${provider}, ${deliveryId})
         ON CONFLICT DO NOTHING RETURNING delivery_id AS id
       ), made_due AS (
-        UPDATE tracker_links SET next_attempt_at = clock_timestamp() FROM delivery
+        UPDATE tracker_links t SET ${dueNow} FROM delivery
          WHERE provider = ${provider} AND project = ${project} AND remote_id = ${remoteId ?? null}
       )
       SELECT id FROM delivery`;

@@ -1,8 +1,10 @@
 import type { Logger } from '@tessera/service-kit';
+import type { ExternalTracker } from '../trackers/external-tracker.ts';
 import type { SyncExecutor } from './sync-issue.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
 interface SyncSchedulerDependencies {
+  tracker: Pick<ExternalTracker, 'listChanged' | 'ordersChanges'>;
   queue: SyncQueueRepository;
   executor: SyncExecutor;
   logger: Logger;
@@ -17,6 +19,8 @@ export interface SyncSchedule {
   timeoutMs: number;
   /** Which changed issues are synced in the background: none, those with a remote issue, or all. */
   autoSync: 'off' | 'linked' | 'all';
+  /** Time between two looks for changes in the tracker, over all replicas; 0: none. */
+  pollRemoteSeconds: number;
 }
 
 /** Syncs in the background: retries, syncs whose process died, and changes. Leases let any number of replicas do so. */
@@ -26,7 +30,9 @@ export class SyncScheduler {
   readonly #workers = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
+  readonly #stopping = new AbortController();
   #changesReadUntil: Date | undefined;
+  #remotePoll: Promise<void> | undefined;
 
   constructor(dependencies: SyncSchedulerDependencies, schedule: SyncSchedule) {
     this.#dependencies = dependencies;
@@ -41,8 +47,9 @@ export class SyncScheduler {
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);
+    this.#stopping.abort();
     await this.#dependencies.executor.stop();
-    await Promise.allSettled(this.#workers);
+    await Promise.allSettled([...this.#workers, this.#remotePoll]);
   }
 
   // With jitter, so that replicas that started together do not poll together.
@@ -57,6 +64,12 @@ export class SyncScheduler {
       await this.#fillQueue();
     } catch (error) {
       this.#dependencies.logger.warn({ err: error }, 'could not queue issues for sync');
+    }
+    const { autoSync, pollRemoteSeconds, workers } = this.#schedule;
+    if (autoSync !== 'off' && pollRemoteSeconds > 0 && workers > 0) {
+      this.#remotePoll ??= this.#pollRemote().finally(() => {
+        this.#remotePoll = undefined;
+      });
     }
     while (!this.#isStopping && this.#workers.size < this.#schedule.workers) {
       const worker: Promise<void> = this.#workUntilEmpty().finally(() => this.#workers.delete(worker));
@@ -76,6 +89,34 @@ export class SyncScheduler {
       }
     } catch (error) {
       logger.warn({ err: error }, 'a background sync failed');
+    }
+  }
+
+  // A page begins where the previous one ended in time: an issue that changes meanwhile moves to the end of the list, and
+  // later pages by number would skip another one.
+  async #pollRemote(): Promise<void> {
+    const { tracker, queue, logger } = this.#dependencies;
+    const { pollRemoteSeconds, timeoutMs } = this.#schedule;
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(timeoutMs)]);
+    try {
+      let since = await queue.beginPoll(pollRemoteSeconds);
+      if (since === undefined) return;
+      let newest = since;
+      for (let page = 1; ; ) {
+        const { issues, hasNext } = await tracker.listChanged(since, page, signal);
+        await queue.addChangedRemotes(issues);
+        for (const { updatedAt } of issues) if (updatedAt > newest) newest = updatedAt;
+        if (!hasNext) break;
+        const isLater = tracker.ordersChanges && newest > since;
+        page = isLater ? 1 : page + 1;
+        if (isLater) {
+          since = newest;
+          await queue.endPoll(since);
+        }
+      }
+      await queue.endPoll(newest);
+    } catch (error) {
+      if (!this.#isStopping) logger.warn({ err: error }, 'could not look for changes in the tracker');
     }
   }
 

@@ -281,12 +281,20 @@ export class SyncRepository {
     return added.length;
   }
 
-  /** Ends a sync that succeeded. `activityId`: the last local line of history that it took into account. */
-  async finish(lease: SyncLease, result: SyncResult, activityId: number): Promise<void> {
+  /**
+   * Ends a sync that succeeded. `activityId`: the last local line of history that it took into account; `seenUntil`: later
+   * changes of the remote issue are to be synced.
+   */
+  async finish(
+    lease: SyncLease,
+    result: SyncResult,
+    { activityId, seenUntil }: { activityId: number; seenUntil: Date },
+  ): Promise<void> {
     await this.#end(
       lease,
       Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${json(result)}, last_error = NULL,
-        moved_to = NULL, failures = 0, next_attempt_at = NULL, synced_activity_id = ${activityId}::bigint`,
+        moved_to = NULL, failures = 0, synced_activity_id = ${activityId}::bigint, remote_seen_until = ${seenUntil},
+        next_attempt_at = CASE WHEN changed_during_sync THEN clock_timestamp() END`,
     );
   }
 
@@ -329,7 +337,7 @@ export class SyncRepository {
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
           base = NULL, unverified_push = NULL, create_attempted_at = NULL, uncertain_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
-          last_result = NULL, last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
+          remote_seen_until = NULL, last_result = NULL, last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
         RETURNING issue_id
@@ -355,7 +363,7 @@ export class SyncRepository {
 
   async #end({ issueId, leaseId }: SyncLease, set: Prisma.Sql): Promise<Date | null> {
     const [ended] = await this.#database.$queryRaw<{ nextAttemptAt: Date | null }[]>`
-      UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL
+      UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL, changed_during_sync = false
        WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
       RETURNING next_attempt_at AS "nextAttemptAt"`;
     if (ended === undefined) throw new LeaseLostError();

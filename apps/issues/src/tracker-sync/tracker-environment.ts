@@ -62,6 +62,7 @@ export const trackerVariables = {
   SYNC_AUTO: z.enum(['off', 'linked', 'all'], { error: 'must be off, linked or all' }).default('off'),
   SYNC_WORKERS: integer({ min: 0, max: 16, default: 2 }),
   SYNC_POLL_MS: integer({ min: 100, max: 600_000, default: 5_000 }),
+  SYNC_POLL_REMOTE_SECONDS: integer({ min: 0, max: 86_400, default: 60 }),
   SYNC_TIMEOUT_MS: integer({ min: 500, max: 600_000, default: 60_000 }),
   SYNC_RETRY_SECONDS: integer({ min: 1, max: 3_600, default: 30 }),
 };
@@ -118,6 +119,7 @@ export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undef
       workers: read.SYNC_WORKERS,
       timeoutMs: read.SYNC_TIMEOUT_MS,
       autoSync: read.SYNC_AUTO,
+      pollRemoteSeconds: read.SYNC_POLL_REMOTE_SECONDS,
     },
   };
 }

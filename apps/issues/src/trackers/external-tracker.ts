@@ -44,8 +44,22 @@ export interface RemoteIssue {
   priority: IssuePriority | null;
   createdAt: Date;
   updatedAt: Date;
+  /** When it was read, by the tracker's clock. */
+  readAt: Date;
   /** Version of the content, if the tracker accepts one as a precondition of an update. */
   revision: string | null;
+}
+
+/** A remote issue in a list of changes. */
+export interface RemoteStamp {
+  id: string;
+  updatedAt: Date;
+}
+
+/** A page of the issues that were updated since a time. */
+export interface ChangedPage {
+  issues: RemoteStamp[];
+  hasNext: boolean;
 }
 
 export interface RemoteComment {
@@ -97,6 +111,8 @@ export interface ExternalTracker {
   readonly hasPriority: boolean;
   /** How long an issue or comment can be missing from the tracker's lists after the request that created it. */
   readonly settleSeconds: number;
+  /** Whether `listChanged` lists the issues by the time of their last update. */
+  readonly ordersChanges: boolean;
 
   /** The marker becomes part of the description; `findByMarker` finds it. */
   create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue>;
@@ -114,6 +130,8 @@ export interface ExternalTracker {
   findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange>;
   /** Issues that our account created since a time and that contain the marker, oldest first. */
   findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]>;
+  /** Issues that were updated at or after a time, comments included; pages are numbered from 1. */
+  listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage>;
   /** All public comments, oldest first. */
   listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]>;
   /** Returns the id of the new comment. */
@@ -125,6 +143,10 @@ export interface ExternalTracker {
   isReached(state: string, wanted: string): boolean;
   /** The local status for a remote state: the current one, or one that the workflow allows next. */
   statusOf(state: string, local: IssueStatus): IssueStatus;
+}
+
+export function toStamp(id: number, { updated_at: updatedAt }: { updated_at: string }): RemoteStamp {
+  return { id: String(id), updatedAt: new Date(updatedAt) };
 }
 
 const doneStatuses: readonly IssueStatus[] = ['RESOLVED', 'CLOSED'];

@@ -19,6 +19,9 @@ function giteaApi(token: string): ForgeApi {
     settleSeconds: 120,
     writeIntervalMs: 0,
     creatorQuery: (login) => ({ created_by: login, type: 'issues', limit: 50 }),
+    changesQuery: { type: 'issues', limit: 50 },
+    // The list has no order by update: it begins with the newest issue.
+    ordersChanges: false,
     commentsQuery: {},
   };
 }

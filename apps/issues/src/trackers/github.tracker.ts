@@ -2,6 +2,7 @@ import type { IssueStatus, TrackerProvider } from '@tessera/contracts';
 import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
+  type ChangedPage,
   type ExternalTracker,
   isDone,
   type LocalState,
@@ -11,6 +12,7 @@ import {
   type RemoteIssue,
   stepForTwoStates,
   type TrackerConfig,
+  toStamp,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
@@ -33,6 +35,7 @@ const issueSchema = z.object({
   /** Newer versions of Gitea only. */
   content_version: z.int().nullish(),
 });
+const stampSchema = issueSchema.pick({ number: true, updated_at: true });
 const commentSchema = z.object({
   id: z.int().positive(),
   body: z.string().nullish(),
@@ -52,6 +55,9 @@ export interface ForgeApi {
   writeIntervalMs: number;
   /** Filters the list of issues by their creator. */
   creatorQuery: (login: string) => Query;
+  /** Lists changed issues, in the order of their last update if the platform can. */
+  changesQuery: Query;
+  ordersChanges: boolean;
   commentsQuery: Query;
 }
 
@@ -67,6 +73,8 @@ function githubApi(token: string): ForgeApi {
     // docs.github.com/rest/using-the-rest-api/best-practices: at least a second between writes.
     writeIntervalMs: 1_000,
     creatorQuery: (login) => ({ creator: login, sort: 'created', direction: 'asc', per_page: 100 }),
+    changesQuery: { sort: 'updated', direction: 'asc', per_page: 100 },
+    ordersChanges: true,
     commentsQuery: { per_page: 100 },
   };
 }
@@ -77,6 +85,7 @@ export class GitHubTracker implements ExternalTracker {
   readonly hasPriority = false;
   readonly project: string;
   readonly settleSeconds: number;
+  readonly ordersChanges: boolean;
   readonly #transport: TrackerTransport;
   readonly #api: ForgeApi;
   readonly #issues: string;
@@ -85,6 +94,7 @@ export class GitHubTracker implements ExternalTracker {
   constructor(config: TrackerConfig, logger: Logger, api = githubApi(config.token)) {
     this.project = config.project;
     this.settleSeconds = config.settleSeconds ?? api.settleSeconds;
+    this.ordersChanges = api.ordersChanges;
     this.#transport = new TrackerTransport(config, api, logger);
     this.#api = api;
     this.#issues = `${api.root}/repos/${config.project.split('/').map(encodeURIComponent).join('/')}/issues`;
@@ -126,6 +136,13 @@ export class GitHubTracker implements ExternalTracker {
       .filter((issue) => !isPullRequest(issue) && issue.body?.includes(marker))
       .sort((left, right) => left.number - right.number)
       .map((issue) => this.#toRemoteIssue(issue));
+  }
+
+  async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
+    const query = { state: 'all', since: since.toISOString(), ...this.#api.changesQuery };
+    const request = { path: this.#issues, query, signal };
+    const { items, hasNext } = await this.#transport.readPage(request, page, z.array(stampSchema));
+    return { issues: items.map((item) => toStamp(item.number, item)), hasNext };
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
@@ -204,6 +221,7 @@ export class GitHubTracker implements ExternalTracker {
       priority: null,
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
+      readAt: this.#transport.clock(),
       revision: version === undefined || version === null ? null : String(version),
     };
   }

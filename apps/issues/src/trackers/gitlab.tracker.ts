@@ -2,6 +2,7 @@ import type { IssueStatus } from '@tessera/contracts';
 import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
+  type ChangedPage,
   type ExternalTracker,
   isDone,
   type LocalState,
@@ -12,6 +13,7 @@ import {
   type RemotePush,
   stepForTwoStates,
   type TrackerConfig,
+  toStamp,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
@@ -28,6 +30,7 @@ const issueSchema = z.object({
   updated_at: time,
   moved_to_id: z.int().nullish(),
 });
+const stampSchema = issueSchema.pick({ iid: true, updated_at: true });
 const noteSchema = z.object({
   id: z.int().positive(),
   body: z.string(),
@@ -46,6 +49,7 @@ export class GitLabTracker implements ExternalTracker {
   readonly hasPriority = false;
   readonly project: string;
   readonly settleSeconds: number;
+  readonly ordersChanges = true;
   readonly #transport: TrackerTransport;
   readonly #issues: string;
 
@@ -59,7 +63,7 @@ export class GitLabTracker implements ExternalTracker {
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {
     const body = toBody(draft, marker);
-    return toRemoteIssue(
+    return this.#toRemoteIssue(
       await this.#transport.read({ method: 'POST', path: this.#issues, body, signal }, issueSchema),
     );
   }
@@ -69,7 +73,7 @@ export class GitLabTracker implements ExternalTracker {
     // After a move to another project a closed issue stays behind that names the id of the new one.
     if (typeof issue.moved_to_id === 'number')
       throw new TrackerError('remote_moved', 'moved to another project');
-    return toRemoteIssue(issue);
+    return this.#toRemoteIssue(issue);
   }
 
   async update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void> {
@@ -101,7 +105,21 @@ export class GitLabTracker implements ExternalTracker {
       { path: this.#issues, query, signal },
       z.array(issueSchema),
     );
-    return issues.filter(({ description }) => description?.includes(marker)).map(toRemoteIssue);
+    return issues
+      .filter(({ description }) => description?.includes(marker))
+      .map((issue) => this.#toRemoteIssue(issue));
+  }
+
+  async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
+    const query = {
+      updated_after: since.toISOString(),
+      order_by: 'updated_at',
+      sort: 'asc',
+      per_page: 100,
+    };
+    const request = { path: this.#issues, query, signal };
+    const { items, hasNext } = await this.#transport.readPage(request, page, z.array(stampSchema));
+    return { issues: items.map((item) => toStamp(item.iid, item)), hasNext };
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
@@ -145,6 +163,23 @@ export class GitLabTracker implements ExternalTracker {
   #onIssue(id: string, suffix = '') {
     return { path: `${this.#issues}/${id}${suffix}`, target: 'issue' } as const;
   }
+
+  #toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
+    return {
+      id: String(issue.iid),
+      key: `#${issue.iid}`,
+      url: issue.web_url,
+      title: canonicalTitle(issue.title),
+      description: canonicalText(issue.description ?? ''),
+      marker: endMarker(issue.description ?? ''),
+      state: issue.state,
+      priority: null,
+      createdAt: new Date(issue.created_at),
+      updatedAt: new Date(issue.updated_at),
+      readAt: this.#transport.clock(),
+      revision: null,
+    };
+  }
 }
 
 // GitLab's app/services/system_notes/issuables_service.rb, change_title: `{-` and `{+` surround what differs.
@@ -162,21 +197,5 @@ function toBody({ title, description, state }: RemoteChange, marker: string) {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description: outboundText(description, marker, 'gitlab') }),
     ...(state === undefined ? {} : { state_event: state === 'closed' ? 'close' : 'reopen' }),
-  };
-}
-
-function toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
-  return {
-    id: String(issue.iid),
-    key: `#${issue.iid}`,
-    url: issue.web_url,
-    title: canonicalTitle(issue.title),
-    description: canonicalText(issue.description ?? ''),
-    marker: endMarker(issue.description ?? ''),
-    state: issue.state,
-    priority: null,
-    createdAt: new Date(issue.created_at),
-    updatedAt: new Date(issue.updated_at),
-    revision: null,
   };
 }

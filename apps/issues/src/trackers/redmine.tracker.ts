@@ -2,6 +2,7 @@ import { type IssuePriority, type IssueStatus, issuePriorities, issueStatuses } 
 import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
+  type ChangedPage,
   type ExternalTracker,
   type LocalState,
   type RemoteChange,
@@ -13,6 +14,7 @@ import {
   stepTowards,
   type TrackerConfig,
   type TrackerWords,
+  toStamp,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
@@ -60,6 +62,10 @@ const journalSchema = z.object({
 });
 const issueBody = z.object({ issue: issueSchema });
 const listBody = z.object({ issues: z.array(issueSchema) });
+const changedBody = z.object({
+  issues: z.array(issueSchema.pick({ id: true, updated_on: true })),
+  total_count: z.int(),
+});
 const journalsBody = z.object({ issue: z.object({ journals: z.array(journalSchema).default([]) }) });
 const statusesBody = z.object({
   issue_statuses: z.array(named.extend({ is_closed: z.boolean().nullish().transform(Boolean) })),
@@ -76,6 +82,8 @@ const attributeMembers = [
 
 // Longer than proxies hold a request that they have accepted.
 const settleSeconds = 120;
+// Redmine reduces a larger limit to this.
+const pageSize = 100;
 const vocabularyLifetimeMs = 10 * 60_000;
 
 /**
@@ -87,6 +95,7 @@ export class RedmineTracker implements ExternalTracker {
   readonly hasPriority = true;
   readonly project: string;
   readonly settleSeconds: number;
+  readonly ordersChanges = true;
   readonly #url: string;
   readonly #words: TrackerWords;
   readonly #transport: TrackerTransport;
@@ -155,7 +164,7 @@ export class RedmineTracker implements ExternalTracker {
       description: `~${marker}`,
       created_on: `>=${dateBefore(since)}`,
       sort: 'created_on',
-      limit: 100,
+      limit: pageSize,
     };
     const { issues } = await this.#transport.read(
       { method: 'GET', path: '/issues.json', query, signal },
@@ -164,6 +173,28 @@ export class RedmineTracker implements ExternalTracker {
     return issues
       .filter(({ description }) => description?.includes(marker))
       .map((issue) => this.#toRemoteIssue(issue));
+  }
+
+  async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
+    const query = {
+      project_id: this.project,
+      // Subprojects have issues of their own.
+      subproject_id: '!*',
+      status_id: '*',
+      // In contrast to a date, a time has a zone.
+      updated_on: `>=${since.toISOString().slice(0, 19)}Z`,
+      sort: 'updated_on,id',
+      limit: pageSize,
+      offset: (page - 1) * pageSize,
+    };
+    const { issues, total_count: total } = await this.#transport.read(
+      { method: 'GET', path: '/issues.json', query, signal },
+      changedBody,
+    );
+    return {
+      issues: issues.map((issue) => toStamp(issue.id, { updated_at: issue.updated_on })),
+      hasNext: total > page * pageSize,
+    };
   }
 
   async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
@@ -296,6 +327,7 @@ export class RedmineTracker implements ExternalTracker {
       priority: this.#toPriority(issue.priority.name) ?? null,
       createdAt: new Date(issue.created_on),
       updatedAt: new Date(issue.updated_on),
+      readAt: this.#transport.clock(),
       revision: null,
     };
   }

@@ -58,6 +58,8 @@ export class TrackerTransport {
   readonly #breaker;
   readonly #retryAndBreaker;
   #nextWriteAt = 0;
+  /** How far the tracker's clock is ahead of ours. */
+  #clockAheadMs = 0;
 
   constructor(config: TrackerConfig, api: TrackerApi, logger: Logger) {
     this.#config = config;
@@ -109,6 +111,11 @@ export class TrackerTransport {
     }
   }
 
+  /** The current time by the tracker's clock. */
+  clock(): Date {
+    return new Date(Date.now() + this.#clockAheadMs);
+  }
+
   /** Sends a request and validates the body of the response. */
   async read<Schema extends z.ZodType>(request: TrackerRequest, schema: Schema): Promise<z.output<Schema>> {
     const { data } = await this.send(request);
@@ -122,12 +129,21 @@ export class TrackerTransport {
   ): Promise<z.output<Item>[]> {
     const items: z.output<Item>[] = [];
     for (let page = 1; page <= pagesMax; page += 1) {
-      const query = { ...request.query, page };
-      const { data, headers } = await this.send({ ...request, method: 'GET', query });
-      items.push(...parseData(data, schema));
-      if (!/rel="?next"?/.test(String(headers.link ?? ''))) return items;
+      const { items: some, hasNext } = await this.readPage(request, page, schema);
+      items.push(...some);
+      if (!hasNext) return items;
     }
     throw new TrackerError('tracker_unavailable', `a list of more than ${pagesMax} pages`);
+  }
+
+  async readPage<Item extends z.ZodType>(
+    request: Omit<TrackerRequest, 'method'>,
+    page: number,
+    schema: z.ZodArray<Item>,
+  ): Promise<{ items: z.output<Item>[]; hasNext: boolean }> {
+    const query = { ...request.query, page };
+    const { data, headers } = await this.send({ ...request, method: 'GET', query });
+    return { items: parseData(data, schema), hasNext: /rel="?next"?/.test(String(headers.link ?? '')) };
   }
 
   async #sendOnce({ method, path, target, query, body, signal }: TrackerRequest): Promise<TrackerReply> {
@@ -144,6 +160,8 @@ export class TrackerTransport {
       throw connectionError(error);
     }
     const { status, headers, data } = response;
+    const sentAt = Date.parse(String(headers.date ?? ''));
+    if (!Number.isNaN(sentAt)) this.#clockAheadMs = sentAt - Date.now();
     const json = parseJson(data);
     if (status >= 300) throw responseError({ status, headers, data, json }, target ?? 'project');
     if (json === undefined && data !== '') {

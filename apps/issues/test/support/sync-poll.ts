@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Issue } from '@tessera/contracts';
+import { expectProblem } from '@tessera/testing/problems';
+import { createIssue, getIssue, issueIn, issuePath } from './issues.ts';
+import { aPerson, type TestPerson } from './people.ts';
+import { startTestApp, type TestApp } from './test-app.ts';
+import type { TestTracker } from './test-tracker.ts';
+import { trackerEnvironment } from './tracker-environment.ts';
+
+const background = {
+  SYNC_AUTO: 'linked',
+  SYNC_WORKERS: '2',
+  SYNC_POLL_MS: '100',
+  SYNC_POLL_REMOTE_SECONDS: '1',
+};
+
+/** What every tracker must pass: its changes arrive without a webhook and without a request for a sync. */
+export function describePoll(start: () => Promise<TestTracker>): void {
+  let tracker: TestTracker;
+  let app: TestApp;
+  let ann: TestPerson;
+  beforeAll(async () => {
+    tracker = await start();
+    app = await startTestApp(trackerEnvironment(tracker, background));
+    ann = await aPerson(app);
+  });
+  afterAll(async () => {
+    await app.close();
+    await tracker.close();
+  });
+
+  const until = async (issue: Issue, holds: (seen: Issue) => boolean): Promise<Issue> => {
+    for (let look = 0; ; look += 1) {
+      const seen = await getIssue(ann, issue);
+      if (holds(seen)) return seen;
+      if (look > 150) throw new Error(`never arrived: ${JSON.stringify(seen)}`);
+      await pause(100);
+    }
+  };
+  /** Syncs as soon as the background does not. */
+  const syncNow = async (issue: Issue): Promise<Issue> => {
+    const response = await ann.post(issuePath(issue, 'sync/'));
+    if (response.status === 200) return issueIn(response);
+    expectProblem(response, 409, 'sync_in_progress');
+    await pause(50);
+    return syncNow(issue);
+  };
+  const aLinkedIssue = async (title: string) => {
+    const issue = await syncNow(await createIssue(ann, { title }));
+    return { issue, remoteId: issue.external?.id ?? '' };
+  };
+
+  describe('the background', () => {
+    it('pulls fields, comments and states of linked issues', async () => {
+      const { issue, remoteId } = await aLinkedIssue('Here');
+      await tracker.edit(remoteId, { title: 'Edited there', state: tracker.words.done });
+      await until(issue, ({ title, status }) => title === 'Edited there' && status !== 'OPEN');
+      await tracker.comment(remoteId, 'A word from there');
+      await until(issue, (seen) => seen.comments.some(({ body }) => body === 'A word from there'));
+    });
+
+    it('pulls an edit in the same second as the sync before it', async () => {
+      const { issue, remoteId } = await aLinkedIssue('First');
+      await pause(1_050 - (Date.now() % 1_000));
+      await tracker.edit(remoteId, { title: 'Second' });
+      await syncNow(issue);
+      await tracker.edit(remoteId, { title: 'Third' });
+      await until(issue, ({ title }) => title === 'Third');
+    });
+
+    it('retries a failed issue that was changed there', async () => {
+      const { issue, remoteId } = await aLinkedIssue('Failed');
+      await app.sql(
+        `UPDATE tracker_links SET last_error = 'tracker_rejected', failed_at = now(), failed_activity_id = 1000000,
+           failed_configuration = $2
+          WHERE issue_id = $1`,
+        [issue.id, app.dependencies.config.tracking?.fingerprint],
+      );
+      await tracker.edit(remoteId, { title: 'Changed' });
+      await until(issue, ({ title, sync }) => title === 'Changed' && sync.state === 'synced');
+    });
+
+    it('syncs nothing that did not change', async () => {
+      const { issue } = await aLinkedIssue('Quiet');
+      await pause(4_500);
+      const before = await getIssue(ann, issue);
+      await pause(3_000);
+      expect((await getIssue(ann, issue)).sync.last_synced_at).toBe(before.sync.last_synced_at);
+    });
+  });
+}
