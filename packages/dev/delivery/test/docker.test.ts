@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { findComposeProblems } from '../src/compose.ts';
 import { findDockerfileProblems } from '../src/dockerfile.ts';
 import { readRepositoryFile } from '../src/repository.ts';
@@ -37,6 +38,11 @@ describe('the Dockerfile', () => {
 
 describe('the compose file', () => {
   const text = readRepositoryFile('docker/compose.yaml');
+
+  it('switches the password blocklist on', () => {
+    const { services } = parse(text, { merge: true });
+    expect(services.identity.environment.PASSWORD_BLOCKLIST).toBe('on');
+  });
 
   it('has no problems', () => {
     expect(findComposeProblems(text)).toEqual([]);

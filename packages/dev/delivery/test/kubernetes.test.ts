@@ -28,6 +28,11 @@ describe('the manifests', () => {
     expect(await checkManifests([...overlay('local'), ...secrets])).toEqual([]);
   });
 
+  it.each(['production', 'local'])('switch the password blocklist on in %s', (name) => {
+    const config = overlay(name).find((manifest) => nameOf(manifest) === 'ConfigMap/identity');
+    expect(config).toMatchObject({ data: { PASSWORD_BLOCKLIST: 'on' } });
+  });
+
   it('match the schema in the examples', () => {
     const kinds = new Set(['Cluster', 'ScheduledBackup']);
     const examples = readdirSync(join(rootDir, 'k8s/examples')).flatMap((file) =>
