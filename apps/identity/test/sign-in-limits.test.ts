@@ -33,6 +33,9 @@ describe('the limits of POST /token', () => {
       const retryAfter = Number(response.headers['retry-after']);
       expect(retryAfter).toBeGreaterThan(890);
       expect(retryAfter).toBeLessThanOrEqual(900);
+      expect(response.body.error_description).toBe(
+        `Too many failed sign-ins. Try again in ${retryAfter} seconds.`,
+      );
     }
     await attempt(identity.email, password, '203.0.113.2').expect(200);
   });

@@ -81,11 +81,12 @@ export class SignInLimits {
       counter !== undefined && counter.count >= limit ? [counter.secondsLeft] : [],
     );
     if (exceeded.length === 0) return;
+    const seconds = Math.max(1, Math.ceil(Math.max(...exceeded)));
     throw new ProblemError({
       status: 429,
       code: 'too_many_requests',
-      detail: 'Too many failed sign-ins. Try again later.',
-      headers: { 'Retry-After': String(Math.max(1, Math.ceil(Math.max(...exceeded)))) },
+      detail: `Too many failed sign-ins. Try again in ${seconds} seconds.`,
+      headers: { 'Retry-After': String(seconds) },
     });
   }
 
