@@ -53,6 +53,7 @@ import { limitRate } from './rate-limit/limit-rate.ts';
 import { syncHandlers } from './tracker-sync/sync.handlers.ts';
 import { webhookBody, webhookHandlers } from './tracker-sync/webhook.handlers.ts';
 import { userHandlers } from './users/user.handlers.ts';
+import { assertMayAdministerUsers } from './users/user-access.ts';
 
 export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics, rateLimits } = dependencies;
@@ -84,6 +85,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const reads = limitRate(rateLimits.reads);
   const writes = limitRate(rateLimits.writes);
   const syncs = limitRate(rateLimits.syncs);
+  const administrator = { access: member, limit: writes, authorize: assertMayAdministerUsers };
   const userBody = { limitBytes: 64 * 1024 };
 
   return [
@@ -115,10 +117,10 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     // Must come before `getUser`, whose path also matches `me`.
     route(getMe, { access: member, limit: reads }, users.getCurrent),
     route(getUser, { access: member, limit: reads }, users.get),
-    route(createUser, { access: member, limit: writes, body: userBody }, users.create),
-    route(updateUser, { access: member, limit: writes, body: userBody }, users.update),
-    route(patchUser, { access: member, limit: writes, body: userBody }, users.update),
-    route(deactivateUser, { access: member, limit: writes }, users.deactivate),
+    route(createUser, { ...administrator, body: userBody }, users.create),
+    route(updateUser, { ...administrator, body: userBody }, users.update),
+    route(patchUser, { ...administrator, body: userBody }, users.update),
+    route(deactivateUser, administrator, users.deactivate),
 
     route(getLiveness, { access: everyone }, () => health.liveness()),
     route(getReadiness, { access: everyone }, () => health.readiness()),

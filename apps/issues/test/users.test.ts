@@ -58,6 +58,19 @@ describe('/api/v1/users', () => {
     );
   });
 
+  it('refuses other users before it reads their input', async () => {
+    const ann = await aPerson(app);
+    for (const response of [
+      await ann.post('/api/v1/users/', { email: 'x', password: 'short' }),
+      await ann.post('/api/v1/users/').type('json').send('{'),
+      await ann.put('/api/v1/users/not-a-uuid/', { email: 7 }),
+      await ann.patch('/api/v1/users/not-a-uuid/').send({ email: 7 }),
+      await ann.delete('/api/v1/users/not-a-uuid/'),
+    ]) {
+      expectProblem(response, 403, 'forbidden');
+    }
+  });
+
   it.each<[actor: Partial<NewIdentity>, person: Partial<NewIdentity>, change: object, status: number]>([
     [{}, {}, { username: 'x' }, 403],
     [{ is_staff: true }, {}, { username: 'x' }, 200],

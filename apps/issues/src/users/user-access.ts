@@ -23,6 +23,11 @@ export function assertMayAdminister(actor: Actor, person: Privileges | undefined
   if (setsFlag) throw forbidden('Only a superuser may set is_staff and is_superuser.');
 }
 
+/** Refuses callers who may not administer any user, before their input is read. */
+export function assertMayAdministerUsers(actor: Actor): void {
+  assertMayAdminister(actor, undefined, {});
+}
+
 /** Whether the actor may see all fields of a person. Other actors see only the id and the username. */
 export function maySeeAll(actor: Actor, id?: string): boolean {
   return actor.isStaff || actor.isSuperuser || actor.id === id;
