@@ -1,4 +1,4 @@
-import type { IssueStatus, TrackerProvider } from '@tessera/contracts';
+import { httpUrlSchema, type IssueStatus, type TrackerProvider } from '@tessera/contracts';
 import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
@@ -22,7 +22,7 @@ const time = z.iso.datetime({ offset: true });
 const userSchema = z.object({ login: z.string() });
 const issueSchema = z.object({
   number: z.int().positive(),
-  html_url: z.string(),
+  html_url: httpUrlSchema,
   title: z.string(),
   body: z.string().nullish(),
   state: z.string(),

@@ -1,4 +1,4 @@
-import type { IssueStatus } from '@tessera/contracts';
+import { httpUrlSchema, type IssueStatus } from '@tessera/contracts';
 import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
@@ -22,7 +22,7 @@ import { TrackerTransport } from './tracker-transport.ts';
 const time = z.iso.datetime({ offset: true });
 const issueSchema = z.object({
   iid: z.int().positive(),
-  web_url: z.string(),
+  web_url: httpUrlSchema,
   title: z.string(),
   description: z.string().nullish(),
   state: z.string(),

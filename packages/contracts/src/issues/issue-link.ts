@@ -50,7 +50,8 @@ function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
-const httpUrl = singleLineText()
+/** A URL that may be shown as a link: http or https. */
+export const httpUrlSchema = singleLineText()
   .max(linkUrlMaxBytes, { error: `must be at most ${linkUrlMaxBytes} characters` })
   .refine((value) => jsonBytes(value) - 2 <= linkUrlMaxBytes, {
     error: `must be at most ${linkUrlMaxBytes} bytes`,
@@ -94,7 +95,7 @@ const linkMembers = {
       'The immutable id in the other system. For a user: a UUID, an e-mail address, or an object with `id`, `email`, or `sso_provider` and `sso_id`; stored as the UUID.',
     ),
   title: singleLineText().max(255, { error: 'must be at most 255 characters' }).nullish(),
-  url: httpUrl.nullish().describe('http or https; never fetched.'),
+  url: httpUrlSchema.nullish().describe('http or https; never fetched.'),
   relation: linkRelationSchema.default('relates_to'),
   metadata: metadata.nullish().describe('At most 4 KiB as JSON.'),
 };
