@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AuditEvent, auditEventSchema, auditTypes } from '@tessera/contracts';
+import { encodeCursor } from '@tessera/service-kit';
 import { expectInvalidFields } from '@tessera/testing/problems';
 import { signedIn, updateIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
@@ -156,7 +157,8 @@ describe('GET /internal/audit-events', () => {
     ['before=1600000000', 'before'],
     ['limit=201', 'limit'],
     ['cursor=nonsense', 'cursor'],
-    [`cursor=${Buffer.from('[1e300,1]').toString('base64url')}`, 'cursor'],
+    [`cursor=${encodeCursor({ at: '0000-01-01T00:00:00.000Z', id: 1 }, path)}`, 'cursor'],
+    [`cursor=${encodeCursor({ at: '2026-01-01T00:00:00.000Z', id: 1 }, `${path}?actor=service`)}`, 'cursor'],
     ['email=ann@example.com', 'email'],
   ])('returns 422 naming the parameter for ?%s', async (query, field) => {
     expectInvalidFields(await internal('get', `${path}?${query}`), [field]);

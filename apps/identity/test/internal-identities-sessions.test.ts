@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Session, sessionSchema } from '@tessera/contracts';
+import { encodeCursor } from '@tessera/service-kit';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
 import { signedIn, signIn, updateIdentity } from './support/identities.ts';
@@ -122,11 +123,24 @@ describe('GET /internal/identities/{id}/sessions', () => {
     ['limit=201', 'limit'],
     ['limit=1&limit=2', 'limit'],
     ['cursor=nonsense', 'cursor'],
-    [`cursor=${Buffer.from('[-1,"x"]').toString('base64url')}`, 'cursor'],
     ['order=oldest', 'order'],
   ])('returns 422 for ?%s', async (query, field) => {
     const { identity } = await withSessions(1);
     expectInvalidFields(await internal('get', `${sessionsPath(identity.id)}?${query}`), [field]);
+  });
+
+  it('returns 422 for a cursor with an invalid place and for one of another list', async () => {
+    const { identity } = await withSessions(1);
+    const path = sessionsPath(identity.id);
+    const place = { createdAt: '2026-01-01T00:00:00.000Z', id: identity.id };
+    await internal('get', `${path}?cursor=${encodeCursor(place, path)}`).expect(200);
+    for (const cursor of [
+      encodeCursor({ ...place, id: 'x' }, path),
+      encodeCursor({ ...place, createdAt: '0000-01-01T00:00:00.000Z' }, path),
+      encodeCursor(place, '/internal/audit-events'),
+    ]) {
+      expectInvalidFields(await internal('get', `${path}?cursor=${cursor}`), ['cursor']);
+    }
   });
 
   it('returns 404 for an unknown and a deleted identity, 422 for an invalid id, 403 without the service token', async () => {

@@ -46,7 +46,7 @@ process.exitCode = failures === 0 ? 0 : 1;
 
 async function measure({ name, request, indexes, visited }: PlanCase): Promise<number> {
   const plan = await explain(client, pageStatement(request, undefined));
-  const find = () => lists.find({ request, page: undefined, parameters: [] });
+  const find = () => lists.find({ request, page: undefined, url: 'http://issues.test/' });
   const startedAt = performance.now();
   for (let round = 0; round < rounds; round += 1) {
     await Promise.all(Array.from({ length: parallel }, find));

@@ -16,7 +16,7 @@ import { openTestDatabase } from './support/test-database.ts';
 const query = (filters: IssueListRequest['filters'] = {}) => ({
   request: { filters, sort: completeOrder(), size: 50, offset: 0, total: 'capped' } as const,
   page: undefined,
-  parameters: [],
+  url: 'http://issues.test/',
 });
 
 let app: TestApp;

@@ -256,9 +256,10 @@ describe('a cursor', () => {
       '{}',
       '[',
       '["\u0000","x"]',
+      '["0000-01-01T00:00:00.000Z","01980c5e-0000-7000-8000-000000000001"]',
     ]) {
       const checksum = createHash('sha256')
-        .update(JSON.stringify([{}, sort, content]))
+        .update(JSON.stringify([{ list: {}, sort }, content]))
         .digest('base64url')
         .slice(0, 16);
       const cursor = checksum + Buffer.from(content).toString('base64url');

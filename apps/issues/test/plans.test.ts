@@ -92,7 +92,7 @@ describe(`among ${count} issues`, () => {
 });
 
 function find(request: IssueListRequest): Promise<IssueListPage> {
-  return lists.find({ request, page: undefined, parameters: [] });
+  return lists.find({ request, page: undefined, url: 'http://issues.test/' });
 }
 
 function idsOf({ items }: IssueListPage): string[] {

@@ -3,18 +3,20 @@ import {
   pageSizeDefault,
   type revokeSession,
   type revokeSessions,
+  uuid,
 } from '@tessera/contracts';
-import { type Handler, jsonPage, originOf } from '@tessera/service-kit';
-import { nextLink } from '../paging/keyset-page.ts';
-import { presentSession, presentSessionPosition, readSessionPosition } from './session.presenter.ts';
+import { cursorTime, type Handler, originOf, readKeysetPage } from '@tessera/service-kit';
+import { z } from 'zod';
+import { presentSession } from './session.presenter.ts';
 import type { SessionService } from './session.service.ts';
+
+const place = z.object({ createdAt: cursorTime.transform((time) => new Date(time)), id: uuid() });
 
 export function sessionHandlers(sessions: SessionService) {
   const list: Handler<typeof listSessions> = async ({ params, query, request }) => {
-    const { limit = pageSizeDefault, cursor } = query;
-    const page = { limit: limit + 1, after: readSessionPosition(cursor) };
-    const { body, end } = jsonPage(await sessions.list(params.id, page), limit, presentSession);
-    return { status: 200, headers: nextLink(request.url ?? '', presentSessionPosition(end)), body };
+    const page = readKeysetPage(query, { url: request.url ?? '/', place, sizeDefault: pageSizeDefault });
+    const found = await sessions.list(params.id, page);
+    return page.present(found, { item: presentSession, place: ({ createdAt, id }) => ({ createdAt, id }) });
   };
 
   const revokeAll: Handler<typeof revokeSessions> = async ({ params, request }) => {

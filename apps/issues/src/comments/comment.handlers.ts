@@ -1,11 +1,10 @@
-import type { addComment, getComment, listComments } from '@tessera/contracts';
-import type { Handler } from '@tessera/service-kit';
+import { type addComment, type getComment, type listComments, uuid } from '@tessera/contracts';
+import { cursorTime, type Handler, readKeysetPage } from '@tessera/service-kit';
+import { z } from 'zod';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
-import type { SortKey } from '../paging/cursor.ts';
-import { readKeysetPage } from '../paging/keyset-page.ts';
 import { presentComment, presentCreatedComment } from './comment.presenter.ts';
 import type { CommentService } from './comment.service.ts';
 
@@ -15,10 +14,7 @@ interface CommentHandlersOptions {
   urls: IssueUrls;
 }
 
-const oldestFirst: SortKey[] = [
-  { field: 'created_at', descending: false },
-  { field: 'id', descending: false },
-];
+const place = z.object({ createdAt: cursorTime, id: uuid() });
 
 /** issue-tracking.md 4: adds a comment; reading them page by page is an addition. */
 export function commentHandlers({ comments, idempotency, urls }: CommentHandlersOptions) {
@@ -36,12 +32,9 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
 
   const list: Handler<typeof listComments, Actor> = async ({ params, query }) => {
     const reference = urls.parse(params);
-    const page = readKeysetPage(query, urls.of(params.id, 'comments'), oldestFirst);
-    const found = await comments.list(reference, { limit: page.limit, after: placeOf(page.after) });
-    return page.present(found, {
-      item: presentComment,
-      place: ({ createdAt, id }) => [createdAt.toISOString(), id],
-    });
+    const page = readKeysetPage(query, { url: urls.of(params.id, 'comments'), place, sizeDefault: 100 });
+    const found = await comments.list(reference, page);
+    return page.present(found, { item: presentComment, place: ({ createdAt, id }) => ({ createdAt, id }) });
   };
 
   const get: Handler<typeof getComment, Actor> = async ({ params }) => {
@@ -50,9 +43,4 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
   };
 
   return { add, list, get };
-}
-
-function placeOf(values: readonly (string | number)[] | undefined) {
-  const [createdAt, id] = values ?? [];
-  return createdAt === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
 }

@@ -1,24 +1,24 @@
 import type { IssuePage, listIssues } from '@tessera/contracts';
-import { jsonObject, jsonText, type ResponseOf } from '@tessera/service-kit';
-import { encodeCursor } from '../paging/cursor.ts';
-import { nextLink, pageAddress } from '../paging/page-address.ts';
-import type { IssueListQuery } from './issue-list.query.ts';
-import type { IssueListPage } from './issue-list.ts';
+import {
+  encodeCursor,
+  jsonObject,
+  jsonText,
+  nextLink,
+  type ResponseOf,
+  withParameters,
+} from '@tessera/service-kit';
+import type { IssueListPage, IssueListQuery } from './issue-list.ts';
 
-/** A page as an array with headers, or as an envelope where one was asked for. `listUrl` is the list's public address. */
+/** A page as an array with headers, or as an envelope if one was requested. */
 export function presentIssueList(
   found: IssueListPage,
-  query: IssueListQuery,
-  listUrl: string,
+  { request, page, url }: IssueListQuery,
 ): ResponseOf<typeof listIssues> {
-  const { filters, sort, size } = query.request;
+  const { filters, sort, size } = request;
   const cursor = found.end === undefined ? undefined : encodeCursor(found.end, { list: filters, sort });
-  if (query.page === undefined) return presentArray(found, { cursor, query, listUrl });
-  const { page } = query;
+  if (page === undefined) return presentArray(found, nextLink(url, cursor));
   const link = (changed: Record<string, string | undefined>) =>
-    jsonText(
-      pageAddress(listUrl, query.parameters, { cursor: undefined, page_size: String(size), ...changed }),
-    );
+    jsonText(withParameters(url, { cursor: undefined, page_size: String(size), ...changed }));
   const body = jsonObject<IssuePage>({
     count: jsonText(found.total ?? 0),
     // The next page is named by where this one ended: issues that come in between shift nothing.
@@ -31,14 +31,8 @@ export function presentIssueList(
 
 function presentArray(
   { items, total }: IssueListPage,
-  { cursor, query, listUrl }: { cursor: string | undefined; query: IssueListQuery; listUrl: string },
+  link: Record<string, string>,
 ): ResponseOf<typeof listIssues> {
-  return {
-    status: 200,
-    headers: {
-      ...(total === undefined ? {} : { 'X-Total-Count': String(total) }),
-      ...nextLink(listUrl, query.parameters, cursor),
-    },
-    body: items,
-  };
+  const count = total === undefined ? {} : { 'X-Total-Count': String(total) };
+  return { status: 200, headers: { ...count, ...link }, body: items };
 }

@@ -4,14 +4,14 @@ import type { Transaction } from '../database.ts';
 import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueSnapshot } from '../issues/issue.ts';
 import { createTextCache } from '../issues/text-cache.ts';
-import type { SortValue } from '../paging/cursor.ts';
-import type { IssueListQuery } from './issue-list.query.ts';
 import type { IssueListRepository } from './issue-list.repository.ts';
 import {
   type IssueListPage,
+  type IssueListQuery,
   type IssueListRequest,
   type ListedIssue,
   type SortedIssue,
+  type SortValue,
   sortValueOf,
 } from './issue-list.ts';
 

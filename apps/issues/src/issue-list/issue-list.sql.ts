@@ -2,8 +2,14 @@ import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { people, revisionColumns, trackerLink } from '../issues/issue.sql.ts';
 import type { TrackerIdentity } from '../issues/issue.ts';
-import type { SortField, SortKey, SortValue } from '../paging/cursor.ts';
-import { type IssueFilters, type IssueListRequest, totalMax } from './issue-list.ts';
+import {
+  type IssueFilters,
+  type IssueListRequest,
+  type SortField,
+  type SortKey,
+  type SortValue,
+  totalMax,
+} from './issue-list.ts';
 
 type Sql = PrismaTypes.Sql;
 

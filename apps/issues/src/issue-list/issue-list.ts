@@ -1,7 +1,24 @@
-import type { IssuePriority, IssueStatus, IssueSummary, LinkType, OrderingKey } from '@tessera/contracts';
+import type {
+  IssuePriority,
+  IssueStatus,
+  IssueSummary,
+  LinkType,
+  OrderingField,
+  OrderingKey,
+} from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
 import type { IssueRecord, IssueRevision } from '../issues/issue.ts';
-import type { SortField, SortKey, SortValue } from '../paging/cursor.ts';
+
+/** What lists are sorted by; `id` last, if nothing else is unique. */
+export type SortField = OrderingField | 'id';
+
+export interface SortKey {
+  field: SortField;
+  descending: boolean;
+}
+
+/** The value of a sort key: one for each key is the place where a page ended. */
+export type SortValue = string | number;
 
 /** Which issues a list shows; absent means: any. */
 export interface IssueFilters {
@@ -30,6 +47,15 @@ export interface IssueListRequest {
   /** How many issues to pass over; where there is no `after`. */
   offset: number;
   total: 'none' | 'capped' | 'exact';
+}
+
+/** A list as requested over HTTP. */
+export interface IssueListQuery {
+  request: IssueListRequest;
+  /** The number of the page if an envelope was requested; otherwise the response is an array. */
+  page: number | undefined;
+  /** The public URL of the list with the parameters that were sent. */
+  url: string;
 }
 
 /** An issue that a list has found, with what decides whether a text of it is still true. */

@@ -5,10 +5,10 @@ import {
   type getUser,
   listUsers,
   type updateUser,
+  uuid,
 } from '@tessera/contracts';
-import type { Handler } from '@tessera/service-kit';
+import { type Handler, readKeysetPage, withParameters } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
-import { readKeysetPage } from '../paging/keyset-page.ts';
 import { presentFullUser, presentUser, readUserBody } from './user.presenter.ts';
 import type { UserService } from './user.service.ts';
 
@@ -22,13 +22,12 @@ export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
   const usersUrl = `${publicBaseUrl}${listUsers.path}`;
 
   const list: Handler<typeof listUsers, Actor> = async ({ actor, query }) => {
-    const { search, is_active: isActive, ...paging } = query;
-    // The URL of the next page contains the filters, because a cursor is valid only for the same filters.
-    const listUrl = withParameters(usersUrl, { search, is_active: isActive });
-    const page = readKeysetPage(paging, listUrl, [{ field: 'id', descending: false }]);
-    const after = page.after === undefined ? undefined : String(page.after[0]);
-    const people = await users.list(actor, { search, isActive, after, limit: page.limit });
-    return page.present(people, { item: (person) => presentUser(person, actor), place: ({ id }) => [id] });
+    const { search, is_active: isActive } = query;
+    const filters = { search, is_active: isActive === undefined ? undefined : String(isActive) };
+    const url = withParameters(usersUrl, filters);
+    const page = readKeysetPage(query, { url, place: uuid(), sizeDefault: 100 });
+    const people = await users.list(actor, { search, isActive, after: page.after, limit: page.limit });
+    return page.present(people, { item: (person) => presentUser(person, actor), place: ({ id }) => id });
   };
 
   const getCurrent: Handler<typeof getMe, Actor> = async ({ actor, requestId }) => ({
@@ -61,12 +60,4 @@ export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
   };
 
   return { list, getCurrent, get, create, update, deactivate };
-}
-
-function withParameters(address: string, parameters: Record<string, unknown>): string {
-  const url = new URL(address);
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined) url.searchParams.set(name, String(value));
-  }
-  return url.href;
 }
