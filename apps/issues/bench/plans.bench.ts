@@ -9,6 +9,8 @@ import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts'
 import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
+import { IssueUrls } from '../src/issues/issue-urls.ts';
+import { publicBaseUrl } from '../test/support/environment.ts';
 import { fillWithIssues } from '../test/support/many-issues.ts';
 import { explain, type PlanCase, planCases } from '../test/support/plans.ts';
 
@@ -33,7 +35,7 @@ const config = { url, poolMax: 2 * parallel, statementTimeoutMs: 5_000 };
 const { database, close } = createListDatabase(config, logger);
 const lists = new IssueListService({
   repository: new IssueListRepository(database),
-  presenter: new IssuePresenter({ keyPrefix: 'ISS' }),
+  presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
 });
 
 console.log(`${'list'.padEnd(36)}   plan ms  visited  requests/s  index`);

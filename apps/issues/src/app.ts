@@ -14,6 +14,7 @@ import {
   getLiveness,
   getMe,
   getReadiness,
+  getSyncState,
   getUser,
   listActivity,
   listComments,
@@ -103,6 +104,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(deleteLink, { access: member, limit: writes }, links.remove),
     route(describeIssues, { access: member, limit: reads }, issues.describe),
 
+    route(getSyncState, { access: member, limit: reads }, sync.getState),
     route(syncIssue, { access: member, limit: syncs }, sync.run),
     route(
       takeWebhook,

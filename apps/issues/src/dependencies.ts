@@ -141,7 +141,8 @@ interface IssueCollaborators {
 function createIssues(config: Config, logger: Logger, { main, lists, people, metrics }: IssueCollaborators) {
   const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
   const tracker = config.tracking?.tracker;
-  const presenter = new IssuePresenter({ keyPrefix });
+  const urls = new IssueUrls({ publicBaseUrl, keyPrefix });
+  const presenter = new IssuePresenter({ urls });
   const repository = new IssueRepository(main, tracker);
   const statusRepository = new IssueStatusRepository(main, tracker);
   const statuses = new IssueStatusService({
@@ -151,7 +152,7 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
     requirePrecondition,
   });
   return {
-    urls: new IssueUrls({ publicBaseUrl, keyPrefix }),
+    urls,
     idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
     issues: new IssueService({ repository, presenter, people, requirePrecondition }),
     lists: new IssueListService({ repository: new IssueListRepository(lists, tracker), presenter }),

@@ -8,6 +8,8 @@ import { completeOrder, type IssueListRequest } from '../src/issue-list/issue-li
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueRepository } from '../src/issues/issue.repository.ts';
 import { IssueService } from '../src/issues/issue.service.ts';
+import { IssueUrls } from '../src/issues/issue-urls.ts';
+import { publicBaseUrl } from './support/environment.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -32,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const presenter = new IssuePresenter({ keyPrefix: 'ISS' });
+const presenter = new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) });
 
 /** Services that have presented nothing yet. */
 function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { createIssue, etagOf, getIssue, issueIn, issuePath, issuesPath } from './support/issues.ts';
+import { pathOf } from './support/pages.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -118,18 +119,39 @@ describe('GET /api/v1/issues/{id}/', () => {
     expect(head.text).toBeFalsy();
   });
 
-  it('embeds the newest 200 comments, oldest first', async () => {
+  it('embeds the newest 50 comments, oldest first, and links to all', async () => {
     const issue = await createIssue(ann);
+    expect(issue).toMatchObject({ comments_truncated: false, comments_count: 0 });
     await app.sql(
       `INSERT INTO comments (id, issue_id, body, author_id, created_at)
-       SELECT gen_random_uuid(), $1, 'comment ' || n, $2, now() + n * interval '1 second' FROM generate_series(1, 230) n`,
+       SELECT gen_random_uuid(), $1, 'comment ' || n, $2, now() + n * interval '1 second' FROM generate_series(1, 80) n`,
       [issue.id, ann.id],
     );
-    const { comments } = await getIssue(ann, issue);
+    await app.sql('UPDATE issues SET comments_count = 80 WHERE id = $1', [issue.id]);
+    const { comments, comments_truncated, comments_count, comments_url } = await getIssue(ann, issue);
     expect(comments.map((comment) => comment.body)).toEqual(
-      Array.from({ length: 200 }, (_, index) => `comment ${index + 31}`),
+      Array.from({ length: 50 }, (_, index) => `comment ${index + 31}`),
     );
     expect(comments[0]?.author).toEqual({ id: ann.id, username: ann.username });
+    expect({ comments_truncated, comments_count }).toEqual({ comments_truncated: true, comments_count: 80 });
+    const { body } = await ann.get(pathOf(comments_url)).expect(200);
+    expect(body).toHaveLength(80);
+  });
+
+  it.each([
+    { what: 'four bytes a character', body: '🖨'.repeat(32_000), embedded: 2 },
+    { what: 'one comment that fits', body: '🖨'.repeat(65_000), embedded: 1 },
+    { what: 'characters that JSON escapes', body: '\u0001'.repeat(15_000), embedded: 2 },
+    { what: 'ASCII', body: 'a'.repeat(60_000), embedded: 4 },
+  ])('embeds comments of at most 256 KiB: $what', async ({ body, embedded }) => {
+    const issue = await createIssue(ann);
+    for (let n = 0; n < 6; n += 1) await ann.post(issuePath(issue, 'comments/'), { body }).expect(201);
+    const { body: last } = await ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
+    const { comments, comments_truncated } = await getIssue(ann, issue);
+    expect(comments.at(-1)?.id).toBe(last.id);
+    expect(comments).toHaveLength(embedded + 1);
+    expect(comments_truncated).toBe(true);
+    expect(Buffer.byteLength(JSON.stringify(comments))).toBeLessThanOrEqual(256 * 1024);
   });
 
   it('shows current usernames, and null for a person missing from the mirror', async () => {
@@ -152,7 +174,7 @@ describe('unsupported methods', () => {
     ['DELETE', '', 'GET, HEAD, OPTIONS, POST'],
     ['PUT', '', 'GET, HEAD, OPTIONS, POST'],
     ['GET', '1/status/', 'POST'],
-    ['GET', '1/sync', 'POST'],
+    ['PUT', '1/sync', 'GET, HEAD, POST'],
     ['PUT', '1/comments/', 'GET, HEAD, POST'],
     ['GET', '1/links/', 'POST'],
   ] as const)('returns 405 with Allow to %s %j', async (method, path, allow) => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IssueSummary, issueSummarySchema } from '@tessera/contracts';
 import { expectInvalidFields } from '@tessera/testing/problems';
-import { createIssue, createIssueThatIs, getIssue, issuePath, issuesPath } from './support/issues.ts';
+import { createIssue, createIssueThatIs, getIssue, issuePath, issuesPath, rowOf } from './support/issues.ts';
+import { followLinks, pathOf } from './support/pages.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -32,10 +33,46 @@ describe('GET /api/v1/issues/', () => {
     const second = await createIssueThatIs(bob, 'CLOSED');
     const response = await ann.get(issuesPath).expect(200);
     const expected = await Promise.all([second, first].map((issue) => getIssue(ann, issue)));
-    expect(response.body).toEqual(expected.map(({ comments: _, ...summary }) => summary));
+    expect(response.body).toEqual(expected.map(rowOf));
     expect(response.headers['x-total-count']).toBe('2');
     expect(response.headers.link).toBeUndefined();
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it('shortens the description and the links', async () => {
+    const description = '🖨'.repeat(2_001);
+    const links = Array.from({ length: 12 }, (_, index) => ({
+      type: 'invoice',
+      ref: String(index),
+      metadata: { index },
+    }));
+    const issue = await createIssue(ann, { title: 'zebra', description, links });
+    const fits = await createIssue(ann, { title: 'zebra', description: description.slice(2) });
+    const { body } = await ann.get(`${issuesPath}?search=zebra`).expect(200);
+    expect(body).toEqual([fits, issue].map(rowOf));
+    expect(body[1]).toMatchObject({ description_truncated: true, links_count: 12 });
+    expect(body[1].links.map(({ ref }: { ref: string }) => ref)).toEqual(
+      Array.from({ length: 10 }, (_, index) => String(index)),
+    );
+    expect(body[0]).toMatchObject({ description: fits.description, description_truncated: false });
+  });
+
+  it('ends a page of large issues before 512 KiB, and links to the next one', async () => {
+    const url = `https://example.com/${'a'.repeat(2_000)}`;
+    const links = Array.from({ length: 10 }, (_, index) => ({ type: 'invoice', ref: `large ${index}`, url }));
+    const description = '🖨'.repeat(2_000);
+    const large: string[] = [];
+    for (let n = 0; n < 40; n += 1) large.unshift((await createIssue(bob, { description, links })).id);
+    const query = `reporter=${bob.id}&link=invoice:large+0`;
+    const pages = await followLinks<IssueSummary>(ann, `${issuesPath}?limit=200&${query}`);
+    expect(pages.flat().map(({ id }) => id)).toEqual(large);
+    expect(pages.length).toBeGreaterThan(1);
+    for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(512 * 1024);
+    const envelope = await ann.get(`${issuesPath}?page_size=200&${query}`).expect(200);
+    expect(envelope.body.count).toBe(40);
+    expect(envelope.body.results).toEqual(pages[0]);
+    const next = await ann.get(pathOf(envelope.body.next)).expect(200);
+    expect(next.body.results).toEqual(pages[1]);
   });
 
   it('returns an empty array when nothing matches', async () => {

@@ -5,6 +5,8 @@ import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { completeOrder, type IssueListPage, type IssueListRequest } from '../src/issue-list/issue-list.ts';
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
+import { IssueUrls } from '../src/issues/issue-urls.ts';
+import { publicBaseUrl } from './support/environment.ts';
 import { fillWithIssues } from './support/many-issues.ts';
 import { explain, planCases } from './support/plans.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -21,7 +23,7 @@ beforeAll(async () => {
   await fillWithIssues(client, count);
   lists = new IssueListService({
     repository: new IssueListRepository(app.database),
-    presenter: new IssuePresenter({ keyPrefix: 'ISS' }),
+    presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
   });
 }, 60_000);
 afterAll(async () => {

@@ -1,8 +1,8 @@
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import {
-  allLinks,
-  issueColumns,
+  listedColumns,
+  listedLinks,
   type SnapshotRow,
   selectSnapshots,
   toSnapshots,
@@ -41,10 +41,11 @@ export class IssueListRepository {
     return { issues: rows.filter(isIssue), total: isAboveBound ? undefined : total };
   }
 
-  /** Issues without their comments, in no order. */
+  /** What a list shows of issues, in no order. */
   async findIssues(ids: readonly string[], within: Transaction = this.#database): Promise<IssueSnapshot[]> {
-    const issues = Prisma.sql`SELECT ${issueColumns} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
-    const statement = selectSnapshots({ issues, links: allLinks }, this.#tracker);
+    const issues = Prisma.sql`SELECT ${listedColumns} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
+    const sources = { issues, links: listedLinks, conflictsBytes: 0, isList: true };
+    const statement = selectSnapshots(sources, this.#tracker);
     return toSnapshots(await within.$queryRaw<SnapshotRow[]>(statement));
   }
 

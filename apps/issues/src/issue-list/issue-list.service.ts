@@ -1,5 +1,5 @@
 import type { IssueSummary } from '@tessera/contracts';
-import { type JsonText, jsonArray, jsonText, ProblemError } from '@tessera/service-kit';
+import { type JsonText, jsonArray, jsonText, ProblemError, pageBytesMax } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueSnapshot } from '../issues/issue.ts';
@@ -24,7 +24,12 @@ interface IssueListServiceDependencies {
 interface CachedSummary {
   issue: ListedIssue & SortedIssue;
   text: JsonText<IssueSummary>;
+  /** With the comma that follows. */
+  bytes: number;
 }
+
+/** Issues that are read in one statement. */
+const partMax = 100;
 
 /** Lists of issues. Every active user may read every issue. */
 export class IssueListService {
@@ -65,12 +70,24 @@ export class IssueListService {
 
   async #tryFind(request: IssueListRequest, within?: Transaction): Promise<IssueListPage | undefined> {
     const { issues, total } = await this.#repository.findPage(request, within);
-    const shown = issues.slice(0, request.size);
-    const summaries = await this.#summariesOf(shown, within);
-    if (summaries === undefined) return undefined;
+    const summaries: CachedSummary[] = [];
+    let bytes = 0;
+    // Large issues end the page early: those after it are not read.
+    for (let read = 0; read < Math.min(issues.length, request.size) && bytes <= pageBytesMax; ) {
+      const part = issues.slice(read, Math.min(read + partMax, request.size));
+      const found = await this.#summariesOf(part, within);
+      if (found === undefined) return undefined;
+      read += part.length;
+      for (const summary of found) {
+        bytes += summary.bytes;
+        if (summaries.length > 0 && bytes > pageBytesMax) break;
+        summaries.push(summary);
+      }
+    }
+    const last = issues[summaries.length - 1];
     return {
       items: jsonArray(summaries.map(({ text }) => text)),
-      end: issues.length > shown.length ? endOf(request, shown.at(-1), summaries.at(-1)) : undefined,
+      end: issues.length > summaries.length ? endOf(request, last, summaries.at(-1)) : undefined,
       total,
     };
   }
@@ -90,7 +107,8 @@ export class IssueListService {
     const missing = listed.filter(({ id }) => !known.has(id)).map(({ id }) => id);
     const read = missing.length === 0 ? [] : await this.#repository.findIssues(missing, within);
     for (const issue of read) {
-      const summary = { issue: essenceOf(issue), text: jsonText(this.#presenter.summary(issue)) };
+      const text = jsonText(this.#presenter.summary(issue));
+      const summary = { issue: essenceOf(issue), text, bytes: Buffer.byteLength(text) + 1 };
       this.#summaries.set(issue.id, summary);
       known.set(issue.id, summary);
     }

@@ -1,15 +1,20 @@
-import type {
-  CreateIssue,
-  createIssue,
-  Issue,
-  IssueSummary,
-  UpdateIssue,
-  updateIssue,
+import {
+  type CreateIssue,
+  type createIssue,
+  embeddedCommentsBytesMax,
+  type Issue,
+  type IssueSummary,
+  listedDescriptionMaxLength,
+  listedLinksMax,
+  type SyncState,
+  type UpdateIssue,
+  type updateIssue,
+  type Comment as WireComment,
 } from '@tessera/contracts';
 import { jsonText, type ResponseOf } from '@tessera/service-kit';
 import { presentComment } from '../comments/comment.presenter.ts';
 import { allowedTransitions } from '../issue-status/issue-status.ts';
-import { presentLink, readLink } from '../links/link.presenter.ts';
+import { presentLink, presentListedLink, readLink } from '../links/link.presenter.ts';
 import { presentPerson } from '../people/person.presenter.ts';
 import type { IssueDraft, IssueEdit, IssueRecord, IssueSnapshot, PresentedIssue } from './issue.ts';
 import type { IssueUrls } from './issue-urls.ts';
@@ -17,28 +22,53 @@ import { etagOf } from './precondition.ts';
 
 /** The wire form of issues. */
 export class IssuePresenter {
-  readonly #keyPrefix: string;
+  readonly #urls: IssueUrls;
 
-  constructor({ keyPrefix }: { keyPrefix: string }) {
-    this.#keyPrefix = keyPrefix;
+  constructor({ urls }: { urls: IssueUrls }) {
+    this.#urls = urls;
   }
 
   /** An issue in a list. */
   summary(issue: IssueSnapshot): IssueSummary {
+    const description = beginningOf(issue.description, listedDescriptionMaxLength);
+    return {
+      ...this.#common(issue),
+      description,
+      description_truncated: description !== issue.description,
+      links: issue.links.slice(0, listedLinksMax).map(presentListedLink),
+      links_count: issue.linksCount ?? issue.links.length,
+      sync: presentSyncSummary(issue),
+    };
+  }
+
+  /** An issue by itself. */
+  issue(issue: IssueSnapshot): Issue {
+    const comments = newestThatFit(issue.comments.map(presentComment));
+    return {
+      ...this.#common(issue),
+      description: issue.description,
+      description_truncated: false,
+      links: issue.links.map(presentLink),
+      links_count: issue.links.length,
+      sync: presentSyncState(issue),
+      comments,
+      comments_truncated: comments.length < issue.commentsCount,
+      comments_url: this.#urls.of(issue.id, 'comments'),
+    };
+  }
+
+  #common(issue: IssueSnapshot) {
     return {
       id: issue.id,
       number: issue.number,
-      key: `${this.#keyPrefix}-${issue.number}`,
+      key: `${this.#urls.keyPrefix}-${issue.number}`,
       title: issue.title,
-      description: issue.description,
       priority: issue.priority,
       status: issue.status,
       allowed_transitions: [...allowedTransitions(issue.status)],
       reporter: presentPerson(issue.reporterId, issue.reporterName),
       assignee: presentPerson(issue.assigneeId, issue.assigneeName),
-      links: issue.links.map(presentLink),
       external: presentExternal(issue),
-      sync: presentSyncState(issue),
       comments_count: issue.commentsCount,
       version: issue.version,
       created_at: issue.createdAt.toISOString(),
@@ -48,16 +78,34 @@ export class IssuePresenter {
     };
   }
 
-  /** An issue by itself. */
-  issue(issue: IssueSnapshot): Issue {
-    return { ...this.summary(issue), comments: issue.comments.map(presentComment) };
-  }
-
   /** The same as text. */
   text(issue: IssueSnapshot): PresentedIssue {
     const text = jsonText(this.issue(issue));
     return { id: issue.id, text, etag: etagOf(issue, text) };
   }
+}
+
+// The length in code points, as PostgreSQL counts characters.
+function beginningOf(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : [...text].slice(0, maxLength).join('');
+}
+
+// JSON has at most six bytes for a UTF-16 unit, and less than 2 KiB for the other members.
+const commentBytesMax = ({ body, external }: WireComment) =>
+  (body.length + (external?.author?.length ?? 0)) * 6 + 2048;
+const commentBytes = (comment: WireComment) => Buffer.byteLength(JSON.stringify(comment));
+
+// The statement has limited the texts; as JSON they can be larger.
+function newestThatFit(comments: WireComment[]): WireComment[] {
+  const estimate = comments.reduce((bytes, comment) => bytes + commentBytesMax(comment), 0);
+  if (estimate <= embeddedCommentsBytesMax) return comments;
+  let first = comments.length;
+  for (let bytes = 0; first > 0; first -= 1) {
+    const next = comments[first - 1];
+    bytes += next === undefined ? 0 : commentBytes(next);
+    if (bytes > embeddedCommentsBytesMax) break;
+  }
+  return comments.slice(first);
 }
 
 export function issueResponse({
@@ -79,14 +127,19 @@ function presentExternal(issue: IssueRecord): Issue['external'] {
   return isKnown ? { provider, id, key, url, state: state ?? null } : null;
 }
 
-function presentSyncState(issue: IssueRecord): Issue['sync'] {
+/** How an issue is synced, with its conflicts. */
+export function presentSyncState(issue: IssueRecord): SyncState {
+  return { ...presentSyncSummary(issue), conflicts: issue.conflicts ?? [] };
+}
+
+function presentSyncSummary(issue: IssueRecord): IssueSummary['sync'] {
   return {
     state: syncStateOf(issue),
     last_synced_at: issue.lastSyncedAt?.toISOString() ?? null,
     last_result: issue.lastResult ?? null,
     last_error: issue.lastError ?? null,
     moved_to: issue.movedTo ?? null,
-    conflicts: issue.conflicts ?? [],
+    conflicts_count: issue.conflictsCount ?? 0,
     next_attempt_at: issue.nextAttemptAt?.toISOString() ?? null,
   };
 }

@@ -92,7 +92,16 @@ export class IssueRepository {
     within: Transaction = this.#database,
   ): Promise<IssueWithLinks | undefined> {
     const issues = Prisma.sql`SELECT ${issueColumns} FROM issues i WHERE ${isReferredTo(reference)}`;
-    return this.#readOne({ issues, links: allLinks }, within);
+    return this.#readOne({ issues, links: allLinks, conflictsBytes: 0 }, within);
+  }
+
+  /** The issue with more of its conflicts, without links and comments. */
+  async findWithConflicts(reference: IssueReference, bytesMax: number): Promise<IssueSnapshot | undefined> {
+    const issues = Prisma.sql`SELECT ${issueColumns} FROM issues i WHERE ${isReferredTo(reference)}`;
+    const rows = await this.#database.$queryRaw<SnapshotRow[]>(
+      selectBareIssues(issues, this.#tracker, bytesMax),
+    );
+    return toSnapshots(rows)[0];
   }
 
   /** Inserts an issue with its links and the first line of its history, in one statement. */

@@ -1,3 +1,4 @@
+import { conflictsBytesMax } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import { assertMay, may } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
@@ -66,6 +67,11 @@ export class IssueService {
     const presented = { ...this.#presenter.text(issue), revision: revisionOf(issue) };
     this.#texts.set(name, presented);
     return presented;
+  }
+
+  /** The issue with all conflicts that a response holds, without links and comments. */
+  async findWithConflicts(reference: IssueReference): Promise<IssueSnapshot> {
+    return found(await this.#repository.findWithConflicts(reference, conflictsBytesMax));
   }
 
   /** A draft with its people looked up: the one part of a creation that may have to ask another service. */

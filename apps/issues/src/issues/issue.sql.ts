@@ -1,4 +1,10 @@
-import { embeddedCommentsMax } from '@tessera/contracts';
+import {
+  embeddedCommentsBytesMax,
+  embeddedCommentsMax,
+  embeddedConflictsBytesMax,
+  listedDescriptionMaxLength,
+  listedLinksMax,
+} from '@tessera/contracts';
 import pg from 'pg';
 import { commentDetails, commentRelations } from '../comments/comment.sql.ts';
 import type { Comment } from '../comments/comment.ts';
@@ -8,10 +14,16 @@ import type { StoredLink } from '../links/link.ts';
 import type { IssueRecord, IssueSnapshot, TrackerIdentity } from './issue.ts';
 import type { IssueReference } from './issue-reference.ts';
 
+const shortColumns =
+  'id, number, title, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at';
+
 /** The columns of `issues` but for `search`, which is large and never read. */
-export const issueColumns = Prisma.raw(
-  'id, number, title, description, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at',
-);
+export const issueColumns = Prisma.raw(`${shortColumns}, description`);
+
+/** The same for a list: a character more of the description than is shown, and the number of links. */
+export const listedColumns = Prisma.raw(`${shortColumns},
+  left(description, ${listedDescriptionMaxLength + 1}) AS description,
+  (SELECT count(*)::int FROM issue_links l WHERE l.issue_id = issues.id) AS links_count`);
 
 /** An `IssueState` of the row `i`. */
 export const stateColumns = Prisma.raw(`i.id, i.title, i.description, i.priority, i.status,
@@ -48,19 +60,35 @@ const details = Prisma.raw(`i.number, i.description, i.priority, i.status, i.rep
   reporter.username AS "reporterName", i.assignee_id AS "assigneeId", assignee.username AS "assigneeName", i.version,
   i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`);
 // A statement does not see the history that it writes, but it sees its own `updated_at`.
-const trackerDetails =
+const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",
   tracker.remote_key AS "remoteKey", tracker.remote_url AS "remoteUrl", tracker.remote_state AS "remoteState",
   tracker.last_synced_at AS "lastSyncedAt", tracker.last_result AS "lastResult", tracker.last_error AS "lastError",
-  tracker.moved_to AS "movedTo", tracker.conflicts, tracker.next_attempt_at AS "nextAttemptAt",
+  tracker.moved_to AS "movedTo", tracker.conflicts_count AS "conflictsCount",
+  ${newestConflicts(conflictsBytes)} AS conflicts, tracker.next_attempt_at AS "nextAttemptAt",
   i.updated_at > tracker.last_synced_at OR EXISTS (
     SELECT FROM activity a
      WHERE a.issue_id = i.id AND a.id > coalesce(tracker.synced_activity_id, 0) AND a.origin = 'local'
   ) AS "isChanged"`);
 
+// The newest conflicts whose texts together have at most so many bytes.
+function newestConflicts(bytesMax: number): string {
+  if (bytesMax === 0) return "'[]'::jsonb";
+  return `
+    CASE WHEN tracker.conflicts_count > 0 THEN (
+      SELECT coalesce(jsonb_agg(value ORDER BY place), '[]') FROM (
+        SELECT value, place, sum(octet_length(value::text)) OVER (ORDER BY place DESC) AS bytes
+          FROM jsonb_array_elements(tracker.conflicts) WITH ORDINALITY conflict (value, place)
+      ) conflict WHERE bytes <= ${bytesMax}
+    ) ELSE '[]' END`;
+}
+
 // What only an issue `i` with its relations has.
-function issueDetails(tracker: TrackerIdentity | undefined): Prisma.Sql {
-  return tracker === undefined ? details : Prisma.sql`${details}, ${trackerDetails}`;
+function issueDetails(
+  tracker: TrackerIdentity | undefined,
+  conflictsBytes = embeddedConflictsBytesMax,
+): Prisma.Sql {
+  return tracker === undefined ? details : Prisma.sql`${details}, ${trackerDetails(conflictsBytes)}`;
 }
 
 /** A row of the statements below. At run time it may have columns of the other kinds, as null. */
@@ -76,25 +104,35 @@ export interface SnapshotSources {
   links: Prisma.Sql;
   /** Absent where comments are not wanted, or there are none. */
   comments?: Prisma.Sql;
+  /** Maximum size of the conflicts; `embeddedConflictsBytesMax` by default. */
+  conflictsBytes?: number;
+  /** Whether `issues` has `listedColumns`. */
+  isList?: boolean;
 }
 
 export const allLinks = Prisma.raw('issue_links');
+/** For a list: the oldest links of the issue `root`, without metadata. */
+export const listedLinks = Prisma.raw(`(
+  SELECT id, issue_id, type, ref, title, url, relation, NULL::jsonb AS metadata, created_by, created_at
+    FROM issue_links WHERE issue_id = root.id ORDER BY created_at, id LIMIT ${listedLinksMax})`);
 export const allComments = Prisma.raw('comments');
 const noComments = Prisma.raw('(SELECT * FROM comments WHERE false)');
 
 /**
  * Selects issues with their links and newest comments: one row for each issue, each link and each comment. One
- * statement sees one state of the database, and costs less than half of what three statements cost.
+ * statement sees one state of the database, and costs less than half of what three statements cost. It reads no more of
+ * the comments than an issue embeds; PostgreSQL knows the size of a text without reading it.
  */
 export function selectSnapshots(
-  { issues, links, comments }: SnapshotSources,
+  { issues, links, comments, conflictsBytes, isList = false }: SnapshotSources,
   tracker: TrackerIdentity | undefined,
 ): Prisma.Sql {
   return Prisma.sql`
     SELECT part.kind, root.id AS "issueId", coalesce(i.id, l.id, c.id) AS id, coalesce(i.title, l.title) AS title,
            coalesce(i.created_at, l.created_at, c.created_at) AS "createdAt",
-           coalesce(i.updated_at, c.updated_at) AS "updatedAt", ${issueDetails(tracker)}, ${linkDetails}
+           coalesce(i.updated_at, c.updated_at) AS "updatedAt", ${issueDetails(tracker, conflictsBytes)}, ${linkDetails}
            ${comments === undefined ? Prisma.empty : Prisma.sql`, ${commentDetails}`}
+           ${isList ? Prisma.sql`, i.links_count AS "linksCount"` : Prisma.empty}
       FROM (${issues}) root
      CROSS JOIN (VALUES ('issue'), ('link'), ('comment')) part (kind)
       LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${trackerLink(tracker)}
@@ -102,18 +140,26 @@ export function selectSnapshots(
         SELECT * FROM ${links} l WHERE part.kind = 'link' AND l.issue_id = root.id
       ) l ON true
       LEFT JOIN LATERAL (
-        SELECT * FROM ${comments ?? noComments} c WHERE part.kind = 'comment' AND c.issue_id = root.id
-         ORDER BY c.created_at DESC, c.id DESC LIMIT ${Prisma.raw(String(embeddedCommentsMax))}
+        SELECT * FROM (
+          SELECT *, sum(octet_length(c.body)) OVER (ORDER BY c.created_at DESC, c.id DESC) AS bytes FROM (
+            SELECT * FROM ${comments ?? noComments} c WHERE part.kind = 'comment' AND c.issue_id = root.id
+             ORDER BY c.created_at DESC, c.id DESC LIMIT ${Prisma.raw(String(embeddedCommentsMax))}
+          ) c
+        ) c WHERE c.bytes <= ${Prisma.raw(String(embeddedCommentsBytesMax))}
       ) c ON true ${commentRelations}
      WHERE coalesce(i.id, l.id, c.id) IS NOT NULL
      ORDER BY "createdAt", id`;
 }
 
-/** The same of issues that have neither links nor comments yet. */
-export function selectBareIssues(issues: Prisma.Sql, tracker: TrackerIdentity | undefined): Prisma.Sql {
+/** The same without links and comments. */
+export function selectBareIssues(
+  issues: Prisma.Sql,
+  tracker: TrackerIdentity | undefined,
+  conflictsBytes?: number,
+): Prisma.Sql {
   return Prisma.sql`
     SELECT 'issue' AS kind, i.id, i.title, i.created_at AS "createdAt", i.updated_at AS "updatedAt",
-           ${issueDetails(tracker)}
+           ${issueDetails(tracker, conflictsBytes)}
       FROM (${issues}) i ${people} ${trackerLink(tracker)}`;
 }
 

@@ -105,7 +105,9 @@ export interface TrackerState {
   lastResult: SyncResult | null;
   lastError: string | null;
   movedTo: string | null;
-  conflicts: SyncConflict[] | null;
+  conflictsCount: number | null;
+  /** The newest ones; none in a list. */
+  conflicts: SyncConflict[];
   nextAttemptAt: Date | null;
   /** Whether it has changed here since the last sync. */
   isChanged: boolean | null;
@@ -124,7 +126,10 @@ export interface IssueRecord extends IssueState, Partial<TrackerState> {
 
 /** Everything that is shown of an issue, as of one moment. */
 export interface IssueSnapshot extends IssueRecord {
+  /** In a list the oldest ones, without metadata. */
   links: StoredLink[];
+  /** Only in a list. */
+  linksCount?: number;
   /** The newest ones, oldest first. */
   comments: Comment[];
 }

@@ -4,6 +4,11 @@ import type { LinkDraft, StoredLink } from './link.ts';
 
 /** The wire form of a link, by itself and in its issue. */
 export function presentLink(link: StoredLink): Link {
+  return { ...presentListedLink(link), metadata: link.metadata };
+}
+
+/** The wire form of a link in a list of issues. */
+export function presentListedLink(link: StoredLink): Omit<Link, 'metadata'> {
   return {
     id: link.id,
     type: link.type,
@@ -11,7 +16,6 @@ export function presentLink(link: StoredLink): Link {
     title: link.title,
     url: link.url,
     relation: link.relation,
-    metadata: link.metadata,
     created_by: link.createdBy,
     created_at: link.createdAt.toISOString(),
   };

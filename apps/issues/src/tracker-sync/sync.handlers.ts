@@ -1,6 +1,7 @@
 import type {
   attachExternalIssue,
   detachExternalIssue,
+  getSyncState,
   resolveSyncConflict,
   syncIssue,
 } from '@tessera/contracts';
@@ -8,12 +9,14 @@ import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import { type IssuePresenter, issueResponse } from '../issues/issue.presenter.ts';
+import { type IssuePresenter, issueResponse, presentSyncState } from '../issues/issue.presenter.ts';
+import type { IssueService } from '../issues/issue.service.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';
 import type { SyncService } from './sync-issue.ts';
 
 interface SyncHandlersOptions {
+  issues: IssueService;
   sync: SyncService;
   bindings: SyncBindingService;
   presenter: IssuePresenter;
@@ -22,7 +25,7 @@ interface SyncHandlersOptions {
 }
 
 /** issue-tracking.md 4: syncs an issue with the external issue tracker; what staff correct about it is an addition. */
-export function syncHandlers({ sync, bindings, presenter, idempotency, urls }: SyncHandlersOptions) {
+export function syncHandlers({ issues, sync, bindings, presenter, idempotency, urls }: SyncHandlersOptions) {
   const run: Handler<typeof syncIssue, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
@@ -30,6 +33,11 @@ export function syncHandlers({ sync, bindings, presenter, idempotency, urls }: S
       issueResponse(presenter.text(await sync.sync(actor, reference, requestId))),
     );
   };
+
+  const getState: Handler<typeof getSyncState, Actor> = async ({ params }) => ({
+    status: 200,
+    body: presentSyncState(await issues.findWithConflicts(urls.parse(params))),
+  });
 
   const resolveConflict: Handler<typeof resolveSyncConflict, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
@@ -44,5 +52,5 @@ export function syncHandlers({ sync, bindings, presenter, idempotency, urls }: S
   const detach: Handler<typeof detachExternalIssue, Actor> = async ({ actor, params }) =>
     issueResponse(presenter.text(await bindings.detach(actor, urls.parse(params))));
 
-  return { run, resolveConflict, attach, detach };
+  return { run, getState, resolveConflict, attach, detach };
 }

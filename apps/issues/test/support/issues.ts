@@ -1,4 +1,4 @@
-import { type Issue, type IssueStatus, issueSchema } from '@tessera/contracts';
+import { type Issue, type IssueStatus, type IssueSummary, issueSchema } from '@tessera/contracts';
 import type { Response } from 'supertest';
 import type { TestPerson } from './people.ts';
 
@@ -52,4 +52,18 @@ export async function historyOf(person: TestPerson, issue: { id: string }) {
     new: value,
     actor,
   }));
+}
+
+/** The row that a list has for an issue. */
+export function rowOf({ comments, comments_truncated, comments_url, ...issue }: Issue): IssueSummary {
+  const description = [...issue.description].slice(0, 2000).join('');
+  const { conflicts, ...sync } = issue.sync;
+  return {
+    ...issue,
+    description,
+    description_truncated: description !== issue.description,
+    links: issue.links.slice(0, 10).map(({ metadata, ...link }) => link),
+    links_count: issue.links.length,
+    sync,
+  };
 }

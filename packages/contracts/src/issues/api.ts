@@ -16,6 +16,7 @@ import { deleteLink, putLink } from './issue-link.ts';
 import {
   attachExternalIssue,
   detachExternalIssue,
+  getSyncState,
   resolveSyncConflict,
   syncIssue,
   takeWebhook,
@@ -54,6 +55,7 @@ export const issuesApi = {
     putLink,
     deleteLink,
     listActivity,
+    getSyncState,
     syncIssue,
     resolveSyncConflict,
     attachExternalIssue,

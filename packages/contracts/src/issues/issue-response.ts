@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { uuid } from '../text.ts';
 import { issuePrioritySchema, issueStatusSchema } from './issue-input.ts';
-import { linkSchema } from './issue-link.ts';
-import { externalIssueSchema, syncStateSchema } from './tracker-sync.ts';
+import { linkSchema, linksMax } from './issue-link.ts';
+import { externalIssueSchema, syncStateSchema, syncSummarySchema } from './tracker-sync.ts';
 
-/** Maximum number of comments in an issue's response, the newest ones; the others have their own list. */
-export const embeddedCommentsMax = 200;
+/** An issue's response has its newest comments: so many, and so many bytes of JSON. The others have their own list. */
+export const embeddedCommentsMax = 50;
+export const embeddedCommentsBytesMax = 256 * 1024;
+/** A list's row has the beginning of a description and the oldest links. */
+export const listedDescriptionMaxLength = 2_000;
+export const listedLinksMax = 10;
 
 const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.');
 
@@ -39,15 +43,22 @@ export const issueSummarySchema = z
     number: z.int().positive(),
     key: z.string().meta({ example: 'ISS-42' }),
     title: z.string(),
-    description: z.string(),
+    description: z.string().describe('At most 2,000 characters.'),
+    description_truncated: z
+      .boolean()
+      .describe('Whether the description is longer. Always false in the response of a single issue.'),
     priority: issuePrioritySchema,
     status: issueStatusSchema,
     allowed_transitions: z.array(issueStatusSchema),
     reporter: personSchema,
     assignee: personSchema.nullable(),
-    links: z.array(linkSchema),
+    links: z
+      .array(linkSchema.omit({ metadata: true }))
+      .max(listedLinksMax)
+      .describe('The oldest ones.'),
+    links_count: z.int().nonnegative(),
     external: externalIssueSchema.nullable(),
-    sync: syncStateSchema,
+    sync: syncSummarySchema,
     comments_count: z.int().nonnegative(),
     version: z
       .int()
@@ -63,7 +74,17 @@ export type IssueSummary = z.infer<typeof issueSummarySchema>;
 
 /** An issue with its newest comments, oldest first. */
 export const issueSchema = issueSummarySchema
-  .extend({ comments: z.array(commentSchema).max(embeddedCommentsMax) })
+  .extend({
+    description: z.string(),
+    links: z.array(linkSchema).max(linksMax),
+    sync: syncStateSchema,
+    comments: z
+      .array(commentSchema)
+      .max(embeddedCommentsMax)
+      .describe('The newest ones, oldest first, of at most 256 KiB together.'),
+    comments_truncated: z.boolean().describe('Whether there are older comments.'),
+    comments_url: z.url().describe('The list of all comments.'),
+  })
   .meta({ id: 'Issue' });
 export type Issue = z.infer<typeof issueSchema>;
 

@@ -55,11 +55,11 @@ export const listIssues = operation({
   path: `${issuesPath}/`,
   summary: 'List issues',
   description:
-    'Returns an array, newest first, with a `Link` to the next page; with `page` or `page_size` an object with a count. Unknown parameters are refused.',
+    'Returns an array, newest first, with a `Link` to the next page; with `page` or `page_size` an object with a count. A page of large issues ends before 512 KiB, so follow `Link` or `next`. Unknown parameters are refused.',
   query: issueListQuerySchema,
   responses: {
     200: {
-      description: 'A page of issues, without their comments.',
+      description: 'A page of issues, shortened: without comments and the metadata of links.',
       schema: z.union([z.array(issueSummarySchema), issuePageSchema]),
       headers: {
         ...nextLinkHeader,

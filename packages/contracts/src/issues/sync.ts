@@ -10,7 +10,12 @@ import {
   replayedHeader,
 } from './issue-operation.ts';
 import { issueSchema } from './issue-response.ts';
-import { attachExternalSchema, resolveConflictSchema, trackerProviderSchema } from './tracker-sync.ts';
+import {
+  attachExternalSchema,
+  resolveConflictSchema,
+  syncStateSchema,
+  trackerProviderSchema,
+} from './tracker-sync.ts';
 
 const path = `${issuesPath}/:id`;
 const trackerProblems = [
@@ -57,6 +62,17 @@ export const syncIssue = operation({
     { status: 422, description: 'The request is invalid, or `tracker_rejected` with its reasons.' },
     ...trackerProblems,
   ],
+});
+
+export const getSyncState = operation({
+  id: 'getSyncState',
+  ...issueOperation,
+  method: 'GET',
+  path: `${path}/sync/`,
+  summary: "Read the state of an issue's sync, with its conflicts",
+  params: issueParams,
+  responses: { 200: { description: 'The state.', schema: syncStateSchema } },
+  problems: [401, 404, 422],
 });
 
 export const resolveSyncConflict = operation({

@@ -56,6 +56,10 @@ export const syncConflictSchema = z
   .meta({ id: 'SyncConflict' });
 export type SyncConflict = z.infer<typeof syncConflictSchema>;
 
+/** An issue's response has the newest conflicts of so many bytes of JSON, and the sync state of so many. */
+export const embeddedConflictsBytesMax = 64 * 1024;
+export const conflictsBytesMax = 900 * 1024;
+
 /** The changes of the last successful sync. */
 export const syncResultSchema = z
   .object({
@@ -77,7 +81,8 @@ export const syncStates = [
   'failed',
 ] as const;
 
-export const syncStateSchema = z
+/** How an issue is synced, in a list. */
+export const syncSummarySchema = z
   .object({
     state: z.enum(syncStates).meta({
       description:
@@ -87,10 +92,20 @@ export const syncStateSchema = z
     last_result: syncResultSchema.nullable(),
     last_error: z.string().nullable().describe('The `code` of the last attempt.'),
     moved_to: z.string().nullable().describe('The new location of an issue that was moved in the tracker.'),
-    conflicts: z.array(syncConflictSchema),
+    conflicts_count: z.int().nonnegative(),
     next_attempt_at: timestamp.nullable(),
   })
+  .meta({ id: 'SyncSummary' });
+
+/** How an issue is synced. */
+export const syncStateSchema = syncSummarySchema
+  .extend({
+    conflicts: z
+      .array(syncConflictSchema)
+      .describe('The newest ones: of at most 64 KiB together in an issue, of 900 KiB in its sync state.'),
+  })
   .meta({ id: 'SyncState' });
+export type SyncState = z.infer<typeof syncStateSchema>;
 
 /** POST /api/v1/issues/{id}/sync/conflicts/{conflict_id}/ */
 export const resolveConflictSchema = z

@@ -13,7 +13,7 @@ const withoutTracker = {
   last_result: null,
   last_error: null,
   moved_to: null,
-  conflicts: [],
+  conflicts_count: 0,
   next_attempt_at: null,
 };
 
@@ -94,29 +94,42 @@ function present(
   links: readonly pg.QueryResultRow[],
   comments?: readonly pg.QueryResultRow[],
 ) {
+  const isListed = comments === undefined;
+  const description = isListed ? issue.description.slice(0, 2000) : issue.description;
   return {
     id: issue.id,
     number: issue.number,
     key: `ISS-${issue.number}`,
     title: issue.title,
-    description: issue.description,
+    description,
+    description_truncated: description !== issue.description,
     priority: issue.priority,
     status: issue.status,
     allowed_transitions: transitions[issue.status],
     reporter: { id: issue.reporter_id, username: issue.reporter },
     assignee: issue.assignee_id === null ? null : { id: issue.assignee_id, username: issue.assignee },
     links: links.map(({ id, type, ref, title, url, relation, metadata, created_by, created_at }) => ({
-      ...{ id, type, ref, title, url, relation, metadata, created_by, created_at },
+      ...{ id, type, ref, title, url, relation, created_by, created_at },
+      ...(isListed ? {} : { metadata }),
     })),
+    links_count: links.length,
     external: null,
-    sync: withoutTracker,
+    sync: isListed ? withoutTracker : { ...withoutTracker, conflicts: [] },
     comments_count: issue.comments_count,
-    ...(comments === undefined ? {} : { comments: comments.map(presentComment) }),
+    ...(isListed ? {} : presentComments(issue, comments)),
     version: issue.version,
     created_at: issue.created_at,
     updated_at: issue.updated_at,
     resolved_at: issue.resolved_at,
     closed_at: issue.closed_at,
+  };
+}
+
+function presentComments(issue: pg.QueryResultRow, comments: readonly pg.QueryResultRow[]) {
+  return {
+    comments: comments.map(presentComment),
+    comments_truncated: comments.length < issue.comments_count,
+    comments_url: `http://127.0.0.1/api/v1/issues/${issue.id}/comments/`,
   };
 }
 
