@@ -11,8 +11,8 @@ export const growthRule = {
   sockets: { factor: 1, plus: 25 },
 };
 
-/** The size of a replica's pools: 10, and for issues 5 more for lists. */
-const connectionsPerReplica = { identity: 10, issues: 15 };
+/** The connections of a replica: 10 for requests and 1 for readiness; issues has 5 more for lists and 2 for limits. */
+const connectionsPerReplica = { identity: 11, issues: 18 };
 
 /** The values that exceed their limits. */
 export function growthProblems(baseline: Measurement, end: Measurement, replicas: number): string[] {
