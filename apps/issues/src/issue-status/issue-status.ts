@@ -1,4 +1,4 @@
-import { type IssueStatus, issueStatuses } from '@tessera/contracts';
+import type { IssueStatus } from '@tessera/contracts';
 
 /** Where a status may go. The document leaves it open; this is the classic workflow of trackers. */
 const transitions: Readonly<Record<IssueStatus, readonly IssueStatus[]>> = {
@@ -22,9 +22,4 @@ export function allowedTransitions(from: IssueStatus): readonly IssueStatus[] {
 
 export function mayFollow(from: IssueStatus, to: IssueStatus): boolean {
   return transitions[from].includes(to);
-}
-
-/** Every status with those that may follow it. */
-export function listTransitions(): [IssueStatus, readonly IssueStatus[]][] {
-  return issueStatuses.map((status) => [status, transitions[status]]);
 }

@@ -108,9 +108,6 @@ export const issueListQuerySchema = issueListQuery.refine(
 );
 export type IssueListQuery = z.output<typeof issueListQuerySchema>;
 
-/** The known parameters, for error messages. */
-export const issueListParameters = Object.keys(issueListQuery.shape);
-
 /** The response of a list with page or page_size. */
 export const issuePageSchema = z
   .object({
