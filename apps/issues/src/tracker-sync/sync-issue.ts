@@ -171,8 +171,11 @@ export class SyncExecutor {
       remoteId === null
         ? await this.#createOrAdopt(job, signal)
         : { remoteId, base: job.base, others: await this.#findOthers(job, remoteId, signal) };
-    const fields = await this.#syncFields(job, pair, requestId, signal);
-    const comments = await this.#syncComments(job.issueId, pair.remoteId, requestId, signal);
+    const failures: TrackerError[] = [];
+    const fields = await this.#syncFields(job, pair, requestId, signal).catch(unlessOfPart(failures));
+    const comments = await this.#syncComments(job.issueId, pair.remoteId, requestId, failures, signal);
+    const [failure] = failures;
+    if (failure !== undefined || fields === undefined) throw failure;
     const result = {
       created: remoteId === null,
       pushed: fields.pushed,
@@ -344,16 +347,24 @@ export class SyncExecutor {
     });
   }
 
-  // Comments are only added, never changed or removed.
-  async #syncComments(issueId: string, remoteId: string, requestId: string, signal: AbortSignal) {
+  // Comments are only added, never changed or removed. Each is independent of the others.
+  async #syncComments(
+    issueId: string,
+    remoteId: string,
+    requestId: string,
+    failures: TrackerError[],
+    signal: AbortSignal,
+  ) {
     const { tracker, repository } = this.#dependencies;
-    const remote = await tracker.listComments(remoteId, signal);
     const known = await repository.listComments(issueId);
-    const claimed = await repository.findComments(issueId, claimedComments(remote, known));
-    const { arrived, pull, push } = planComments(remote, { ...known, claimed });
+    const remote = await tracker.listComments(remoteId, (id) => !known.knownIds.has(id), signal);
+    const claimed = await repository.findComments(issueId, claimedComments(remote));
+    const { arrived, pull, push } = planComments(remote, { unsent: known.unsent, claimed });
     for (const comment of arrived) await repository.recordSent(comment.commentId, comment.remoteId);
     const pulled = pull.length === 0 ? 0 : await repository.addRemoteComments(issueId, pull, requestId);
-    for (const comment of push) await this.#sendComment(issueId, remoteId, comment, signal);
+    for (const comment of push) {
+      await this.#sendComment(issueId, remoteId, comment, signal).catch(unlessOfPart(failures));
+    }
     return { pushed: arrived.length + push.length, pulled };
   }
 
@@ -394,6 +405,14 @@ export class SyncExecutor {
     const retry = isTransient ? { firstDelaySeconds, minSeconds } : null;
     return { error, nextAttemptAt: await repository.fail(job, { code, movedTo, retry }) };
   }
+}
+
+// Handles the error of one part of an issue: the other parts are synced before the sync fails.
+function unlessOfPart(failures: TrackerError[]): (error: unknown) => undefined {
+  return (error) => {
+    if (!(error instanceof TrackerError && error.isOfPart)) throw error;
+    failures.push(error);
+  };
 }
 
 // Trackers' times have a resolution of a second: a later change can have the same time.

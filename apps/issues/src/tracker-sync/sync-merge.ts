@@ -402,33 +402,24 @@ interface CommentPlan {
 }
 
 interface CommentState {
-  /** Remote ids of the comments that both sides have. */
-  knownIds: ReadonlySet<string>;
   unsent: readonly UnsentComment[];
   /** The local comments that `claimedComments` returned, by id. */
   claimed: ReadonlyMap<string, Pick<UnsentComment, 'username' | 'body'>>;
 }
 
-/** The local comments whose markers unknown remote comments carry. */
-export function claimedComments(
-  remote: readonly RemoteComment[],
-  { knownIds }: Pick<CommentState, 'knownIds'>,
-): string[] {
-  return remote
-    .filter(({ id }) => !knownIds.has(id))
-    .map(({ body }) => markedComment(body))
-    .filter((id) => id !== undefined);
+/** The local comments whose markers remote comments carry. */
+export function claimedComments(remote: readonly RemoteComment[]): string[] {
+  return remote.map(({ body }) => markedComment(body)).filter((id) => id !== undefined);
 }
 
-/** Which comments one side has and the other lacks. */
+/** Which comments one side has and the other lacks. `remote`: those that are not known to be on both sides. */
 export function planComments(
   remote: readonly RemoteComment[],
-  { knownIds, unsent, claimed }: CommentState,
+  { unsent, claimed }: CommentState,
 ): CommentPlan {
   const attempted = new Set(unsent.filter(({ attemptAge }) => attemptAge !== null).map(({ id }) => id));
   const plan: CommentPlan = { arrived: [], pull: [], push: [] };
   for (const { id: remoteId, body, author, createdAt } of remote) {
-    if (knownIds.has(remoteId)) continue;
     const commentId = markedComment(body);
     const original = commentId === undefined ? undefined : claimed.get(commentId);
     // A marker does not prove authorship: anyone can copy one. The second copy of a comment that was sent twice has its text.

@@ -132,8 +132,8 @@ export interface ExternalTracker {
   findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]>;
   /** Issues that were updated at or after a time, comments included; pages are numbered from 1. */
   listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage>;
-  /** All public comments, oldest first. */
-  listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]>;
+  /** The public comments whose ids are wanted, oldest first. */
+  listComments(id: string, isWanted: (id: string) => boolean, signal: AbortSignal): Promise<RemoteComment[]>;
   /** Returns the id of the new comment. */
   addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string>;
 

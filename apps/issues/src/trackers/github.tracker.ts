@@ -128,32 +128,50 @@ export class GitHubTracker implements ExternalTracker {
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
     const creator = this.#api.creatorQuery(await this.#loginOf(signal));
     const query = { state: 'all', since: since.toISOString(), ...creator };
-    const issues = await this.#transport.readPages(
-      { path: this.#issues, query, signal },
-      z.array(issueSchema),
-    );
+    const issues = await this.#transport.readPages({
+      path: this.#issues,
+      query,
+      item: issueSchema,
+      keep: (issue) => (!isPullRequest(issue) && issue.body?.includes(marker) ? issue : undefined),
+      signal,
+    });
     return issues
-      .filter((issue) => !isPullRequest(issue) && issue.body?.includes(marker))
       .sort((left, right) => left.number - right.number)
       .map((issue) => this.#toRemoteIssue(issue));
   }
 
   async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
-    const query = { state: 'all', since: since.toISOString(), ...this.#api.changesQuery };
-    const request = { path: this.#issues, query, signal };
-    const { items, hasNext } = await this.#transport.readPage(request, page, z.array(stampSchema));
-    return { issues: items.map((item) => toStamp(item.number, item)), hasNext };
+    const query = { state: 'all', since: since.toISOString(), ...this.#api.changesQuery, page };
+    const { items: issues, hasNext } = await this.#transport.readList({
+      path: this.#issues,
+      query,
+      item: stampSchema,
+      keep: (issue) => toStamp(issue.number, issue),
+      signal,
+    });
+    return { issues, hasNext };
   }
 
-  async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
-    const request = { ...this.#onIssue(id, '/comments'), query: this.#api.commentsQuery, signal };
-    const comments = await this.#transport.readPages(request, z.array(commentSchema));
-    return comments.map((comment) => ({
-      id: String(comment.id),
-      body: comment.body ?? '',
-      author: comment.user?.login ?? null,
-      createdAt: new Date(comment.created_at),
-    }));
+  async listComments(
+    id: string,
+    isWanted: (id: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<RemoteComment[]> {
+    return this.#transport.readPages({
+      ...this.#onIssue(id, '/comments'),
+      query: this.#api.commentsQuery,
+      item: commentSchema,
+      keep: (comment) => {
+        if (!isWanted(String(comment.id))) return undefined;
+        return {
+          id: String(comment.id),
+          body: comment.body ?? '',
+          author: comment.user?.login ?? null,
+          createdAt: new Date(comment.created_at),
+        };
+      },
+      signal,
+    });
   }
 
   async addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string> {

@@ -85,10 +85,10 @@ export class GitLabTracker implements ExternalTracker {
   async findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange> {
     const { seen, wanted, seenAt } = push;
     if (wanted.title === undefined) return {};
-    const titles = (await this.#readNotes(id, signal))
-      .filter(({ system, created_at: at }) => system && Date.parse(at) >= Date.parse(seenAt))
-      .map(({ body }) => titleChange(body));
-    const replaced = titles.findLast((change) => change?.to === canonicalTitle(wanted.title ?? ''))?.from;
+    const titles = await this.#readNotes(id, signal, ({ system, created_at: at, body }) =>
+      system && Date.parse(at) >= Date.parse(seenAt) ? titleChange(body) : undefined,
+    );
+    const replaced = titles.findLast(({ to }) => to === wanted.title)?.from;
     return replaced === undefined || replaced === seen.title ? {} : { title: replaced };
   }
 
@@ -101,13 +101,14 @@ export class GitLabTracker implements ExternalTracker {
       sort: 'asc',
       per_page: 100,
     };
-    const issues = await this.#transport.readPages(
-      { path: this.#issues, query, signal },
-      z.array(issueSchema),
-    );
-    return issues
-      .filter(({ description }) => description?.includes(marker))
-      .map((issue) => this.#toRemoteIssue(issue));
+    const issues = await this.#transport.readPages({
+      path: this.#issues,
+      query,
+      item: issueSchema,
+      keep: (issue) => (issue.description?.includes(marker) ? issue : undefined),
+      signal,
+    });
+    return issues.map((issue) => this.#toRemoteIssue(issue));
   }
 
   async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
@@ -116,21 +117,32 @@ export class GitLabTracker implements ExternalTracker {
       order_by: 'updated_at',
       sort: 'asc',
       per_page: 100,
+      page,
     };
-    const request = { path: this.#issues, query, signal };
-    const { items, hasNext } = await this.#transport.readPage(request, page, z.array(stampSchema));
-    return { issues: items.map((item) => toStamp(item.iid, item)), hasNext };
+    const { items: issues, hasNext } = await this.#transport.readList({
+      path: this.#issues,
+      query,
+      item: stampSchema,
+      keep: (issue) => toStamp(issue.iid, issue),
+      signal,
+    });
+    return { issues, hasNext };
   }
 
-  async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
-    return (await this.#readNotes(id, signal))
-      .filter((note) => !note.system && note.internal !== true)
-      .map((note) => ({
+  async listComments(
+    id: string,
+    isWanted: (id: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<RemoteComment[]> {
+    return this.#readNotes(id, signal, (note) => {
+      if (note.system || note.internal === true || !isWanted(String(note.id))) return undefined;
+      return {
         id: String(note.id),
         body: note.body,
         author: note.author?.username ?? null,
         createdAt: new Date(note.created_at),
-      }));
+      };
+    });
   }
 
   async addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string> {
@@ -154,10 +166,19 @@ export class GitLabTracker implements ExternalTracker {
     return stepForTwoStates(state !== 'closed', 'RESOLVED', local);
   }
 
-  async #readNotes(id: string, signal: AbortSignal) {
+  async #readNotes<Kept>(
+    id: string,
+    signal: AbortSignal,
+    keep: (note: z.output<typeof noteSchema>) => Kept | undefined,
+  ): Promise<Kept[]> {
     const query = { order_by: 'created_at', sort: 'asc', per_page: 100 };
-    const request = { ...this.#onIssue(id, '/notes'), query, signal };
-    return this.#transport.readPages(request, z.array(noteSchema));
+    return this.#transport.readPages({
+      ...this.#onIssue(id, '/notes'),
+      query,
+      item: noteSchema,
+      keep,
+      signal,
+    });
   }
 
   #onIssue(id: string, suffix = '') {

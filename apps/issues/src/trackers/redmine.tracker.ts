@@ -61,12 +61,7 @@ const journalSchema = z.object({
     .default([]),
 });
 const issueBody = z.object({ issue: issueSchema });
-const listBody = z.object({ issues: z.array(issueSchema) });
-const changedBody = z.object({
-  issues: z.array(issueSchema.pick({ id: true, updated_on: true })),
-  total_count: z.int(),
-});
-const journalsBody = z.object({ issue: z.object({ journals: z.array(journalSchema).default([]) }) });
+const stampSchema = issueSchema.pick({ id: true, updated_on: true });
 const statusesBody = z.object({
   issue_statuses: z.array(named.extend({ is_closed: z.boolean().nullish().transform(Boolean) })),
 });
@@ -136,10 +131,10 @@ export class RedmineTracker implements ExternalTracker {
   // A journal entry contains the values of its fields before and after the update.
   async findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange> {
     await this.#loadVocabulary(signal);
-    const details = (await this.#readJournals(id, signal))
-      .filter(({ created_on: at }) => Date.parse(at) >= Date.parse(push.seenAt))
-      .flatMap((journal) => journal.details)
-      .filter(({ property }) => property === 'attr');
+    const journals = await this.#readJournals(id, signal, ({ created_on: at, details: changes }) =>
+      Date.parse(at) >= Date.parse(push.seenAt) ? changes : undefined,
+    );
+    const details = journals.flat().filter(({ property }) => property === 'attr');
     const overwritten: RemoteChange = {};
     for (const [attribute, member] of attributeMembers) {
       const { [member]: wanted } = push.wanted;
@@ -166,13 +161,15 @@ export class RedmineTracker implements ExternalTracker {
       sort: 'created_on',
       limit: pageSize,
     };
-    const { issues } = await this.#transport.read(
-      { method: 'GET', path: '/issues.json', query, signal },
-      listBody,
-    );
-    return issues
-      .filter(({ description }) => description?.includes(marker))
-      .map((issue) => this.#toRemoteIssue(issue));
+    const { items } = await this.#transport.readList({
+      path: '/issues.json',
+      list: '$.issues',
+      query,
+      item: issueSchema,
+      keep: (issue) => (issue.description?.includes(marker) ? this.#toRemoteIssue(issue) : undefined),
+      signal,
+    });
+    return items;
   }
 
   async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
@@ -187,32 +184,41 @@ export class RedmineTracker implements ExternalTracker {
       limit: pageSize,
       offset: (page - 1) * pageSize,
     };
-    const { issues, total_count: total } = await this.#transport.read(
-      { method: 'GET', path: '/issues.json', query, signal },
-      changedBody,
-    );
-    return {
-      issues: issues.map((issue) => toStamp(issue.id, { updated_at: issue.updated_on })),
-      hasNext: total > page * pageSize,
-    };
+    const { items: issues, count } = await this.#transport.readList({
+      path: '/issues.json',
+      list: '$.issues',
+      query,
+      item: stampSchema,
+      keep: (issue) => toStamp(issue.id, { updated_at: issue.updated_on }),
+      signal,
+    });
+    return { issues, hasNext: count === pageSize };
   }
 
-  async listComments(id: string, signal: AbortSignal): Promise<RemoteComment[]> {
-    return (await this.#readJournals(id, signal))
-      .filter((journal) => (journal.notes ?? '') !== '' && journal.private_notes !== true)
-      .map((journal) => ({
+  async listComments(
+    id: string,
+    isWanted: (id: string) => boolean,
+    signal: AbortSignal,
+  ): Promise<RemoteComment[]> {
+    return this.#readJournals(id, signal, (journal) => {
+      const body = journal.notes ?? '';
+      if (body === '' || journal.private_notes === true || !isWanted(String(journal.id))) return undefined;
+      return {
         id: String(journal.id),
-        body: journal.notes ?? '',
+        body,
         author: journal.user?.name ?? null,
         createdAt: new Date(journal.created_on),
-      }));
+      };
+    });
   }
 
   async addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string> {
     const issue = { notes: outboundText(body, marker, 'textile') };
     await this.#put(id, { issue }, signal);
-    const added = (await this.listComments(id, signal)).find((comment) => comment.body.includes(marker));
-    if (added !== undefined) return added.id;
+    const [added] = await this.#readJournals(id, signal, (journal) =>
+      journal.notes?.includes(marker) ? String(journal.id) : undefined,
+    );
+    if (added !== undefined) return added;
     throw new TrackerError('tracker_rejected', 'accepted a note without storing it', {
       hadNoEffect: true,
       messages: ['Redmine did not store a comment: check that this account may add notes.'],
@@ -254,13 +260,16 @@ export class RedmineTracker implements ExternalTracker {
     }
   }
 
-  async #readJournals(id: string, signal: AbortSignal) {
+  // Redmine cannot page journals, which contain the texts before and after each edit.
+  async #readJournals<Kept>(
+    id: string,
+    signal: AbortSignal,
+    keep: (journal: z.output<typeof journalSchema>) => Kept | undefined,
+  ): Promise<Kept[]> {
     const query = { include: 'journals' };
-    const { issue } = await this.#transport.read(
-      { method: 'GET', ...onIssue(id), query, signal },
-      journalsBody,
-    );
-    return issue.journals;
+    const list = '$.issue.journals';
+    const request = { ...onIssue(id), list, query, item: journalSchema, keep, signal };
+    return (await this.#transport.readList(request)).items;
   }
 
   // Maps names to the ids that requests need.

@@ -9,6 +9,8 @@ interface FailureKind {
   isTransient: boolean;
   /** Whether the cause is this one issue: other syncs can succeed meanwhile. */
   isOfIssue?: boolean;
+  /** Whether the cause is one part of the issue: its other parts can be synced. */
+  isOfPart?: boolean;
 }
 
 /** Every way in which a tracker can fail, by the `code` of the problem response. */
@@ -41,6 +43,15 @@ const failureKinds = {
     detail: 'The external tracker rejects the content of this issue.',
     isTransient: false,
     isOfIssue: true,
+    isOfPart: true,
+  },
+  /** A response that is larger than what this service reads. */
+  remote_too_large: {
+    status: 422,
+    detail: 'A part of the issue in the external tracker is too large to be read.',
+    isTransient: false,
+    isOfIssue: true,
+    isOfPart: true,
   },
   remote_gone: {
     status: 409,
@@ -101,6 +112,12 @@ export class TrackerError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.messages = options.messages ?? [];
     this.location = options.location ?? null;
+  }
+
+  /** Whether other parts of the issue can be synced. */
+  get isOfPart(): boolean {
+    const kind: FailureKind = failureKinds[this.code];
+    return kind.isOfPart ?? false;
   }
 
   /** Whether the background retries the sync. */

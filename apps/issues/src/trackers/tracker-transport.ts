@@ -1,8 +1,11 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { JSONParser } from '@streamparser/json';
 import type { Logger } from '@tessera/service-kit';
-import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
+import axios, { type AxiosInstance } from 'axios';
 import {
   CircuitState,
   ConsecutiveBreaker,
@@ -35,6 +38,27 @@ export interface TrackerRequest {
   signal: AbortSignal;
 }
 
+/** A request for a list in the response. */
+export interface ListRequest<Item extends z.ZodType, Kept> {
+  path: string;
+  target?: 'issue';
+  query?: NonNullable<TrackerRequest['query']>;
+  /** Where the response contains the list, as a JSONPath; default: the response is the list. */
+  list?: string;
+  item: Item;
+  /** What to keep of an item; undefined: nothing. */
+  keep: (item: z.output<Item>) => Kept | undefined;
+  signal: AbortSignal;
+}
+
+export interface ListPage<Kept> {
+  items: Kept[];
+  /** The number of items before `keep`. */
+  count: number;
+  /** Whether the `Link` header names a next page (RFC 8288). */
+  hasNext: boolean;
+}
+
 export interface TrackerReply {
   data: unknown;
   headers: Record<string, unknown>;
@@ -42,6 +66,8 @@ export interface TrackerReply {
 
 const socketsMax = 8;
 const responseMaxBytes = 5 * 1024 * 1024;
+/** A list is parsed while it arrives, so that only the items that are kept need memory. */
+const listMaxBytes = 256 * 1024 * 1024;
 const retriesMax = 2;
 const breakerThreshold = 5;
 const pagesMax = 100;
@@ -70,12 +96,10 @@ export class TrackerTransport {
       // A redirect or a proxy from the environment would send the credentials to another host.
       maxRedirects: 0,
       proxy: false,
-      maxContentLength: responseMaxBytes,
       httpAgent: new HttpAgent({ keepAlive: true, maxSockets: socketsMax }),
       httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: socketsMax }),
       headers: { Accept: 'application/json', 'User-Agent': 'tessera-issues', ...api.headers },
-      responseType: 'text',
-      transformResponse: [],
+      responseType: 'stream',
       validateStatus: () => true,
     });
     const outages = handleType(
@@ -97,18 +121,14 @@ export class TrackerTransport {
   }
 
   async send(request: TrackerRequest): Promise<TrackerReply> {
-    const isRead = request.method === 'GET';
-    if (!isRead) await this.#waitToWrite(request.signal);
-    const policy = isRead ? this.#retryAndBreaker : this.#breaker;
-    try {
-      return await policy.execute(() => this.#sendOnce(request), request.signal);
-    } catch (error) {
-      if (!isBrokenCircuitError(error)) throw error;
-      throw new TrackerError('tracker_rate_limited', 'the circuit breaker is open', {
-        hadNoEffect: true,
-        retryAfterSeconds: Math.ceil(this.#config.breakMs / 1000),
-      });
-    }
+    return this.#run(request, async ({ status, headers, data }) => {
+      const body = await readBody(data);
+      const json = parseJson(body);
+      if (json === undefined && body !== '') {
+        throw new TrackerError('tracker_unavailable', `responded ${status} with a body that is not JSON`);
+      }
+      return { data: json, headers };
+    });
   }
 
   /** The current time by the tracker's clock. */
@@ -122,52 +142,74 @@ export class TrackerTransport {
     return parseData(data, schema);
   }
 
-  /** Reads all pages of a list by `page`, as long as the `Link` header names a next one (RFC 8288). */
-  async readPages<Item extends z.ZodType>(
-    request: Omit<TrackerRequest, 'method'>,
-    schema: z.ZodArray<Item>,
-  ): Promise<z.output<Item>[]> {
-    const items: z.output<Item>[] = [];
+  /** Reads a list of any length, of whose items only parts are kept. */
+  async readList<Item extends z.ZodType, Kept>(request: ListRequest<Item, Kept>): Promise<ListPage<Kept>> {
+    const { list = '$', item: schema, keep, ...rest } = request;
+    return this.#run({ ...rest, method: 'GET' }, async ({ headers, data }) => {
+      const items: Kept[] = [];
+      let count = 0;
+      await parseItems(data, list, (item) => {
+        count += 1;
+        const kept = keep(parseData(item, schema));
+        if (kept !== undefined) items.push(kept);
+      });
+      return { items, count, hasNext: /rel="?next"?/.test(String(headers.link ?? '')) };
+    });
+  }
+
+  /** Reads all pages of a list by `page`. */
+  async readPages<Item extends z.ZodType, Kept>(request: ListRequest<Item, Kept>): Promise<Kept[]> {
+    const all: Kept[] = [];
     for (let page = 1; page <= pagesMax; page += 1) {
-      const { items: some, hasNext } = await this.readPage(request, page, schema);
-      items.push(...some);
-      if (!hasNext) return items;
+      const { items, hasNext } = await this.readList({ ...request, query: { ...request.query, page } });
+      all.push(...items);
+      if (!hasNext) return all;
     }
-    throw new TrackerError('tracker_unavailable', `a list of more than ${pagesMax} pages`);
+    throw new TrackerError('remote_too_large', `a list of more than ${pagesMax} pages`);
   }
 
-  async readPage<Item extends z.ZodType>(
-    request: Omit<TrackerRequest, 'method'>,
-    page: number,
-    schema: z.ZodArray<Item>,
-  ): Promise<{ items: z.output<Item>[]; hasNext: boolean }> {
-    const query = { ...request.query, page };
-    const { data, headers } = await this.send({ ...request, method: 'GET', query });
-    return { items: parseData(data, schema), hasNext: /rel="?next"?/.test(String(headers.link ?? '')) };
-  }
-
-  async #sendOnce({ method, path, target, query, body, signal }: TrackerRequest): Promise<TrackerReply> {
-    let response: AxiosResponse<string>;
+  async #run<Result>(
+    request: TrackerRequest,
+    read: (response: StreamedResponse) => Promise<Result>,
+  ): Promise<Result> {
+    const isRead = request.method === 'GET';
+    if (!isRead) await this.#waitToWrite(request.signal);
+    const policy = isRead ? this.#retryAndBreaker : this.#breaker;
     try {
-      response = await this.#http.request<string>({
+      return await policy.execute(() => this.#sendOnce(request, read), request.signal);
+    } catch (error) {
+      if (!isBrokenCircuitError(error)) throw error;
+      throw new TrackerError('tracker_rate_limited', 'the circuit breaker is open', {
+        hadNoEffect: true,
+        retryAfterSeconds: Math.ceil(this.#config.breakMs / 1000),
+      });
+    }
+  }
+
+  async #sendOnce<Result>(
+    { method, path, target, query, body, signal }: TrackerRequest,
+    read: (response: StreamedResponse) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      const response = await this.#http.request<Readable>({
         method,
         url: path,
         ...(query === undefined ? {} : { params: query }),
         ...(body === undefined ? {} : { data: body }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(this.#config.timeoutMs)]),
       });
+      const { status, headers, data } = response;
+      const sentAt = Date.parse(String(headers.date ?? ''));
+      if (!Number.isNaN(sentAt)) this.#clockAheadMs = sentAt - Date.now();
+      if (status < 300) return await read({ status, headers, data });
+      const received = await readBody(data);
+      throw responseError(
+        { status, headers, data: received, json: parseJson(received) },
+        target ?? 'project',
+      );
     } catch (error) {
-      throw connectionError(error);
+      throw error instanceof TrackerError ? error : connectionError(error);
     }
-    const { status, headers, data } = response;
-    const sentAt = Date.parse(String(headers.date ?? ''));
-    if (!Number.isNaN(sentAt)) this.#clockAheadMs = sentAt - Date.now();
-    const json = parseJson(data);
-    if (status >= 300) throw responseError({ status, headers, data, json }, target ?? 'project');
-    if (json === undefined && data !== '') {
-      throw new TrackerError('tracker_unavailable', `responded ${status} with a body that is not JSON`);
-    }
-    return { data: json, headers };
   }
 
   // GitHub blocks accounts that create content too fast.
@@ -184,9 +226,52 @@ export class TrackerTransport {
   }
 }
 
-function parseJson(text: string): unknown {
+interface StreamedResponse {
+  status: number;
+  headers: Record<string, unknown>;
+  data: Readable;
+}
+
+async function readBody(data: Readable): Promise<string> {
+  return text(limited(data, responseMaxBytes));
+}
+
+async function* limited(data: Readable, maxBytes: number): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const chunk of data) {
+    size += chunk.length;
+    if (size > maxBytes)
+      throw new TrackerError('remote_too_large', `responded with more than ${maxBytes} bytes`);
+    yield chunk;
+  }
+}
+
+// Passes each item of the list at `path` on and forgets it.
+async function parseItems(data: Readable, path: string, take: (item: unknown) => void): Promise<void> {
+  const parser = new JSONParser({ paths: [path, `${path}.*`], keepStack: false });
+  let hasList = false;
+  let failure: Error | undefined;
+  parser.onValue = ({ value, key, parent }) => {
+    if (Array.isArray(parent) && typeof key === 'number') {
+      take(value);
+      parent[key] = null;
+    } else hasList = Array.isArray(value);
+  };
+  parser.onError = (error) => {
+    failure ??= error;
+  };
+  for await (const chunk of limited(data, listMaxBytes)) {
+    parser.write(chunk);
+    if (failure !== undefined) break;
+  }
+  if (failure instanceof TrackerError) throw failure;
+  if (failure !== undefined || !parser.isEnded || !hasList)
+    throw new TrackerError('tracker_unavailable', `responded without a list at ${path}`);
+}
+
+function parseJson(body: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(body);
   } catch {
     return undefined;
   }

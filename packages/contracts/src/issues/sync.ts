@@ -59,7 +59,10 @@ export const syncIssue = operation({
     403,
     404,
     { status: 409, description: conflictDescription },
-    { status: 422, description: 'The request is invalid, or `tracker_rejected` with its reasons.' },
+    {
+      status: 422,
+      description: 'The request is invalid, `tracker_rejected` with its reasons, or `remote_too_large`.',
+    },
     ...trackerProblems,
   ],
 });
