@@ -10,14 +10,14 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-const count = Number(process.env.SYNC_SOAK_ISSUES ?? 300);
+const count = Number(process.env.SYNC_SOAK_ISSUES ?? 120);
 const batch = 10;
 // The tracker is killed when it has half of the issues.
 const half = count / 2;
 const commentEvery = 5;
 
 // The background workers of two processes run every sync.
-describe('hundreds of issues and a real Redmine that is killed in the middle', () => {
+describe('many issues and a real Redmine that is killed in the middle', () => {
   let redmine: RunningRedmine;
   let tracker: TestTracker;
   let store: TestApp;

@@ -35,8 +35,8 @@ async function run(command: string, argument: string): Promise<Result> {
 }
 
 describe.each(commands)('npx pnpm@12 %s', (command) => {
-  it.each(['--help', '-h'])('prints its help for %s and does nothing else', async (flag) => {
-    const { code, stdout, stderr } = await run(command, flag);
+  it('prints its help and does nothing else', async () => {
+    const { code, stdout, stderr } = await run(command, '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')[0]).toMatch(new RegExp(`^Usage: npx pnpm@12 ${command}( \\[options\\])?$`));
     expect(stdout).toMatch(/^Options:$/m);
@@ -46,18 +46,18 @@ describe.each(commands)('npx pnpm@12 %s', (command) => {
     expect(existsSync(join(folder, command))).toBe(false);
   });
 
-  it.each(['--nonsense', 'stray'])('exits with 2 for %s and names it', async (argument) => {
-    const { code, stdout, stderr } = await run(command, argument);
+  it('exits with 2 for an unknown option and names it', async () => {
+    const { code, stdout, stderr } = await run(command, '--nonsense');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(
-      new RegExp(`^${command}: .*'${argument}'.* See "npx pnpm@12 ${command} --help"\\.\\n$`),
+      new RegExp(`^${command}: .*'--nonsense'.* See "npx pnpm@12 ${command} --help"\\.\\n$`),
     );
     expect(existsSync(join(folder, command))).toBe(false);
   });
 });
 
 it('prints the help although another option is invalid', async () => {
-  const { code, stdout } = await run('bench', '--rounds many --nonsense --help');
+  const { code, stdout } = await run('bench', '--rounds many --nonsense -h');
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^Usage: npx pnpm@12 bench /) });
 });
 
@@ -65,6 +65,7 @@ describe('an invalid command line', () => {
   it.each([
     // pnpm passes the `--` of `pnpm start -- --option` on to the command.
     ['start', '-- --nonsense', "Unknown option '--nonsense'"],
+    ['dev', 'stray', "Unexpected argument 'stray'"],
     ['demo', '--issues 0', '--issues must be a whole number from 1 to 1000000'],
     ['demo', '--issues', "Option '--issues <value>' argument missing"],
     ['soak', '--minutes 0', '--minutes must be a number above 0, up to 1440'],
