@@ -36,6 +36,7 @@ const remoteIssue: RemoteIssue = {
   title: 'base',
   description: 'base',
   marker: null,
+  isPrivate: false,
   state: 'open',
   priority: 'MEDIUM',
   createdAt: new Date(0),

@@ -11,7 +11,7 @@ import { ifUnchanged } from '../issues/precondition.ts';
 import type { ExternalTracker } from '../trackers/external-tracker.ts';
 import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
 import type { SyncJob, SyncRepository } from './sync.repository.ts';
-import { syncInProgress, trackerNotConfigured } from './sync-issue.ts';
+import { assertPublic, syncInProgress, trackerNotConfigured } from './sync-issue.ts';
 import type { MergeBase } from './sync-merge.ts';
 
 type Side = 'local' | 'remote';
@@ -44,7 +44,7 @@ export class SyncBindingService {
       const owner = await repository.findOwner(remoteId);
       if (owner !== undefined && owner !== job.issueId) throw externalTaken(owner);
       if (owner === job.issueId) return;
-      const remote = await tracker.get(remoteId, AbortSignal.timeout(deadlineMs));
+      const remote = assertPublic(await tracker.get(remoteId, AbortSignal.timeout(deadlineMs)));
       await repository.detach(job);
       await repository.recordRemote(job, remote, {}, actor.id);
     });

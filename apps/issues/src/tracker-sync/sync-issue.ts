@@ -198,6 +198,7 @@ export class SyncExecutor {
     const [adopted, ...duplicates] = earlier;
     const others = { duplicates, copies };
     if (adopted !== undefined) {
+      assertPublic(adopted);
       const base = baseOfAdopted(job.base, tracker);
       await repository.recordRemote(job, adopted, base, job.requestedBy);
       return { remoteId: adopted.id, base, others };
@@ -256,7 +257,7 @@ export class SyncExecutor {
     let state = { base, conflicts: job.conflicts };
     let unverified = job.unverifiedPush;
     for (let merges = 1; ; merges += 1) {
-      const before = await tracker.get(remoteId, signal);
+      const before = assertPublic(await tracker.get(remoteId, signal));
       const overwritten = await this.#findOverwritten(remoteId, unverified, signal);
       const external = [...overwritten, ...externalConflicts(before, others)];
       const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId);
@@ -273,7 +274,7 @@ export class SyncExecutor {
         if (isOutdated && merges < mergesMax) continue;
         throw error;
       }
-      const after = await tracker.get(remoteId, signal);
+      const after = assertPublic(await tracker.get(remoteId, signal));
       const pushed = verifyPush(merged, merged.local, { before, after });
       const unseen = { ...pushed, overwritten: await this.#findOverwritten(remoteId, unverified, signal) };
       const result = addPushConflicts(state.conflicts, unseen, job.conflicts);
@@ -405,6 +406,12 @@ export class SyncExecutor {
     const retry = isTransient ? { firstDelaySeconds, minSeconds } : null;
     return { error, nextAttemptAt: await repository.fail(job, { code, movedTo, retry }) };
   }
+}
+
+/** Throws for a remote issue that not every user of its project may see: here every user would. */
+export function assertPublic(remote: RemoteIssue): RemoteIssue {
+  if (!remote.isPrivate) return remote;
+  throw new TrackerError('remote_private', 'private in the tracker', { hadNoEffect: true });
 }
 
 // Handles the error of one part of an issue: the other parts are synced before the sync fails.

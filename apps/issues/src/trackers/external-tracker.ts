@@ -38,6 +38,8 @@ export interface RemoteIssue {
   description: string;
   /** The marker on the last line of the description. */
   marker: string | null;
+  /** Whether the tracker shows it only to some users of the project. */
+  isPrivate: boolean;
   /** The name of the tracker's own status. */
   state: string;
   /** Null if the tracker has no priorities, or its value maps to none of ours. */

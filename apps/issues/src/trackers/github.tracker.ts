@@ -235,6 +235,7 @@ export class GitHubTracker implements ExternalTracker {
       title: canonicalTitle(issue.title),
       description: canonicalText(issue.body ?? ''),
       marker: endMarker(issue.body ?? ''),
+      isPrivate: false,
       state: this.toState(issue),
       priority: null,
       createdAt: new Date(issue.created_at),

@@ -29,6 +29,7 @@ const issueSchema = z.object({
   created_at: time,
   updated_at: time,
   moved_to_id: z.int().nullish(),
+  confidential: z.boolean().nullish(),
 });
 const stampSchema = issueSchema.pick({ iid: true, updated_at: true });
 const noteSchema = z.object({
@@ -193,6 +194,7 @@ export class GitLabTracker implements ExternalTracker {
       title: canonicalTitle(issue.title),
       description: canonicalText(issue.description ?? ''),
       marker: endMarker(issue.description ?? ''),
+      isPrivate: issue.confidential === true,
       state: issue.state,
       priority: null,
       createdAt: new Date(issue.created_at),

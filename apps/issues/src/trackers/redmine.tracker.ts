@@ -40,6 +40,7 @@ const issueSchema = z.object({
   priority: named,
   subject: z.string(),
   description: z.string().nullish(),
+  is_private: z.boolean().nullish(),
   created_on: z.iso.datetime(),
   updated_on: z.iso.datetime(),
 });
@@ -332,6 +333,7 @@ export class RedmineTracker implements ExternalTracker {
       title: canonicalTitle(issue.subject),
       description: canonicalText(issue.description ?? ''),
       marker: endMarker(issue.description ?? ''),
+      isPrivate: issue.is_private === true,
       state: issue.status.name,
       priority: this.#toPriority(issue.priority.name) ?? null,
       createdAt: new Date(issue.created_on),

@@ -65,6 +65,13 @@ const failureKinds = {
     isTransient: false,
     isOfIssue: true,
   },
+  /** Every user of this service would see it. */
+  remote_private: {
+    status: 409,
+    detail: 'The issue is private in the external tracker, so that it is not synced.',
+    isTransient: false,
+    isOfIssue: true,
+  },
   /** The tracker reports a newer version of the issue. */
   tracker_busy: {
     status: 503,

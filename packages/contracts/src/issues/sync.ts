@@ -28,11 +28,11 @@ const trackerProblems = [
   { status: 504, description: '`tracker_timeout`.' },
 ];
 const conflictDescription =
-  '`tracker_not_configured`, `sync_in_progress`, `remote_gone`, `remote_moved`, or `request_in_progress`.';
+  '`tracker_not_configured`, `sync_in_progress`, `remote_gone`, `remote_moved`, `remote_private`, or `request_in_progress`.';
 const staffConflict = {
   status: 409,
   description:
-    '`tracker_not_configured`, `sync_in_progress`, `external_taken`, `remote_gone`, `remote_moved`, `not_storable`, `external_conflict`, or `illegal_transition`.',
+    '`tracker_not_configured`, `sync_in_progress`, `external_taken`, `remote_gone`, `remote_moved`, `remote_private`, `not_storable`, `external_conflict`, or `illegal_transition`.',
 };
 const issueResponse = { 200: { description: 'The issue.', schema: issueSchema, headers: etagHeader } };
 

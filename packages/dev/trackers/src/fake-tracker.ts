@@ -72,6 +72,8 @@ export interface IssueChanges {
   readonly state?: IssueState;
   readonly stateReason?: string | null;
   readonly labels?: readonly string[];
+  /** GitLab only. */
+  readonly confidential?: boolean;
 }
 
 export interface RecordedRequest {

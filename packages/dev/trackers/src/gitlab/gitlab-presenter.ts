@@ -32,6 +32,7 @@ export class GitLabPresenter {
       author: this.user(issue.author),
       user_notes_count: issue.comments.filter(({ system }) => !system).length,
       ...UNUSED,
+      confidential: issue.confidential,
       web_url: `${this.#context.origin()}/${path}/-/issues/${issue.number}`,
       references: { short, relative: short, full: path + short },
       _links: {
@@ -92,7 +93,6 @@ const UNUSED = {
   upvotes: 0,
   downvotes: 0,
   due_date: null,
-  confidential: false,
   discussion_locked: null,
   time_stats: {
     time_estimate: 0,

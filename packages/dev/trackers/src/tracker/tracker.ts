@@ -64,6 +64,7 @@ export class Tracker {
       closedAt: null,
       closedBy: null,
       contentVersion: 0,
+      confidential: false,
       presence: { kind: 'present' },
     };
     this.#issues.push(issue);
