@@ -195,9 +195,9 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
   }
   const { policies, deadlineMs, retrySeconds, schedule, webhookSecret: secret, fingerprint } = tracking;
   const { provider, project } = tracking.tracker;
-  const tracker = new trackers[provider](tracking.tracker, logger);
   const repository = new SyncRepository(main, { provider, project, fingerprint });
   const queue = new SyncQueueRepository(main, { provider, project, fingerprint });
+  const tracker = new trackers[provider](tracking.tracker, { logger, limit: queue });
   const executor = new SyncExecutor({
     tracker,
     repository,

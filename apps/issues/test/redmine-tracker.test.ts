@@ -57,7 +57,7 @@ async function startRedmine({ createdAt, zoneHours }: { createdAt: Date; zoneHou
       settleSeconds: undefined,
       writeIntervalMs: undefined,
     },
-    logger,
+    { logger, limit: { remainingSeconds: async () => 0, extend: async () => undefined } },
   );
 }
 

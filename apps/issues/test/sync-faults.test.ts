@@ -24,12 +24,16 @@ beforeAll(async () => {
   app = await startTestApp(trackerEnvironment(tracker, times));
   ann = await aPerson(app);
 });
-afterEach(() => tracker.fake.clearFaults());
+afterEach(() => clearFaults());
 afterAll(async () => {
   await app.close();
   await tracker.close();
 });
 
+const clearFaults = async () => {
+  tracker.fake.clearFaults();
+  await app.sql('UPDATE tracker_states SET limited_until = NULL');
+};
 const sync = (issue: Issue) => ann.post(issuePath(issue, 'sync/'));
 const marked = (issue: Issue) =>
   tracker.fake.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
@@ -168,7 +172,7 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     const failed = await getIssue(ann, issue);
     expect(failed.sync).toMatchObject({ state: isRetried ? 'retrying' : 'failed', last_error: code });
     await expectUsable(issue);
-    tracker.fake.clearFaults();
+    await clearFaults();
     // If the outcome is unknown, syncs return 503 until the creation must be visible.
     let next = await sync(issue);
     for (let look = 0; look < 40 && next.status === 503; look += 1) {
@@ -188,7 +192,7 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     // The change is read back, so a sync may succeed although the response was unreadable.
     if (answer.status !== 200) expectRefusal(answer);
     await expectUsable(issue);
-    tracker.fake.clearFaults();
+    await clearFaults();
     const synced = await syncIssue(ann, issue);
     expect(synced).toMatchObject({ title: 'Changed', sync: { state: 'synced', conflicts: [] } });
     expect(marked(issue)).toMatchObject([{ title: 'Changed' }]);
@@ -210,7 +214,7 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     await ann.post(issuePath(issue, 'comments/'), { body: 'Once' }).expect(201);
     tracker.fake.fail({ ...fault, on: { method: 'POST', path: /\/comments$/ } });
     expectRefusal(await sync(issue));
-    tracker.fake.clearFaults();
+    await clearFaults();
     let next = await sync(issue);
     for (let look = 0; look < 40 && next.status === 503; look += 1) {
       expectProblem(next, 503, 'create_outcome_unknown');

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '@tessera/service-kit';
-import type { ExternalTracker, TrackerConfig } from '../src/trackers/external-tracker.ts';
+import type { ExternalTracker, TrackerConfig, TrackerLimit } from '../src/trackers/external-tracker.ts';
 import { GiteaTracker } from '../src/trackers/gitea.tracker.ts';
 import { GitHubTracker } from '../src/trackers/github.tracker.ts';
 import { GitLabTracker } from '../src/trackers/gitlab.tracker.ts';
@@ -38,10 +38,11 @@ const redmineIssue = (url: string) => ({
   updated_on: time,
 });
 
+const limit: TrackerLimit = { remainingSeconds: async () => 0, extend: async () => undefined };
 const trackers: [string, (config: TrackerConfig) => ExternalTracker][] = [
-  ['GitHub', (config) => new GitHubTracker(config, logger)],
-  ['Gitea', (config) => new GiteaTracker(config, logger)],
-  ['GitLab', (config) => new GitLabTracker(config, logger)],
+  ['GitHub', (config) => new GitHubTracker(config, { logger, limit })],
+  ['Gitea', (config) => new GiteaTracker(config, { logger, limit })],
+  ['GitLab', (config) => new GitLabTracker(config, { logger, limit })],
 ];
 
 const closes: (() => void)[] = [];
@@ -98,7 +99,7 @@ describe('the URL of a remote issue', () => {
       issue_statuses: [{ id: 1, name: 'New', is_closed: false }],
       issue_priorities: [{ id: 2, name: 'Normal' }],
     });
-    const tracker = new RedmineTracker(config, logger);
+    const tracker = new RedmineTracker(config, { logger, limit });
     await expect(tracker.get('7', signal)).resolves.toMatchObject({ url: `${config.url}/issues/7` });
   });
 });

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { RemoteStamp } from '../trackers/external-tracker.ts';
+import type { RemoteStamp, TrackerLimit } from '../trackers/external-tracker.ts';
 import { issueErrorCodes } from '../trackers/tracker-error.ts';
 import {
   type ConfiguredTracker,
@@ -21,8 +21,8 @@ const dueNow = Prisma.raw(
   'next_attempt_at = clock_timestamp(), changed_during_sync = t.claim_id IS NOT NULL',
 );
 
-/** The issues that the background has to sync: those whose `next_attempt_at` has passed. */
-export class SyncQueueRepository {
+/** What the replicas share: the issues that the background has to sync (`next_attempt_at` has passed), and the tracker's limit. */
+export class SyncQueueRepository implements TrackerLimit {
   readonly #database: Database;
   readonly #tracker: ConfiguredTracker;
 
@@ -40,6 +40,8 @@ export class SyncQueueRepository {
          SELECT issue_id, provider, project FROM tracker_links
           WHERE provider = ${provider} AND project = ${project}
             AND (claim_until < clock_timestamp() OR (claim_until IS NULL AND next_attempt_at <= clock_timestamp()))
+            AND NOT EXISTS (SELECT FROM tracker_states s WHERE s.provider = ${provider} AND s.project = ${project}
+                               AND s.limited_until > clock_timestamp())
           ORDER BY next_attempt_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
       RETURNING ${jobColumns}`;
     return job;
@@ -108,6 +110,22 @@ export class SyncQueueRepository {
        WHERE provider = ${provider} AND project = ${project} AND uncertain_since IS NOT NULL
          AND next_attempt_at IS NULL AND claim_id IS NULL AND last_synced_at < uncertain_since + interval '1 hour'
          AND last_synced_at < clock_timestamp() - interval '15 minutes'`;
+  }
+
+  async remainingSeconds(): Promise<number> {
+    const { provider, project } = this.#tracker;
+    const [row] = await this.#database.$queryRaw<{ seconds: number }[]>`
+      SELECT extract(epoch FROM limited_until - clock_timestamp())::float8 AS seconds FROM tracker_states
+       WHERE provider = ${provider} AND project = ${project} AND limited_until > clock_timestamp()`;
+    return row?.seconds ?? 0;
+  }
+
+  async extend(seconds: number): Promise<void> {
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      INSERT INTO tracker_states AS t (provider, project, limited_until)
+      VALUES (${provider}, ${project}, clock_timestamp() + make_interval(secs => ${seconds}::float8))
+      ON CONFLICT (provider, project) DO UPDATE SET limited_until = greatest(t.limited_until, excluded.limited_until)`;
   }
 
   /** How many issues have a failed sync without a scheduled retry, by error. */

@@ -1,4 +1,5 @@
 import type { IssuePriority, IssueStatus, TrackerProvider } from '@tessera/contracts';
+import type { Logger } from '@tessera/service-kit';
 import { mayFollow } from '../issue-status/issue-status.ts';
 
 /** The external tracker that the service is configured with. */
@@ -20,6 +21,20 @@ export interface TrackerConfig {
   settleSeconds: number | undefined;
   /** Overrides the tracker's default. */
   writeIntervalMs: number | undefined;
+}
+
+/** While the tracker limits our requests, nothing is sent. Shared by all replicas. */
+export interface TrackerLimit {
+  /** How long the limit still lasts; 0: there is none. */
+  remainingSeconds: () => Promise<number>;
+  /** Records that the tracker accepts no requests for a time. */
+  extend: (seconds: number) => Promise<void>;
+}
+
+/** What a tracker needs of the service. */
+export interface TrackerContext {
+  logger: Logger;
+  limit: TrackerLimit;
 }
 
 export interface TrackerWords {

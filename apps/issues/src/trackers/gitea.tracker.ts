@@ -1,5 +1,4 @@
 import type { IssueStatus } from '@tessera/contracts';
-import type { Logger } from '@tessera/service-kit';
 import {
   isDone,
   type LocalState,
@@ -7,6 +6,7 @@ import {
   type RemoteIssue,
   stepForTwoStates,
   type TrackerConfig,
+  type TrackerContext,
 } from './external-tracker.ts';
 import { type ForgeApi, GitHubTracker } from './github.tracker.ts';
 import { outboundText } from './tracker-text.ts';
@@ -33,8 +33,8 @@ function giteaApi(token: string): ForgeApi {
 export class GiteaTracker extends GitHubTracker {
   override readonly provider = 'gitea';
 
-  constructor(config: TrackerConfig, logger: Logger) {
-    super(config, logger, giteaApi(config.token));
+  constructor(config: TrackerConfig, context: TrackerContext) {
+    super(config, context, giteaApi(config.token));
   }
 
   override stateOf({ status }: LocalState): string {

@@ -1,5 +1,4 @@
 import { httpUrlSchema, type IssueStatus, type TrackerProvider } from '@tessera/contracts';
-import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
   type ChangedPage,
@@ -12,6 +11,7 @@ import {
   type RemoteIssue,
   stepForTwoStates,
   type TrackerConfig,
+  type TrackerContext,
   toStamp,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
@@ -91,11 +91,11 @@ export class GitHubTracker implements ExternalTracker {
   readonly #issues: string;
   #login: string | undefined;
 
-  constructor(config: TrackerConfig, logger: Logger, api = githubApi(config.token)) {
+  constructor(config: TrackerConfig, context: TrackerContext, api = githubApi(config.token)) {
     this.project = config.project;
     this.settleSeconds = config.settleSeconds ?? api.settleSeconds;
     this.ordersChanges = api.ordersChanges;
-    this.#transport = new TrackerTransport(config, api, logger);
+    this.#transport = new TrackerTransport(config, api, context);
     this.#api = api;
     this.#issues = `${api.root}/repos/${config.project.split('/').map(encodeURIComponent).join('/')}/issues`;
     this.#login = config.login;

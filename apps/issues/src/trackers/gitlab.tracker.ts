@@ -1,5 +1,4 @@
 import { httpUrlSchema, type IssueStatus } from '@tessera/contracts';
-import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
   type ChangedPage,
@@ -13,6 +12,7 @@ import {
   type RemotePush,
   stepForTwoStates,
   type TrackerConfig,
+  type TrackerContext,
   toStamp,
 } from './external-tracker.ts';
 import { TrackerError } from './tracker-error.ts';
@@ -54,11 +54,11 @@ export class GitLabTracker implements ExternalTracker {
   readonly #transport: TrackerTransport;
   readonly #issues: string;
 
-  constructor(config: TrackerConfig, logger: Logger) {
+  constructor(config: TrackerConfig, context: TrackerContext) {
     this.project = config.project;
     this.settleSeconds = config.settleSeconds ?? settleSeconds;
     const headers = { 'PRIVATE-TOKEN': config.token };
-    this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, logger);
+    this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
     this.#issues = `/api/v4/projects/${encodeURIComponent(config.project)}/issues`;
   }
 

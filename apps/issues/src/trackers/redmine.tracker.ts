@@ -1,5 +1,4 @@
 import { type IssuePriority, type IssueStatus, issuePriorities, issueStatuses } from '@tessera/contracts';
-import type { Logger } from '@tessera/service-kit';
 import { z } from 'zod';
 import {
   type ChangedPage,
@@ -13,6 +12,7 @@ import {
   stepForTwoStates,
   stepTowards,
   type TrackerConfig,
+  type TrackerContext,
   type TrackerWords,
   toStamp,
 } from './external-tracker.ts';
@@ -99,13 +99,13 @@ export class RedmineTracker implements ExternalTracker {
   #priorities: z.output<typeof prioritiesBody>['issue_priorities'] = [];
   #vocabularyLoadedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(config: TrackerConfig, logger: Logger) {
+  constructor(config: TrackerConfig, context: TrackerContext) {
     this.project = config.project;
     this.settleSeconds = config.settleSeconds ?? settleSeconds;
     this.#url = config.url;
     this.#words = config.words;
     const headers = { 'X-Redmine-API-Key': config.token };
-    this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, logger);
+    this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {

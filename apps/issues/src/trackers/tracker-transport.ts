@@ -4,7 +4,6 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { JSONParser } from '@streamparser/json';
-import type { Logger } from '@tessera/service-kit';
 import axios, { type AxiosInstance } from 'axios';
 import {
   CircuitState,
@@ -17,7 +16,7 @@ import {
   wrap,
 } from 'cockatiel';
 import type { z } from 'zod';
-import type { TrackerConfig } from './external-tracker.ts';
+import type { TrackerConfig, TrackerContext, TrackerLimit } from './external-tracker.ts';
 import { responseError, TrackerError } from './tracker-error.ts';
 
 /** What differs between trackers in every request. */
@@ -80,6 +79,7 @@ const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNR
 export class TrackerTransport {
   readonly #http: AxiosInstance;
   readonly #config: TrackerConfig;
+  readonly #limit: TrackerLimit;
   readonly #writeIntervalMs: number;
   readonly #breaker;
   readonly #retryAndBreaker;
@@ -87,8 +87,9 @@ export class TrackerTransport {
   /** How far the tracker's clock is ahead of ours. */
   #clockAheadMs = 0;
 
-  constructor(config: TrackerConfig, api: TrackerApi, logger: Logger) {
+  constructor(config: TrackerConfig, api: TrackerApi, { logger, limit }: TrackerContext) {
     this.#config = config;
+    this.#limit = limit;
     this.#writeIntervalMs = config.writeIntervalMs ?? api.writeIntervalMs;
     this.#http = axios.create({
       baseURL: config.url,
@@ -174,6 +175,7 @@ export class TrackerTransport {
   ): Promise<Result> {
     const isRead = request.method === 'GET';
     if (!isRead) await this.#waitToWrite(request.signal);
+    await this.#assertNotLimited();
     const policy = isRead ? this.#retryAndBreaker : this.#breaker;
     try {
       return await policy.execute(() => this.#sendOnce(request, read), request.signal);
@@ -208,8 +210,20 @@ export class TrackerTransport {
         target ?? 'project',
       );
     } catch (error) {
-      throw error instanceof TrackerError ? error : connectionError(error);
+      if (!(error instanceof TrackerError)) throw connectionError(error);
+      const { code, retryAfterSeconds } = error;
+      if (code === 'tracker_rate_limited') await this.#limit.extend(retryAfterSeconds ?? 0);
+      throw error;
     }
+  }
+
+  async #assertNotLimited(): Promise<void> {
+    const retryAfterSeconds = Math.ceil(await this.#limit.remainingSeconds());
+    if (retryAfterSeconds <= 0) return;
+    throw new TrackerError('tracker_rate_limited', 'the tracker limits requests', {
+      hadNoEffect: true,
+      retryAfterSeconds,
+    });
   }
 
   // GitHub blocks accounts that create content too fast.

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "tracker_states" ADD COLUMN "limited_until" TIMESTAMPTZ(3);
