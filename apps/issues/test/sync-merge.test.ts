@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
 import { mayFollow } from '../src/issue-status/issue-status.ts';
 import {
+  addConflicts,
   type ConflictPolicy,
   type LocalIssue,
   type MergeBase,
@@ -228,4 +229,30 @@ describe('the step towards a status of the tracker', () => {
       expect(stepForTwoStates(isOpen, whenClosed, local as IssueStatus)).toBe(next);
     },
   );
+});
+
+describe('the stored conflicts', () => {
+  const conflict = (remote: string) => ({
+    ...({ field: 'description', reason: 'overwritten', local: 'mine', base: null, kept: 'local' } as const),
+    remote,
+  });
+  const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
+
+  it('are the newest ones of at most 800 KiB together', () => {
+    const found = Array.from({ length: 12 }, (_, index) => conflict(`${index} ${'🖨'.repeat(60_000)}`));
+    const { conflicts } = addConflicts([], found);
+    expect(conflicts.map(({ remote }) => remote)).toEqual(found.slice(-3).map(({ remote }) => remote));
+    expect(bytes(conflicts)).toBeLessThanOrEqual(800 * 1024);
+  });
+
+  it('show a text of the tracker that is larger than an issue can hold in part', () => {
+    const huge = '\u0001'.repeat(1_000_000);
+    const { conflicts, activity } = addConflicts([], [conflict(huge)]);
+    expect(conflicts).toHaveLength(1);
+    expect(bytes(conflicts)).toBeLessThan(257 * 1024);
+    expect(bytes(activity)).toBeLessThan(257 * 1024);
+    expect(conflicts[0]?.remote).toMatch(/\[cut: the whole text is in the external tracker\]$/);
+    // The same text is the same conflict at the next sync.
+    expect(addConflicts(conflicts, [conflict(huge)])).toEqual({ conflicts, activity: [] });
+  });
 });

@@ -21,6 +21,7 @@ import {
   canonicalTitle,
   commentText,
   cutText,
+  displayText,
   isStorableDescription,
   isStorableTitle,
   markedComment,
@@ -294,8 +295,31 @@ export function verifyPush(
   return result;
 }
 
-/** More conflicts replace the oldest ones, whose values stay in the history. */
+/** More or larger conflicts replace the oldest ones, whose values stay in the history. */
 const conflictsMax = 100;
+const conflictsBytesMax = 800 * 1024;
+
+function keepNewest(conflicts: readonly SyncConflict[]): SyncConflict[] {
+  let bytes = 0;
+  const newest = conflicts.slice(-conflictsMax);
+  const first = newest.findLastIndex((conflict) => {
+    bytes += Buffer.byteLength(JSON.stringify(conflict));
+    return bytes > conflictsBytesMax;
+  });
+  return newest.slice(first + 1);
+}
+
+function withDisplayTexts<Texts extends Pick<FieldConflict, 'local' | 'remote' | 'base'>>(
+  texts: Texts,
+): Texts {
+  const { local, remote, base } = texts;
+  return {
+    ...texts,
+    local: displayText(local),
+    remote: displayText(remote),
+    base: base === null ? null : displayText(base),
+  };
+}
 
 /**
  * The conflicts after a merge, with the history of new ones whose value would be lost. A decided conflict stays until staff
@@ -303,8 +327,9 @@ const conflictsMax = 100;
  */
 export function addConflicts(
   present: readonly SyncConflict[],
-  found: readonly FieldConflict[],
+  merged: readonly FieldConflict[],
 ): { conflicts: SyncConflict[]; activity: ActivityEntry[] } {
+  const found = merged.map(withDisplayTexts);
   const staying = present.filter(
     (conflict) => isDecided(conflict) || found.some((other) => isSame(conflict, other)),
   );
@@ -312,7 +337,7 @@ export function addConflicts(
     .filter((conflict) => !staying.some((other) => isSame(other, conflict)))
     .map((conflict): SyncConflict => ({ id: uuidv7(), ...conflict, at: new Date().toISOString() }));
   return {
-    conflicts: [...staying, ...added].slice(-conflictsMax),
+    conflicts: keepNewest([...staying, ...added]),
     activity: added.filter(({ kept }) => kept !== 'remote').map(toActivity),
   };
 }
@@ -349,12 +374,12 @@ export function addPushConflicts(
   previous: readonly SyncConflict[],
 ): { conflicts: SyncConflict[]; activity: ActivityEntry[] } {
   const replaced = addConflicts(merged, [...merged, ...overwritten]);
-  const added = changes.map((change): SyncConflict => {
+  const added = changes.map(withDisplayTexts).map((change): SyncConflict => {
     const known = previous.find(({ reason, field }) => reason === 'not_applied' && field === change.field);
     const { id, at } = known ?? { id: uuidv7(), at: new Date().toISOString() };
     return { id, ...change, reason: 'not_applied', kept: null, at };
   });
-  return { ...replaced, conflicts: [...replaced.conflicts, ...added].slice(-conflictsMax) };
+  return { ...replaced, conflicts: keepNewest([...replaced.conflicts, ...added]) };
 }
 
 function isDecided({ field, reason, kept }: SyncConflict): boolean {

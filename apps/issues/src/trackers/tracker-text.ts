@@ -90,8 +90,22 @@ export function isStorableTitle(title: string): boolean {
   return title !== '' && [...title].length <= titleMaxLength;
 }
 
+/** JSON of a text that a request of 256 KiB can contain; responses are dimensioned for it. */
+const textBytesMax = 256 * 1024;
+// JSON has at most six bytes for a character that is not two UTF-16 units.
+const alwaysFits = 40_000;
+
 export function isStorableDescription(description: string): boolean {
-  return [...description].length <= descriptionMaxLength;
+  return [...description].length <= descriptionMaxLength && bytesOf(description) <= textBytesMax;
+}
+
+/** A text of the tracker for display, which can be larger than an issue can hold. */
+export function displayText(text: string): string {
+  return bytesOf(text) <= textBytesMax ? text : cutText(text, alwaysFits);
+}
+
+function bytesOf(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
 }
 
 /** Cuts a text to a number of characters, including a notice about the cut. */
