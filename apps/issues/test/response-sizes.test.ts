@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { issuesApi, type Operation } from '@tessera/contracts';
+import { rememberSecret } from '@tessera/testing/leaks';
+import type { Response } from 'supertest';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { issuePath, issuesPath } from './support/issues.ts';
+import { nextOf } from './support/pages.ts';
+import { anEmail, aPerson, password, type TestPerson } from './support/people.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
+
+const mebibyte = 1024 * 1024;
+const webhookSecret = rememberSecret('a-webhook-secret-of-the-sizes');
+const username = '€'.repeat(150);
+const description = '🖨'.repeat(65_000);
+// 2,048 bytes.
+const url = `https://example.com/${'a'.repeat(2_028)}`;
+const text255 = '€'.repeat(255);
+// 4,096 bytes as JSON.
+const metadata = { a: '€'.repeat(1_360), b: '' };
+
+let identity: IdentityService;
+let tracker: FakeTestTracker;
+let app: TestApp;
+let staff: TestPerson;
+/** With every field and every collection at its maximum. */
+let worst: { id: string };
+/** The same, with only as many comments as an issue embeds, so that a sync is short. */
+let synced: { id: string };
+let commentId: string;
+
+beforeAll(async () => {
+  identity = await IdentityService.start();
+  tracker = await startFakeTracker('gitea');
+  app = await startTestApp(
+    trackerEnvironment(tracker, { TRACKER_WEBHOOK_SECRET: webhookSecret, TRACKER_DEADLINE_MS: '30000' }),
+    { identity },
+  );
+  const email = `${'e'.repeat(64)}@${'e'.repeat(160)}.example`;
+  const sso = { sso_provider: '€'.repeat(64), sso_id: text255 };
+  staff = await aPerson(app, { email, username, is_staff: true, is_superuser: true, ...sso });
+  expect(Buffer.byteLength(JSON.stringify(metadata))).toBeGreaterThan(4_090);
+  const [first, second] = [await createLargestIssue(), await createLargestIssue()];
+  [worst, synced] = [first, second];
+  await addComments(worst.id, 200);
+  await addComments(synced.id, 1);
+  await addHistory(worst.id);
+  await addConflicts(worst.id);
+  await fillList();
+  await fillUsers();
+  const [comment] = await app.sql('SELECT id FROM comments WHERE issue_id = $1', [worst.id]);
+  commentId = comment?.id;
+}, 60_000);
+afterAll(async () => {
+  await app.close();
+  await identity.stop();
+  await tracker.close();
+});
+
+async function createLargestIssue(): Promise<{ id: string }> {
+  const title = '🖨'.repeat(255);
+  const { body } = await staff.post(issuesPath, { title, assignee_id: staff.id }).expect(201);
+  await staff.put(issuePath(body), { description }).expect(200);
+  for (let index = 0; index < 49; index += 1) {
+    const ref = `${index}${'€'.repeat(250)}`;
+    const link = { type: 'helpdesk_ticket', relation: 'relates_to', ref, title: text255, url, metadata };
+    await staff.post(issuePath(body, 'links/'), link).expect(201);
+  }
+  return body;
+}
+
+async function addComments(issue: string, count: number): Promise<void> {
+  await app.sql(
+    `INSERT INTO comments (id, issue_id, body, author_id, created_at)
+     SELECT gen_random_uuid(), $1, repeat('🖨', 65000), $2, now() + n * interval '1 millisecond'
+       FROM generate_series(1, $3) n`,
+    [issue, staff.id, count],
+  );
+  await app.sql('UPDATE issues SET comments_count = $2 WHERE id = $1', [issue, count]);
+}
+
+async function addHistory(issue: string): Promise<void> {
+  await app.sql(
+    `INSERT INTO activity (issue_id, actor_id, kind, field, old_value, new_value, request_id)
+     SELECT $1, $2, 'updated', 'description', to_jsonb(repeat('🖨', 65000)), to_jsonb(repeat('🖨', 65000)), repeat('r', 64)
+       FROM generate_series(1, 100) n`,
+    [issue, staff.id],
+  );
+}
+
+// The newest ones are as many as an issue embeds, the oldest one as large as one can be.
+async function addConflicts(issue: string): Promise<void> {
+  const conflicts = [description, ...Array<string>(5).fill('🖨'.repeat(1_020))].map((text) => ({
+    id: randomUUID(),
+    field: 'description',
+    reason: 'both_changed',
+    local: text,
+    remote: text,
+    base: text,
+    kept: 'local',
+    at: new Date().toISOString(),
+  }));
+  await app.sql(
+    `INSERT INTO tracker_links (issue_id, provider, project, requested_by, remote_id, remote_key, remote_url,
+       remote_state, last_synced_at, moved_to, conflicts)
+     VALUES ($1, 'gitea', $2, $3, '9999', '#9999', $4, 'open', now(), $4, $5)`,
+    [issue, tracker.project, staff.id, url, JSON.stringify(conflicts)],
+  );
+}
+
+// The whole first page of the largest size, of issues like the worst one.
+async function fillList(): Promise<void> {
+  await app.sql(
+    `WITH i AS (
+       INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id)
+       SELECT gen_random_uuid(), title, description, priority, reporter_id, assignee_id
+         FROM issues, generate_series(1, 250) n WHERE id = $1
+       RETURNING id
+     )
+     INSERT INTO issue_links (id, issue_id, type, ref, title, url, metadata, created_by)
+     SELECT gen_random_uuid(), i.id, l.type, l.ref, l.title, l.url, l.metadata, l.created_by
+       FROM i, (SELECT * FROM issue_links WHERE issue_id = $1 LIMIT 12) l`,
+    [worst.id],
+  );
+}
+
+async function fillUsers(): Promise<void> {
+  await app.sql(
+    `INSERT INTO identity_mirror (id, username, email, sso_provider, sso_id, as_of, source)
+     SELECT gen_random_uuid(), $1, n || $2, $3, n || $4, now(), 'lookup' FROM generate_series(1, 250) n`,
+    [username, staff.email.slice(4), '€'.repeat(64), '€'.repeat(250)],
+  );
+}
+
+interface LargestResponse {
+  send: () => PromiseLike<Response>;
+  status: number;
+  /** What the test has to reach to be meaningful, in bytes. */
+  atLeast?: number;
+}
+
+const newUser = () => ({ email: anEmail(), password, username });
+
+/** For each operation, the request with the largest response. */
+const largest: Record<string, LargestResponse> = {
+  listIssues: { send: () => staff.get(`${issuesPath}?limit=200`), status: 200, atLeast: 450_000 },
+  describeIssues: { send: () => staff.options(issuesPath), status: 200 },
+  createIssue: {
+    send: () => staff.post(issuesPath, { title: '🖨'.repeat(255), description }),
+    status: 201,
+    atLeast: 260_000,
+  },
+  getIssue: { send: () => staff.get(issuePath(worst)), status: 200, atLeast: 880_000 },
+  updateIssue: {
+    send: () => staff.put(issuePath(worst), { priority: 'LOW' }),
+    status: 200,
+    atLeast: 880_000,
+  },
+  patchIssue: {
+    send: () => staff.patch(issuePath(worst), { title: 'x', version: 99 }),
+    status: 409,
+    atLeast: 880_000,
+  },
+  changeIssueStatus: {
+    send: () => staff.post(issuePath(worst, 'status/'), { status: 'RESOLVED', comment: description }),
+    status: 200,
+    atLeast: 880_000,
+  },
+  listComments: {
+    send: () => staff.get(issuePath(worst, 'comments/?limit=200')),
+    status: 200,
+    atLeast: 510_000,
+  },
+  addComment: {
+    send: () => staff.post(issuePath(worst, 'comments/'), { body: description }),
+    status: 201,
+    atLeast: 260_000,
+  },
+  getComment: {
+    send: () => staff.get(issuePath(worst, `comments/${commentId}/`)),
+    status: 200,
+    atLeast: 260_000,
+  },
+  putLink: {
+    send: () =>
+      staff.post(issuePath(worst, 'links/'), {
+        ...{ type: 'invoice', ref: text255, title: text255, url, metadata },
+      }),
+    status: 201,
+    atLeast: 7_000,
+  },
+  deleteLink: { send: () => staff.delete(issuePath(worst, `links/${randomUUID()}/`)), status: 404 },
+  listActivity: {
+    send: async () => {
+      let path = issuePath(worst, 'activity/?limit=200');
+      for (;;) {
+        const response = await staff.get(path).expect(200);
+        if (response.body[0].request_id === 'r'.repeat(64)) return response;
+        path = nextOf(response) ?? '';
+      }
+    },
+    status: 200,
+    atLeast: 510_000,
+  },
+  getSyncState: { send: () => staff.get(issuePath(worst, 'sync/')), status: 200, atLeast: 840_000 },
+  syncIssue: { send: () => staff.post(issuePath(synced, 'sync/')), status: 200, atLeast: 880_000 },
+  attachExternalIssue: {
+    send: () => staff.put(issuePath(synced, 'external/'), { id: '1' }),
+    status: 200,
+    atLeast: 880_000,
+  },
+  resolveSyncConflict: {
+    send: async () => {
+      const { body } = await staff.get(issuePath(worst, 'sync/')).expect(200);
+      return staff.post(issuePath(worst, `sync/conflicts/${body.conflicts[0].id}/`), { keep: 'local' });
+    },
+    status: 200,
+    atLeast: 880_000,
+  },
+  detachExternalIssue: {
+    send: () => staff.delete(issuePath(synced, 'external/')),
+    status: 200,
+    atLeast: 800_000,
+  },
+  takeWebhook: {
+    send: () => app.http.post('/api/v1/integrations/gitea/webhook/').send({ action: 'x'.repeat(10_000) }),
+    status: 401,
+  },
+  listUsers: { send: () => staff.get('/api/v1/users/?limit=200'), status: 200, atLeast: 300_000 },
+  getMe: { send: () => staff.get('/api/v1/users/me/'), status: 200, atLeast: 800 },
+  getUser: { send: () => staff.get(`/api/v1/users/${staff.id}/`), status: 200, atLeast: 800 },
+  createUser: { send: () => staff.post('/api/v1/users/', newUser()), status: 201 },
+  updateUser: { send: () => staff.put(`/api/v1/users/${staff.id}/`, { username }), status: 200 },
+  patchUser: { send: () => staff.patch(`/api/v1/users/${staff.id}/`, { username }), status: 200 },
+  deactivateUser: { send: () => staff.delete(`/api/v1/users/${randomUUID()}/`), status: 404 },
+  getLiveness: { send: () => app.http.get('/healthz'), status: 200 },
+  getReadiness: { send: () => app.http.get('/readyz'), status: 200 },
+};
+
+describe('the largest response of each operation', () => {
+  it('is tested for all operations', () => {
+    const operations: readonly Operation[] = issuesApi.operations;
+    expect(Object.keys(largest).sort()).toEqual(operations.map(({ id }) => id).sort());
+  });
+
+  it.each(Object.entries(largest))('has at most 1 MiB: %s', async (_id, { send, status, atLeast = 0 }) => {
+    const response = await send();
+    const bytes = Buffer.byteLength(response.text ?? '');
+    expect([response.status, bytes < atLeast ? bytes : 'large enough']).toEqual([status, 'large enough']);
+    expect(bytes).toBeLessThanOrEqual(mebibyte);
+  });
+
+  it('has at most 1 MiB in the documentation', async () => {
+    for (const path of ['/api/openapi.json', '/api/docs/', '/api/docs/swagger-ui-bundle.js']) {
+      const { headers } = await app.http.head(path).expect(200);
+      expect(Number(headers['content-length'])).toBeLessThanOrEqual(mebibyte);
+    }
+  });
+});
