@@ -28,9 +28,6 @@ interface CachedSummary {
   bytes: number;
 }
 
-/** Issues that are read in one statement. */
-const partMax = 100;
-
 /** Lists of issues. Every active user may read every issue. */
 export class IssueListService {
   readonly #repository: IssueListRepository;
@@ -70,20 +67,8 @@ export class IssueListService {
 
   async #tryFind(request: IssueListRequest, within?: Transaction): Promise<IssueListPage | undefined> {
     const { issues, total } = await this.#repository.findPage(request, within);
-    const summaries: CachedSummary[] = [];
-    let bytes = 0;
-    // Large issues end the page early: those after it are not read.
-    for (let read = 0; read < Math.min(issues.length, request.size) && bytes <= pageBytesMax; ) {
-      const part = issues.slice(read, Math.min(read + partMax, request.size));
-      const found = await this.#summariesOf(part, within);
-      if (found === undefined) return undefined;
-      read += part.length;
-      for (const summary of found) {
-        bytes += summary.bytes;
-        if (summaries.length > 0 && bytes > pageBytesMax) break;
-        summaries.push(summary);
-      }
-    }
+    const summaries = await this.#summariesOf(issues.slice(0, request.size), within);
+    if (summaries === undefined) return undefined;
     const last = issues[summaries.length - 1];
     return {
       items: jsonArray(summaries.map(({ text }) => text)),
@@ -93,8 +78,8 @@ export class IssueListService {
   }
 
   // Finding a page costs a third of reading and presenting its issues: those that this process has presented are
-  // presented again only where something that they show has changed. Undefined where an issue has changed since it was
-  // listed: it may not belong to the page any more.
+  // presented again only where something that they show has changed. Ends early where the page has `pageBytesMax`.
+  // Undefined where an issue has changed since it was listed: it may not belong to the page any more.
   async #summariesOf(
     listed: readonly ListedIssue[],
     within?: Transaction,
@@ -112,11 +97,16 @@ export class IssueListService {
       this.#summaries.set(issue.id, summary);
       known.set(issue.id, summary);
     }
-    const summaries = listed.flatMap((issue) => {
+    const summaries: CachedSummary[] = [];
+    let bytes = 0;
+    for (const issue of listed) {
       const summary = known.get(issue.id);
-      return summary !== undefined && isUnchanged(summary.issue, issue) ? [summary] : [];
-    });
-    return summaries.length === listed.length ? summaries : undefined;
+      bytes += summary?.bytes ?? 0;
+      if (summary === undefined || (summaries.length > 0 && bytes > pageBytesMax)) break;
+      if (!isUnchanged(summary.issue, issue)) return undefined;
+      summaries.push(summary);
+    }
+    return summaries;
   }
 }
 

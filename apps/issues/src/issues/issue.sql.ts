@@ -20,10 +20,28 @@ const shortColumns =
 /** The columns of `issues` but for `search`, which is large and never read. */
 export const issueColumns = Prisma.raw(`${shortColumns}, description`);
 
-/** The same for a list: a character more of the description than is shown, and the number of links. */
-export const listedColumns = Prisma.raw(`${shortColumns},
-  left(description, ${listedDescriptionMaxLength + 1}) AS description,
-  (SELECT count(*)::int FROM issue_links l WHERE l.issue_id = issues.id) AS links_count`);
+/**
+ * Issues by their ids, as a list shows them: a character more of the description than is shown, and the number of links.
+ * Ends early after the issue with which the texts exceed `bytesMax`, by an estimate: PostgreSQL knows the size of a text
+ * without reading it.
+ */
+export function selectListedIssues(ids: readonly string[], bytesMax: number): Prisma.Sql {
+  return Prisma.sql`
+    SELECT ${Prisma.raw(shortColumns)}, left(description, ${Prisma.raw(String(listedDescriptionMaxLength + 1))}) AS description,
+           links_count
+      FROM (
+        SELECT i.*, links_count, sum(${listedBytes}) OVER place - ${listedBytes} AS bytes_before
+          FROM unnest(${[...ids]}::uuid[]) WITH ORDINALITY listed (id, place) JOIN issues i USING (id)
+         CROSS JOIN LATERAL (
+           SELECT count(*)::int AS links_count, avg(octet_length(l.ref) + coalesce(octet_length(l.title), 0) + coalesce(octet_length(l.url), 0)) AS link_bytes
+             FROM issue_links l WHERE l.issue_id = i.id
+         ) links
+        WINDOW place AS (ORDER BY listed.place)
+      ) i WHERE bytes_before <= ${bytesMax}`;
+}
+
+const listedBytes = Prisma.raw(`(1000 + least(octet_length(i.description), ${4 * listedDescriptionMaxLength})
+  + least(links_count, ${listedLinksMax}) * coalesce(300 + link_bytes, 0))::int`);
 
 /** An `IssueState` of the row `i`. */
 export const stateColumns = Prisma.raw(`i.id, i.title, i.description, i.priority, i.status,
@@ -106,7 +124,7 @@ export interface SnapshotSources {
   comments?: Prisma.Sql;
   /** Maximum size of the conflicts; `embeddedConflictsBytesMax` by default. */
   conflictsBytes?: number;
-  /** Whether `issues` has `listedColumns`. */
+  /** Whether `issues` is `selectListedIssues`. */
   isList?: boolean;
 }
 
