@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { first, type Service, type Stack, startStack } from '@tessera/stack';
+import type { AxiosInstance } from 'axios';
+import { issuesClient, signUp } from './support/clients.ts';
+import { eventually, pause } from './support/load.ts';
+
+const clients = 50;
+const containerMiB = 512;
+const drainTimeoutMs = 5_000;
+
+/** A client that sends requests and never reads. */
+class StalledClient {
+  readonly #socket: Socket;
+
+  constructor(port: number, requests: string) {
+    this.#socket = connect({ host: '127.0.0.1', port }, () => this.#socket.write(requests));
+    this.#socket.pause();
+    this.#socket.on('error', () => undefined);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** Samples a process's resident memory until it is stopped. */
+function sampleMemory({ pid }: Service) {
+  let peak = 0;
+  const timer = setInterval(() => {
+    const rss = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+    peak = Math.max(peak, rss);
+  }, 20);
+  return () => {
+    clearInterval(timer);
+    return Math.round(peak);
+  };
+}
+
+describe('clients that read large issues and do not read the responses', () => {
+  let stack: Stack;
+  let service: Service;
+  let token: string;
+  let issues: AxiosInstance;
+  const stalled: StalledClient[] = [];
+  let large: string;
+
+  beforeAll(async () => {
+    stack = await startStack({
+      // Node's own choice in a container of 512 MiB.
+      nodeArguments: ['--max-old-space-size=256'],
+      environment: { issues: { HTTP_DRAIN_TIMEOUT_MS: String(drainTimeoutMs), LOG_LEVEL: 'info' } },
+    });
+    service = first(stack.issues);
+    const tokens = await signUp(stack, 'mallory');
+    token = tokens.access_token;
+    issues = issuesClient(stack, tokens);
+    await issues.post('/issues/', { title: 'the first' });
+    await fill();
+  }, 60_000);
+  afterAll(async () => {
+    for (const client of stalled) client.destroy();
+    expect(await stack.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  // Issues whose texts are the largest that the API accepts, each with 200 comments of 260 KB.
+  async function fill(): Promise<void> {
+    const { rows } = await stack.sql(
+      'issues',
+      `WITH i AS (
+         INSERT INTO issues (id, title, description, priority, reporter_id, comments_count)
+         SELECT gen_random_uuid(), n || repeat('🖨', 250), repeat('🖨', 65000), 'LOW', reporter_id, 200
+           FROM issues, generate_series(1, 200) n
+         RETURNING id, reporter_id
+       ), links AS (
+         INSERT INTO issue_links (id, issue_id, type, ref, title, url, metadata, created_by)
+         SELECT gen_random_uuid(), i.id, 'invoice', n || repeat('€', 250), repeat('€', 255),
+                'https://example.com/' || repeat('a', 2028), jsonb_build_object('a', repeat('€', 1350)), i.reporter_id
+           FROM i, generate_series(1, 50) n
+       ), comments AS (
+         INSERT INTO comments (id, issue_id, body, author_id)
+         SELECT gen_random_uuid(), i.id, repeat('🖨', 65000), i.reporter_id
+           FROM (SELECT * FROM i LIMIT 10) i, generate_series(1, 50) n
+         RETURNING issue_id
+       )
+       SELECT issue_id AS id FROM comments LIMIT 1`,
+    );
+    large = `/api/v1/issues/${rows[0].id}/`;
+  }
+
+  const get = (path: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: issues\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+
+  // In the log, because a client that reads nothing does not notice that it is disconnected.
+  const countInLog = (text: string) => service.log.split(text).length - 1;
+
+  it.each([
+    // The buffers of the operating system hold the whole response.
+    { what: 'one response each', requests: () => get(large), sign: '"route":"/api/v1/issues/:id/"' },
+    {
+      what: 'pipelined requests',
+      requests: () => (get(large) + get('/api/v1/issues/?limit=200')).repeat(60),
+      sign: 'the client does not read: connection closed',
+    },
+  ])(
+    `cost bounded memory and delay no other user: ${clients} clients, $what`,
+    async ({ requests, sign }) => {
+      const stopSampling = sampleMemory(service);
+      const waits: number[] = [];
+      const readiness = new Set<number>();
+      let isStalling = true;
+      const others = Array.from({ length: 4 }, async (_, index) => {
+        for (let turn = 0; isStalling; turn += 1) {
+          const startedAt = performance.now();
+          const { status } =
+            (index + turn) % 2 === 0
+              ? await issues.post('/issues/', { title: `other ${index} ${turn}` })
+              : await issues.get('/users/me/');
+          waits.push(performance.now() - startedAt);
+          expect([200, 201]).toContain(status);
+          await pause();
+        }
+      });
+      const probe = (async () => {
+        while (isStalling) {
+          readiness.add((await issues.get(`${service.url}/readyz`)).status);
+          await pause();
+        }
+      })();
+      const before = countInLog(sign);
+      stalled.push(...Array.from({ length: clients }, () => new StalledClient(service.port, requests())));
+      const hasEnded = async () => countInLog(sign) - before >= clients;
+      await eventually(hasEnded, Boolean).finally(() => {
+        isStalling = false;
+      });
+      await Promise.all([...others, probe]);
+      const rss = stopSampling();
+      waits.sort((left, right) => left - right);
+      const p99 = waits[Math.floor(waits.length * 0.99)] ?? Number.POSITIVE_INFINITY;
+      expect(waits).not.toHaveLength(0);
+      expect(rss).toBeLessThan(containerMiB);
+      expect(p99).toBeLessThan(1_000);
+      expect([...readiness]).toEqual([200]);
+    },
+    60_000,
+  );
+});
