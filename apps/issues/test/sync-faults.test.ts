@@ -139,7 +139,7 @@ const cases: Record<string, Case> = {
   'a 403': {
     fault: { kind: 'status', status: 403, body: { message: 'Resource not accessible' } },
     status: 502,
-    code: 'tracker_auth_failed',
+    code: 'not_a_member',
     isRetried: false,
   },
   'a 422': {

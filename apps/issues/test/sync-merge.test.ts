@@ -45,8 +45,9 @@ const remoteIssue: RemoteIssue = {
   readAt: new Date(0),
   revision: null,
 };
-const twoStates: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf'> = {
+const twoStates: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf' | 'toFit'> = {
   hasPriority: true,
+  toFit: (text) => text,
   stateOf: ({ status }) => (isDone(status) ? 'closed' : 'open'),
   isReached: (state, wanted) => state === wanted,
   statusOf: (state, local) => stepForTwoStates(state === 'open', 'RESOLVED', local),

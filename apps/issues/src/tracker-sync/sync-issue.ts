@@ -113,6 +113,14 @@ interface MergedFields extends Merge {
   activityId: number;
 }
 
+/** Errors that can have a cause which `findProblem` finds. */
+const explainedCodes = new Set<string>([
+  'not_a_member',
+  'tracker_rejected',
+  'remote_gone',
+  'project_not_found',
+]);
+
 /** How often fields are merged again in one sync because someone changed the remote issue before our update. */
 const mergesMax = 2;
 
@@ -204,7 +212,7 @@ export class SyncExecutor {
       return { remoteId: adopted.id, base, others };
     }
     if (createAttemptAge !== null) this.#assertSettled(createAttemptAge);
-    const draft = draftOf(found(await issues.findState({ id: job.issueId })));
+    const draft = draftOf(found(await issues.findState({ id: job.issueId })), tracker);
     await repository.beginCreate(job, draft);
     const created = await tracker
       .create(draft, issueMarker(job.issueId), signal)
@@ -360,7 +368,11 @@ export class SyncExecutor {
     const known = await repository.listComments(issueId);
     const remote = await tracker.listComments(remoteId, (id) => !known.knownIds.has(id), signal);
     const claimed = await repository.findComments(issueId, claimedComments(remote));
-    const { arrived, pull, push } = planComments(remote, { unsent: known.unsent, claimed });
+    const { arrived, pull, push } = planComments(remote, {
+      unsent: known.unsent,
+      claimed,
+      toFit: (text) => tracker.toFit(text),
+    });
     for (const comment of arrived) await repository.recordSent(comment.commentId, comment.remoteId);
     const pulled = pull.length === 0 ? 0 : await repository.addRemoteComments(issueId, pull, requestId);
     for (const comment of push) {
@@ -384,7 +396,16 @@ export class SyncExecutor {
     await repository.recordSent(id, sentId);
   }
 
-  async #fail(job: SyncJob, error: unknown, requestId: string): Promise<FailedRun> {
+  // Trackers answer a wrong project, a missing permission and disabled issues like other errors.
+  async #explain(error: unknown): Promise<unknown> {
+    if (!(error instanceof TrackerError) || !explainedCodes.has(error.code)) return error;
+    const { tracker, deadlineMs } = this.#dependencies;
+    const signal = AbortSignal.any([AbortSignal.timeout(deadlineMs), this.#stopping.signal]);
+    return (await tracker.findProblem(signal).catch(() => undefined)) ?? error;
+  }
+
+  async #fail(job: SyncJob, cause: unknown, requestId: string): Promise<FailedRun> {
+    const error = await this.#explain(cause);
     const { repository, retrySeconds: firstDelaySeconds, logger } = this.#dependencies;
     const { issueId } = job;
     if (!(error instanceof TrackerError)) {
@@ -395,8 +416,15 @@ export class SyncExecutor {
         .catch((err: unknown) => logger.warn({ err, issueId }, 'could not record a failed sync'));
       throw error;
     }
-    const { code, message, isTransient, retryAfterSeconds: minSeconds = 0, location: movedTo } = error;
-    logger.warn({ issueId, requestId, code, reason: message }, 'sync failed');
+    const {
+      code,
+      message,
+      messages,
+      isTransient,
+      retryAfterSeconds: minSeconds = 0,
+      location: movedTo,
+    } = error;
+    logger.warn({ issueId, requestId, code, reason: message, messages }, 'sync failed');
     if (error instanceof LeaseLostError) return { error, nextAttemptAt: null };
     if (this.#stopping.signal.aborted) {
       await repository.release(job, { isDue: true });

@@ -76,15 +76,22 @@ export interface MergeInput {
   base: MergeBase;
   local: LocalIssue;
   remote: RemoteIssue;
-  tracker: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf'>;
+  tracker: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf' | 'toFit'>;
   policies: ConflictPolicies;
   /** The side that changed a field last; for the policy `newest`. */
   newest: (field: SyncedField) => 'local' | 'remote';
 }
 
 /** The fields to create a remote issue with. */
-export function draftOf({ title, description, priority }: Pick<LocalIssue, keyof RemoteDraft>): RemoteDraft {
-  return { title: canonicalTitle(title), description: canonicalText(description), priority };
+export function draftOf(
+  { title, description, priority }: Pick<LocalIssue, keyof RemoteDraft>,
+  tracker: Pick<ExternalTracker, 'toFit'>,
+): RemoteDraft {
+  return {
+    title: canonicalTitle(title),
+    description: tracker.toFit(canonicalText(description)),
+    priority,
+  };
 }
 
 /** The base after creating a remote issue: its own values. A value that the tracker did not apply is pushed next. */
@@ -157,10 +164,14 @@ function mergeText(input: MergeInput, field: 'title' | 'description', merge: Mer
   const { canonical, isStorable } = textRules[field];
   // A base that staff chose by deciding a conflict is not in canonical form.
   const base = field in input.base ? canonical(input.base[field] ?? '') : null;
-  const local = canonical(input.local[field]);
+  const whole = canonical(input.local[field]);
+  const local = field === 'title' ? whole : input.tracker.toFit(whole);
   const remote = input.remote[field];
+  const sides = compare(field, local, remote, base);
+  // Pulling an edit of a text that the tracker cannot hold whole would lose its end.
+  const localChanged = sides.localChanged || local !== whole;
   const { action, updatesBase } = decide(
-    { ...compare(field, local, remote, base), local: input.local[field], isStorable: isStorable(remote) },
+    { ...sides, localChanged, local: input.local[field], isStorable: isStorable(remote) },
     input,
     merge.conflicts,
   );
@@ -430,6 +441,7 @@ interface CommentState {
   unsent: readonly UnsentComment[];
   /** The local comments that `claimedComments` returned, by id. */
   claimed: ReadonlyMap<string, Pick<UnsentComment, 'username' | 'body'>>;
+  toFit: ExternalTracker['toFit'];
 }
 
 /** The local comments whose markers remote comments carry. */
@@ -440,7 +452,7 @@ export function claimedComments(remote: readonly RemoteComment[]): string[] {
 /** Which comments one side has and the other lacks. `remote`: those that are not known to be on both sides. */
 export function planComments(
   remote: readonly RemoteComment[],
-  { unsent, claimed }: CommentState,
+  { unsent, claimed, toFit }: CommentState,
 ): CommentPlan {
   const attempted = new Set(unsent.filter(({ attemptAge }) => attemptAge !== null).map(({ id }) => id));
   const plan: CommentPlan = { arrived: [], pull: [], push: [] };
@@ -449,7 +461,10 @@ export function planComments(
     const original = commentId === undefined ? undefined : claimed.get(commentId);
     // A marker does not prove authorship: anyone can copy one. The second copy of a comment that was sent twice has its text.
     if (commentId !== undefined && attempted.delete(commentId)) plan.arrived.push({ commentId, remoteId });
-    else if (original === undefined || !isSameText(body, commentText(original.username, original.body))) {
+    else if (
+      original === undefined ||
+      !isSameText(body, toFit(commentText(original.username, original.body)))
+    ) {
       const text = cutText(canonicalText(body), commentMaxLength);
       if (text !== '') plan.pull.push({ remoteId, body: text, author, createdAt });
     }

@@ -1,6 +1,7 @@
 import type { IssuePriority, IssueStatus, TrackerProvider } from '@tessera/contracts';
 import type { Logger } from '@tessera/service-kit';
 import { mayFollow } from '../issue-status/issue-status.ts';
+import type { TrackerError } from './tracker-error.ts';
 
 /** The external tracker that the service is configured with. */
 export interface TrackerConfig {
@@ -131,6 +132,10 @@ export interface ExternalTracker {
   /** Whether `listChanged` lists the issues by the time of their last update. */
   readonly ordersChanges: boolean;
 
+  /** What prevents every sync: the credentials, the project or a permission; undefined if nothing does. */
+  findProblem(signal: AbortSignal): Promise<TrackerError | undefined>;
+  /** The part of a text that the tracker can hold: shorter only if the text exceeds the tracker's limit. */
+  toFit(text: string): string;
   /** The marker becomes part of the description; `findByMarker` finds it. */
   create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue>;
   /** Throws `remote_gone` or `remote_moved` if the issue no longer exists there. */

@@ -14,8 +14,8 @@ import {
   type TrackerContext,
   toStamp,
 } from './external-tracker.ts';
-import { TrackerError } from './tracker-error.ts';
-import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
+import { problemOr, TrackerError } from './tracker-error.ts';
+import { canonicalText, canonicalTitle, endMarker, fitText, outboundText } from './tracker-text.ts';
 import { type TrackerRequest, TrackerTransport } from './tracker-transport.ts';
 
 const time = z.iso.datetime({ offset: true });
@@ -36,6 +36,10 @@ const issueSchema = z.object({
   content_version: z.int().nullish(),
 });
 const stampSchema = issueSchema.pick({ number: true, updated_at: true });
+const repositorySchema = z.object({
+  archived: z.boolean().nullish(),
+  has_issues: z.boolean().nullish(),
+});
 const commentSchema = z.object({
   id: z.int().positive(),
   body: z.string().nullish(),
@@ -59,6 +63,8 @@ export interface ForgeApi {
   changesQuery: Query;
   ordersChanges: boolean;
   commentsQuery: Query;
+  /** The maximum number of characters of a text. */
+  textMax?: number;
 }
 
 function githubApi(token: string): ForgeApi {
@@ -76,6 +82,7 @@ function githubApi(token: string): ForgeApi {
     changesQuery: { sort: 'updated', direction: 'asc', per_page: 100 },
     ordersChanges: true,
     commentsQuery: { per_page: 100 },
+    textMax: 65_536,
   };
 }
 
@@ -99,6 +106,19 @@ export class GitHubTracker implements ExternalTracker {
     this.#api = api;
     this.#issues = `${api.root}/repos/${config.project.split('/').map(encodeURIComponent).join('/')}/issues`;
     this.#login = config.login;
+  }
+
+  async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
+    const path = this.#issues.slice(0, -'/issues'.length);
+    const project = await problemOr(this.#transport.read({ method: 'GET', path, signal }, repositorySchema));
+    if (project instanceof TrackerError) return project;
+    if (project.archived === true) return new TrackerError('project_archived', 'archived');
+    if (project.has_issues === false) return new TrackerError('issues_disabled', 'issues are disabled');
+    return undefined;
+  }
+
+  toFit(text: string): string {
+    return this.#api.textMax === undefined ? text : fitText(text, 'markdown', this.#api.textMax);
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {
@@ -179,7 +199,7 @@ export class GitHubTracker implements ExternalTracker {
       {
         method: 'POST',
         ...this.#onIssue(id, '/comments'),
-        body: { body: outboundText(body, marker, 'markdown') },
+        body: { body: outboundText(this.toFit(body), marker, 'markdown') },
         signal,
       },
       commentSchema,

@@ -15,7 +15,7 @@ import {
   type TrackerContext,
   toStamp,
 } from './external-tracker.ts';
-import { TrackerError } from './tracker-error.ts';
+import { problemOr, TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
@@ -32,6 +32,10 @@ const issueSchema = z.object({
   confidential: z.boolean().nullish(),
 });
 const stampSchema = issueSchema.pick({ iid: true, updated_at: true });
+const projectSchema = z.object({
+  archived: z.boolean().nullish(),
+  issues_access_level: z.string().nullish(),
+});
 const noteSchema = z.object({
   id: z.int().positive(),
   body: z.string(),
@@ -60,6 +64,21 @@ export class GitLabTracker implements ExternalTracker {
     const headers = { 'PRIVATE-TOKEN': config.token };
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
     this.#issues = `/api/v4/projects/${encodeURIComponent(config.project)}/issues`;
+  }
+
+  async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
+    const path = this.#issues.slice(0, -'/issues'.length);
+    const project = await problemOr(this.#transport.read({ method: 'GET', path, signal }, projectSchema));
+    if (project instanceof TrackerError) return project;
+    if (project.archived === true) return new TrackerError('project_archived', 'archived');
+    if (project.issues_access_level === 'disabled')
+      return new TrackerError('issues_disabled', 'issues are disabled');
+    return undefined;
+  }
+
+  // GitLab holds a mebibyte, which is more than any local text.
+  toFit(text: string): string {
+    return text;
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {

@@ -16,7 +16,7 @@ import {
   type TrackerWords,
   toStamp,
 } from './external-tracker.ts';
-import { TrackerError } from './tracker-error.ts';
+import { problemOr, TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
@@ -63,6 +63,20 @@ const journalSchema = z.object({
 });
 const issueBody = z.object({ issue: issueSchema });
 const stampSchema = issueSchema.pick({ id: true, updated_on: true });
+const userBody = z.object({
+  user: z.object({
+    admin: z.boolean().nullish(),
+    memberships: z.array(z.object({ project: z.object({ id: z.int() }) })).default([]),
+  }),
+});
+const projectBody = z.object({
+  project: z.object({
+    id: z.int(),
+    status: z.int(),
+    is_public: z.boolean().nullish(),
+    enabled_modules: z.array(z.object({ name: z.string() })).optional(),
+  }),
+});
 const statusesBody = z.object({
   issue_statuses: z.array(named.extend({ is_closed: z.boolean().nullish().transform(Boolean) })),
 });
@@ -76,6 +90,8 @@ const attributeMembers = [
   ['priority_id', 'priority'],
 ] as const;
 
+// Redmine's app/models/project.rb: 5 is closed, 9 archived.
+const activeProject = 1;
 // Longer than proxies hold a request that they have accepted.
 const settleSeconds = 120;
 // Redmine reduces a larger limit to this.
@@ -106,6 +122,38 @@ export class RedmineTracker implements ExternalTracker {
     this.#words = config.words;
     const headers = { 'X-Redmine-API-Key': config.token };
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
+  }
+
+  async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
+    const account = {
+      method: 'GET',
+      path: '/users/current.json',
+      query: { include: 'memberships' },
+      signal,
+    } as const;
+    const user = await problemOr(this.#transport.read(account, userBody));
+    if (user instanceof TrackerError) {
+      // Redmine's app/controllers/application_controller.rb, require_login.
+      return user.code === 'not_a_member' ? new TrackerError('rest_api_disabled', user.message) : user;
+    }
+    const path = `/projects/${this.project}.json`;
+    const query = { include: 'enabled_modules' };
+    const found = await problemOr(this.#transport.read({ method: 'GET', path, query, signal }, projectBody));
+    if (found instanceof TrackerError) return found;
+    const { id, status, is_public: isPublic, enabled_modules: modules } = found.project;
+    if (status !== activeProject) return new TrackerError('project_archived', 'closed or archived');
+    if (modules !== undefined && !modules.some(({ name }) => name === 'issue_tracking'))
+      return new TrackerError('issues_disabled', 'the module issue_tracking is off');
+    const { admin, memberships } = user.user;
+    // In a public project the role Non member can suffice.
+    if (admin !== true && isPublic !== true && !memberships.some(({ project }) => project.id === id))
+      return new TrackerError('not_a_member', 'no membership in the project');
+    return undefined;
+  }
+
+  // Redmine has no limit.
+  toFit(text: string): string {
+    return text;
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {

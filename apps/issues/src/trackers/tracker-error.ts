@@ -32,11 +32,48 @@ const failureKinds = {
     detail: 'The external tracker accepts no requests for a while.',
     isTransient: true,
   },
-  /** The tracker rejects our credentials, or does not show us the project. */
+  /** The tracker rejects our credentials. */
   tracker_auth_failed: {
     status: 502,
     detail: "The external tracker rejects this service's credentials; an operator must correct them.",
     isTransient: false,
+  },
+  /** The account of the credentials lacks a permission in the project. */
+  not_a_member: {
+    status: 502,
+    detail:
+      'The account of this service lacks a permission in the project of the external tracker: give it a role that may view, create and edit issues and add comments.',
+    isTransient: false,
+  },
+  /** No such project, or the tracker does not show it to our account. */
+  project_not_found: {
+    status: 502,
+    detail:
+      'The external tracker shows this service no such project: correct TRACKER_PROJECT, or give its account access.',
+    isTransient: false,
+  },
+  issues_disabled: {
+    status: 502,
+    detail: 'Issues are disabled in the project of the external tracker: enable them there.',
+    isTransient: false,
+  },
+  project_archived: {
+    status: 502,
+    detail: 'The project of the external tracker is archived, so that it accepts no changes.',
+    isTransient: false,
+  },
+  rest_api_disabled: {
+    status: 502,
+    detail: "Redmine's REST API is off: enable it under Administration, Settings, API.",
+    isTransient: false,
+  },
+  /** The tracker accepts no comments on the issue. */
+  remote_locked: {
+    status: 409,
+    detail: 'The issue is locked in the external tracker, so that it accepts no comments.',
+    isTransient: false,
+    isOfIssue: true,
+    isOfPart: true,
   },
   tracker_rejected: {
     status: 422,
@@ -160,6 +197,14 @@ function secondsUntilRetry({ retryAfterSeconds }: TrackerError, nextAttemptAt: D
   return Math.max(1, Math.ceil(inMs / 1000));
 }
 
+/** Returns what a request was rejected with because of the credentials, the project or a permission; throws other errors. */
+export async function problemOr<Result>(request: Promise<Result>): Promise<Result | TrackerError> {
+  return request.catch((error: unknown) => {
+    if (error instanceof TrackerError && !error.isTransient) return error;
+    throw error;
+  });
+}
+
 type Headers = Record<string, unknown>;
 
 /** A tracker's response; `json` is undefined for an empty body, and for one that is not JSON. */
@@ -172,10 +217,11 @@ interface TrackerResponse {
 
 /** The error for a response that is not a success. `target`: what a 404 means, the issue or the project. */
 export function responseError(response: TrackerResponse, target: 'issue' | 'project'): TrackerError {
-  const { status, headers } = response;
+  const { status, headers, data, json } = response;
   const reason = `responded ${status}`;
   // A 5xx can be sent after the change was made.
   const hadNoEffect = status < 500;
+  const messages = errorMessages(json);
   if (isRateLimit(response) || (status >= 500 && headers['retry-after'] !== undefined)) {
     const retryAfterSeconds = retryAfterOf(headers);
     return new TrackerError('tracker_rate_limited', reason, { hadNoEffect, retryAfterSeconds });
@@ -188,14 +234,20 @@ export function responseError(response: TrackerResponse, target: 'issue' | 'proj
   }
   switch (status) {
     case 401:
-    case 403:
     case 407:
-      return new TrackerError('tracker_auth_failed', reason, { hadNoEffect });
+      return new TrackerError('tracker_auth_failed', reason, { hadNoEffect, messages });
+    case 403: {
+      // GitHub: "Unable to create comment because issue is locked."
+      const code = /\blocked\b/i.test(data) ? 'remote_locked' : 'not_a_member';
+      return new TrackerError(code, reason, { hadNoEffect, messages });
+    }
     case 404:
     case 410: {
       // Trackers answer 404 for a project that our account may not see.
-      const code = target === 'issue' ? 'remote_gone' : 'tracker_auth_failed';
-      return new TrackerError(code, reason, { hadNoEffect });
+      const missing = target === 'issue' ? 'remote_gone' : 'project_not_found';
+      // GitHub answers 410 also where issues are disabled.
+      const code = status === 410 && /\bdisabled\b/i.test(data) ? 'issues_disabled' : missing;
+      return new TrackerError(code, reason, { hadNoEffect, messages });
     }
     case 408:
       return new TrackerError('tracker_unavailable', reason, { hadNoEffect });
@@ -204,7 +256,7 @@ export function responseError(response: TrackerResponse, target: 'issue' | 'proj
     default:
       return new TrackerError('tracker_rejected', reason, {
         hadNoEffect,
-        messages: errorMessages(response.json),
+        messages,
       });
   }
 }

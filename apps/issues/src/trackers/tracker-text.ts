@@ -27,6 +27,8 @@ export function commentMarker(commentId: string): string {
   return `<!-- issues-sync:comment:${commentId} -->`;
 }
 
+const longestMarker = commentMarker('01980c5e-0000-7000-8000-000000000000');
+
 /** The marker on the last line of a text, where we put it. */
 export function endMarker(text: string): string | null {
   return /(?:^|\n)(<!-- issues-sync:[\w:-]+ -->)\s*$/.exec(text)?.[1] ?? null;
@@ -106,6 +108,19 @@ export function displayText(text: string): string {
 
 function bytesOf(text: string): number {
   return Buffer.byteLength(JSON.stringify(text));
+}
+
+/** Cuts a text so that `outboundText` makes at most `max` characters of it, including a notice about the cut. */
+export function fitText(text: string, markup: Markup, max: number): string {
+  const excessOf = (part: string) => [...outboundText(part, longestMarker, markup)].length - max;
+  const characters = [...canonicalText(text)];
+  const notice = '\n\n[cut: the whole text is in Tessera]';
+  let [fitted, kept] = [text, characters.length];
+  for (let excess = excessOf(text); excess > 0; excess = excessOf(fitted)) {
+    kept -= Math.max(excess, fitted === text ? notice.length : 1);
+    fitted = `${characters.slice(0, kept).join('').trimEnd()}${notice}`;
+  }
+  return fitted;
 }
 
 /** Cuts a text to a number of characters, including a notice about the cut. */

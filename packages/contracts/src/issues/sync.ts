@@ -19,7 +19,11 @@ import {
 
 const path = `${issuesPath}/:id`;
 const trackerProblems = [
-  { status: 502, description: '`tracker_unavailable`, or `tracker_auth_failed`.' },
+  {
+    status: 502,
+    description:
+      '`tracker_unavailable`, `tracker_auth_failed`, `project_not_found`, `project_archived`, `issues_disabled`, `rest_api_disabled`, or `not_a_member`.',
+  },
   {
     status: 503,
     description:
@@ -28,7 +32,7 @@ const trackerProblems = [
   { status: 504, description: '`tracker_timeout`.' },
 ];
 const conflictDescription =
-  '`tracker_not_configured`, `sync_in_progress`, `remote_gone`, `remote_moved`, `remote_private`, or `request_in_progress`.';
+  '`tracker_not_configured`, `sync_in_progress`, `remote_gone`, `remote_moved`, `remote_private`, `remote_locked`, or `request_in_progress`.';
 const staffConflict = {
   status: 409,
   description:

@@ -20,6 +20,8 @@ export interface FakeTracker {
   deleteIssue(number: number): void;
   /** Moves an issue (GitHub only): GitHub then answers 301. @param location null sends an empty `Location` */
   moveIssue?(number: number, location: string | null): void;
+  /** Changes the settings of the project. */
+  setProject(settings: Partial<ProjectSettings>): void;
   /** Adds a fault. A request triggers at most one: the oldest that matches and is not used up. */
   fail(fault: Fault): void;
   clearFaults(): void;
@@ -35,6 +37,12 @@ export interface FakeTracker {
 export interface CheckedFakeTracker extends FakeTracker {
   /** One line for each request or response that violates the description. */
   violations(): string[];
+}
+
+/** The settings of a project that affect its issues. */
+export interface ProjectSettings {
+  issuesEnabled: boolean;
+  archived: boolean;
 }
 
 /** The fake GitHub. */
@@ -72,6 +80,8 @@ export interface IssueChanges {
   readonly state?: IssueState;
   readonly stateReason?: string | null;
   readonly labels?: readonly string[];
+  /** GitHub only: whether comments are rejected. */
+  readonly locked?: boolean;
   /** GitLab only. */
   readonly confidential?: boolean;
 }

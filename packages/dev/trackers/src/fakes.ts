@@ -10,6 +10,7 @@ export type {
   GiteaOptions,
   IssueChanges,
   IssueState,
+  ProjectSettings,
   RecordedRequest,
 } from './fake-tracker.ts';
 export { startGitea } from './gitea/gitea.ts';

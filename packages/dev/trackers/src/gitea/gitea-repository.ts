@@ -15,9 +15,14 @@ export interface GiteaRepository extends FakeContext {
 }
 
 /** @throws ErrorResponse 404 */
-export function assertRepository({ project, errors }: GiteaRepository, { params }: TrackerRequest): void {
+export function assertRepository(
+  { project, settings, errors }: GiteaRepository,
+  { params }: TrackerRequest,
+): void {
   const asked = `${params.owner}/${params.repo}`.toLowerCase();
   if (asked !== `${project.owner}/${project.name}`.toLowerCase()) throw errors.notFound();
+  // Gitea's routers/api/v1/api.go, mustEnableIssues.
+  if (!settings.issuesEnabled) throw errors.notFound();
 }
 
 /** @throws ErrorResponse 404 */

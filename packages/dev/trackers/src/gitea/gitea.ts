@@ -72,6 +72,16 @@ function giteaProtocol(repository: GiteaRepository): Protocol {
       route('delete', `${one}/labels/:id`, labels.remove),
       route('get', '/repos/:owner/:repo/labels', labels.list),
       route('post', '/repos/:owner/:repo/labels', labels.create),
+      route('get', '/repos/:owner/:repo', ({ params }) => {
+        const { project, settings } = repository;
+        const full_name = `${project.owner}/${project.name}`;
+        if (`${params.owner}/${params.repo}`.toLowerCase() !== full_name.toLowerCase())
+          throw errors.notFound();
+        return {
+          status: 200,
+          body: { full_name, has_issues: settings.issuesEnabled, archived: settings.archived },
+        };
+      }),
       route('get', '/user', () => ({ status: 200, body: present.user(BOT) })),
     ],
     notFound: () => {

@@ -1,7 +1,7 @@
 import { membersOf, single, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
 import { BOT, type FakeContext } from '../server/run-fake.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
-import { invalid, notFound } from './github-errors.ts';
+import { invalid, locked, notFound } from './github-errors.ts';
 import type { GitHubIssues } from './github-issues.ts';
 import type { GitHubPages } from './github-pages.ts';
 import { type GitHubPresenter, seconds } from './github-presenter.ts';
@@ -34,6 +34,7 @@ export class GitHubComments {
 
   readonly create = (call: TrackerRequest): TrackerResponse => {
     const issue = this.#issues.find(call);
+    if (issue.locked) throw locked();
     const comment = this.#context.tracker.comment(issue, writableBody(call), BOT);
     const body = this.#present.comment(issue, comment);
     return { status: 201, headers: { location: String(body.url) }, body };

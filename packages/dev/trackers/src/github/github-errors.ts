@@ -15,6 +15,10 @@ export const requiresAuthentication = (): ErrorResponse =>
 export const badCredentials = (): ErrorResponse => basic(401, 'Bad credentials', DOCUMENTATION);
 export const notFound = (): ErrorResponse => basic(404, 'Not Found');
 export const gone = (): ErrorResponse => basic(410, 'This issue was deleted');
+// docs.github.com/rest/issues: "If issues are disabled in the repository, the API returns a 410 Gone status."
+export const issuesDisabled = (): ErrorResponse => basic(410, 'Issues are disabled for this repo');
+export const locked = (): ErrorResponse => basic(403, 'Unable to create comment because issue is locked.');
+export const archived = (): ErrorResponse => basic(403, 'Repository was archived so is read-only.');
 export const unreadable = (): ErrorResponse => basic(400, 'Problems parsing JSON', DOCUMENTATION);
 
 /** A 501 for a feature that GitHub has and the fake does not implement, so that no test relies on it. */

@@ -2,7 +2,15 @@ import type { IssueChanges } from '../fake-tracker.ts';
 import { membersOf, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
 import { BOT, type FakeContext } from '../server/run-fake.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
-import { type FieldError, gone, invalid, movedTo, notFound } from './github-errors.ts';
+import {
+  archived,
+  type FieldError,
+  gone,
+  invalid,
+  issuesDisabled,
+  movedTo,
+  notFound,
+} from './github-errors.ts';
 import type { GitHubPresenter } from './github-presenter.ts';
 
 const TITLE_MAX = 256;
@@ -64,10 +72,12 @@ export class GitHubIssues {
   }
 
   /** @throws ErrorResponse 404, as for a repository that the token cannot access */
-  assertRepository({ params }: TrackerRequest): void {
+  assertRepository({ params, method }: TrackerRequest): void {
     const { owner, name } = this.#context.project;
     const asked = `${params.owner}/${params.repo}`.toLowerCase();
     if (asked !== `${owner}/${name}`.toLowerCase()) throw notFound();
+    if (!this.#context.settings.issuesEnabled) throw issuesDisabled();
+    if (this.#context.settings.archived && method !== 'GET') throw archived();
   }
 }
 

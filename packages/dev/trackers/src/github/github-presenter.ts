@@ -18,6 +18,17 @@ export class GitHubPresenter {
     return `${this.#repositoryUrl()}/issues/${number}`;
   }
 
+  /** The members that clients of issues need. */
+  repository(): Record<string, unknown> {
+    const { project, settings } = this.#context;
+    const { issuesEnabled, archived } = settings;
+    return {
+      full_name: `${project.owner}/${project.name}`,
+      has_issues: issuesEnabled,
+      archived,
+    };
+  }
+
   issue(issue: TrackerIssue): Record<string, unknown> {
     const url = this.issueUrl(issue.number);
     const page = `${this.#page()}/${issue.pullRequest ? 'pull' : 'issues'}/${issue.number}`;
@@ -41,7 +52,7 @@ export class GitHubPresenter {
       assignee: null,
       assignees: [],
       milestone: null,
-      locked: false,
+      locked: issue.locked,
       active_lock_reason: null,
       comments: issue.comments.length,
       ...(issue.pullRequest ? { draft: false, pull_request: this.#pullRequest(issue.number, page) } : {}),

@@ -67,6 +67,16 @@ function githubProtocol(
       contract.route('post', `${one}/comments`, authenticate, comments.create),
       [
         'get',
+        '/repos/:owner/:repo',
+        (call) => {
+          authenticate(call);
+          const asked = `${call.params.owner}/${call.params.repo}`.toLowerCase();
+          if (asked !== `${owner}/${name}`.toLowerCase()) throw errors.notFound();
+          return { status: 200, body: present.repository() };
+        },
+      ],
+      [
+        'get',
         '/user',
         (call) => {
           authenticate(call);

@@ -70,6 +70,8 @@ export class GitLabIssues {
     const { owner, name } = this.#context.project;
     const asked = params.id?.toLowerCase();
     if (asked !== String(PROJECT_ID) && asked !== `${owner}/${name}`.toLowerCase()) throw projectNotFound();
+    // GitLab's lib/api/helpers.rb, authorize!: what a user may not read does not exist.
+    if (!this.#context.settings.issuesEnabled) throw issueNotFound();
   }
 }
 

@@ -8,7 +8,7 @@ import { gitlabIssueList } from './gitlab-issue-list.ts';
 import { GitLabIssues, gitlabEdit } from './gitlab-issues.ts';
 import { GitLabNotes } from './gitlab-notes.ts';
 import { GitLabPages } from './gitlab-pages.ts';
-import { GitLabPresenter } from './gitlab-presenter.ts';
+import { GitLabPresenter, PROJECT_ID } from './gitlab-presenter.ts';
 
 /** Starts a fake GitLab with one project; clients add `/api/v4` to its URL. */
 export async function startGitLab(options: FakeTrackerOptions = {}): Promise<FakeTracker> {
@@ -48,6 +48,15 @@ function gitlabProtocol(context: FakeContext, pageSize: number | undefined): Pro
       route('get', `${one}/notes`, notes.list),
       route('post', `${one}/notes`, notes.create),
       route('get', `${one}/notes/:note_id`, notes.get),
+      route('get', '/projects/:id', ({ params }) => {
+        const { owner, name } = context.project;
+        const path = `${owner}/${name}`;
+        if (params.id !== String(PROJECT_ID) && params.id !== path) throw errors.projectNotFound();
+        const { issuesEnabled, archived } = context.settings;
+        const access = issuesEnabled ? 'enabled' : 'disabled';
+        const body = { id: PROJECT_ID, path_with_namespace: path, archived, issues_access_level: access };
+        return { status: 200, body };
+      }),
       route('get', '/user', () => ({ status: 200, body: present.user(BOT) })),
     ],
     notFound: () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { FakeTracker, FakeTrackerOptions, IssueChanges } from '../fake-tracker.ts';
+import type { FakeTracker, FakeTrackerOptions, IssueChanges, ProjectSettings } from '../fake-tracker.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import type { TrackerIssue } from '../tracker/tracker-issue.ts';
 import { FakeServer } from './fake-server.ts';
@@ -21,6 +21,7 @@ export interface FakeContext {
   readonly tracker: Tracker;
   readonly token: string;
   readonly project: Project;
+  readonly settings: Readonly<ProjectSettings>;
   /** Known after the server listens. */
   readonly origin: () => string;
 }
@@ -40,9 +41,11 @@ export async function runFake(definition: FakeDefinition): Promise<FakeTracker> 
   const token = `fake-${randomBytes(12).toString('hex')}`;
   const requests: Recording[] = [];
   const faults = new Faults();
+  const settings: ProjectSettings = { issuesEnabled: true, archived: false };
   const protocol = definition.protocol({
     tracker,
     token,
+    settings,
     project: projectOf(options.project ?? 'tessera/tracker'),
     origin: () => server.origin,
   });
@@ -66,6 +69,7 @@ export async function runFake(definition: FakeDefinition): Promise<FakeTracker> 
     deleteIssue: (number) => {
       present(number).presence = { kind: 'deleted' };
     },
+    setProject: (changes) => void Object.assign(settings, changes),
     fail: (fault) => faults.add(fault),
     clearFaults: () => faults.clear(),
     close: () => server.stop(),

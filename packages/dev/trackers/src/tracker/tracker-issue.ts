@@ -31,6 +31,8 @@ export interface TrackerIssue {
   closedBy: string | null;
   /** Incremented when the body changes (Gitea). */
   contentVersion: number;
+  /** Whether comments are rejected (GitHub). */
+  locked: boolean;
   /** Whether only some members see it (GitLab). */
   confidential: boolean;
   presence: Presence;
@@ -63,6 +65,7 @@ export function applyChanges(issue: TrackerIssue, changes: IssueChanges, by: str
     issue.closedAt = changes.state === 'closed' ? now : null;
     issue.closedBy = changes.state === 'closed' ? by : null;
   }
+  if (changes.locked !== undefined) issue.locked = changes.locked;
   if (changes.confidential !== undefined) issue.confidential = changes.confidential;
   if (changes.stateReason !== undefined) issue.stateReason = changes.stateReason;
   issue.updatedAt = now;

@@ -65,6 +65,7 @@ export class Tracker {
       closedBy: null,
       contentVersion: 0,
       confidential: false,
+      locked: false,
       presence: { kind: 'present' },
     };
     this.#issues.push(issue);

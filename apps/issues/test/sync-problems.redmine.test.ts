@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem } from '@tessera/testing/problems';
+import axios from 'axios';
+import { createIssue, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { redmineServer, startRedmineProject } from './support/redmine-project.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import type { TestTracker } from './support/test-tracker.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
+
+describe('Redmine says why it accepts no sync', () => {
+  let tracker: TestTracker;
+  let app: TestApp;
+  let ann: TestPerson;
+  beforeAll(async () => {
+    tracker = await startRedmineProject();
+    app = await startTestApp(trackerEnvironment(tracker));
+    ann = await aPerson(app);
+  });
+  afterAll(() => app.close());
+
+  const syncWith = async (changes: Partial<TestTracker>) => {
+    const other = await startTestApp(trackerEnvironment({ ...tracker, ...changes }), app);
+    const issue = await createIssue(ann);
+    const answer = await ann.on(other).post(issuePath(issue, 'sync/'));
+    await other.close();
+    return answer;
+  };
+  const asAdmin = () => {
+    const { url, admin } = redmineServer();
+    return axios.create({ baseURL: url, headers: { 'X-Redmine-API-Key': admin.key }, proxy: false });
+  };
+
+  it('with a wrong key', async () => {
+    expectProblem(await syncWith({ token: 'not-the-key' }), 502, 'tracker_auth_failed');
+  });
+
+  it('with a wrong project', async () => {
+    expectProblem(await syncWith({ project: 'nothing' }), 502, 'project_not_found');
+  });
+
+  it('without a membership', async () => {
+    expectProblem(await syncWith({ token: redmineServer().reporter.key }), 502, 'not_a_member');
+  });
+
+  it('with the module for issues switched off', async () => {
+    const path = `/projects/${tracker.project}.json`;
+    await asAdmin().put(path, { project: { enabled_module_names: ['wiki'] } });
+    expectProblem(await syncWith({}), 502, 'issues_disabled');
+    await asAdmin().put(path, { project: { enabled_module_names: ['issue_tracking'] } });
+    expect((await syncWith({})).status).toBe(200);
+  });
+});
