@@ -11,7 +11,7 @@ import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueUrls } from '../src/issues/issue-urls.ts';
 import { publicBaseUrl } from '../test/support/environment.ts';
-import { fillWithIssues } from '../test/support/many-issues.ts';
+import { fillWithIssues, syncedWith } from '../test/support/many-issues.ts';
 import { explain, type PlanCase, planCases } from '../test/support/plans.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
@@ -34,7 +34,7 @@ const logger = createLogger({ service: 'bench', level: 'error' });
 const config = { url, poolMax: 2 * parallel, statementTimeoutMs: 5_000 };
 const { database, close } = createListDatabase(config, logger);
 const lists = new IssueListService({
-  repository: new IssueListRepository(database),
+  repository: new IssueListRepository(database, syncedWith),
   presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
 });
 
@@ -47,7 +47,7 @@ await postgres.stop();
 process.exitCode = failures === 0 ? 0 : 1;
 
 async function measure({ name, request, indexes, visited }: PlanCase): Promise<number> {
-  const plan = await explain(client, pageStatement(request, undefined));
+  const plan = await explain(client, pageStatement(request, syncedWith));
   const find = () => lists.find({ request, page: undefined, url: 'http://issues.test/' });
   const startedAt = performance.now();
   for (let round = 0; round < rounds; round += 1) {

@@ -24,6 +24,7 @@ import {
   patchUser,
   putLink,
   resolveSyncConflict,
+  retrySyncs,
   syncIssue,
   takeWebhook,
   updateIssue,
@@ -42,6 +43,7 @@ import {
   type Route,
   route,
 } from '@tessera/service-kit';
+import { assertMayAdministerSync } from './access/issue-access.ts';
 import { activityHandlers } from './activity/activity.handlers.ts';
 import type { Actor } from './authentication/actor.ts';
 import { authenticate } from './authentication/authenticate.ts';
@@ -113,6 +115,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     ),
     route(resolveSyncConflict, { access: member, limit: writes }, sync.resolveConflict),
     route(attachExternalIssue, { access: member, limit: writes }, sync.attach),
+    route(retrySyncs, { access: member, limit: syncs, authorize: assertMayAdministerSync }, sync.retry),
     route(detachExternalIssue, { access: member, limit: writes }, sync.detach),
 
     route(listUsers, { access: member, limit: reads }, users.list),

@@ -25,6 +25,7 @@ import { LinkService } from './links/link.service.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
 import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
+import { IntegrationService } from './tracker-sync/integration.service.ts';
 import { SyncRepository } from './tracker-sync/sync.repository.ts';
 import { SyncBindingService } from './tracker-sync/sync-binding.service.ts';
 import { SyncExecutor, SyncService } from './tracker-sync/sync-issue.ts';
@@ -189,6 +190,7 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
       sync: new SyncService({ issues, executor: undefined }),
       bindings: new SyncBindingService({ issues, statuses, tracking: undefined }),
       webhooks: new WebhookReceiver(undefined),
+      integration: new IntegrationService(undefined),
       scheduler: undefined,
       executor: undefined,
     };
@@ -213,6 +215,7 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
     sync: new SyncService({ issues, executor }),
     bindings: new SyncBindingService({ issues, statuses, tracking: { tracker, repository, deadlineMs } }),
     webhooks: new WebhookReceiver(secret === undefined ? undefined : { provider, project, secret, queue }),
+    integration: new IntegrationService({ queue }),
     scheduler: new SyncScheduler({ tracker, queue, executor, logger }, schedule),
     executor,
   };

@@ -7,7 +7,7 @@ import { completeOrder, type IssueListPage, type IssueListRequest } from '../src
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueUrls } from '../src/issues/issue-urls.ts';
 import { publicBaseUrl } from './support/environment.ts';
-import { fillWithIssues } from './support/many-issues.ts';
+import { fillWithIssues, syncedWith } from './support/many-issues.ts';
 import { explain, planCases } from './support/plans.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 describe(`among ${count} issues`, () => {
   it.each(planCases(count))('$name is found by an index', async ({ request, indexes, visited }) => {
-    const plan = await explain(client, pageStatement(request, undefined));
+    const plan = await explain(client, pageStatement(request, syncedWith));
     expect(plan.tableScans).toBe(0);
     expect(indexes).toContain(plan.indexes.find((index) => indexes.includes(index)));
     expect(plan.visited).toBeLessThanOrEqual(visited);

@@ -31,6 +31,8 @@ describe('the database schema', () => {
       only('identity_mirror_username_idx'),
       only('issues_search_idx'),
       only('issues_title_idx'),
+      only('tracker_links_attention_idx'),
+      only('tracker_links_conflicts_idx'),
       only('tracker_links_stuck_idx'),
       only('tracker_links_uncertain_idx'),
     ]);

@@ -28,6 +28,12 @@ export interface IssueParties {
   assigneeId: string | null;
 }
 
+/** Throws a 403 problem if the actor may not administer the sync with the external tracker. */
+export function assertMayAdministerSync({ isStaff, isSuperuser }: Actor): void {
+  if (isStaff || isSuperuser) return;
+  throw new ProblemError({ status: 403, code: 'forbidden', detail: 'Only staff may do this.' });
+}
+
 export function may(actor: Actor, action: IssueAction, issue: IssueParties): boolean {
   const roles = rolesOf(actor, issue);
   return permitted[action].some((role) => roles.has(role));

@@ -109,6 +109,7 @@ function readFilters(query: WireQuery, actor: Actor, keyPrefix: string): IssueFi
     reporterId: personId(reporter, actor),
     links:
       link === undefined && external === undefined ? undefined : links.filter((one) => one !== undefined),
+    sync: query.sync,
     createdFrom: query.created_after,
     createdBefore: query.created_before,
     updatedFrom: query.updated_after,

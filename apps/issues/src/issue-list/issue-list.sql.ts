@@ -1,6 +1,6 @@
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { people, revisionColumns, trackerLink } from '../issues/issue.sql.ts';
+import { people, revisionColumns, selectSynced, trackerLink } from '../issues/issue.sql.ts';
 import type { TrackerIdentity } from '../issues/issue.ts';
 import {
   type IssueFilters,
@@ -17,8 +17,9 @@ type Sql = PrismaTypes.Sql;
  * A page of a list: the issues in their order, with what decides how each is shown, and one issue more where there are
  * further ones. Where a total is asked for, each row has it, and an empty page is one row without an issue.
  */
-export function pageStatement(request: IssueListRequest, tracker: TrackerIdentity | undefined): Sql {
-  const { sort, size, offset, filters, total } = request;
+export function pageStatement(asked: IssueListRequest, tracker: TrackerIdentity | undefined): Sql {
+  const { sort, size, offset, filters, total } = asked;
+  const request = { ...asked, tracker };
   const isSearch = filters.search !== undefined;
   const order = isSearch ? Prisma.sql`i.is_searched DESC, ${orderBy(sort)}` : orderBy(sort);
   const page = Prisma.sql`
@@ -36,16 +37,21 @@ export function pageStatement(request: IssueListRequest, tracker: TrackerIdentit
      ORDER BY ${order}`;
 }
 
+/** A request with the tracker whose syncs are filtered by. */
+interface TrackedRequest extends IssueListRequest {
+  tracker: TrackerIdentity | undefined;
+}
+
 /** What a page and its order are made of. */
 const columns = Prisma.raw(
   'i.id, i.rev, i.reporter_id, i.assignee_id, i.number, i.title, i.priority, i.status, i.created_at, i.updated_at',
 );
 
-function listed(request: IssueListRequest): Sql {
+function listed(request: TrackedRequest): Sql {
   return Prisma.sql`SELECT ${columns} FROM issues i WHERE ${conditionsOf(request)}`;
 }
 
-function searched(request: IssueListRequest): Sql {
+function searched(request: TrackedRequest): Sql {
   const found = foundIssues(searchOf(request));
   const numbered = isNumbered(request);
   return numbered === undefined
@@ -53,7 +59,7 @@ function searched(request: IssueListRequest): Sql {
     : Prisma.sql`(SELECT true AS is_searched, ${columns} FROM issues i WHERE ${numbered}) UNION ALL ${found}`;
 }
 
-function searchOf(request: IssueListRequest) {
+function searchOf(request: TrackedRequest) {
   const { filters, sort, size, offset } = request;
   return {
     words: filters.search ?? '',
@@ -63,10 +69,10 @@ function searchOf(request: IssueListRequest) {
   };
 }
 
-function conditionsOf({ filters, sort, after: end }: IssueListRequest): Sql {
+function conditionsOf({ filters, sort, after: end, tracker }: TrackedRequest): Sql {
   const { searchedNumber } = filters;
   return every([
-    ...filterConditions(filters),
+    ...filterConditions(filters, tracker),
     ...(end === undefined || end.length === 0 ? [] : [after(sort, end)]),
     // It comes first, and only there.
     ...(searchedNumber === undefined ? [] : [Prisma.sql`i.number <> ${searchedNumber}::bigint`]),
@@ -74,10 +80,10 @@ function conditionsOf({ filters, sort, after: end }: IssueListRequest): Sql {
 }
 
 // The issue whose number was searched for; it stands at the beginning of the first page.
-function isNumbered({ filters, after: end }: IssueListRequest): Sql | undefined {
+function isNumbered({ filters, after: end, tracker }: TrackedRequest): Sql | undefined {
   const { searchedNumber } = filters;
   if (searchedNumber === undefined || end !== undefined) return undefined;
-  return every([...filterConditions(filters), Prisma.sql`i.number = ${searchedNumber}::bigint`]);
+  return every([...filterConditions(filters, tracker), Prisma.sql`i.number = ${searchedNumber}::bigint`]);
 }
 
 function every(conditions: Sql[]): Sql {
@@ -85,7 +91,7 @@ function every(conditions: Sql[]): Sql {
 }
 
 // Of the whole list, wherever this page begins.
-function totalOf(request: IssueListRequest): Sql {
+function totalOf(request: TrackedRequest): Sql {
   if (request.total === 'none') return Prisma.sql`NULL::int`;
   const whole = { ...request, after: undefined };
   if (request.filters.search === undefined) return totalOfListed(whole);
@@ -98,7 +104,7 @@ function totalOf(request: IssueListRequest): Sql {
 }
 
 // A bounded count goes newest first, as most pages: from the oldest issue it may be far to the first that matches.
-function totalOfListed(request: IssueListRequest): Sql {
+function totalOfListed(request: TrackedRequest): Sql {
   const bound =
     request.total === 'exact'
       ? Prisma.empty
@@ -163,7 +169,7 @@ function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
 }
 
 // The filters but for the search.
-function filterConditions(filters: IssueFilters): Sql[] {
+function filterConditions(filters: IssueFilters, tracker: TrackerIdentity | undefined): Sql[] {
   const { statuses, priorities, assigneeId, reporterId, links = [] } = filters;
   return [
     ...anyOf('status', statuses),
@@ -175,6 +181,7 @@ function filterConditions(filters: IssueFilters): Sql[] {
       ({ type, ref }) => Prisma.sql`EXISTS (SELECT FROM issue_links l
         WHERE l.issue_id = i.id AND l.type = ${type}::link_type AND l.ref = ${ref})`,
     ),
+    ...given(filters.sync, (sync) => Prisma.sql`i.id IN (${selectSynced(sync, tracker)})`),
     ...given(filters.createdFrom, (date) => Prisma.sql`i.created_at >= ${date}::timestamptz`),
     ...given(filters.createdBefore, (date) => Prisma.sql`i.created_at < ${date}::timestamptz`),
     ...given(filters.updatedFrom, (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz`),

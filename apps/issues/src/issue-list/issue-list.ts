@@ -5,6 +5,7 @@ import type {
   LinkType,
   OrderingField,
   OrderingKey,
+  SyncFilter,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
 import type { IssueRecord, IssueRevision } from '../issues/issue.ts';
@@ -28,6 +29,7 @@ export interface IssueFilters {
   assigneeId?: string | null | undefined;
   reporterId?: string | undefined;
   links?: readonly { type: LinkType; ref: string }[] | undefined;
+  sync?: SyncFilter | undefined;
   createdFrom?: Date | undefined;
   createdBefore?: Date | undefined;
   updatedFrom?: Date | undefined;

@@ -4,6 +4,7 @@ import {
   embeddedConflictsBytesMax,
   listedDescriptionMaxLength,
   listedLinksMax,
+  type SyncFilter,
 } from '@tessera/contracts';
 import pg from 'pg';
 import { commentDetails, commentRelations } from '../comments/comment.sql.ts';
@@ -72,6 +73,26 @@ export function trackerLink(tracker: TrackerIdentity | undefined): Prisma.Sql {
   return Prisma.raw(`
     LEFT JOIN tracker_links tracker
            ON tracker.issue_id = i.id AND tracker.provider = ${provider} AND tracker.project = ${project}`);
+}
+
+const syncConditions: Readonly<Record<SyncFilter, Prisma.Sql>> = {
+  failed: Prisma.sql`attention = 'failed'`,
+  conflict: Prisma.sql`conflicts_count > 0`,
+  stale: Prisma.sql`attention = 'stale'`,
+};
+
+/** The condition that a row of `tracker_links` matches a filter; a partial index serves it. */
+export function isSynced(sync: SyncFilter, { provider, project }: TrackerIdentity): Prisma.Sql {
+  // Literals: lists without parameters keep their plan (see createListDatabase).
+  return Prisma.sql`${Prisma.raw(`provider = ${pg.escapeLiteral(provider)} AND project = ${pg.escapeLiteral(project)}`)}
+    AND ${syncConditions[sync]}`;
+}
+
+/** Selects the ids of the issues whose sync matches a filter. */
+export function selectSynced(sync: SyncFilter, tracker: TrackerIdentity | undefined): Prisma.Sql {
+  return tracker === undefined
+    ? Prisma.sql`SELECT NULL::uuid WHERE false`
+    : Prisma.sql`SELECT issue_id FROM tracker_links WHERE ${isSynced(sync, tracker)}`;
 }
 
 const details = Prisma.raw(`i.number, i.description, i.priority, i.status, i.reporter_id AS "reporterId",

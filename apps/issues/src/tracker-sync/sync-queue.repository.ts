@@ -1,6 +1,8 @@
+import type { RetriedSyncs, RetrySyncs } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { isSynced } from '../issues/issue.sql.ts';
 import type { RemoteStamp, TrackerLimit } from '../trackers/external-tracker.ts';
 import { issueErrorCodes } from '../trackers/tracker-error.ts';
 import {
@@ -97,6 +99,29 @@ export class SyncQueueRepository implements TrackerLimit {
              AND failed_at < clock_timestamp() - make_interval(secs => ${retryDelayMaxSeconds}::float8)
              AND failed_at < (
                    SELECT max(last_synced_at) FROM tracker_links WHERE provider = ${provider} AND project = ${project})))`;
+  }
+
+  /**
+   * Makes at most `limit` issues due that match a filter and are not due yet, those that failed first; returns how many,
+   * and whether there are more. The exceptions are those of `addStuck`.
+   */
+  async addMatching({ sync, last_error: error, limit }: RetrySyncs): Promise<RetriedSyncs> {
+    const [row] = await this.#database.$queryRaw<{ matching: number; made_due: number }[]>`
+      WITH matching AS (
+        SELECT issue_id, provider, project FROM tracker_links
+         WHERE ${isSynced(sync, this.#tracker)} AND claim_id IS NULL
+           AND (next_attempt_at IS NULL OR next_attempt_at > clock_timestamp())
+           AND (${error ?? null}::text IS NULL OR last_error = ${error ?? null})
+           AND NOT (coalesce(last_error, '') = 'remote_gone' AND remote_id IS NULL)
+         ORDER BY failed_at NULLS LAST, issue_id LIMIT ${limit + 1} FOR UPDATE SKIP LOCKED
+      ), made_due AS (
+        UPDATE tracker_links t SET next_attempt_at = clock_timestamp(), failures = 0
+         WHERE (t.issue_id, t.provider, t.project) IN (SELECT * FROM matching LIMIT ${limit})
+        RETURNING t.issue_id
+      )
+      SELECT (SELECT count(*)::int FROM matching) AS matching, (SELECT count(*)::int FROM made_due) AS made_due`;
+    const { matching = 0, made_due = 0 } = row ?? {};
+    return { made_due, has_more: matching > made_due };
   }
 
   /**

@@ -3,6 +3,7 @@ import type {
   detachExternalIssue,
   getSyncState,
   resolveSyncConflict,
+  retrySyncs,
   syncIssue,
 } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
@@ -12,6 +13,7 @@ import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import { type IssuePresenter, issueResponse, presentSyncState } from '../issues/issue.presenter.ts';
 import type { IssueService } from '../issues/issue.service.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { IntegrationService } from './integration.service.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';
 import type { SyncService } from './sync-issue.ts';
 
@@ -19,13 +21,22 @@ interface SyncHandlersOptions {
   issues: IssueService;
   sync: SyncService;
   bindings: SyncBindingService;
+  integration: IntegrationService;
   presenter: IssuePresenter;
   idempotency: IdempotencyService;
   urls: IssueUrls;
 }
 
 /** issue-tracking.md 4: syncs an issue with the external issue tracker; what staff correct about it is an addition. */
-export function syncHandlers({ issues, sync, bindings, presenter, idempotency, urls }: SyncHandlersOptions) {
+export function syncHandlers({
+  issues,
+  sync,
+  bindings,
+  integration,
+  presenter,
+  idempotency,
+  urls,
+}: SyncHandlersOptions) {
   const run: Handler<typeof syncIssue, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
@@ -52,5 +63,10 @@ export function syncHandlers({ issues, sync, bindings, presenter, idempotency, u
   const detach: Handler<typeof detachExternalIssue, Actor> = async ({ actor, params }) =>
     issueResponse(presenter.text(await bindings.detach(actor, urls.parse(params))));
 
-  return { run, getState, resolveConflict, attach, detach };
+  const retry: Handler<typeof retrySyncs, Actor> = async ({ body }) => ({
+    status: 200,
+    body: await integration.retrySyncs(body),
+  });
+
+  return { run, getState, resolveConflict, attach, detach, retry };
 }

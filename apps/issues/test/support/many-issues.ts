@@ -3,10 +3,14 @@ import type pg from 'pg';
 /** The assignee of one issue in a thousand, and the reporter of as many. */
 export const busyPerson = '01980c5e-0000-7000-8000-000000000001';
 
+/** The tracker that all issues are synced with. */
+export const syncedWith = { provider: 'redmine', project: 'website' } as const;
+
 /**
  * Fills an empty database with issues, two seconds apart. The word "printer" is in every eighth issue, "everywhere" in
  * all, "seldom" in one of two hundred, "zebrafish" in four, "recently" in the newest thousand, "formerly" in the oldest
- * thousand. One issue in a thousand is REOPENED, and as many share a link target. PostgreSQL keeps no statistics about
+ * thousand. One issue in a thousand is REOPENED, as many share a link target, as many
+ * failed to be synced, as many have a conflict; every second one is due to be synced again. PostgreSQL keeps no statistics about
  * the words, as in production for most words of a language.
  */
 export async function fillWithIssues(client: pg.ClientBase, count: number): Promise<void> {
@@ -43,6 +47,16 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
   await client.query(
     `INSERT INTO issue_links (id, issue_id, type, ref, created_by)
      SELECT gen_random_uuid(), id, 'invoice', (number % 1000)::text, reporter_id FROM issues`,
+  );
+  await client.query(
+    `INSERT INTO tracker_links (issue_id, provider, project, requested_by, remote_id, last_synced_at, last_error,
+                                next_attempt_at, conflicts)
+     SELECT id, $1, $2, reporter_id, number::text, now(),
+            CASE WHEN number % 1000 = 1 THEN 'tracker_rejected' WHEN number % 2 = 0 THEN 'tracker_unavailable' END,
+            CASE WHEN number % 2 = 0 THEN now() END,
+            CASE WHEN number % 1000 = 3 THEN '[{}]' ELSE '[]' END::jsonb
+       FROM issues`,
+    [syncedWith.provider, syncedWith.project],
   );
   await client.query('COMMIT');
   await client.query('CREATE INDEX issues_search_idx ON issues USING gin (search)');

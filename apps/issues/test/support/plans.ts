@@ -132,6 +132,9 @@ export function planCases(count: number): PlanCase[] {
     list('unassigned issues', only({ assigneeId: null }), 'issues_assignee_idx issues_created_idx', 35_000),
     list('a reporter', only({ reporterId: busyPerson }), 'issues_reporter_idx', count / 500),
     list('a link', only({ links: [{ type: 'invoice', ref: '17' }] }), 'issue_links_ref_idx', count / 490),
+    list('a failed sync', only({ sync: 'failed' }), 'tracker_links_attention_idx', count / 490),
+    list('a conflict', only({ sync: 'conflict' }), 'tracker_links_conflicts_idx', count / 490),
+    list('a stale sync', only({ sync: 'stale' }), 'issues_created_idx', 25_000),
     list('the latest issues', only({ createdFrom: recent }), 'issues_created_idx', 1_100),
     list(
       'recently changed issues',

@@ -18,6 +18,7 @@ import {
   detachExternalIssue,
   getSyncState,
   resolveSyncConflict,
+  retrySyncs,
   syncIssue,
   takeWebhook,
 } from './sync.ts';
@@ -60,6 +61,7 @@ export const issuesApi = {
     resolveSyncConflict,
     attachExternalIssue,
     detachExternalIssue,
+    retrySyncs,
     takeWebhook,
     listUsers,
     getMe,

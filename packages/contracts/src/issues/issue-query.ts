@@ -4,6 +4,7 @@ import { singleLineText, uuid } from '../text.ts';
 import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issue-input.ts';
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
 import { issueSummarySchema } from './issue-response.ts';
+import { syncFilterSchema } from './tracker-sync.ts';
 
 export const searchMaxLength = 200;
 
@@ -80,6 +81,11 @@ const issueListQuery = z.strictObject({
   reporter: z.union([z.literal('me'), uuid()], { error: 'must be me or a UUID' }).optional(),
   link: linkFilter.optional().describe('`<type>:<ref>`, such as `invoice:2024-17`.'),
   external: externalFilter.optional().describe('`<provider>:<id>`, such as `redmine:17`.'),
+  sync: syncFilterSchema
+    .optional()
+    .describe(
+      '`failed`: the last sync failed and has no retry scheduled; `conflict`: there are conflicts; `stale`: a sync is scheduled, for a retry or a change, and has not succeeded yet.',
+    ),
   is_open: z
     .enum(['true', 'false'])
     .transform((value) => value === 'true')

@@ -13,6 +13,8 @@ import { issueSchema } from './issue-response.ts';
 import {
   attachExternalSchema,
   resolveConflictSchema,
+  retriedSyncsSchema,
+  retrySyncsSchema,
   syncStateSchema,
   trackerProviderSchema,
 } from './tracker-sync.ts';
@@ -118,6 +120,20 @@ export const detachExternalIssue = operation({
   params: issueParams,
   responses: issueResponse,
   problems: [401, 403, 404, staffConflict, 422],
+});
+
+export const retrySyncs = operation({
+  id: 'retrySyncs',
+  ...issueOperation,
+  tags: ['Sync'],
+  method: 'POST',
+  path: '/api/v1/sync/retry/',
+  summary: 'Retry the syncs of many issues',
+  description:
+    'For staff. Makes the issues due that the list of issues shows with the same `sync`; the background syncs them. Issues that are due already are not counted, so that a repeated request changes nothing.',
+  body: { schema: retrySyncsSchema },
+  responses: { 200: { description: 'How many issues were made due.', schema: retriedSyncsSchema } },
+  problems: [401, 403, { status: 409, description: '`tracker_not_configured`.' }, 422],
 });
 
 export const takeWebhook = operation({

@@ -81,6 +81,12 @@ export const syncStates = [
   'failed',
 ] as const;
 
+/** Which issues need attention because of their sync. */
+export const syncFilterSchema = z.enum(['failed', 'conflict', 'stale'], {
+  error: 'must be failed, conflict or stale',
+});
+export type SyncFilter = z.infer<typeof syncFilterSchema>;
+
 /** How an issue is synced, in a list. */
 export const syncSummarySchema = z
   .object({
@@ -112,6 +118,30 @@ export const resolveConflictSchema = z
   .object({ keep: z.enum(['local', 'remote'], { error: 'must be local or remote' }) })
   .meta({ id: 'ResolveConflict' });
 export type ResolveConflict = z.infer<typeof resolveConflictSchema>;
+
+export const syncRetriesMax = 1_000;
+
+/** POST /api/v1/sync/retry/ */
+export const retrySyncsSchema = z
+  .object({
+    sync: syncFilterSchema,
+    last_error: z
+      .string()
+      .regex(/^[a-z_]{1,64}$/, { error: 'must be the code of an error' })
+      .optional()
+      .describe('Only issues whose last sync failed with this `code`.'),
+    limit: z.int().min(1).max(syncRetriesMax).default(syncRetriesMax),
+  })
+  .meta({ id: 'RetrySyncs' });
+export type RetrySyncs = z.output<typeof retrySyncsSchema>;
+
+export const retriedSyncsSchema = z
+  .object({
+    made_due: z.int().nonnegative().describe('The number of issues that this request made due.'),
+    has_more: z.boolean().describe('Whether more issues match the filter: repeat the request.'),
+  })
+  .meta({ id: 'RetriedSyncs' });
+export type RetriedSyncs = z.infer<typeof retriedSyncsSchema>;
 
 /** PUT /api/v1/issues/{id}/external/ */
 export const attachExternalSchema = z
