@@ -111,6 +111,26 @@ describe('the database schema', () => {
     expect(await revs('issues')).toBe(unseen + 1);
   });
 
+  it('sets the words of an issue when a text changes, and only then', async () => {
+    const found = async (word: string) => {
+      const { rows } = await client.query(
+        `SELECT count(*)::int AS n FROM issues WHERE search @@ to_tsquery('issue_text', $1)`,
+        [word],
+      );
+      return rows[0].n;
+    };
+    await client.query(
+      `INSERT INTO issues (id, title, description, priority, reporter_id)
+       VALUES (gen_random_uuid(), 'ocelot', 'lynx', 'LOW', gen_random_uuid())`,
+    );
+    expect([await found('ocelot'), await found('lynx')]).toEqual([1, 1]);
+    await client.query(`UPDATE issues SET search = 'kept' WHERE title = 'ocelot'`);
+    await client.query(`UPDATE issues SET status = 'CLOSED', title = title WHERE title = 'ocelot'`);
+    expect([await found('kept'), await found('ocelot')]).toEqual([1, 0]);
+    await client.query(`UPDATE issues SET description = 'caracal' WHERE title = 'ocelot'`);
+    expect([await found('ocelot'), await found('caracal'), await found('kept')]).toEqual([1, 1, 0]);
+  });
+
   it('ignores accents in searches', async () => {
     const { rows } = await client.query(
       `SELECT to_tsvector('issue_text', 'Crème') @@ websearch_to_tsquery('issue_text', 'creme') AS found`,
