@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ProblemError } from '@tessera/service-kit';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import type { Response } from 'supertest';
 import { createIssue, getIssue, historyOf, issuePath, issuesPath } from './support/issues.ts';
@@ -29,7 +30,7 @@ function expectReplayOf(first: Response, second: Response): void {
 }
 
 describe('Idempotency-Key', () => {
-  it('creates one issue and replays its response byte for byte', async () => {
+  it('creates one issue and replays its response byte for byte, and later with the present state', async () => {
     const key = randomUUID();
     const before = await countIssues();
     const first = await send(
@@ -37,13 +38,19 @@ describe('Idempotency-Key', () => {
       { title: 'ünï "quoted" 🖨', links: [{ type: 'invoice', ref: '1' }] },
       key,
     ).expect(201);
+    const again = () =>
+      send(issuesPath, { title: 'ünï "quoted" 🖨', links: [{ type: 'invoice', ref: '1' }] }, key);
+    expectReplayOf(first, await again());
     await ann.put(issuePath(first.body), { title: 'changed since' }).expect(200);
-    const second = await send(
-      issuesPath,
-      { title: 'ünï "quoted" 🖨', links: [{ type: 'invoice', ref: '1' }] },
-      key,
-    );
-    expectReplayOf(first, second);
+    const present = await ann.get(issuePath(first.body)).expect(200);
+    const later = await again();
+    expect(later.status).toBe(201);
+    expect(later.text).toBe(present.text);
+    expect(later.headers).toMatchObject({
+      location: first.headers.location,
+      etag: present.headers.etag,
+      'idempotency-replayed': 'true',
+    });
     expect(await countIssues()).toBe(before + 1);
   });
 
@@ -73,6 +80,72 @@ describe('Idempotency-Key', () => {
       expectProblem(first, 409, code);
       expectReplayOf(first, await send(issuePath(issue, part), body, key));
     }
+  });
+
+  it('replays a version conflict with the present issue', async () => {
+    const issue = await createIssue(ann);
+    await ann.put(issuePath(issue), { title: 'second version' }).expect(200);
+    const key = randomUUID();
+    const body = { status: 'CLOSED', version: 1 };
+    const first = await send(issuePath(issue, 'status/'), body, key);
+    expectProblem(first, 409, 'version_conflict');
+    const second = await send(issuePath(issue, 'status/'), body, key);
+    expect(second.body).toEqual(first.body);
+    await ann.put(issuePath(issue), { title: 'third version' }).expect(200);
+    const third = await send(issuePath(issue, 'status/'), body, key);
+    expect(third.status).toBe(409);
+    expect(third.body).toEqual({ ...first.body, issue: await getIssue(ann, issue) });
+    expect(third.headers).not.toHaveProperty('etag');
+  });
+
+  it('stores at most 1 MB a minute of one user at the write limit, however large the issue is', async () => {
+    // A fifth of the write limit of a minute.
+    const writes = 60;
+    const issue = await createIssue(ann, { description: '🖨'.repeat(60_000) });
+    await ann.post(issuePath(issue, 'comments/'), { body: '🖨'.repeat(60_000) }).expect(201);
+    const size = async () =>
+      Number((await app.sql(`SELECT pg_total_relation_size('idempotency_keys') AS size`))[0]?.size);
+    const key = (count: number) => `${count}-${randomBytes(200).toString('base64url')}`.slice(0, 255);
+    for (const [body, status] of [
+      [{ status: 'OPEN' }, 200],
+      [{ status: 'OPEN', version: 7 }, 409],
+      [{ status: 'REOPENED' }, 409],
+    ] as const) {
+      const before = await size();
+      for (let count = 0; count < writes; count += 1)
+        await send(issuePath(issue, 'status/'), body, key(count)).expect(status);
+      const growth = (await size()) - before;
+      expect(growth).toBeGreaterThan(0);
+      expect(5 * growth).toBeLessThanOrEqual(1_000_000);
+    }
+  });
+
+  it('stores a long refusal without its further members', async () => {
+    const request = {
+      userId: ann.id,
+      method: 'POST',
+      path: '/api/v1/issues',
+      key: randomUUID(),
+      fingerprint: 'x',
+    };
+    const once = (detail: string) =>
+      app.dependencies.idempotency.once(request, 'request-1', {
+        prepare: () => async () => {
+          const errors = Array.from({ length: 50 }, () => ({ field: 'external', message: 'x'.repeat(100) }));
+          throw new ProblemError({ status: 422, code: 'tracker_rejected', detail, errors });
+        },
+        present: () => Promise.reject(new Error('there is no resource')),
+      });
+    await expect(once('x'.repeat(5000))).rejects.toMatchObject({ code: 'tracker_rejected' });
+    const { status, body } = await once('x');
+    expect(status).toBe(422);
+    expect(JSON.parse(String(body))).toEqual({
+      title: 'Unprocessable Content',
+      status: 422,
+      detail: 'x'.repeat(200),
+      code: 'tracker_rejected',
+      request_id: 'request-1',
+    });
   });
 
   it.each([

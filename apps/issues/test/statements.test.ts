@@ -85,10 +85,10 @@ const table: Expected[] = [
   {
     request: 'POST an issue again with its Idempotency-Key',
     send: () => create().set('Idempotency-Key', 'the-same-each-time'),
-    statements: 1,
-    roundTrips: 1,
+    statements: 2,
+    roundTrips: 2,
     parsed: 0,
-    because: 'the answer is read and given again',
+    because: 'the key, then the revision of the issue: the answer shows its present state',
   },
   {
     request: 'POST the status',

@@ -22,12 +22,13 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
     const by = { actorId: actor.id, requestId };
-    return idempotency.once(
-      idempotencyRequest(call, body),
-      requestId,
-      () => async (transaction) =>
-        presentCreatedComment(await comments.create(reference, body.body, by, transaction), urls),
-    );
+    return idempotency.once(idempotencyRequest(call, body), requestId, {
+      prepare: () => async (transaction) => {
+        const created = await comments.create(reference, body.body, by, transaction);
+        return { resourceId: created.id, response: presentCreatedComment(created, urls) };
+      },
+      present: async (id) => presentCreatedComment(await comments.find(reference, id), urls),
+    });
   };
 
   const list: Handler<typeof listComments, Actor> = async ({ params, query }) => {

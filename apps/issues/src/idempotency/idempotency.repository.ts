@@ -1,20 +1,30 @@
-import { bodyText, type JsonResponse } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IdempotencyRequest } from './idempotency-request.ts';
 
+/** What is stored of a response. Its size is limited, so that keys cannot fill the disk. */
+export interface StoredResponse {
+  status: number;
+  headers: Record<string, string>;
+  /** The issue or comment of the response, which a replay reads again. */
+  resourceId: string | null;
+  /** JSON text of the body of a refusal. Earlier releases stored other bodies as well. */
+  body: string | null;
+}
+
 /** A request whose key has been reserved. */
 export interface ReservedRequest {
   fingerprint: string;
   /** Undefined while the request is running. */
-  response: JsonResponse | undefined;
+  response: StoredResponse | undefined;
 }
 
 interface ReservationRow {
   fingerprint: string;
   status: number | null;
   headers: Record<string, string> | null;
+  resourceId: string | null;
   body: string | null;
 }
 
@@ -43,13 +53,13 @@ export class IdempotencyRepository {
     within: Transaction = this.#database,
   ): Promise<ReservedRequest | undefined> {
     const [row] = await within.$queryRaw<ReservationRow[]>`
-      SELECT fingerprint, status, headers, body FROM idempotency_keys
+      SELECT fingerprint, status, headers, resource_id AS "resourceId", body FROM idempotency_keys
        WHERE ${matches(request)} AND claimed_at >= now() - ${retention}`;
     if (row === undefined) return undefined;
-    const { fingerprint, status, headers, body } = row;
+    const { fingerprint, status, headers, resourceId, body } = row;
     return {
       fingerprint,
-      response: status === null ? undefined : { status, headers: headers ?? {}, body: body ?? '' },
+      response: status === null ? undefined : { status, headers: headers ?? {}, resourceId, body },
     };
   }
 
@@ -69,7 +79,8 @@ export class IdempotencyRepository {
       SELECT ${userId}::uuid, ${method}, ${path}, ${key}, ${fingerprint}
        WHERE set_config('lock_timeout', ${lockTimeoutMs}, true) IS NOT NULL
       ON CONFLICT (user_id, method, path, key) DO UPDATE
-        SET fingerprint = excluded.fingerprint, claimed_at = now(), status = NULL, headers = NULL, body = NULL
+        SET fingerprint = excluded.fingerprint, claimed_at = now(), status = NULL, headers = NULL,
+            resource_id = NULL, body = NULL
         WHERE k.claimed_at < now() - ${retention} OR (k.status IS NULL AND k.claimed_at < now() - ${reservationTimeout})
       RETURNING true AS reserved`;
     return rows.length > 0;
@@ -78,7 +89,7 @@ export class IdempotencyRepository {
   /** Stores the response to a reserved request, and deletes up to 20 expired rows. */
   async storeResponse(
     request: IdempotencyRequest,
-    response: JsonResponse,
+    response: StoredResponse,
     within: Transaction = this.#database,
   ): Promise<void> {
     await within.$executeRaw`
@@ -88,8 +99,8 @@ export class IdempotencyRepository {
            ORDER BY claimed_at LIMIT 20 FOR UPDATE SKIP LOCKED)
       )
       UPDATE idempotency_keys
-         SET status = ${response.status}::int, headers = ${JSON.stringify(response.headers ?? {})}::jsonb,
-             body = ${bodyText(response)}
+         SET status = ${response.status}::int, headers = ${JSON.stringify(response.headers)}::jsonb,
+             resource_id = ${response.resourceId}::uuid, body = ${response.body}
        WHERE ${matches(request)}`;
   }
 

@@ -1,16 +1,33 @@
-import { type JsonResponse, ProblemError, problemBody } from '@tessera/service-kit';
+import { bodyText, type JsonResponse, ProblemError, problemBody } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
-import { type IdempotencyRepository, isLockTimeout, type ReservedRequest } from './idempotency.repository.ts';
+import {
+  type IdempotencyRepository,
+  isLockTimeout,
+  type ReservedRequest,
+  type StoredResponse,
+} from './idempotency.repository.ts';
 import type { IdempotencyRequest } from './idempotency-request.ts';
 
-/** Carries out a request, in the transaction if one is given. */
-export type Effect<Response extends JsonResponse> = (transaction?: Transaction) => Promise<Response>;
-
-/** The response of an effect. `refusal` is the problem that the effect threw, if any. */
-interface Outcome {
-  response: JsonResponse;
-  refusal?: ProblemError;
+/** The response of a request that took effect, and the issue or comment that it shows. */
+export interface Done<Response extends JsonResponse> {
+  resourceId: string;
+  response: Response;
 }
+
+/** Carries out a request, in the transaction if one is given. */
+export type Effect<Response extends JsonResponse> = (transaction?: Transaction) => Promise<Done<Response>>;
+
+/** The response to a request, with the present state of its issue or comment. */
+export type Present<Response extends JsonResponse> = (resourceId: string) => Promise<Response>;
+
+/** The response of an effect, the problem that it threw, or the response of an earlier request. */
+type Outcome<Response extends JsonResponse> =
+  | { response: Response; stored: StoredResponse }
+  | { refusal: ProblemError; stored: StoredResponse }
+  | { replayed: StoredResponse };
+
+/** The largest body of a refusal that is stored, in bytes. */
+const bodyMaxBytes = 2048;
 
 /** Makes retried requests take effect once (draft-ietf-httpapi-idempotency-key-header). */
 export class IdempotencyService {
@@ -21,33 +38,36 @@ export class IdempotencyService {
   }
 
   /**
-   * Runs the effect and returns its response; returns the stored response if the request was already processed. The
-   * reservation, the effect and the response are written in one transaction: a crash leaves all or nothing, and a
-   * concurrent request with the same key waits and gets the same response. `prepare` runs before the transaction, for
-   * calls to other services.
+   * Runs the effect and returns its response. If the request was already processed, returns the status and the headers of
+   * that response with the present state of its resource. The reservation, the effect and the stored response are written in
+   * one transaction: a crash leaves all or nothing, and a concurrent request with the same key waits. `prepare` runs before
+   * the transaction, for calls to other services.
    */
   async once<Response extends JsonResponse>(
     request: IdempotencyRequest | undefined,
     requestId: string,
-    prepare: () => Effect<Response> | Promise<Effect<Response>>,
+    {
+      prepare,
+      present,
+    }: { prepare: () => Effect<Response> | Promise<Effect<Response>>; present: Present<Response> },
   ): Promise<Response> {
-    if (request === undefined) return (await prepare())();
+    if (request === undefined) return (await (await prepare())()).response;
     const reserved = await this.#repository.find(request);
-    if (reserved !== undefined) return responseOrThrow({ response: replay(reserved, request) });
+    if (reserved !== undefined) return replay(responseTo(reserved, request), present);
     const effect = await prepare();
     const outcome = await this.#repository
-      .transaction(async (transaction) => {
+      .transaction(async (transaction): Promise<Outcome<Response>> => {
         if (!(await this.#repository.reserve(request, transaction))) {
-          return this.#replayReserved(request, transaction);
+          return this.#findReserved<Response>(request, transaction);
         }
         const done = await outcomeOf(() => effect(transaction), requestId);
-        await this.#repository.storeResponse(request, done.response, transaction);
+        await this.#repository.storeResponse(request, done.stored, transaction);
         return done;
       })
       .catch((error: unknown) => {
         throw isLockTimeout(error) ? requestInProgress() : error;
       });
-    return responseOrThrow(outcome);
+    return responseOrThrow(outcome, present);
   }
 
   /**
@@ -57,44 +77,97 @@ export class IdempotencyService {
   async onceWithSideEffects<Response extends JsonResponse>(
     request: IdempotencyRequest | undefined,
     requestId: string,
-    effect: () => Promise<Response>,
+    { effect, present }: { effect: () => Promise<Done<Response>>; present: Present<Response> },
   ): Promise<Response> {
-    if (request === undefined) return effect();
+    if (request === undefined) return (await effect()).response;
     if (!(await this.#repository.reserve(request)))
-      return responseOrThrow(await this.#replayReserved(request));
+      return responseOrThrow(await this.#findReserved<Response>(request), present);
     const outcome = await outcomeOf(effect, requestId).catch(async (error: unknown) => {
       await this.#repository.release(request);
       throw error;
     });
-    await this.#repository.storeResponse(request, outcome.response);
-    return responseOrThrow(outcome);
+    await this.#repository.storeResponse(request, outcome.stored);
+    return responseOrThrow(outcome, present);
   }
 
-  async #replayReserved(request: IdempotencyRequest, within?: Transaction): Promise<Outcome> {
+  async #findReserved<Response extends JsonResponse>(
+    request: IdempotencyRequest,
+    within?: Transaction,
+  ): Promise<Outcome<Response>> {
     const reserved = await this.#repository.find(request, within);
     if (reserved === undefined) throw requestInProgress();
-    return { response: replay(reserved, request) };
+    return { replayed: responseTo(reserved, request) };
   }
 }
 
 // A 4xx problem is stored as the response. A 5xx problem is not: a retry may succeed.
-async function outcomeOf(effect: () => Promise<JsonResponse>, requestId: string): Promise<Outcome> {
+async function outcomeOf<Response extends JsonResponse>(
+  effect: () => Promise<Done<Response>>,
+  requestId: string,
+): Promise<Outcome<Response> & { stored: StoredResponse }> {
   try {
-    return { response: await effect() };
+    const { resourceId, response } = await effect();
+    const { status, headers = {} } = response;
+    return { response, stored: { status, headers, resourceId, body: null } };
   } catch (error) {
     if (!(error instanceof ProblemError) || error.status >= 500) throw error;
-    const body = JSON.stringify(problemBody(error, requestId));
-    return { response: { status: error.status, headers: error.headers, body }, refusal: error };
+    return { refusal: error, stored: storedRefusal(error, requestId) };
   }
 }
 
-// Method and path identify the operation, so the stored response has its type.
-function responseOrThrow<Response extends JsonResponse>({ response, refusal }: Outcome): Response {
-  if (refusal !== undefined) throw refusal;
-  return response as Response;
+// A conflict shows the issue. It is stored like any other: by its id.
+function storedRefusal(problem: ProblemError, requestId: string): StoredResponse {
+  const { status, headers } = problem;
+  const { issue, ...body } = { issue: undefined, ...problemBody(problem, requestId) };
+  const resourceId = idOf(issue);
+  const text = JSON.stringify(body);
+  if (Buffer.byteLength(text) <= bodyMaxBytes) return { status, headers, resourceId, body: text };
+  const { title, detail, code, request_id } = body;
+  const short = { title, status, detail: detail.slice(0, 200), code, request_id };
+  return { status, headers, resourceId, body: JSON.stringify(short) };
 }
 
-function replay({ fingerprint, response }: ReservedRequest, request: IdempotencyRequest): JsonResponse {
+function idOf(issue: unknown): string | null {
+  const id = typeof issue === 'object' && issue !== null ? Reflect.get(issue, 'id') : null;
+  return typeof id === 'string' ? id : null;
+}
+
+async function responseOrThrow<Response extends JsonResponse>(
+  outcome: Outcome<Response>,
+  present: Present<Response>,
+): Promise<Response> {
+  if ('replayed' in outcome) return replay(outcome.replayed, present);
+  if ('refusal' in outcome) throw outcome.refusal;
+  return outcome.response;
+}
+
+// Outside the transaction: it would hold its connection while `present` waits for another one.
+async function replay<Response extends JsonResponse>(
+  { status, headers, resourceId, body }: StoredResponse,
+  present: Present<Response>,
+): Promise<Response> {
+  const current = resourceId === null ? undefined : await present(resourceId);
+  const replayed: JsonResponse = {
+    status,
+    // The ETag must be that of the body which is sent.
+    headers: { ...headers, ...etagOf(status, current), 'Idempotency-Replayed': 'true' },
+    body: body === null ? current?.body : withIssue(body, current),
+  };
+  // Method and path identify the operation, so the stored response has its type.
+  return replayed as Response;
+}
+
+function etagOf(status: number, current: JsonResponse | undefined): Record<string, string> {
+  const etag = current?.headers?.ETag;
+  return etag === undefined || status >= 400 ? {} : { ETag: etag };
+}
+
+function withIssue(body: string, current: JsonResponse | undefined): string {
+  if (current === undefined) return body;
+  return JSON.stringify({ ...JSON.parse(body), issue: JSON.parse(bodyText(current)) });
+}
+
+function responseTo({ fingerprint, response }: ReservedRequest, request: IdempotencyRequest): StoredResponse {
   if (fingerprint !== request.fingerprint) {
     throw new ProblemError({
       status: 422,
@@ -104,7 +177,7 @@ function replay({ fingerprint, response }: ReservedRequest, request: Idempotency
     });
   }
   if (response === undefined) throw requestInProgress();
-  return { ...response, headers: { ...response.headers, 'Idempotency-Replayed': 'true' } };
+  return response;
 }
 
 function requestInProgress(): ProblemError {

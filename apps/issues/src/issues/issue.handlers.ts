@@ -43,12 +43,15 @@ export function issueHandlers({ issues, statuses, presenter, idempotency, urls }
 
   const create: Handler<typeof createIssue, Actor> = async (call) => {
     const { actor, body, requestId } = call;
-    return idempotency.once(idempotencyRequest(call, body), requestId, async () => {
-      const issue = await issues.resolve(actor, readNewIssue(body));
-      return async (transaction) => {
-        const created = await issues.create(issue, { actorId: actor.id, requestId }, transaction);
-        return createdIssueResponse(presenter.text(created), urls);
-      };
+    return idempotency.once(idempotencyRequest(call, body), requestId, {
+      prepare: async () => {
+        const issue = await issues.resolve(actor, readNewIssue(body));
+        return async (transaction) => {
+          const created = await issues.create(issue, { actorId: actor.id, requestId }, transaction);
+          return { resourceId: created.id, response: createdIssueResponse(presenter.text(created), urls) };
+        };
+      },
+      present: async (id) => createdIssueResponse(await issues.find({ id }), urls),
     });
   };
 
@@ -68,12 +71,13 @@ export function issueHandlers({ issues, statuses, presenter, idempotency, urls }
       precondition: { ifMatch: headers['If-Match'], version: body.version ?? undefined },
       requestId,
     };
-    return idempotency.once(
-      idempotencyRequest(call, body),
-      requestId,
-      () => async (transaction) =>
-        issueResponse(presenter.text(await statuses.change(actor, reference, request, transaction))),
-    );
+    return idempotency.once(idempotencyRequest(call, body), requestId, {
+      prepare: () => async (transaction) => {
+        const changed = await statuses.change(actor, reference, request, transaction);
+        return { resourceId: changed.id, response: issueResponse(presenter.text(changed)) };
+      },
+      present: async (id) => issueResponse(await issues.find({ id })),
+    });
   };
 
   const describe: Handler<typeof describeIssues, Actor> = () => ({

@@ -40,9 +40,13 @@ export function syncHandlers({
   const run: Handler<typeof syncIssue, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
-    return idempotency.onceWithSideEffects(idempotencyRequest(call, body), requestId, async () =>
-      issueResponse(presenter.text(await sync.sync(actor, reference, requestId))),
-    );
+    return idempotency.onceWithSideEffects(idempotencyRequest(call, body), requestId, {
+      effect: async () => {
+        const synced = await sync.sync(actor, reference, requestId);
+        return { resourceId: synced.id, response: issueResponse(presenter.text(synced)) };
+      },
+      present: async (id) => issueResponse(await issues.find({ id })),
+    });
   };
 
   const getState: Handler<typeof getSyncState, Actor> = async ({ params }) => ({

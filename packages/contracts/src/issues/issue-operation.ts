@@ -17,7 +17,12 @@ export const etagHeader = {
 export const locationHeader = { Location: z.string().describe('The URL of the new resource.') };
 
 export const replayedHeader = {
-  'Idempotency-Replayed': z.string().optional().describe('`true` for the response of an earlier request.'),
+  'Idempotency-Replayed': z
+    .string()
+    .optional()
+    .describe(
+      '`true` for the status and the headers of the response of an earlier request, with the present state of its issue or comment and the ETag of that state.',
+    ),
 };
 
 export const idempotencyHeaders = z.object({
