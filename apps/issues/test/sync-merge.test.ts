@@ -45,9 +45,13 @@ const remoteIssue: RemoteIssue = {
   readAt: new Date(0),
   revision: null,
 };
-const twoStates: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf' | 'toFit'> = {
+const twoStates: Pick<
+  ExternalTracker,
+  'hasPriority' | 'stateOf' | 'isReached' | 'statusOf' | 'meaningOf' | 'toFit'
+> = {
   hasPriority: true,
   toFit: (text) => text,
+  meaningOf: () => undefined,
   stateOf: ({ status }) => (isDone(status) ? 'closed' : 'open'),
   isReached: (state, wanted) => state === wanted,
   statusOf: (state, local) => stepForTwoStates(state === 'open', 'RESOLVED', local),

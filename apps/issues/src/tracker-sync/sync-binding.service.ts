@@ -83,7 +83,7 @@ export class SyncBindingService {
     { keep, requestId, tracker }: { keep: Side; requestId: string; tracker: ExternalTracker },
   ): Promise<void> {
     const { issues, statuses } = this.#dependencies;
-    if (reason === 'not_storable') throw notStorable();
+    if (reason === 'not_storable' || reason === 'not_representable') throw notStorable();
     if (field !== 'status') {
       const value = keep === 'local' ? local : remote;
       await issues.change({ id }, { actorId: actor.id, requestId }, async (issue) =>
@@ -133,7 +133,10 @@ function baseAfter(
   { field, reason, kept, local, remote }: SyncConflict,
   keep: Side,
 ): MergeBase {
-  const isOpen = reason === 'not_storable' || (reason === 'both_changed' && kept === null);
+  const isOpen =
+    reason === 'not_storable' ||
+    reason === 'not_representable' ||
+    (reason === 'both_changed' && kept === null);
   if (!isOpen) return base;
   if (field === 'status') {
     const status = issueStatusSchema.parse(local);

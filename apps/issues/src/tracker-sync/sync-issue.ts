@@ -30,6 +30,7 @@ import {
   type OtherRemotes,
   overwrittenConflicts,
   planComments,
+  stepsTowards,
   type UnsentComment,
   type UnverifiedPush,
   unverifiedPush,
@@ -342,9 +343,13 @@ export class SyncExecutor {
         { base: merge.base, conflicts: after.conflicts, remote, push: unverified },
         transaction,
       );
-      const { status, ...fields } = merge.pull;
-      if (status !== undefined) {
-        await statuses.change({ seen: issue, status, comment: null, exactly: false }, by, transaction);
+      const { status: pulledStatus, ...fields } = merge.pull;
+      let seen = issue;
+      for (const status of pulledStatus === undefined
+        ? []
+        : stepsTowards(remote.state, issue.status, tracker)) {
+        await statuses.change({ seen, status, comment: null, exactly: false }, by, transaction);
+        seen = { ...seen, status };
       }
       const change = planChange(issue, { ...fields, keepTrackerLinks: true });
       const activity = [...(change?.activity ?? []), ...after.activity];

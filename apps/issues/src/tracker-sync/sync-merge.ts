@@ -76,7 +76,10 @@ export interface MergeInput {
   base: MergeBase;
   local: LocalIssue;
   remote: RemoteIssue;
-  tracker: Pick<ExternalTracker, 'hasPriority' | 'stateOf' | 'isReached' | 'statusOf' | 'toFit'>;
+  tracker: Pick<
+    ExternalTracker,
+    'hasPriority' | 'stateOf' | 'isReached' | 'statusOf' | 'meaningOf' | 'toFit'
+  >;
   policies: ConflictPolicies;
   /** The side that changed a field last; for the policy `newest`. */
   newest: (field: SyncedField) => 'local' | 'remote';
@@ -203,11 +206,23 @@ function compare(field: SyncedField, local: string, remote: string, base: string
   };
 }
 
+/** The local statuses through which an issue goes to follow a remote state, in order. */
+export function stepsTowards(
+  state: string,
+  local: IssueStatus,
+  tracker: Pick<ExternalTracker, 'statusOf'>,
+): IssueStatus[] {
+  const steps = [local];
+  for (let next = tracker.statusOf(state, local); !steps.includes(next); next = tracker.statusOf(state, next))
+    steps.push(next);
+  return steps.slice(1);
+}
+
 // Statuses and states do not map one to one: only a change on one side moves the other side.
 function mergeStatus(input: MergeInput, merge: Merge): void {
   const { tracker, local, remote, base } = input;
   const wantedState = tracker.stateOf(local);
-  const statusThere = tracker.statusOf(remote.state, local.status);
+  const statusThere = stepsTowards(remote.state, local.status, tracker).at(-1) ?? local.status;
   const isFirst = base.status === undefined;
   const localChanged = local.status !== base.status?.local;
   const { action, updatesBase } = decide(
@@ -230,6 +245,14 @@ function mergeStatus(input: MergeInput, merge: Merge): void {
   const status = action === 'pull' ? statusThere : local.status;
   if (status !== local.status) merge.pull.status = status;
   if (action === 'push') merge.push.state = wantedState;
+  const meaning = tracker.meaningOf(remote.state);
+  const shown = tracker.stateOf({ status, wasResolved: local.wasResolved });
+  const isVisible = meaning !== undefined && meaning !== status && shown !== remote.state;
+  // Otherwise the difference would stay without a trace: neither side changes any more.
+  if (isVisible && action !== 'push' && !merge.conflicts.some(({ field }) => field === 'status')) {
+    const values = { local: status, remote: remote.state, base: null };
+    merge.conflicts.push({ field: 'status', reason: 'not_representable', ...values, kept: null });
+  }
   // Until the tracker shows a pushed state, the local status counts as changed.
   if (updatesBase) merge.base.status = { local: action === 'push' ? null : status, remote: remote.state };
 }

@@ -163,6 +163,8 @@ export interface ExternalTracker {
   stateOf(local: LocalState): string;
   /** Whether the tracker cannot move an issue from `state` closer to `wanted`. */
   isReached(state: string, wanted: string): boolean;
+  /** The local status that a remote state stands for; undefined if it only tells open from closed. */
+  meaningOf(state: string): IssueStatus | undefined;
   /** The local status for a remote state: the current one, or one that the workflow allows next. */
   statusOf(state: string, local: IssueStatus): IssueStatus;
 }

@@ -217,6 +217,8 @@ export class GitHubTracker implements ExternalTracker {
     return (state === 'open') === (wanted === 'open');
   }
 
+  meaningOf(): undefined {}
+
   statusOf(state: string, local: IssueStatus): IssueStatus {
     const isDropped = state === 'closed:not_planned' || state === 'closed:duplicate';
     return stepForTwoStates(state === 'open', isDropped ? 'CLOSED' : 'RESOLVED', local);

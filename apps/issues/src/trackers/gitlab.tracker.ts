@@ -182,6 +182,8 @@ export class GitLabTracker implements ExternalTracker {
     return state === wanted;
   }
 
+  meaningOf(): undefined {}
+
   statusOf(state: string, local: IssueStatus): IssueStatus {
     return stepForTwoStates(state !== 'closed', 'RESOLVED', local);
   }

@@ -285,11 +285,14 @@ export class RedmineTracker implements ExternalTracker {
     return state === wanted;
   }
 
+  meaningOf(state: string): IssueStatus | undefined {
+    return issueStatuses.find((status) => isSameName(this.stateOf({ status }), state));
+  }
+
   statusOf(state: string, local: IssueStatus): IssueStatus {
     // Two local statuses can map to the same name: the current one takes precedence.
-    const matches = (status: IssueStatus) => isSameName(this.stateOf({ status }), state);
-    if (matches(local)) return local;
-    const status = issueStatuses.find(matches);
+    if (isSameName(this.stateOf({ status: local }), state)) return local;
+    const status = this.meaningOf(state);
     if (status !== undefined) return stepTowards(status, local);
     const isClosed = this.#statuses.some(({ name, is_closed }) => is_closed && isSameName(name, state));
     return stepForTwoStates(!isClosed, 'CLOSED', local);

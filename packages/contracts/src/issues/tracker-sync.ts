@@ -29,6 +29,7 @@ export const conflictReasons = [
   'overwritten',
   'not_applied',
   'not_storable',
+  'not_representable',
   'duplicate_remote',
   'marker_copied',
 ] as const;
@@ -45,7 +46,7 @@ export const syncConflictSchema = z
       .describe('`external`: the remote issue itself; the values are URLs of remote issues.'),
     reason: z.enum(conflictReasons).meta({
       description:
-        '`both_changed` since the last sync; `overwritten`: someone changed the field in the tracker while a sync updated it there; `not_applied`: the tracker accepted the change without applying it; `not_storable`: the value of the tracker exceeds the limits of an issue; `duplicate_remote`: an earlier request created a second remote issue; `marker_copied`: another remote issue contains the marker of this one.',
+        '`both_changed` since the last sync; `overwritten`: someone changed the field in the tracker while a sync updated it there; `not_applied`: the tracker accepted the change without applying it; `not_storable`: the value of the tracker exceeds the limits of an issue; `not_representable`: no step of the workflow leads to the status in the tracker; `duplicate_remote`: an earlier request created a second remote issue; `marker_copied`: another remote issue contains the marker of this one.',
     }),
     local: z.string(),
     remote: z.string(),
