@@ -158,6 +158,27 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
   });
 });
 
+describe('a webhook of GitLab where the project is configured by its number', () => {
+  it('syncs the issues of that project only', async () => {
+    const tracker = await startFakeTracker('gitlab');
+    const configured = { ...tracker, project: '4711' };
+    const app = await startTestApp(trackerEnvironment(configured, { TRACKER_WEBHOOK_SECRET: secret }));
+    const ann = await aPerson(app);
+    const { body: issue } = await ann.post('/api/v1/issues/', { title: 'Hooked' }).expect(201);
+    const { body: synced } = await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(200);
+    const deliver = async (id: number) => {
+      const body = payload('gitlab', Number(synced.external.id)).replace('"id":7', `"id":${id}`);
+      const headers = { 'Content-Type': 'application/json', ...senders.gitlab(body, `number-${id}`) };
+      await app.http.post('/api/v1/integrations/gitlab/webhook/').set(headers).send(body).expect(202);
+      return (await app.sql('SELECT FROM tracker_links WHERE next_attempt_at IS NOT NULL')).length;
+    };
+    expect(await deliver(4712)).toBe(0);
+    expect(await deliver(4711)).toBe(1);
+    await app.close();
+    await tracker.close();
+  });
+});
+
 describe('a webhook without a configured tracker', () => {
   it.each(['github', 'redmine', 'nonsense'])('returns 404 for %s', async (provider) => {
     const app = await startTestApp();

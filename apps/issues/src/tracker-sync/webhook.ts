@@ -21,7 +21,8 @@ interface WebhookRules {
   isSigned: (request: WebhookRequest, secret: string) => boolean;
   /** Headers that can contain the id of the delivery. */
   deliveryHeaders: readonly string[];
-  payload: z.ZodType<{ project: string; id: number } | undefined>;
+  /** `projects`: what `TRACKER_PROJECT` can be for the project of the delivery. */
+  payload: z.ZodType<{ projects: readonly string[]; id: number } | undefined>;
 }
 
 const repositoryPayload = z
@@ -29,7 +30,7 @@ const repositoryPayload = z
     issue: z.object({ number: z.int().positive() }),
     repository: z.object({ full_name: z.string() }),
   })
-  .transform(({ issue, repository }) => ({ project: repository.full_name, id: issue.number }));
+  .transform(({ issue, repository }) => ({ projects: [repository.full_name], id: issue.number }));
 const projectPayload = z
   .object({
     object_kind: z.enum(['issue', 'note']),
@@ -39,7 +40,7 @@ const projectPayload = z
   })
   .transform(({ project, issue, object_attributes: { iid } }) => {
     const id = issue?.iid ?? iid;
-    return id === undefined ? undefined : { project: project.path_with_namespace, id };
+    return id === undefined ? undefined : { projects: [project.path_with_namespace, String(project.id)], id };
   });
 
 const rules: Readonly<Partial<Record<TrackerProvider, WebhookRules>>> = {
@@ -122,7 +123,7 @@ function readDelivery(
   // A delivery without an id is identified by its content.
   const id = named?.slice(0, 200) ?? createHash('sha256').update(request.body).digest('hex');
   const about = rule.payload.safeParse(parseJson(request.body)).data;
-  const isOurs = about?.project.toLowerCase() === project.toLowerCase();
+  const isOurs = about?.projects.some((name) => name.toLowerCase() === project.toLowerCase()) ?? false;
   return { id, remoteId: isOurs ? String(about?.id) : undefined };
 }
 
