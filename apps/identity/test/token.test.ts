@@ -282,7 +282,7 @@ describe('POST /token', () => {
   it('returns 405 with Allow to GET', async () => {
     const response = await app.http.get('/token');
     expectOAuthProblem(response, 405, 'invalid_request');
-    expect(response.headers.allow).toBe('POST');
+    expect(response.headers.allow).toBe('OPTIONS, POST');
   });
 
   it('rehashes the password after the cost was raised, and only then', async () => {

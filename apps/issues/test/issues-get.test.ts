@@ -169,14 +169,14 @@ describe('GET /api/v1/issues/{id}/', () => {
 
 describe('unsupported methods', () => {
   it.each([
-    ['DELETE', '01980c5e-0000-7000-8000-000000000000/', 'GET, HEAD, PATCH, PUT'],
-    ['POST', '01980c5e-0000-7000-8000-000000000000/', 'GET, HEAD, PATCH, PUT'],
+    ['DELETE', '01980c5e-0000-7000-8000-000000000000/', 'GET, HEAD, OPTIONS, PATCH, PUT'],
+    ['POST', '01980c5e-0000-7000-8000-000000000000/', 'GET, HEAD, OPTIONS, PATCH, PUT'],
     ['DELETE', '', 'GET, HEAD, OPTIONS, POST'],
     ['PUT', '', 'GET, HEAD, OPTIONS, POST'],
-    ['GET', '1/status/', 'POST'],
-    ['PUT', '1/sync', 'GET, HEAD, POST'],
-    ['PUT', '1/comments/', 'GET, HEAD, POST'],
-    ['GET', '1/links/', 'POST'],
+    ['GET', '1/status/', 'OPTIONS, POST'],
+    ['PUT', '1/sync', 'GET, HEAD, OPTIONS, POST'],
+    ['PUT', '1/comments/', 'GET, HEAD, OPTIONS, POST'],
+    ['GET', '1/links/', 'OPTIONS, POST'],
   ] as const)('returns 405 with Allow to %s %j', async (method, path, allow) => {
     const verb = method.toLowerCase() as 'get' | 'put' | 'post' | 'delete';
     const answer = await ann[verb](`${issuesPath}${path}`);

@@ -114,9 +114,9 @@ describe('every path of the API', () => {
     expectProblem(await app.http.delete(`/api/v1/issues/${issue}/`), 401, 'unauthorized');
     const response = await send('delete', `/api/v1/issues/${issue}/`);
     expectProblem(response, 405, 'method_not_allowed');
-    expect(response.headers.allow).toBe('GET, HEAD, PATCH, PUT');
+    expect(response.headers.allow).toBe('GET, HEAD, OPTIONS, PATCH, PUT');
     const options = await send('options', `/api/v1/issues/${issue}/`).expect(204);
-    expect(options.headers.allow).toBe('GET, HEAD, PATCH, PUT');
+    expect(options.headers.allow).toBe('GET, HEAD, OPTIONS, PATCH, PUT');
   });
 
   it('describes the list to OPTIONS', async () => {
@@ -160,12 +160,12 @@ describe('every path of the API', () => {
       expect(own.headers).toMatchObject({
         'access-control-allow-origin': 'https://app.test',
         'access-control-expose-headers': exposed,
-        vary: 'Origin',
+        vary: expect.stringMatching(/^Origin\b/),
         'cache-control': 'no-store',
       });
       const other = await send('get', `/api/v1${path}`, withOrigins).set('Origin', 'https://other.test');
       expect(other.headers).not.toHaveProperty('access-control-allow-origin');
-      expect(other.headers.vary).toBe('Origin');
+      expect(other.headers.vary).toMatch(/^Origin\b/);
     }
   });
 });

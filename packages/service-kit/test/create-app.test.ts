@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import {
   type Access,
+  createHttpServer,
   documentRoute,
   everyone,
   guard,
@@ -118,15 +119,15 @@ describe('routing', () => {
   );
 
   it.each([
-    ['PUT', '/api/things/7', 'DELETE, GET, HEAD'],
-    ['TRACE', '/api/things/7', 'DELETE, GET, HEAD'],
-    ['PROPFIND', '/api/things/7/', 'DELETE, GET, HEAD'],
-    ['GET', '/api/things', 'POST'],
-    ['HEAD', '/api/things', 'POST'],
-    ['GET', '/API/Things/', 'POST'],
+    ['PUT', '/api/things/7', 'DELETE, GET, HEAD, OPTIONS'],
+    ['TRACE', '/api/things/7', 'DELETE, GET, HEAD, OPTIONS'],
+    ['PROPFIND', '/api/things/7/', 'DELETE, GET, HEAD, OPTIONS'],
+    ['GET', '/api/things', 'OPTIONS, POST'],
+    ['HEAD', '/api/things', 'OPTIONS, POST'],
+    ['GET', '/API/Things/', 'OPTIONS, POST'],
     ['POST', '/api/described', 'OPTIONS'],
-    ['DELETE', '/healthz', 'GET, HEAD'],
-    ['POST', '/document', 'GET, HEAD'],
+    ['DELETE', '/healthz', 'GET, HEAD, OPTIONS'],
+    ['POST', '/document', 'GET, HEAD, OPTIONS'],
   ])('405s %s %s with the methods of the path in Allow', async (method, path, allow) => {
     const { status, head, body } = await send(method, path, 'ann');
     expect([status, head]).toEqual([405, expect.stringMatching(`\r\nAllow: ${allow}\r\n`)]);
@@ -135,9 +136,9 @@ describe('routing', () => {
   });
 
   it.each([
-    ['/api/things/7', 'DELETE, GET, HEAD'],
-    ['/api/things/', 'POST'],
-    ['/healthz', 'GET, HEAD'],
+    ['/api/things/7', 'DELETE, GET, HEAD, OPTIONS'],
+    ['/api/things/', 'OPTIONS, POST'],
+    ['/healthz', 'GET, HEAD, OPTIONS'],
   ])('answers OPTIONS %s with 204 and Allow', async (path, allow) => {
     const { status, head, body } = await send('OPTIONS', path, 'ann');
     expect([status, head]).toEqual([204, expect.stringMatching(`\r\nAllow: ${allow}\r\n`)]);
@@ -147,6 +148,22 @@ describe('routing', () => {
   it('answers OPTIONS with the handler when the path has one', async () => {
     const { status, body } = await send('OPTIONS', '/api/described/', 'ann');
     expect([status, JSON.parse(body)]).toEqual([200, { fields: [] }]);
+  });
+
+  it('answers a broken body with 400 while it identifies the caller', async () => {
+    const identify = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return 'ann';
+    };
+    const slow = startApp([route(creation, { access: { ...users, identify } }, createThing)]);
+    const slowServer = createHttpServer(slow.app, slow.log.logger, { app: slow.app });
+    const request = 'POST /api/things/ HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+    const answer = await exchange(
+      await listenOnFreePort(slowServer),
+      `${request}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [\s\S]*malformed_request/);
+    slowServer.close();
   });
 
   it('answers HEAD on a GET route with its headers and without a body', async () => {
@@ -250,7 +267,7 @@ describe('CORS', () => {
 
   it('treats a preflight for a route without CORS as any other OPTIONS', async () => {
     const { status, headers } = await client.options('/healthz').set(preflight);
-    expect([status, headers.allow]).toEqual([204, 'GET, HEAD']);
+    expect([status, headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS']);
     expect(headers).not.toHaveProperty('access-control-allow-origin');
     expect((await client.options('/nothing').set(preflight)).status).toBe(404);
   });

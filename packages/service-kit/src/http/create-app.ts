@@ -176,7 +176,7 @@ function refuseUnmatched(routes: readonly Route[], guards: NonNullable<AppOption
     if (operation === undefined) {
       throw new ProblemError({ status: 404, code: 'not_found', detail: 'Resource not found.' });
     }
-    const methods = new Set<string>(found.map((entry) => entry.route.operation.method));
+    const methods = new Set<string>(['OPTIONS', ...found.map((entry) => entry.route.operation.method)]);
     if (methods.has('GET')) methods.add('HEAD');
     const headers = { Allow: [...methods].sort().join(', ') };
     if (request.method === 'OPTIONS') {

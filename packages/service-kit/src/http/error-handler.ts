@@ -32,7 +32,7 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
     };
     // Caches must not store errors, even if the handler set caching headers before it failed.
     response.set('Cache-Control', 'no-store').removeHeader('ETag');
-    response.status(problem.status).set(problem.headers);
+    response.status(problem.status).set(problem.headers).vary('Accept');
     if (request.accepts(['application/json', 'application/problem+json']) === 'application/problem+json') {
       response.type('application/problem+json');
     }

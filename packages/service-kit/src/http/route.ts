@@ -6,7 +6,7 @@ import { parse, parseQuery } from './parse.ts';
 import { type PreparedDocument, sendPreparedDocument } from './prepared-document.ts';
 
 /** The members of an operation that routing needs. */
-type RoutedOperation = Pick<Operation, 'method' | 'path'> & Partial<Pick<Operation, 'id' | 'oauth'>>;
+type RoutedOperation = Pick<Operation, 'method' | 'path'> & Partial<Pick<Operation, 'id' | 'oauth' | 'body'>>;
 
 declare module 'node:http' {
   interface IncomingMessage {

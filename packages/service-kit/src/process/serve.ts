@@ -136,11 +136,13 @@ function isSent(response: ServerResponse): boolean {
   return response.writableEnded && (response.socket?.writableLength ?? 0) === 0;
 }
 
-// While the body is being read, the handler has not started, and an error can still be sent.
+// The handler of an operation with a body starts when the body is complete; until then an error can be sent.
 function isUnderWay(response: ServerResponse<IncomingMessage>): boolean {
   if (response.writableFinished) return false;
-  const isReadingBody = !response.req.complete && response.req.readableFlowing === true;
-  return response.headersSent || (isOfKnownLength(response.req) && !isReadingBody);
+  const { req: request } = response;
+  const isReadingBody =
+    !request.complete && (request.readableFlowing === true || request.operation?.body !== undefined);
+  return response.headersSent || (isOfKnownLength(request) && !isReadingBody);
 }
 
 /** Listens. On SIGTERM or SIGINT: becomes unready, waits, finishes accepted requests, closes, exits with 0. */
