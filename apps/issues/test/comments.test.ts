@@ -2,7 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Comment, commentSchema } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { publicBaseUrl } from './support/environment.ts';
-import { createIssue, createIssueThatIs, getIssue, historyOf, issuePath } from './support/issues.ts';
+import {
+  createIssue,
+  createIssueThatIs,
+  getIssue,
+  historyOf,
+  issuePath,
+  issuesPath,
+} from './support/issues.ts';
 import { followLinks, pathOf } from './support/pages.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -128,6 +135,17 @@ describe('GET /api/v1/issues/{id}/comments/', () => {
     expect(pages.map((page) => page.length)).toEqual([2, 2, 3]);
     expect(pages.flat().map(({ body }) => body)).toEqual(bodies);
     for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(512 * 1024);
+  });
+
+  it('accepts a cursor with every spelling of the key', async () => {
+    const issue = await createIssue(ann);
+    for (const body of ['1', '2']) await comment(issue, { body });
+    const { headers } = await ann.get(`${issuesPath}${issue.key}/comments/?limit=1`).expect(200);
+    const cursor = new URL(headers.link?.slice(1).split('>')[0] ?? '').searchParams.get('cursor');
+    for (const key of [issue.key, issue.key.toLowerCase(), issue.number]) {
+      const { body } = await ann.get(`${issuesPath}${key}/comments?cursor=${cursor}`).expect(200);
+      expect(body).toMatchObject([{ body: '2' }]);
+    }
   });
 
   it('returns an empty array when there are no comments', async () => {

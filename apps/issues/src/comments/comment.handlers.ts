@@ -33,7 +33,7 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
 
   const list: Handler<typeof listComments, Actor> = async ({ params, query }) => {
     const reference = urls.parse(params);
-    const page = readKeysetPage(query, { url: urls.of(params.id, 'comments'), place, sizeDefault: 100 });
+    const page = readKeysetPage(query, { url: urls.listOf(reference, 'comments'), place, sizeDefault: 100 });
     const found = await comments.list(reference, page);
     return page.present(found, { item: presentComment, place: ({ createdAt, id }) => ({ createdAt, id }) });
   };

@@ -17,6 +17,11 @@ export class IssueUrls {
     return parseIssueReference(id, this.keyPrefix);
   }
 
+  /** The URL of a list of an issue, the same for each spelling of its key. */
+  listOf(reference: IssueReference, name: 'comments' | 'activity'): string {
+    return this.of('id' in reference ? reference.id : `${this.keyPrefix}-${reference.number}`, name);
+  }
+
   /** The URL of an issue, or of something that belongs to it. */
   of(id: string, ...parts: string[]): string {
     return `${this.list}${[id, ...parts].join('/')}/`;

@@ -30,8 +30,11 @@ export function readKeysetPage<Place>(
   { url, place: placeSchema, sizeDefault }: KeysetList<Place>,
 ): KeysetPage<Place> {
   const size = query.limit ?? sizeDefault;
-  const scope = withParameters(url, { limit: undefined, cursor: undefined });
-  const pageUrl = withParameters(scope, { limit: query.limit?.toString() });
+  const listUrl = withParameters(url, { limit: undefined, cursor: undefined });
+  const pageUrl = withParameters(listUrl, { limit: query.limit?.toString() });
+  // Without the origin: replicas may have different base URLs.
+  const { pathname, search } = new URL(listUrl, 'http://relative');
+  const scope = `${pathname}${search}`;
   return {
     limit: size + 1,
     after: query.cursor === undefined ? undefined : decodeCursor(query.cursor, placeSchema, scope),
