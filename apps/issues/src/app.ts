@@ -89,17 +89,19 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const writes = limitRate(rateLimits.writes);
   const syncs = limitRate(rateLimits.syncs);
   const administrator = { access: member, limit: writes, authorize: assertMayAdministerUsers };
+  // Holds every issue that the schemas accept, also with each character escaped, and the issue as `GET` returns it.
+  const issueBody = { limitBytes: 1024 * 1024 };
   const userBody = { limitBytes: 64 * 1024 };
 
   return [
     route(listIssues, { access: member, limit: reads }, lists.list),
     route(getIssue, { access: member, limit: reads }, issues.get),
-    route(createIssue, { access: member, limit: writes }, issues.create),
-    route(updateIssue, { access: member, limit: writes }, issues.update),
-    route(patchIssue, { access: member, limit: writes }, issues.update),
-    route(changeIssueStatus, { access: member, limit: writes }, issues.changeStatus),
+    route(createIssue, { access: member, limit: writes, body: issueBody }, issues.create),
+    route(updateIssue, { access: member, limit: writes, body: issueBody }, issues.update),
+    route(patchIssue, { access: member, limit: writes, body: issueBody }, issues.update),
+    route(changeIssueStatus, { access: member, limit: writes, body: issueBody }, issues.changeStatus),
     route(listComments, { access: member, limit: reads }, comments.list),
-    route(addComment, { access: member, limit: writes }, comments.add),
+    route(addComment, { access: member, limit: writes, body: issueBody }, comments.add),
     route(getComment, { access: member, limit: reads }, comments.get),
     route(listActivity, { access: member, limit: reads }, activity.list),
     route(putLink, { access: member, limit: writes }, links.put),

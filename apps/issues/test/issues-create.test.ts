@@ -25,7 +25,7 @@ describe('POST /api/v1/issues/', () => {
       .expect(201);
     const issue = issueIn(response);
     expect(response.headers.location).toBe(`${publicBaseUrl}/api/v1/issues/${issue.id}/`);
-    expect(response.headers.etag).toMatch(/^"1\.[\w-]{12}-[\w-]{12}"$/);
+    expect(response.headers.etag).toMatch(/^"1\.[\w-]{16}-[\w-]{16}"$/);
     expect(response.headers.etag).toBe(await etagOf(ann, issue));
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(issue).toEqual({
@@ -298,7 +298,13 @@ describe('POST /api/v1/issues/', () => {
     expectProblem(await ann.post(issuesPath).type('json').send('{'), 400, 'malformed_body');
     expectProblem(await ann.post(issuesPath).type('text').send('title=x'), 415, 'unsupported_media_type');
     expectProblem(await ann.post(issuesPath), 422, 'validation_failed');
-    expectProblem(await ann.post(issuesPath, { title: 'x'.repeat(300_000) }), 413, 'body_too_large');
+    expectProblem(await ann.post(issuesPath, { title: 'x'.repeat(1_100_000) }), 413, 'body_too_large');
+  });
+
+  it('accepts a description of the maximum length with every character escaped', async () => {
+    const body = `{"title":"Long","description":"${'\\ud83d\\ude00'.repeat(65_000)}"}`;
+    const { body: issue } = await ann.post(issuesPath).type('json').send(body).expect(201);
+    expect(issue.description).toBe('\u{1f600}'.repeat(65_000));
   });
 
   it('is served with and without a trailing slash, without a redirect', async () => {

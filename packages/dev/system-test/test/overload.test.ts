@@ -128,7 +128,7 @@ describe('more load than the services can process', () => {
     { where: 'identity', path: '/token', limit: 16 * 1024 },
     { where: 'identity', path: '/token/refresh', limit: 16 * 1024 },
     { where: 'identity', path: '/internal/identities', limit: 64 * 1024 },
-    { where: 'issues', path: '/issues/', limit: 256 * 1024 },
+    { where: 'issues', path: '/issues/', limit: 1024 * 1024 },
     { where: 'issues', path: '/users/', limit: 64 * 1024 },
   ])('a body over $limit bytes is refused at $where $path with 413', async ({ where, path, limit }) => {
     const client = where === 'identity' ? identity : issues;
