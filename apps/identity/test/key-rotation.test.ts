@@ -278,4 +278,12 @@ describe('keys-cli', () => {
   it('exits with 1 for a key that does not exist', () => {
     expect(cli(['retire', 'identity-key-1']).status).toBe(1);
   });
+
+  it('exits with 1 for a directory that does not exist and names it', () => {
+    const missing = join(directory, 'missing');
+    expect(cli(['--directory', missing, 'next'])).toMatchObject({
+      status: 1,
+      stderr: `The directory ${missing} does not exist.\n`,
+    });
+  });
 });

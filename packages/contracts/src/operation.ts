@@ -86,5 +86,7 @@ export const nextLinkHeader = {
   Link: z
     .string()
     .optional()
-    .describe('RFC 8288, `rel="next"`: the next page, relative to this one. Absent on the last page.'),
+    .describe(
+      'RFC 8288, `rel="next"`: the URL of the next page, which may be relative. Absent on the last page.',
+    ),
 };

@@ -32,7 +32,9 @@ export const instant = once
     error: 'must be of the years 1900 to 9999',
   });
 
-export const cursor = once.max(2500).describe('From a `Link` or `next`; opaque.');
+export const cursor = once
+  .max(2500, { error: 'must be at most 2500 characters' })
+  .describe('From the `Link` or `next` of the same list; opaque.');
 export const limit = wholeNumber(pageSizeMax).describe(
-  'Maximum number of items. A page also ends before 512 KiB; `Link` leads to the rest.',
+  `Maximum number of items, from 1 to ${pageSizeMax}. A page also ends before 512 KiB; \`Link\` leads to the rest.`,
 );

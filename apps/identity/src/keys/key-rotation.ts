@@ -155,6 +155,7 @@ export class KeyRotation {
   // For a directory without keys.json: the only key, or the configured one, is active.
   #inferRecords(): KeyRecord[] {
     const { directory, activeKid } = this.#options;
+    if (!existsSync(directory)) throw new RotationRefusal(`The directory ${directory} does not exist.`);
     const kids = readdirSync(directory)
       .filter((name) => name.endsWith('.pem'))
       .map((name) => name.slice(0, -'.pem'.length))

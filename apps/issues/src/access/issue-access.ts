@@ -45,7 +45,10 @@ export function assertMay(actor: Actor, action: IssueAction, issue: IssueParties
   throw new ProblemError({
     status: 403,
     code: 'forbidden',
-    detail: 'Only the reporter, the assignee and staff may do this.',
+    detail:
+      permitted[action] === staff
+        ? 'Only staff may do this.'
+        : 'Only the reporter, the assignee and staff may do this.',
   });
 }
 

@@ -27,7 +27,7 @@ function overwritable({ version, status, links }: IssueWithLinks): string {
 }
 
 function shortHash(text: string): string {
-  return hash('sha256', text, 'base64url').slice(0, 12);
+  return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
 /** A precondition that holds as long as people overwrite nothing of the issue. */

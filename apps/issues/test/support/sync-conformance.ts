@@ -284,7 +284,9 @@ export function describeSync(start: () => Promise<TestTracker>): void {
       const { external } = await syncIssue(ann, issue);
       await staff.delete(issuePath(issue, 'external/')).expect(200);
       const other = await createIssue(ann, { title: 'Other', description: '' });
-      expectProblem(await ann.put(issuePath(other, 'external/'), { id: external?.id }), 403, 'forbidden');
+      const refusal = await ann.put(issuePath(other, 'external/'), { id: external?.id });
+      expectProblem(refusal, 403, 'forbidden');
+      expect(refusal.body.detail).toBe('Only staff may do this.');
       expectProblem(await staff.put(issuePath(other, 'external/'), { id: '999999' }), 409, 'remote_gone');
       const attached = await staff
         .put(issuePath(other, 'external/'), { id: Number(external?.id) })

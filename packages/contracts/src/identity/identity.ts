@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
+import { once } from '../query-value.ts';
 import { singleLineText, text, uuid } from '../text.ts';
 
 /** identity-service.md 2.1, with the limits of apps/identity/README.md. */
@@ -119,8 +120,8 @@ export const identityIdParamsSchema = z.object({ id: uuid() });
 /** Any text is accepted; text that is no e-mail address is not found. */
 export const identityEmailParamsSchema = z.object({ email: singleLineText().min(1).max(320) });
 export const ssoLookupQuerySchema = z.object({
-  provider: singleLineText().min(1, { error: 'must not be empty' }).max(255),
-  sso_id: singleLineText().min(1, { error: 'must not be empty' }).max(255),
+  provider: once.pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255)),
+  sso_id: once.pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255)),
 });
 
 const common = { tags: ['Internal identity API'], security: ['serviceToken'] };

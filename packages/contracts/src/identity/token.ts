@@ -148,7 +148,10 @@ const userInfo = {
   responses: { 200: { description: 'The current identity.', schema: userInfoSchema } },
   problems: [
     { status: 400, description: 'The Authorization header is malformed or repeated (`invalid_request`).' },
-    { status: 401, description: 'The access token is missing or invalid (`invalid_token`).' },
+    {
+      status: 401,
+      description: 'The access token is missing (`unauthorized`) or invalid (`invalid_token`).',
+    },
   ],
 };
 

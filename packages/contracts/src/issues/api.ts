@@ -29,7 +29,7 @@ export const issuesApi = {
   title: 'Tessera issues',
   version: '1.2.1',
   description:
-    'The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash. Only additive changes: clients ignore unknown members.',
+    'The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash, in upper and lower case. Every response to an identified caller has `RateLimit`, errors included. Only additive changes: clients ignore unknown members.',
   tags: ['Issues', 'Comments', 'Links', 'Activity', 'Sync', 'Users', 'Operations'],
   securitySchemes: { accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
   secured: {

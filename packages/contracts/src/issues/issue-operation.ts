@@ -44,6 +44,6 @@ export const preconditionHeaders = z.object({
     .string()
     .optional()
     .describe(
-      'The ETag on which the change is based. The change is refused if the title, the description, the priority, the assignee, the status or a link has changed since; not if only comments, the sync or names have.',
+      'The ETag on which the change is based. The change is refused unless `version`, the status and the links are those of the ETag; comments, the sync and names may differ. Compared strongly: a weak ETag never matches (RFC 9110 13.1.1).',
     ),
 });

@@ -126,7 +126,10 @@ export const deactivateUser = operation({
   summary: 'Soft-delete a user in the identity service',
   params: userParamsSchema,
   responses: {
-    204: { description: 'Deleted. The user can no longer sign in, and its tokens are refused at once.' },
+    204: {
+      description:
+        'Deleted. The user can no longer sign in. Its access tokens are refused at once by the replica that answers, within five seconds by others.',
+    },
   },
   problems: [401, 403, 404, 422, ...identityProblems],
 });

@@ -58,11 +58,14 @@ function fieldName(path: readonly PropertyKey[]): string {
 
 const units: Record<string, string> = { string: ' characters', array: ' items', set: ' items' };
 
+// Zod's own names, where JSON has others.
+const typeNames: Record<string, string> = { record: 'an object', int: 'a whole number' };
+
 function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined && /^invalid_(type|value|union)$/.test(issue.code)) return 'is required';
   switch (issue.code) {
     case 'invalid_type':
-      return `must be of type ${issue.expected}`;
+      return `must be ${typeNames[issue.expected] ?? `of type ${issue.expected}`}`;
     case 'too_big':
       return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${units[issue.origin] ?? ''}`;
     case 'too_small':
