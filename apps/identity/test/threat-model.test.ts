@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
+import { identityApi } from '@tessera/contracts';
 
 const page = new URL('../THREAT-MODEL.md', import.meta.url);
 const text = readFileSync(page, 'utf8');
@@ -40,6 +41,12 @@ describe('the threat model', () => {
   it('has at least one test for every threat', () => {
     expect(threats.length).toBeGreaterThan(30);
     expect(threats.filter((line) => !line.includes('.test.ts)'))).toEqual([]);
+  });
+
+  it('has the resources of every operation', () => {
+    const resources = text.slice(text.indexOf('## Resources'), text.indexOf('## Threats'));
+    const missing = identityApi.operations.filter(({ id }) => !resources.includes(`\`${id}\``));
+    expect(missing.map(({ id }) => id)).toEqual([]);
   });
 
   it('is found from the README', () => {

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Identity, identityApi, type Operation, type TokenResponse } from '@tessera/contracts';
+import type { Response } from 'supertest';
+import { anEmail, aPassword, createIdentity, signIn } from './support/identities.ts';
+import { internalClient, unknownId } from './support/internal-client.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+const mebibyte = 1024 * 1024;
+const userAgent = '"'.repeat(400);
+const largestFields = {
+  username: '€'.repeat(150),
+  sso_provider: '€'.repeat(64),
+  sso_id: '€'.repeat(255),
+};
+
+let app: TestApp;
+let identity: Identity;
+let password: string;
+let tokens: TokenResponse;
+beforeAll(async () => {
+  app = await startTestApp({ SIGN_IN_LIMITS: 'off' });
+  const email = `${'e'.repeat(64)}@${'e'.repeat(181)}.example`;
+  ({ identity, password } = await createIdentity(app, { ...largestFields, email }));
+  for (let session = 0; session < 200; session += 1) {
+    await app.http
+      .post('/token')
+      .set('User-Agent', userAgent)
+      .send({ grant_type: 'password', email, password })
+      .expect(200);
+  }
+  tokens = await signIn(app, email, password);
+  await app.sql(
+    `INSERT INTO audit_events (type, outcome, actor, identity_id, user_agent, request_id, details)
+     SELECT 'token.issued', 'success', 'user', $1, $2, repeat('r', 64), jsonb_build_object('reason', repeat('é', 4000))
+       FROM generate_series(1, 250)`,
+    [identity.id, userAgent],
+  );
+}, 60_000);
+afterAll(() => app.close());
+
+const internal = internalClient(() => app);
+const path = () => `/internal/identities/${identity.id}`;
+const bearer = () => `Bearer ${tokens.access_token}`;
+
+interface LargestResponse {
+  send: () => PromiseLike<Response>;
+  status: number;
+  /** What the test has to reach to be meaningful, in bytes. */
+  atLeast?: number;
+}
+
+/** For each operation, the request with the largest response. */
+const largest: Record<string, LargestResponse> = {
+  getDiscoveryDocument: { send: () => app.http.get('/.well-known/openid-configuration'), status: 200 },
+  getKeySet: { send: () => app.http.get('/jwks'), status: 200 },
+  signIn: {
+    send: () => app.http.post('/token').send({ grant_type: 'password', email: identity.email, password }),
+    status: 200,
+    atLeast: 2_000,
+  },
+  refreshTokens: {
+    send: async () => {
+      const response = await app.http.post('/token/refresh').send({ refresh_token: tokens.refresh_token });
+      tokens = response.body;
+      return response;
+    },
+    status: 200,
+    atLeast: 2_000,
+  },
+  getUserInfo: {
+    send: () => app.http.get('/userinfo').set('Authorization', bearer()),
+    status: 200,
+    atLeast: 700,
+  },
+  postUserInfo: {
+    send: () => app.http.post('/userinfo').set('Authorization', bearer()),
+    status: 200,
+    atLeast: 700,
+  },
+  createIdentity: {
+    send: () =>
+      internal('post', '/internal/identities').send({
+        ...largestFields,
+        ...{ sso_id: '€'.repeat(254), email: anEmail(), password: aPassword() },
+      }),
+    status: 201,
+    atLeast: 1_500,
+  },
+  getIdentity: { send: () => internal('get', path()), status: 200, atLeast: 1_500 },
+  findIdentityByEmail: {
+    send: () => internal('get', `/internal/identities/by-email/${encodeURIComponent(identity.email)}`),
+    status: 200,
+    atLeast: 1_500,
+  },
+  findIdentityBySso: {
+    send: () =>
+      internal('get', '/internal/identities/by-sso/lookup').query({
+        provider: largestFields.sso_provider,
+        sso_id: largestFields.sso_id,
+      }),
+    status: 200,
+    atLeast: 1_500,
+  },
+  updateIdentity: {
+    send: () => internal('put', path()).send({ is_verified: true }),
+    status: 200,
+    atLeast: 1_500,
+  },
+  listSessions: {
+    send: () => internal('get', `${path()}/sessions?limit=200`),
+    status: 200,
+    atLeast: 200_000,
+  },
+  introspectToken: {
+    send: () => internal('post', '/internal/introspect').send({ token: tokens.access_token }),
+    status: 200,
+    atLeast: 600,
+  },
+  listAuditEvents: {
+    send: () => internal('get', '/internal/audit-events?limit=200'),
+    status: 200,
+    atLeast: 500_000,
+  },
+  revokeToken: {
+    send: () => app.http.post('/token/revoke').send({ token: tokens.refresh_token }),
+    status: 200,
+  },
+  revokeSession: { send: () => internal('delete', `${path()}/sessions/${unknownId}`), status: 404 },
+  revokeSessions: { send: () => internal('delete', `${path()}/sessions`), status: 204 },
+  deleteIdentity: { send: () => internal('delete', path()), status: 204 },
+  getLiveness: { send: () => app.http.get('/healthz'), status: 200 },
+  getReadiness: { send: () => app.http.get('/readyz'), status: 200 },
+};
+
+describe('the largest response of each operation', () => {
+  it('is tested for all operations', () => {
+    const operations: readonly Operation[] = identityApi.operations;
+    expect(Object.keys(largest).sort()).toEqual(operations.map(({ id }) => id).sort());
+  });
+
+  it.each(Object.entries(largest))('has at most 1 MiB: %s', async (_id, { send, status, atLeast = 0 }) => {
+    const response = await send();
+    const bytes = Buffer.byteLength(response.text ?? '');
+    expect([response.status, bytes < atLeast ? bytes : 'large enough']).toEqual([status, 'large enough']);
+    expect(bytes).toBeLessThanOrEqual(mebibyte);
+  });
+});
