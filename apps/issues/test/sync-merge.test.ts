@@ -138,6 +138,14 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     expect(asked).toEqual([field]);
   });
 
+  it('leaves the conflict open for the policy newest if the time of the remote change is not known', () => {
+    const { conflicts, ...merged } = merge({ [field]: mine }, { [field]: theirs }, 'newest', {
+      newest: () => null,
+    });
+    expect(merged).toEqual({ push: {}, pull: {}, base: agreed });
+    expect(conflicts).toMatchObject([{ field, reason: 'both_changed', kept: null }]);
+  });
+
   it('reports a clash for different values without a base', () => {
     const first = merge({ [field]: mine }, { [field]: theirs }, 'local', { base: {} });
     expect(first.conflicts).toMatchObject([{ field, base: null, kept: 'local' }]);

@@ -27,6 +27,7 @@ import {
   type Merge,
   type MergeBase,
   mergeIssue,
+  needsTimes,
   type OtherRemotes,
   overwrittenConflicts,
   planComments,
@@ -269,7 +270,7 @@ export class SyncExecutor {
       const before = assertPublic(await tracker.get(remoteId, signal));
       const overwritten = await this.#findOverwritten(remoteId, unverified, signal);
       const external = [...overwritten, ...externalConflicts(before, others)];
-      const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId);
+      const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId, signal);
       const { push, activityId } = merged;
       unverified = merged.unverified;
       for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
@@ -326,15 +327,22 @@ export class SyncExecutor {
     { base, conflicts, external }: Pick<SyncJob, 'base' | 'conflicts'> & { external: FieldConflict[] },
     remote: RemoteIssue,
     requestId: string,
+    signal: AbortSignal,
   ): Promise<MergedFields> {
     const { tracker, issues, statuses, repository, policies } = this.#dependencies;
     const by: ChangedBy = { actorId: null, origin: tracker.provider, requestId };
+    const remoteTimes = needsTimes({ base, remote, policies })
+      ? await tracker.changeTimes(remote.id, signal)
+      : new Map<SyncedField, Date>();
     return repository.transaction(async (transaction) => {
       const issue = found(await issues.lock({ id: job.issueId }, transaction));
       const history = await repository.localHistory(job.issueId, transaction);
       const local: LocalIssue = { ...issue, wasResolved: issue.resolvedAt !== null };
-      const newest = (field: SyncedField) =>
-        (history.changedAt.get(field)?.getTime() ?? 0) >= remote.updatedAt.getTime() ? 'local' : 'remote';
+      const newest = (field: SyncedField) => {
+        const there = remoteTimes.get(field);
+        if (there === undefined) return null;
+        return (history.changedAt.get(field) ?? new Date(0)) >= there ? 'local' : 'remote';
+      };
       const merge = mergeIssue({ base, local, remote, tracker, policies, newest });
       const after = addConflicts(conflicts, [...merge.conflicts, ...external]);
       const unverified = unverifiedPush(merge, local, remote);

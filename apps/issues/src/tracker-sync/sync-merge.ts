@@ -81,8 +81,8 @@ export interface MergeInput {
     'hasPriority' | 'stateOf' | 'isReached' | 'statusOf' | 'meaningOf' | 'toFit'
   >;
   policies: ConflictPolicies;
-  /** The side that changed a field last; for the policy `newest`. */
-  newest: (field: SyncedField) => 'local' | 'remote';
+  /** The side that changed a field last; for the policy `newest`. Null if the tracker's history does not tell. */
+  newest: (field: SyncedField) => 'local' | 'remote' | null;
 }
 
 /** The fields to create a remote issue with. */
@@ -111,6 +111,19 @@ export function baseOfCreated({ title, description, priority, state }: RemoteIss
 export function baseOfAdopted(draft: MergeBase, tracker: Pick<ExternalTracker, 'stateOf'>): MergeBase {
   const state = tracker.stateOf({ status: 'OPEN', wasResolved: false });
   return { ...draft, status: { local: 'OPEN', remote: state } };
+}
+
+/** Whether a merge with the policy `newest` needs the times of the changes in the tracker. */
+export function needsTimes({
+  base,
+  remote,
+  policies,
+}: Pick<MergeInput, 'base' | 'remote' | 'policies'>): boolean {
+  return remoteMembers.some(([field, member]) => {
+    const { status, ...values } = base;
+    const agreed = field === 'status' ? status?.remote : values[field];
+    return policies[field] === 'newest' && remote[member] !== agreed;
+  });
 }
 
 /** Compares both sides with the base, field by field. */

@@ -1,4 +1,4 @@
-import type { IssuePriority, IssueStatus, TrackerProvider } from '@tessera/contracts';
+import type { IssuePriority, IssueStatus, SyncedField, TrackerProvider } from '@tessera/contracts';
 import type { Logger } from '@tessera/service-kit';
 import { mayFollow } from '../issue-status/issue-status.ts';
 import type { TrackerError } from './tracker-error.ts';
@@ -150,6 +150,8 @@ export interface ExternalTracker {
    * values.
    */
   findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange>;
+  /** When people last changed fields of an issue, as far as the tracker's history tells. */
+  changeTimes(id: string, signal: AbortSignal): Promise<Map<SyncedField, Date>>;
   /** Issues that our account created since a time and that contain the marker, oldest first. */
   findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]>;
   /** Issues that were updated at or after a time, comments included; pages are numbered from 1. */

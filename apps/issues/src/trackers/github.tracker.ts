@@ -1,4 +1,4 @@
-import { httpUrlSchema, type IssueStatus, type TrackerProvider } from '@tessera/contracts';
+import { httpUrlSchema, type IssueStatus, type SyncedField, type TrackerProvider } from '@tessera/contracts';
 import { z } from 'zod';
 import {
   type ChangedPage,
@@ -142,6 +142,10 @@ export class GitHubTracker implements ExternalTracker {
   // docs.github.com/rest/issues/events, docs.gitea.com/api: no history contains the texts that an edit replaced.
   async findOverwritten(): Promise<RemoteChange> {
     return {};
+  }
+
+  async changeTimes(): Promise<Map<SyncedField, Date>> {
+    return new Map();
   }
 
   // Lists issues because the search index lags by minutes.

@@ -1,4 +1,4 @@
-import { httpUrlSchema, type IssueStatus } from '@tessera/contracts';
+import { httpUrlSchema, type IssueStatus, type SyncedField } from '@tessera/contracts';
 import { z } from 'zod';
 import {
   type ChangedPage,
@@ -32,6 +32,10 @@ const issueSchema = z.object({
   confidential: z.boolean().nullish(),
 });
 const stampSchema = issueSchema.pick({ iid: true, updated_at: true });
+const noteFields: readonly (readonly [beginning: string, field: SyncedField])[] = [
+  ['changed title', 'title'],
+  ['changed the description', 'description'],
+];
 const projectSchema = z.object({
   archived: z.boolean().nullish(),
   issues_access_level: z.string().nullish(),
@@ -110,6 +114,15 @@ export class GitLabTracker implements ExternalTracker {
     );
     const replaced = titles.findLast(({ to }) => to === wanted.title)?.from;
     return replaced === undefined || replaced === seen.title ? {} : { title: replaced };
+  }
+
+  // GitLab's app/services/system_notes/issuables_service.rb: each of these notes is the tracker's own.
+  async changeTimes(id: string, signal: AbortSignal): Promise<Map<SyncedField, Date>> {
+    const changes = await this.#readNotes(id, signal, ({ system, body, created_at: at }) => {
+      const field = system ? noteFields.find(([beginning]) => body.startsWith(beginning))?.[1] : undefined;
+      return field === undefined ? undefined : ([field, new Date(at)] as const);
+    });
+    return new Map(changes);
   }
 
   // Lists issues because search may use an index that lags.

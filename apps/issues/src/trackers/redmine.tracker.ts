@@ -1,4 +1,10 @@
-import { type IssuePriority, type IssueStatus, issuePriorities, issueStatuses } from '@tessera/contracts';
+import {
+  type IssuePriority,
+  type IssueStatus,
+  issuePriorities,
+  issueStatuses,
+  type SyncedField,
+} from '@tessera/contracts';
 import { z } from 'zod';
 import {
   type ChangedPage,
@@ -84,10 +90,10 @@ const prioritiesBody = z.object({ issue_priorities: z.array(named) });
 
 /** Redmine's names of the synced fields in a journal entry. */
 const attributeMembers = [
-  ['subject', 'title'],
-  ['description', 'description'],
-  ['status_id', 'state'],
-  ['priority_id', 'priority'],
+  ['subject', 'title', 'title'],
+  ['description', 'description', 'description'],
+  ['status_id', 'state', 'status'],
+  ['priority_id', 'priority', 'priority'],
 ] as const;
 
 // Redmine's app/models/project.rb: 5 is closed, 9 archived.
@@ -196,6 +202,19 @@ export class RedmineTracker implements ExternalTracker {
         Object.assign(overwritten, { [member]: replaced });
     }
     return overwritten;
+  }
+
+  async changeTimes(id: string, signal: AbortSignal): Promise<Map<SyncedField, Date>> {
+    const changes = await this.#readJournals(id, signal, ({ created_on: at, details }) =>
+      details.filter(({ property }) => property === 'attr').map(({ name }) => [name, new Date(at)] as const),
+    );
+    const times = new Map(changes.flat());
+    return new Map(
+      attributeMembers.flatMap(([attribute, , field]) => {
+        const at = times.get(attribute);
+        return at === undefined ? [] : [[field, at] as const];
+      }),
+    );
   }
 
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
