@@ -18,6 +18,7 @@ import {
   getUser,
   listActivity,
   listComments,
+  listIntegrations,
   listIssues,
   listUsers,
   patchIssue,
@@ -117,6 +118,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     ),
     route(resolveSyncConflict, { access: member, limit: writes }, sync.resolveConflict),
     route(attachExternalIssue, { access: member, limit: writes }, sync.attach),
+    route(listIntegrations, { access: member, limit: reads, authorize: assertMayAdministerSync }, sync.list),
     route(retrySyncs, { access: member, limit: syncs, authorize: assertMayAdministerSync }, sync.retry),
     route(detachExternalIssue, { access: member, limit: writes }, sync.detach),
 

@@ -215,7 +215,7 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
     sync: new SyncService({ issues, executor }),
     bindings: new SyncBindingService({ issues, statuses, tracking: { tracker, repository, deadlineMs } }),
     webhooks: new WebhookReceiver(secret === undefined ? undefined : { provider, project, secret, queue }),
-    integration: new IntegrationService({ queue }),
+    integration: new IntegrationService({ config: tracking.tracker, tracker, queue, deadlineMs, logger }),
     scheduler: new SyncScheduler({ tracker, queue, executor, logger }, schedule),
     executor,
   };

@@ -52,6 +52,7 @@ async function startRedmine({ createdAt, zoneHours }: { createdAt: Date; zoneHou
       token: 'key',
       login: undefined,
       words: redmineWords,
+      redmine: { type: undefined, customFields: [] },
       timeoutMs: 5_000,
       breakMs: 1_000,
       settleSeconds: undefined,

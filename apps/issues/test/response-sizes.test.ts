@@ -224,6 +224,7 @@ const largest: Record<string, LargestResponse> = {
     status: 200,
     atLeast: 800_000,
   },
+  listIntegrations: { send: () => staff.get('/api/v1/integrations/'), status: 200 },
   retrySyncs: { send: () => staff.post('/api/v1/sync/retry/', { sync: 'conflict' }), status: 200 },
   takeWebhook: {
     send: () => app.http.post('/api/v1/integrations/gitea/webhook/').send({ action: 'x'.repeat(10_000) }),

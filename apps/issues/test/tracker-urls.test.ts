@@ -64,6 +64,7 @@ async function answering(body: object): Promise<TrackerConfig> {
     token: 'x',
     login: undefined,
     words: redmineWords,
+    redmine: { type: undefined, customFields: [] },
     timeoutMs: 2_000,
     breakMs: 30_000,
     settleSeconds: undefined,

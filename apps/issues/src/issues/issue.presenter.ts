@@ -6,6 +6,7 @@ import {
   type IssueSummary,
   listedDescriptionMaxLength,
   listedLinksMax,
+  type SyncReport,
   type SyncState,
   type UpdateIssue,
   type updateIssue,
@@ -130,6 +131,11 @@ function presentExternal(issue: IssueRecord): Issue['external'] {
 /** How an issue is synced, with its conflicts. */
 export function presentSyncState(issue: IssueRecord): SyncState {
   return { ...presentSyncSummary(issue), conflicts: issue.conflicts ?? [] };
+}
+
+/** The same with what the tracker said. */
+export function presentSyncReport(issue: IssueRecord): SyncReport {
+  return { ...presentSyncState(issue), last_messages: issue.lastMessages ?? [] };
 }
 
 function presentSyncSummary(issue: IssueRecord): IssueSummary['sync'] {

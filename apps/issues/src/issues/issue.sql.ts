@@ -103,7 +103,7 @@ const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",
   tracker.remote_key AS "remoteKey", tracker.remote_url AS "remoteUrl", tracker.remote_state AS "remoteState",
   tracker.last_synced_at AS "lastSyncedAt", tracker.last_result AS "lastResult", tracker.last_error AS "lastError",
-  tracker.moved_to AS "movedTo", tracker.conflicts_count AS "conflictsCount",
+  tracker.last_messages AS "lastMessages", tracker.moved_to AS "movedTo", tracker.conflicts_count AS "conflictsCount",
   ${newestConflicts(conflictsBytes)} AS conflicts, tracker.next_attempt_at AS "nextAttemptAt",
   i.updated_at > tracker.last_synced_at OR EXISTS (
     SELECT FROM activity a

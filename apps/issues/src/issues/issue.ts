@@ -104,6 +104,8 @@ export interface TrackerState {
   lastSyncedAt: Date | null;
   lastResult: SyncResult | null;
   lastError: string | null;
+  /** What the tracker said about it. */
+  lastMessages: string[];
   movedTo: string | null;
   conflictsCount: number | null;
   /** The newest ones; none in a list. */

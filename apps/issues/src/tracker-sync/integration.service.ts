@@ -1,18 +1,56 @@
-import type { RetriedSyncs, RetrySyncs } from '@tessera/contracts';
+import type { Integration, IntegrationCheck, RetriedSyncs, RetrySyncs } from '@tessera/contracts';
+import type { Logger } from '@tessera/service-kit';
+import type { ExternalTracker, TrackerConfig } from '../trackers/external-tracker.ts';
+import { adviceFor, TrackerError, type TrackerErrorCode } from '../trackers/tracker-error.ts';
 import { trackerNotConfigured } from './sync-issue.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
-interface Integration {
+interface ConfiguredIntegration {
+  config: Pick<TrackerConfig, 'provider' | 'url' | 'project'>;
+  tracker: Pick<ExternalTracker, 'findProblem' | 'checkSettings'>;
   queue: SyncQueueRepository;
+  /** Time limit of a check. */
+  deadlineMs: number;
+  logger: Logger;
 }
+
+type Step = 'reachable' | 'credentials' | 'project' | 'permissions';
+
+/** What a tracker must pass, in this order, before its settings can be looked at. */
+const steps: readonly Step[] = ['reachable', 'credentials', 'project', 'permissions'];
+
+/** The steps that errors belong to; others concern the project. */
+const stepOf: Partial<Record<TrackerErrorCode, Step>> = {
+  tracker_unavailable: 'reachable',
+  tracker_timeout: 'reachable',
+  tracker_rate_limited: 'reachable',
+  remote_too_large: 'reachable',
+  tracker_auth_failed: 'credentials',
+  rest_api_disabled: 'credentials',
+  not_a_member: 'permissions',
+};
+
+/** A check takes up to about ten requests: this bounds how many clients can cause. */
+const checkLifetimeMs = 15_000;
 
 /** What staff see and do about the configured tracker as a whole. */
 export class IntegrationService {
-  readonly #integration: Integration | undefined;
+  readonly #integration: ConfiguredIntegration | undefined;
+  #latest: { startedAt: number; result: Promise<Integration> } | undefined;
 
   /** Without an integration no tracker is configured. */
-  constructor(integration: Integration | undefined) {
+  constructor(integration: ConfiguredIntegration | undefined) {
     this.#integration = integration;
+  }
+
+  /** Whether syncs can work, and what to do if they cannot; checked at most once in 15 seconds. Logs what is found. */
+  async list(): Promise<Integration[]> {
+    if (this.#integration === undefined) return [];
+    const now = performance.now();
+    if (this.#latest === undefined || now - this.#latest.startedAt >= checkLifetimeMs) {
+      this.#latest = { startedAt: now, result: check(this.#integration) };
+    }
+    return [await this.#latest.result];
   }
 
   /** Makes issues due whose sync matches a filter. */
@@ -20,4 +58,57 @@ export class IntegrationService {
     if (this.#integration === undefined) throw trackerNotConfigured();
     return this.#integration.queue.addMatching(filter);
   }
+}
+
+async function check({
+  config: { provider, url, project },
+  tracker,
+  deadlineMs,
+  logger,
+}: ConfiguredIntegration): Promise<Integration> {
+  const checks = await runChecks(tracker, AbortSignal.timeout(deadlineMs));
+  const failed = checks.filter(({ status }) => status === 'failed');
+  for (const { name, detail, reason, messages } of failed)
+    logger.warn({ provider, url, project, check: name, reason, messages }, `external tracker: ${detail}`);
+  if (failed.length === 0) logger.info({ provider, url, project }, 'the external tracker can be synced with');
+  const state = failed.length === 0 ? 'ok' : 'failed';
+  return { provider, url, project, state, checked_at: new Date().toISOString(), checks };
+}
+
+async function runChecks(
+  tracker: ConfiguredIntegration['tracker'],
+  signal: AbortSignal,
+): Promise<IntegrationCheck[]> {
+  const problem = await tracker.findProblem(signal).catch(asTrackerError);
+  if (problem !== undefined) return checksUntil(problem);
+  const settings = await tracker.checkSettings(signal).catch(asTrackerError);
+  if (settings instanceof TrackerError) return checksUntil(settings);
+  return [
+    ...steps.filter((name) => name !== 'permissions').map(passed),
+    ...settings.map(({ name, problem: detail, messages = [] }): IntegrationCheck => {
+      if (detail === null) return passed(name);
+      return { name, status: 'failed', detail, reason: null, messages: [...messages] };
+    }),
+  ];
+}
+
+function asTrackerError(error: unknown): TrackerError {
+  if (error instanceof TrackerError) return error;
+  throw error;
+}
+
+// What comes after the failed step cannot be checked.
+function checksUntil(error: TrackerError): IntegrationCheck[] {
+  const failed = stepOf[error.code] ?? 'project';
+  const place = steps.indexOf(failed);
+  return steps.map((name, index) => {
+    if (index < place) return passed(name);
+    if (index > place) return { ...passed(name), status: 'skipped' };
+    const { message: reason, messages } = error;
+    return { name, status: 'failed', detail: adviceFor(error), reason, messages: [...messages] };
+  });
+}
+
+function passed(name: IntegrationCheck['name']): IntegrationCheck {
+  return { name, status: 'ok', detail: null, reason: null, messages: [] };
 }

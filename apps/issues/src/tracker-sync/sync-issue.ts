@@ -445,7 +445,7 @@ export class SyncExecutor {
     }
     this.#credentialsRejected = code === 'tracker_auth_failed';
     const retry = isTransient ? { firstDelaySeconds, minSeconds } : null;
-    return { error, nextAttemptAt: await repository.fail(job, { code, movedTo, retry }) };
+    return { error, nextAttemptAt: await repository.fail(job, { code, messages, movedTo, retry }) };
   }
 }
 

@@ -2,6 +2,7 @@ import type {
   attachExternalIssue,
   detachExternalIssue,
   getSyncState,
+  listIntegrations,
   resolveSyncConflict,
   retrySyncs,
   syncIssue,
@@ -10,7 +11,7 @@ import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import { type IssuePresenter, issueResponse, presentSyncState } from '../issues/issue.presenter.ts';
+import { type IssuePresenter, issueResponse, presentSyncReport } from '../issues/issue.presenter.ts';
 import type { IssueService } from '../issues/issue.service.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import type { IntegrationService } from './integration.service.ts';
@@ -51,7 +52,7 @@ export function syncHandlers({
 
   const getState: Handler<typeof getSyncState, Actor> = async ({ params }) => ({
     status: 200,
-    body: presentSyncState(await issues.findWithConflicts(urls.parse(params))),
+    body: presentSyncReport(await issues.findWithConflicts(urls.parse(params))),
   });
 
   const resolveConflict: Handler<typeof resolveSyncConflict, Actor> = async (call) => {
@@ -67,10 +68,15 @@ export function syncHandlers({
   const detach: Handler<typeof detachExternalIssue, Actor> = async ({ actor, params }) =>
     issueResponse(presenter.text(await bindings.detach(actor, urls.parse(params))));
 
+  const list: Handler<typeof listIntegrations, Actor> = async () => ({
+    status: 200,
+    body: await integration.list(),
+  });
+
   const retry: Handler<typeof retrySyncs, Actor> = async ({ body }) => ({
     status: 200,
     body: await integration.retrySyncs(body),
   });
 
-  return { run, getState, resolveConflict, attach, detach, retry };
+  return { run, getState, resolveConflict, attach, detach, retry, list };
 }

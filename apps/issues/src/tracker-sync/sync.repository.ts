@@ -40,6 +40,8 @@ export interface SyncJob extends SyncLease {
 /** A sync that ended with an error. */
 export interface FailedSync {
   code: string;
+  /** The tracker's own words. */
+  messages?: readonly string[];
   /** The new URL of a moved remote issue. */
   movedTo: string | null;
   /** Null: not in the background. */
@@ -292,14 +294,14 @@ export class SyncRepository {
   ): Promise<void> {
     await this.#end(
       lease,
-      Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${json(result)}, last_error = NULL,
+      Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${json(result)}, last_error = NULL, last_messages = '[]',
         moved_to = NULL, failures = 0, synced_activity_id = ${activityId}::bigint, remote_seen_until = ${seenUntil},
         next_attempt_at = CASE WHEN changed_during_sync THEN clock_timestamp() END`,
     );
   }
 
   /** Ends a sync that failed; returns when it is retried. The delay doubles with each failure, with jitter. */
-  async fail(lease: SyncLease, { code, movedTo, retry }: FailedSync): Promise<Date | null> {
+  async fail(lease: SyncLease, { code, messages = [], movedTo, retry }: FailedSync): Promise<Date | null> {
     const next =
       retry === null
         ? Prisma.sql`NULL`
@@ -308,7 +310,7 @@ export class SyncRepository {
               least(${retryDelayMaxSeconds}::float8, ${retry.firstDelaySeconds}::float8 * 2 ^ failures))`)} END`;
     return this.#end(
       lease,
-      Prisma.sql`last_error = ${code}, moved_to = ${movedTo}, failures = failures + 1, next_attempt_at = ${next},
+      Prisma.sql`last_error = ${code}, last_messages = ${json(messages)}, moved_to = ${movedTo}, failures = failures + 1, next_attempt_at = ${next},
         failed_at = clock_timestamp(), failed_configuration = ${this.#tracker.fingerprint},
         failed_activity_id = (
           SELECT max(id) FROM activity WHERE issue_id = ${lease.issueId}::uuid AND origin = 'local')`,
@@ -337,7 +339,7 @@ export class SyncRepository {
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
           base = NULL, unverified_push = NULL, create_attempted_at = NULL, uncertain_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
-          remote_seen_until = NULL, last_result = NULL, last_error = NULL, moved_to = NULL, failures = 0, next_attempt_at = NULL,
+          remote_seen_until = NULL, last_result = NULL, last_error = NULL, last_messages = '[]', moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
         RETURNING issue_id

@@ -8,7 +8,7 @@ import {
 } from '@tessera/contracts';
 import { flag, integer } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { TrackerConfig } from '../trackers/external-tracker.ts';
+import type { RedmineSettings, TrackerConfig } from '../trackers/external-tracker.ts';
 import { redmineWords } from '../trackers/redmine.tracker.ts';
 import type { ConflictPolicies, ConflictPolicy } from './sync-merge.ts';
 import type { SyncSchedule } from './sync-scheduler.ts';
@@ -46,6 +46,11 @@ export const trackerVariables = {
   TRACKER_LOGIN: z.string().optional(),
   TRACKER_STATUSES: names(issueStatuses, redmineWords.statuses),
   TRACKER_PRIORITIES: names(issuePriorities, redmineWords.priorities),
+  TRACKER_TYPE: z
+    .string()
+    .regex(/^[^\p{Cc}]{1,100}$/u, { error: 'must be the name of a tracker' })
+    .optional(),
+  TRACKER_CUSTOM_FIELDS: z.string().default('').transform(parseFields),
   TRACKER_DEADLINE_MS: integer({ min: 500, max: 60_000, default: 8_000 }),
   TRACKER_BREAK_MS: integer({ min: 100, max: 600_000, default: 30_000 }),
   TRACKER_SETTLE_SECONDS: z
@@ -101,6 +106,7 @@ export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undef
     token,
     login: read.TRACKER_LOGIN,
     words: { statuses: read.TRACKER_STATUSES, priorities: read.TRACKER_PRIORITIES },
+    redmine: { type: read.TRACKER_TYPE, customFields: read.TRACKER_CUSTOM_FIELDS },
     timeoutMs: read.TRACKER_DEADLINE_MS,
     breakMs: read.TRACKER_BREAK_MS,
     settleSeconds: read.TRACKER_SETTLE_SECONDS,
@@ -162,6 +168,18 @@ function parsePolicies(value: string, context: z.RefinementCtx): ConflictPolicie
     for (const field of fields) result[field] = policy;
   }
   return result;
+}
+
+// `5=web,7=A customer`: the number of each field in Redmine, and its value in new issues.
+function parseFields(value: string, context: z.RefinementCtx): RedmineSettings['customFields'] {
+  const fields = value
+    .split(',')
+    .filter((part) => part.trim() !== '')
+    .map((part) => /^\s*(\d{1,9})\s*=\s*(.*\S)\s*$/.exec(part))
+    .map((match) => ({ id: Number(match?.[1] ?? 0), value: match?.[2] ?? '' }));
+  if (fields.every(({ id }) => id > 0)) return fields;
+  context.addIssue({ code: 'custom', message: 'must be like 5=web,7=A customer' });
+  return z.NEVER;
 }
 
 // `OPEN=New,IN_PROGRESS=Doing`: keys that are left out keep their default.

@@ -1,6 +1,7 @@
 import type { IssuePriority, IssueStatus, SyncedField, TrackerProvider } from '@tessera/contracts';
 import type { Logger } from '@tessera/service-kit';
 import { mayFollow } from '../issue-status/issue-status.ts';
+import type { TrackerCheck } from './tracker-check.ts';
 import type { TrackerError } from './tracker-error.ts';
 
 /** The external tracker that the service is configured with. */
@@ -14,6 +15,7 @@ export interface TrackerConfig {
   login: string | undefined;
   /** Redmine only: its administrators choose the names of statuses and priorities. */
   words: TrackerWords;
+  redmine: RedmineSettings;
   /** Timeout of one request. */
   timeoutMs: number;
   /** How long the circuit breaker stays open. */
@@ -36,6 +38,13 @@ export interface TrackerLimit {
 export interface TrackerContext {
   logger: Logger;
   limit: TrackerLimit;
+}
+
+/** What a Redmine may require of a new issue. */
+export interface RedmineSettings {
+  /** The name of its tracker, Redmine's word for the type of an issue; undefined: the first one of the project. */
+  type: string | undefined;
+  customFields: readonly { id: number; value: string }[];
 }
 
 export interface TrackerWords {
@@ -134,6 +143,11 @@ export interface ExternalTracker {
 
   /** What prevents every sync: the credentials, the project or a permission; undefined if nothing does. */
   findProblem(signal: AbortSignal): Promise<TrackerError | undefined>;
+  /**
+   * Whether the account may do what syncs need, and whether the configured names exist; in a project in which `findProblem`
+   * found no problem.
+   */
+  checkSettings(signal: AbortSignal): Promise<TrackerCheck[]>;
   /** The part of a text that the tracker can hold: shorter only if the text exceeds the tracker's limit. */
   toFit(text: string): string;
   /** The marker becomes part of the description; `findByMarker` finds it. */
@@ -169,6 +183,11 @@ export interface ExternalTracker {
   meaningOf(state: string): IssueStatus | undefined;
   /** The local status for a remote state: the current one, or one that the workflow allows next. */
   statusOf(state: string, local: IssueStatus): IssueStatus;
+}
+
+/** Whether two names of statuses, priorities or types are the same for an operator. */
+export function isSameName(left: string, right: string): boolean {
+  return left.trim().toLowerCase() === right.trim().toLowerCase();
 }
 
 export function toStamp(id: number, { updated_at: updatedAt }: { updated_at: string }): RemoteStamp {

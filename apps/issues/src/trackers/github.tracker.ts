@@ -14,6 +14,7 @@ import {
   type TrackerContext,
   toStamp,
 } from './external-tracker.ts';
+import { checkWriting, type TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, fitText, outboundText } from './tracker-text.ts';
 import { type TrackerRequest, TrackerTransport } from './tracker-transport.ts';
@@ -115,6 +116,11 @@ export class GitHubTracker implements ExternalTracker {
     if (project.archived === true) return new TrackerError('project_archived', 'archived');
     if (project.has_issues === false) return new TrackerError('issues_disabled', 'issues are disabled');
     return undefined;
+  }
+
+  async checkSettings(signal: AbortSignal): Promise<TrackerCheck[]> {
+    const request = { method: 'PATCH', ...this.#onIssue('0'), body: {}, signal } as const;
+    return [await checkWriting(() => this.#transport.send(request))];
   }
 
   toFit(text: string): string {

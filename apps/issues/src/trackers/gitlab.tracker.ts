@@ -15,6 +15,7 @@ import {
   type TrackerContext,
   toStamp,
 } from './external-tracker.ts';
+import { checkWriting, type TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
@@ -78,6 +79,11 @@ export class GitLabTracker implements ExternalTracker {
     if (project.issues_access_level === 'disabled')
       return new TrackerError('issues_disabled', 'issues are disabled');
     return undefined;
+  }
+
+  async checkSettings(signal: AbortSignal): Promise<TrackerCheck[]> {
+    const request = { method: 'PUT', ...this.#onIssue('0'), body: { title: '-' }, signal } as const;
+    return [await checkWriting(() => this.#transport.send(request))];
   }
 
   // GitLab holds a mebibyte, which is more than any local text.

@@ -9,7 +9,9 @@ import { z } from 'zod';
 import {
   type ChangedPage,
   type ExternalTracker,
+  isSameName,
   type LocalState,
+  type RedmineSettings,
   type RemoteChange,
   type RemoteComment,
   type RemoteDraft,
@@ -22,6 +24,8 @@ import {
   type TrackerWords,
   toStamp,
 } from './external-tracker.ts';
+import { checkRedmine } from './redmine-check.ts';
+import type { TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
@@ -86,6 +90,7 @@ const projectBody = z.object({
 const statusesBody = z.object({
   issue_statuses: z.array(named.extend({ is_closed: z.boolean().nullish().transform(Boolean) })),
 });
+const typesBody = z.object({ trackers: z.array(named) });
 const prioritiesBody = z.object({ issue_priorities: z.array(named) });
 
 /** Redmine's names of the synced fields in a journal entry. */
@@ -116,6 +121,7 @@ export class RedmineTracker implements ExternalTracker {
   readonly ordersChanges = true;
   readonly #url: string;
   readonly #words: TrackerWords;
+  readonly #settings: RedmineSettings;
   readonly #transport: TrackerTransport;
   #statuses: z.output<typeof statusesBody>['issue_statuses'] = [];
   #priorities: z.output<typeof prioritiesBody>['issue_priorities'] = [];
@@ -126,6 +132,7 @@ export class RedmineTracker implements ExternalTracker {
     this.settleSeconds = config.settleSeconds ?? settleSeconds;
     this.#url = config.url;
     this.#words = config.words;
+    this.#settings = config.redmine;
     const headers = { 'X-Redmine-API-Key': config.token };
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
   }
@@ -157,6 +164,11 @@ export class RedmineTracker implements ExternalTracker {
     return undefined;
   }
 
+  async checkSettings(signal: AbortSignal): Promise<TrackerCheck[]> {
+    const [transport, project, words] = [this.#transport, this.project, this.#words];
+    return checkRedmine({ ...this.#settings, transport, project, words, signal });
+  }
+
   // Redmine has no limit.
   toFit(text: string): string {
     return text;
@@ -164,7 +176,13 @@ export class RedmineTracker implements ExternalTracker {
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {
     await this.#loadVocabulary(signal);
-    const body = { issue: { project_id: this.project, ...this.#toBody(draft, marker) } };
+    const body = {
+      issue: {
+        project_id: this.project,
+        ...(await this.#requiredMembers(signal)),
+        ...this.#toBody(draft, marker),
+      },
+    };
     const { issue } = await this.#transport.read(
       { method: 'POST', path: '/issues.json', body, signal },
       issueBody,
@@ -317,6 +335,21 @@ export class RedmineTracker implements ExternalTracker {
     return stepForTwoStates(!isClosed, 'CLOSED', local);
   }
 
+  // What a Redmine may require of a new issue.
+  async #requiredMembers(signal: AbortSignal): Promise<object> {
+    const { type, customFields } = this.#settings;
+    const fields = customFields.length === 0 ? {} : { custom_fields: customFields };
+    if (type === undefined) return fields;
+    const path = '/trackers.json';
+    const { trackers } = await this.#transport.read({ method: 'GET', path, signal }, typesBody);
+    const id = trackers.find(({ name }) => isSameName(name, type))?.id;
+    if (id !== undefined) return { ...fields, tracker_id: id };
+    throw new TrackerError('tracker_rejected', 'there is no such tracker type', {
+      hadNoEffect: true,
+      messages: [`Redmine has no tracker "${type}": correct TRACKER_TYPE.`],
+    });
+  }
+
   // Redmine's app/controllers/issues_controller.rb: an update during another one is answered with 422 without a message.
   async #put(id: string, body: object, signal: AbortSignal): Promise<void> {
     try {
@@ -421,8 +454,4 @@ function dateBefore(time: Date): string {
 
 function onIssue(id: string) {
   return { path: `/issues/${id}.json`, target: 'issue' } as const;
-}
-
-function isSameName(left: string, right: string): boolean {
-  return left.trim().toLowerCase() === right.trim().toLowerCase();
 }

@@ -170,6 +170,21 @@ export class TrackerError extends Error {
   }
 }
 
+const advices: Partial<Record<TrackerErrorCode, string>> = {
+  tracker_unavailable:
+    'The tracker gives no usable response: check TRACKER_URL, the network between this service and the tracker, and its certificate.',
+  tracker_timeout: 'The tracker does not respond in time: check TRACKER_URL and the network.',
+  tracker_rate_limited: 'The tracker accepts no requests for a while: wait, or raise its limit.',
+  tracker_auth_failed: 'The tracker rejects the credentials: correct TRACKER_TOKEN.',
+  remote_moved: 'The tracker redirects to another address: correct TRACKER_URL or TRACKER_PROJECT.',
+  tracker_rejected: 'The tracker rejects the request for the project: check TRACKER_PROJECT.',
+};
+
+/** What an operator can do about an error that concerns more than one issue. */
+export function adviceFor({ code }: TrackerError): string {
+  return advices[code] ?? failureKinds[code].detail;
+}
+
 /** The problem response to a sync that failed; `nextAttemptAt`: when the background retries it. */
 export function trackerProblem(error: TrackerError, nextAttemptAt: Date | null): ProblemError {
   const { code, messages, location } = error;

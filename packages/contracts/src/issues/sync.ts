@@ -12,10 +12,11 @@ import {
 import { issueSchema } from './issue-response.ts';
 import {
   attachExternalSchema,
+  integrationSchema,
   resolveConflictSchema,
   retriedSyncsSchema,
   retrySyncsSchema,
-  syncStateSchema,
+  syncReportSchema,
   trackerProviderSchema,
 } from './tracker-sync.ts';
 
@@ -80,7 +81,7 @@ export const getSyncState = operation({
   path: `${path}/sync/`,
   summary: "Read the state of an issue's sync, with its conflicts",
   params: issueParams,
-  responses: { 200: { description: 'The state.', schema: syncStateSchema } },
+  responses: { 200: { description: 'The state.', schema: syncReportSchema } },
   problems: [401, 404, 422],
 });
 
@@ -120,6 +121,19 @@ export const detachExternalIssue = operation({
   params: issueParams,
   responses: issueResponse,
   problems: [401, 403, 404, staffConflict, 422],
+});
+
+export const listIntegrations = operation({
+  id: 'listIntegrations',
+  tags: ['Sync'],
+  security: issueOperation.security,
+  method: 'GET',
+  path: '/api/v1/integrations/',
+  summary: 'Check the external tracker',
+  description:
+    'For staff. Whether syncs can work, and what to do if they cannot. A check is at most 15 seconds old. The list is empty if no tracker is configured.',
+  responses: { 200: { description: 'The configured trackers.', schema: z.array(integrationSchema).max(1) } },
+  problems: [401, 403],
 });
 
 export const retrySyncs = operation({

@@ -114,6 +114,51 @@ export const syncStateSchema = syncSummarySchema
   .meta({ id: 'SyncState' });
 export type SyncState = z.infer<typeof syncStateSchema>;
 
+/** GET /api/v1/issues/{id}/sync/ */
+export const syncReportSchema = syncStateSchema
+  .extend({
+    last_messages: z
+      .array(z.string())
+      .describe("The tracker's own words about the last failure: at most 10, of at most 300 characters."),
+  })
+  .meta({ id: 'SyncReport' });
+export type SyncReport = z.infer<typeof syncReportSchema>;
+
+export const integrationCheckSchema = z
+  .object({
+    name: z.enum([
+      'reachable',
+      'credentials',
+      'project',
+      'permissions',
+      'statuses',
+      'priorities',
+      'type',
+      'custom_fields',
+    ]),
+    status: z
+      .enum(['ok', 'failed', 'skipped'])
+      .describe('`skipped`: it cannot be checked before an earlier one is ok.'),
+    detail: z.string().nullable().describe('What is wrong, and what to do about it.'),
+    reason: z.string().nullable().describe('The technical reason, such as `responded 401`.'),
+    messages: z.array(z.string()).describe("The tracker's own words."),
+  })
+  .meta({ id: 'IntegrationCheck' });
+export type IntegrationCheck = z.infer<typeof integrationCheckSchema>;
+
+/** A configured external tracker. */
+export const integrationSchema = z
+  .object({
+    provider: trackerProviderSchema,
+    url: z.string(),
+    project: z.string(),
+    state: z.enum(['ok', 'failed']),
+    checked_at: timestamp,
+    checks: z.array(integrationCheckSchema),
+  })
+  .meta({ id: 'Integration' });
+export type Integration = z.infer<typeof integrationSchema>;
+
 /** POST /api/v1/issues/{id}/sync/conflicts/{conflict_id}/ */
 export const resolveConflictSchema = z
   .object({ keep: z.enum(['local', 'remote'], { error: 'must be local or remote' }) })

@@ -43,6 +43,8 @@ export interface CheckedFakeTracker extends FakeTracker {
 export interface ProjectSettings {
   issuesEnabled: boolean;
   archived: boolean;
+  /** Whether the token may only read. */
+  isReadOnly: boolean;
 }
 
 /** The fake GitHub. */

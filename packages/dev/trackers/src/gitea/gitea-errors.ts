@@ -26,6 +26,14 @@ export class GiteaErrors {
     return this.#refused(401, 'invalid username, password or token');
   }
 
+  // Gitea's routers/api/v1/api.go, tokenRequiresScopes.
+  scopeMissing(): ErrorResponse {
+    return this.#refused(
+      403,
+      'token does not have at least one of required scope(s), required=[write:issue], token scope=read:issue',
+    );
+  }
+
   required(field: string): ErrorResponse {
     return this.#refused(422, `[${field}]: Required`);
   }

@@ -93,10 +93,11 @@ function giteaProtocol(repository: GiteaRepository): Protocol {
   };
 }
 
-function authentication({ token, errors }: GiteaRepository): (call: TrackerRequest) => void {
-  return ({ headers }) => {
+function authentication({ token, errors, settings }: GiteaRepository): (call: TrackerRequest) => void {
+  return ({ headers, method }) => {
     if (headers.authorization === undefined) throw errors.tokenRequired();
     const [, given] = /^(?:token|bearer) (.+)$/i.exec(headers.authorization) ?? [];
     if (given !== token) throw errors.badToken();
+    if (settings.isReadOnly && method !== 'GET') throw errors.scopeMissing();
   };
 }

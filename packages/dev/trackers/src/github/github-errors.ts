@@ -18,6 +18,9 @@ export const gone = (): ErrorResponse => basic(410, 'This issue was deleted');
 // docs.github.com/rest/issues: "If issues are disabled in the repository, the API returns a 410 Gone status."
 export const issuesDisabled = (): ErrorResponse => basic(410, 'Issues are disabled for this repo');
 export const locked = (): ErrorResponse => basic(403, 'Unable to create comment because issue is locked.');
+// docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api, "Resource not accessible".
+export const notAccessible = (): ErrorResponse =>
+  basic(403, 'Resource not accessible by personal access token');
 export const archived = (): ErrorResponse => basic(403, 'Repository was archived so is read-only.');
 export const unreadable = (): ErrorResponse => basic(400, 'Problems parsing JSON', DOCUMENTATION);
 

@@ -48,7 +48,7 @@ function githubProtocol(
   const issues = new GitHubIssues(context, present);
   const comments = new GitHubComments(context, issues, present, pages);
   const list = githubIssueList(context, issues, present, pages);
-  const authenticate = authentication(context.token);
+  const authenticate = authentication(context);
   const { owner, name } = context.project;
   const one = '/repos/{owner}/{repo}/issues/{issue_number}';
   const oneComment = '/repos/{owner}/{repo}/issues/comments/{comment_id}';
@@ -95,11 +95,12 @@ function githubProtocol(
   };
 }
 
-function authentication(token: string): (call: TrackerRequest) => void {
-  return ({ headers }) => {
+function authentication({ token, settings }: FakeContext): (call: TrackerRequest) => void {
+  return ({ headers, method }) => {
     if (headers['user-agent'] === undefined) throw errors.agentMissing();
     if (headers.authorization === undefined) throw errors.requiresAuthentication();
     const [, given] = /^(?:bearer|token) (.+)$/i.exec(headers.authorization) ?? [];
     if (given !== token) throw errors.badCredentials();
+    if (settings.isReadOnly && method !== 'GET') throw errors.notAccessible();
   };
 }

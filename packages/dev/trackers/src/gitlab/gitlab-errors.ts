@@ -7,6 +7,16 @@ const message = (status: number, text: unknown): ErrorResponse =>
   new ErrorResponse({ status, body: { message: text } });
 
 export const unauthorized = (): ErrorResponse => message(401, '401 Unauthorized');
+// GitLab's lib/api/api_guard.rb, for a token with the scope read_api.
+export const insufficientScope = (): ErrorResponse =>
+  new ErrorResponse({
+    status: 403,
+    body: {
+      error: 'insufficient_scope',
+      error_description: 'The request requires higher privileges than provided by the access token.',
+      scope: 'api',
+    },
+  });
 export const projectNotFound = (): ErrorResponse => message(404, '404 Project Not Found');
 export const issueNotFound = (): ErrorResponse => message(404, '404 Not found');
 export const noSuchPath = (): ErrorResponse => parameter(404, '404 Not Found');

@@ -27,7 +27,7 @@ function gitlabProtocol(context: FakeContext, pageSize: number | undefined): Pro
   const pages = new GitLabPages(context, pageSize);
   const issues = new GitLabIssues(context, present);
   const notes = new GitLabNotes(context, issues, present, pages);
-  const authenticate = authentication(context.token);
+  const authenticate = authentication(context);
   const route = (method: Route[0], path: string, operation: Operation): Route => [
     method,
     path,
@@ -68,9 +68,10 @@ function gitlabProtocol(context: FakeContext, pageSize: number | undefined): Pro
   };
 }
 
-function authentication(token: string): (call: TrackerRequest) => void {
-  return ({ headers }) => {
+function authentication({ token, settings }: FakeContext): (call: TrackerRequest) => void {
+  return ({ headers, method }) => {
     const [, bearer] = /^bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
     if (headers['private-token'] !== token && bearer !== token) throw errors.unauthorized();
+    if (settings.isReadOnly && method !== 'GET') throw errors.insufficientScope();
   };
 }

@@ -22,6 +22,8 @@ export interface RedmineAccounts {
   /** May create issues and comment; Redmine silently ignores its status changes. */
   reporter: { id: number; key: string };
   roles: { manager: number; reporter: number };
+  /** The type `Incident`, which requires the custom field `Area` (`web` or `api`). */
+  incident: { typeId: number; fieldId: number };
 }
 
 export interface RedmineServer extends RedmineAccounts {

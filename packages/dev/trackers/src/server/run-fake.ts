@@ -41,7 +41,7 @@ export async function runFake(definition: FakeDefinition): Promise<FakeTracker> 
   const token = `fake-${randomBytes(12).toString('hex')}`;
   const requests: Recording[] = [];
   const faults = new Faults();
-  const settings: ProjectSettings = { issuesEnabled: true, archived: false };
+  const settings: ProjectSettings = { issuesEnabled: true, archived: false, isReadOnly: false };
   const protocol = definition.protocol({
     tracker,
     token,
