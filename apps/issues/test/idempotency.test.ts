@@ -54,6 +54,21 @@ describe('Idempotency-Key', () => {
     expect(await countIssues()).toBe(before + 1);
   });
 
+  it('takes effect once however the path names the issue', async () => {
+    const issue = await createIssue(ann);
+    const { id, key: name, number } = issue;
+    const key = randomUUID();
+    const responses: Response[] = [];
+    for (const spelling of [name, name.toLowerCase(), number, id, id.toUpperCase()]) {
+      for (const end of ['comments/', 'Comments']) {
+        responses.push(await send(`${issuesPath}${spelling}/${end}`, { body: 'once' }, key).expect(201));
+      }
+    }
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1);
+    expect((await getIssue(ann, issue)).comments_count).toBe(1);
+    await send(`${issuesPath}999999/comments/`, { body: 'once' }, key).expect(404);
+  });
+
   it('applies a comment and a status change once', async () => {
     const issue = await createIssue(ann);
     for (const [part, body] of [
@@ -125,6 +140,7 @@ describe('Idempotency-Key', () => {
       userId: ann.id,
       method: 'POST',
       path: '/api/v1/issues',
+      issue: undefined,
       key: randomUUID(),
       fingerprint: 'x',
     };

@@ -22,7 +22,7 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
     const by = { actorId: actor.id, requestId };
-    return idempotency.once(idempotencyRequest(call, body), requestId, {
+    return idempotency.once(idempotencyRequest(call, body, reference), requestId, {
       prepare: () => async (transaction) => {
         const created = await comments.create(reference, body.body, by, transaction);
         return { resourceId: created.id, response: presentCreatedComment(created, urls) };

@@ -2,13 +2,16 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { validationProblem } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
 
-/** A request with an `Idempotency-Key`. Its user, method, path and key identify it. */
+/** A request with an `Idempotency-Key`. Its user, operation, issue and key identify it. */
 export interface IdempotencyRequest {
   userId: string;
   method: string;
-  /** Without the query and the trailing slash. */
+  /** The operation's path, with `:id` for the issue and without the trailing slash. */
   path: string;
+  /** However the request names it: by its id or its number. */
+  issue: IssueReference | undefined;
   key: string;
   /** Hash of the parsed body. Reusing a key with a different body is an error. */
   fingerprint: string;
@@ -27,6 +30,7 @@ interface KeyedRequest {
 export function idempotencyRequest(
   { request, headers, actor }: KeyedRequest,
   body: unknown,
+  issue?: IssueReference,
 ): IdempotencyRequest | undefined {
   const key = headers['Idempotency-Key'];
   if (key === undefined) return undefined;
@@ -39,7 +43,8 @@ export function idempotencyRequest(
   return {
     userId: actor.id,
     method: request.method ?? '',
-    path: (request.path ?? '').replace(/\/$/, ''),
+    path: (request.operation?.path ?? '').replace(/\/$/, ''),
+    issue,
     key,
     fingerprint: createHash('sha256').update(JSON.stringify(body)).digest('base64url'),
   };

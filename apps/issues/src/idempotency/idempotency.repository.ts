@@ -73,10 +73,10 @@ export class IdempotencyRepository {
    * it to end, and throws when the lock timeout expires (see {@link isLockTimeout}).
    */
   async reserve(request: IdempotencyRequest, within: Transaction = this.#database): Promise<boolean> {
-    const { userId, method, path, key, fingerprint } = request;
+    const { userId, method, key, fingerprint } = request;
     const rows = await within.$queryRaw<{ reserved: boolean }[]>`
       INSERT INTO idempotency_keys AS k (user_id, method, path, key, fingerprint)
-      SELECT ${userId}::uuid, ${method}, ${path}, ${key}, ${fingerprint}
+      SELECT ${userId}::uuid, ${method}, ${pathOf(request)}, ${key}, ${fingerprint}
        WHERE set_config('lock_timeout', ${lockTimeoutMs}, true) IS NOT NULL
       ON CONFLICT (user_id, method, path, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, claimed_at = now(), status = NULL, headers = NULL,
@@ -116,6 +116,16 @@ export function isLockTimeout(error: unknown): boolean {
   return lockNotAvailable.safeParse(error).success;
 }
 
-function matches({ userId, method, path, key }: IdempotencyRequest): Prisma.Sql {
-  return Prisma.sql`user_id = ${userId}::uuid AND method = ${method} AND path = ${path} AND key = ${key}`;
+function matches(request: IdempotencyRequest): Prisma.Sql {
+  const { userId, method, key } = request;
+  return Prisma.sql`
+    user_id = ${userId}::uuid AND method = ${method} AND path = ${pathOf(request)} AND key = ${key}`;
+}
+
+// With the issue's id, so that a retry may name the issue in another way.
+function pathOf({ path, issue }: IdempotencyRequest): Prisma.Sql {
+  if (issue === undefined) return Prisma.sql`${path}`;
+  if ('id' in issue) return Prisma.sql`${path.replace(':id', issue.id)}`;
+  const id = Prisma.sql`(SELECT id::text FROM issues WHERE number = ${issue.number}::bigint)`;
+  return Prisma.sql`replace(${path}, ':id', coalesce(${id}, ${String(issue.number)}))`;
 }

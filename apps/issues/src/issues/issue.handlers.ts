@@ -71,7 +71,7 @@ export function issueHandlers({ issues, statuses, presenter, idempotency, urls }
       precondition: { ifMatch: headers['If-Match'], version: body.version ?? undefined },
       requestId,
     };
-    return idempotency.once(idempotencyRequest(call, body), requestId, {
+    return idempotency.once(idempotencyRequest(call, body, reference), requestId, {
       prepare: () => async (transaction) => {
         const changed = await statuses.change(actor, reference, request, transaction);
         return { resourceId: changed.id, response: issueResponse(presenter.text(changed)) };

@@ -41,7 +41,7 @@ export function syncHandlers({
   const run: Handler<typeof syncIssue, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
-    return idempotency.onceWithSideEffects(idempotencyRequest(call, body), requestId, {
+    return idempotency.onceWithSideEffects(idempotencyRequest(call, body, reference), requestId, {
       effect: async () => {
         const synced = await sync.sync(actor, reference, requestId);
         return { resourceId: synced.id, response: issueResponse(presenter.text(synced)) };
