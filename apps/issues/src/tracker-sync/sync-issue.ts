@@ -183,7 +183,16 @@ export class SyncExecutor {
         : { remoteId, base: job.base, others: await this.#findOthers(job, remoteId, signal) };
     const failures: TrackerError[] = [];
     const fields = await this.#syncFields(job, pair, requestId, signal).catch(unlessOfPart(failures));
-    const comments = await this.#syncComments(job.issueId, pair.remoteId, requestId, failures, signal);
+    const isKnown =
+      fields !== undefined && job.remoteSeenUntil !== null && fields.updatedAt <= job.remoteSeenUntil;
+    const comments = await this.#syncComments(
+      job.issueId,
+      pair.remoteId,
+      isKnown,
+      requestId,
+      failures,
+      signal,
+    );
     const [failure] = failures;
     if (failure !== undefined || fields === undefined) throw failure;
     const result = {
@@ -272,11 +281,12 @@ export class SyncExecutor {
       const external = [...overwritten, ...externalConflicts(before, others)];
       const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId, signal);
       const { push, activityId } = merged;
+      // Also after a push: others may have changed another field before it.
+      const seen = { updatedAt: before.updatedAt, seenUntil: seenUntil(before) };
       unverified = merged.unverified;
       for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
       state = { base: merged.base, conflicts: merged.allConflicts };
-      if (Object.keys(push).length === 0)
-        return { pushed: [], pulled: [...pulled], activityId, seenUntil: seenUntil(before) };
+      if (Object.keys(push).length === 0) return { pushed: [], pulled: [...pulled], activityId, ...seen };
       try {
         await tracker.update(before, push, issueMarker(job.issueId), signal);
       } catch (error) {
@@ -289,7 +299,7 @@ export class SyncExecutor {
       const unseen = { ...pushed, overwritten: await this.#findOverwritten(remoteId, unverified, signal) };
       const result = addPushConflicts(state.conflicts, unseen, job.conflicts);
       await this.#recordPush(job, { ...result, base: pushed.base, remote: after }, requestId);
-      return { pushed: pushed.applied, pulled: [...pulled], activityId, seenUntil: seenUntil(after) };
+      return { pushed: pushed.applied, pulled: [...pulled], activityId, ...seen };
     }
   }
 
@@ -369,16 +379,19 @@ export class SyncExecutor {
     });
   }
 
-  // Comments are only added, never changed or removed. Each is independent of the others.
+  // Comments are only added, never changed or removed. Each is independent of the others. A comment changes the time of the
+  // remote issue's last update, so that they are not listed if it is known.
   async #syncComments(
     issueId: string,
     remoteId: string,
+    isRemoteKnown: boolean,
     requestId: string,
     failures: TrackerError[],
     signal: AbortSignal,
   ) {
     const { tracker, repository } = this.#dependencies;
     const known = await repository.listComments(issueId);
+    if (isRemoteKnown && known.unsent.length === 0) return { pushed: 0, pulled: 0 };
     const remote = await tracker.listComments(remoteId, (id) => !known.knownIds.has(id), signal);
     const claimed = await repository.findComments(issueId, claimedComments(remote));
     const { arrived, pull, push } = planComments(remote, {

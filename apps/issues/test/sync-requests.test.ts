@@ -1,0 +1,43 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { startFakeTracker } from './support/fake-tracker.ts';
+import { createIssue, issuePath } from './support/issues.ts';
+import { aPerson } from './support/people.ts';
+import { syncIssue } from './support/sync-conformance.ts';
+import { startTestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
+
+// After this time a tracker's time of the last update is certain.
+const settledMs = 3_100;
+
+describe.each(['github', 'gitlab', 'gitea'] as const)('the requests to %s', (provider) => {
+  it('are at most 3 for a first sync and 1 for an unchanged issue; no comment is missed', async () => {
+    const tracker = await startFakeTracker(provider);
+    const app = await startTestApp(trackerEnvironment(tracker));
+    const ann = await aPerson(app);
+    const issue = await createIssue(ann);
+    const requestsOf = async (act: () => Promise<unknown>) => {
+      const before = tracker.fake.requests.length;
+      await act();
+      return tracker.fake.requests.slice(before).map(({ method }) => method);
+    };
+    const sync = () => syncIssue(ann, issue);
+    expect((await requestsOf(sync)).length).toBeLessThanOrEqual(3);
+    await pause(settledMs);
+    await sync();
+    expect(await requestsOf(sync)).toEqual(['GET']);
+
+    const [remote] = tracker.fake.issues();
+    await tracker.comment(String(remote?.number), 'From there');
+    expect((await sync()).comments_count).toBe(1);
+    await tracker.comment(String(remote?.number), 'In the same second');
+    expect((await sync()).comments_count).toBe(2);
+    await pause(settledMs);
+    await sync();
+    await ann.post(issuePath(issue, 'comments/'), { body: 'From here' }).expect(201);
+    await sync();
+    expect(tracker.fake.issues()[0]?.comments).toHaveLength(3);
+    await app.close();
+    await tracker.close();
+  });
+});
