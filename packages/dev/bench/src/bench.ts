@@ -29,6 +29,7 @@ Options:
   --against <folder>         Also measure the built services of this checkout. Without --only, only the rows that compare
                              with them are measured.
   --no-build                 Measure the services as they were last built.
+  --no-redmine               Leave out Redmine, which takes a minute to start.
   -h, --help                 Print this help.
 
 Environment:

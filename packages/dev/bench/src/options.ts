@@ -17,6 +17,8 @@ export interface BenchOptions {
   against: string | undefined;
   /** Whether the services are built first. */
   build: boolean;
+  /** Whether Redmine is measured, where it is installed. */
+  redmine: boolean;
 }
 
 const small = { rows: 1_000, footprintRequests: 20_000 };
@@ -39,6 +41,7 @@ export const commandOptions = {
   against: text,
   'footprint-requests': text,
   'no-build': { type: 'boolean', default: false },
+  'no-redmine': { type: 'boolean', default: false },
 } as const;
 
 /**
@@ -73,6 +76,7 @@ export function readOptions(
     node,
     against: against === undefined ? undefined : readCheckout(against),
     build: !values['no-build'],
+    redmine: !values['no-redmine'],
   };
 }
 

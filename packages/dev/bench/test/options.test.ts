@@ -23,6 +23,7 @@ describe('options of the bench', () => {
       node: undefined,
       against: undefined,
       build: true,
+      redmine: true,
     });
   });
 

@@ -57,6 +57,7 @@ export class Lab {
 
   /** A real Redmine with as many issues as Tessera. Rejects where Redmine cannot run. */
   readonly redmine = once(async () => {
+    if (!this.options.redmine) throw new Error('left out by --no-redmine');
     this.note('starting Redmine');
     const peer = await startRedminePeer(defaultRows);
     this.#scope.defer(peer.stop);
