@@ -21,10 +21,11 @@ const poolMax = 10;
 
 type BareServer = Pick<HttpContenderOptions, 'origins' | 'pids' | 'usesDatabase'>;
 
-function startBare(scope: Scope, { stack, people }: Tessera): Promise<BareServer> {
+function startBare(scope: Scope, { stack, people, issues }: Tessera): Promise<BareServer> {
   return start(scope, 'bare-express', {
     identityUrl: stack.databases.identity.service,
     issuesUrl: stack.databases.issues.service,
+    publicUrl: issues.url,
     poolMax,
     actorId: people[0]?.id ?? '',
   });

@@ -8,10 +8,12 @@ import { createIssue, findIssue, listIssues } from './bare-issues.ts';
 import { signLikeToken } from './rs256.ts';
 import { announce, listen, readOptions } from './served-process.ts';
 
-const { identityUrl, issuesUrl, poolMax, actorId } = readOptions(
+const { identityUrl, issuesUrl, publicUrl, poolMax, actorId } = readOptions(
   z.object({
     identityUrl: z.string(),
     issuesUrl: z.string(),
+    /** The public URL of the issues service. */
+    publicUrl: z.string(),
     poolMax: z.int(),
     /** The person who creates issues. */
     actorId: z.string(),
@@ -71,7 +73,7 @@ app.post('/token/refresh', express.json(), async ({ body }, response) => {
 });
 
 app.get('/api/v1/issues/:id/', async ({ params: { id } }, response) => {
-  response.json(await findIssue(issues, id));
+  response.json(await findIssue(issues, id, publicUrl));
 });
 
 app.get('/api/v1/issues/', async ({ query: { created_at, id } }, response) => {
@@ -80,7 +82,7 @@ app.get('/api/v1/issues/', async ({ query: { created_at, id } }, response) => {
 
 app.post('/api/v1/issues/', express.json(), async ({ body: { title, description, priority } }, response) => {
   const issue = { id: uuidv7(), title, description, priority, reporterId: actorId, requestId: randomUUID() };
-  response.status(201).json(await createIssue(issues, issue));
+  response.status(201).json(await createIssue(issues, issue, publicUrl));
 });
 
 const server = createServer(app);

@@ -40,13 +40,13 @@ const insertIssue = `
   SELECT ${issueColumns} FROM i ${people}`;
 
 /** Reads an issue with its links and comments: three plain statements at once, presented in JavaScript. */
-export async function findIssue(pool: pg.Pool, id: string) {
+export async function findIssue(pool: pg.Pool, id: string, publicUrl: string) {
   const [[issue], links, comments] = await Promise.all([
     select(pool, 'issue', issueById, [id]),
     select(pool, 'links', linksOfIssues, [[id]]),
     select(pool, 'comments', commentsOfIssue, [id]),
   ]);
-  return issue === undefined ? undefined : present(issue, links, comments);
+  return issue === undefined ? undefined : present(issue, links, { comments, publicUrl });
 }
 
 /**
@@ -78,11 +78,11 @@ export interface BareIssue {
 }
 
 /** Creates an issue and the first entry of its history in one statement. */
-export async function createIssue(pool: pg.Pool, issue: BareIssue) {
+export async function createIssue(pool: pg.Pool, issue: BareIssue, publicUrl: string) {
   const { id, title, description, priority, reporterId, requestId } = issue;
   const values = [id, title, description, priority, reporterId, requestId];
   const [created] = await select(pool, 'insert', insertIssue, values);
-  return created === undefined ? undefined : present(created, [], []);
+  return created === undefined ? undefined : present(created, [], { comments: [], publicUrl });
 }
 
 async function select(pool: pg.Pool, name: string, text: string, values: unknown[]) {
@@ -92,9 +92,9 @@ async function select(pool: pg.Pool, name: string, text: string, values: unknown
 function present(
   issue: pg.QueryResultRow,
   links: readonly pg.QueryResultRow[],
-  comments?: readonly pg.QueryResultRow[],
+  single?: { comments: readonly pg.QueryResultRow[]; publicUrl: string },
 ) {
-  const isListed = comments === undefined;
+  const isListed = single === undefined;
   const description = isListed ? issue.description.slice(0, 2000) : issue.description;
   return {
     id: issue.id,
@@ -116,7 +116,7 @@ function present(
     external: null,
     sync: isListed ? withoutTracker : { ...withoutTracker, conflicts: [] },
     comments_count: issue.comments_count,
-    ...(isListed ? {} : presentComments(issue, comments)),
+    ...(isListed ? {} : presentComments(issue, single)),
     version: issue.version,
     created_at: issue.created_at,
     updated_at: issue.updated_at,
@@ -125,11 +125,14 @@ function present(
   };
 }
 
-function presentComments(issue: pg.QueryResultRow, comments: readonly pg.QueryResultRow[]) {
+function presentComments(
+  issue: pg.QueryResultRow,
+  { comments, publicUrl }: { comments: readonly pg.QueryResultRow[]; publicUrl: string },
+) {
   return {
     comments: comments.map(presentComment),
     comments_truncated: comments.length < issue.comments_count,
-    comments_url: `http://127.0.0.1/api/v1/issues/${issue.id}/comments/`,
+    comments_url: `${publicUrl}/api/v1/issues/${issue.id}/comments/`,
   };
 }
 
