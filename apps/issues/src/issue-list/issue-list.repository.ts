@@ -1,9 +1,9 @@
-import { pageBytesMax } from '@tessera/service-kit';
 import type { Database, Transaction } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 import {
-  listedLinks,
+  listedColumns,
   type SnapshotRow,
-  selectListedIssues,
+  selectListedLinks,
   selectSnapshots,
   toSnapshots,
 } from '../issues/issue.sql.ts';
@@ -41,10 +41,10 @@ export class IssueListRepository {
     return { issues: rows.filter(isIssue), total: isAboveBound ? undefined : total };
   }
 
-  /** What a list shows of issues, in no order. If they are large, only the first ones, as many as a page shows. */
+  /** What a list shows of issues, in no order. */
   async findIssues(ids: readonly string[], within: Transaction = this.#database): Promise<IssueSnapshot[]> {
-    const issues = selectListedIssues(ids, pageBytesMax);
-    const sources = { issues, links: listedLinks, conflictsBytes: 0, isList: true };
+    const issues = Prisma.sql`SELECT ${listedColumns} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
+    const sources = { issues, links: selectListedLinks(ids), conflictsBytes: 0, isList: true };
     const statement = selectSnapshots(sources, this.#tracker);
     return toSnapshots(await within.$queryRaw<SnapshotRow[]>(statement));
   }

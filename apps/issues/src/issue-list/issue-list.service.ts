@@ -89,25 +89,37 @@ export class IssueListService {
       const cached = this.#summaries.get(issue.id);
       if (cached !== undefined && isUnchanged(cached.issue, issue)) known.set(issue.id, cached);
     }
-    const missing = listed.filter(({ id }) => !known.has(id)).map(({ id }) => id);
-    const read = missing.length === 0 ? [] : await this.#repository.findIssues(missing, within);
-    for (const issue of read) {
+    const summaries: CachedSummary[] = [];
+    let bytes = 0;
+    for (const [place, issue] of listed.entries()) {
+      if (!known.has(issue.id)) await this.#present(unknownOf(listed.slice(place), known), known, within);
+      const summary = known.get(issue.id);
+      if (summary === undefined || !isUnchanged(summary.issue, issue)) return undefined;
+      bytes += summary.bytes;
+      if (summaries.length > 0 && bytes > pageBytesMax) break;
+      summaries.push(summary);
+    }
+    return summaries;
+  }
+
+  async #present(ids: readonly string[], known: Map<string, CachedSummary>, within?: Transaction) {
+    for (const issue of await this.#repository.findIssues(ids, within)) {
       const text = jsonText(this.#presenter.summary(issue));
       const summary = { issue: essenceOf(issue), text, bytes: Buffer.byteLength(text) + 1 };
       this.#summaries.set(issue.id, summary);
       known.set(issue.id, summary);
     }
-    const summaries: CachedSummary[] = [];
-    let bytes = 0;
-    for (const issue of listed) {
-      const summary = known.get(issue.id);
-      bytes += summary?.bytes ?? 0;
-      if (summary === undefined || (summaries.length > 0 && bytes > pageBytesMax)) break;
-      if (!isUnchanged(summary.issue, issue)) return undefined;
-      summaries.push(summary);
-    }
-    return summaries;
   }
+}
+
+/** Issues that one statement reads: at most 2 MB. Large issues end the page before the next ones are read. */
+const partMax = 50;
+
+function unknownOf(listed: readonly ListedIssue[], known: ReadonlyMap<string, unknown>): string[] {
+  return listed
+    .filter(({ id }) => !known.has(id))
+    .slice(0, partMax)
+    .map(({ id }) => id);
 }
 
 // Leaves out the long values.

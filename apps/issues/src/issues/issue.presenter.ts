@@ -37,7 +37,7 @@ export class IssuePresenter {
       description,
       description_truncated: description !== issue.description,
       links: issue.links.slice(0, listedLinksMax).map(presentListedLink),
-      links_count: issue.linksCount ?? issue.links.length,
+      links_count: issue.linksCount,
       sync: presentSyncSummary(issue),
     };
   }
@@ -50,7 +50,7 @@ export class IssuePresenter {
       description: issue.description,
       description_truncated: false,
       links: issue.links.map(presentLink),
-      links_count: issue.links.length,
+      links_count: issue.linksCount,
       sync: presentSyncState(issue),
       comments,
       comments_truncated: comments.length < issue.commentsCount,

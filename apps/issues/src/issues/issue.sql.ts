@@ -21,28 +21,10 @@ const shortColumns =
 /** The columns of `issues` but for `search`, which is large and never read. */
 export const issueColumns = Prisma.raw(`${shortColumns}, description`);
 
-/**
- * Issues by their ids, as a list shows them: a character more of the description than is shown, and the number of links.
- * Ends early after the issue with which the texts exceed `bytesMax`, by an estimate: PostgreSQL knows the size of a text
- * without reading it.
- */
-export function selectListedIssues(ids: readonly string[], bytesMax: number): Prisma.Sql {
-  return Prisma.sql`
-    SELECT ${Prisma.raw(shortColumns)}, left(description, ${Prisma.raw(String(listedDescriptionMaxLength + 1))}) AS description,
-           links_count
-      FROM (
-        SELECT i.*, links_count, sum(${listedBytes}) OVER place - ${listedBytes} AS bytes_before
-          FROM unnest(${[...ids]}::uuid[]) WITH ORDINALITY listed (id, place) JOIN issues i USING (id)
-         CROSS JOIN LATERAL (
-           SELECT count(*)::int AS links_count, avg(octet_length(l.ref) + coalesce(octet_length(l.title), 0) + coalesce(octet_length(l.url), 0)) AS link_bytes
-             FROM issue_links l WHERE l.issue_id = i.id
-         ) links
-        WINDOW place AS (ORDER BY listed.place)
-      ) i WHERE bytes_before <= ${bytesMax}`;
-}
-
-const listedBytes = Prisma.raw(`(1000 + least(octet_length(i.description), ${4 * listedDescriptionMaxLength})
-  + least(links_count, ${listedLinksMax}) * coalesce(300 + link_bytes, 0))::int`);
+/** The same for a list: a character more of the description than is shown. */
+export const listedColumns = Prisma.raw(
+  `${shortColumns}, left(description, ${listedDescriptionMaxLength + 1}) AS description`,
+);
 
 /** An `IssueState` of the row `i`. */
 export const stateColumns = Prisma.raw(`i.id, i.title, i.description, i.priority, i.status,
@@ -133,7 +115,7 @@ function issueDetails(
 /** A row of the statements below. At run time it may have columns of the other kinds, as null. */
 export type SnapshotRow =
   | ({ kind: 'issue' } & IssueRecord)
-  | ({ kind: 'link' } & StoredLink)
+  | ({ kind: 'link'; linksCount?: number } & StoredLink)
   | ({ kind: 'comment' } & Comment);
 
 /** Where issues, links and comments are read: from tables, or from what the same statement has just written. */
@@ -145,15 +127,21 @@ export interface SnapshotSources {
   comments?: Prisma.Sql;
   /** Maximum size of the conflicts; `embeddedConflictsBytesMax` by default. */
   conflictsBytes?: number;
-  /** Whether `issues` is `selectListedIssues`. */
+  /** Whether `links` is `selectListedLinks`. */
   isList?: boolean;
 }
 
 export const allLinks = Prisma.raw('issue_links');
-/** For a list: the oldest links of the issue `root`, without metadata. */
-export const listedLinks = Prisma.raw(`(
-  SELECT id, issue_id, type, ref, title, url, relation, NULL::jsonb AS metadata, created_by, created_at
-    FROM issue_links WHERE issue_id = root.id ORDER BY created_at, id LIMIT ${listedLinksMax})`);
+/** For a list: the oldest links of issues, without metadata, each with the number of all links of its issue. */
+export function selectListedLinks(issueIds: readonly string[]): Prisma.Sql {
+  return Prisma.sql`(
+    SELECT * FROM (
+      SELECT id, issue_id, type, ref, title, url, relation, NULL::jsonb AS metadata, created_by, created_at,
+             row_number() OVER (PARTITION BY issue_id ORDER BY created_at, id) AS place,
+             count(*) OVER (PARTITION BY issue_id)::int AS links_count
+        FROM issue_links WHERE issue_id = ANY(${[...issueIds]}::uuid[])
+    ) l WHERE place <= ${Prisma.raw(String(listedLinksMax))})`;
+}
 export const allComments = Prisma.raw('comments');
 const noComments = Prisma.raw('(SELECT * FROM comments WHERE false)');
 
@@ -171,7 +159,7 @@ export function selectSnapshots(
            coalesce(i.created_at, l.created_at, c.created_at) AS "createdAt",
            coalesce(i.updated_at, c.updated_at) AS "updatedAt", ${issueDetails(tracker, conflictsBytes)}, ${linkDetails}
            ${comments === undefined ? Prisma.empty : Prisma.sql`, ${commentDetails}`}
-           ${isList ? Prisma.sql`, i.links_count AS "linksCount"` : Prisma.empty}
+           ${isList ? Prisma.sql`, l.links_count AS "linksCount"` : Prisma.empty}
       FROM (${issues}) root
      CROSS JOIN (VALUES ('issue'), ('link'), ('comment')) part (kind)
       LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${trackerLink(tracker)}
@@ -206,11 +194,16 @@ export function selectBareIssues(
 export function toSnapshots(rows: readonly SnapshotRow[]): IssueSnapshot[] {
   const snapshots = new Map<string, IssueSnapshot>();
   for (const row of rows) {
-    if (row.kind === 'issue') snapshots.set(row.id, { ...row, links: [], comments: [] });
+    if (row.kind === 'issue') snapshots.set(row.id, { ...row, links: [], linksCount: 0, comments: [] });
   }
   for (const row of rows) {
-    if (row.kind === 'link') snapshots.get(row.issueId)?.links.push(row);
-    if (row.kind === 'comment') snapshots.get(row.issueId)?.comments.push(row);
+    const snapshot = row.kind === 'issue' ? undefined : snapshots.get(row.issueId);
+    if (snapshot === undefined) continue;
+    if (row.kind === 'comment') snapshot.comments.push(row);
+    if (row.kind === 'link') {
+      snapshot.links.push(row);
+      snapshot.linksCount = row.linksCount ?? snapshot.links.length;
+    }
   }
   return [...snapshots.values()];
 }

@@ -130,8 +130,7 @@ export interface IssueRecord extends IssueState, Partial<TrackerState> {
 export interface IssueSnapshot extends IssueRecord {
   /** In a list the oldest ones, without metadata. */
   links: StoredLink[];
-  /** Only in a list. */
-  linksCount?: number;
+  linksCount: number;
   /** The newest ones, oldest first. */
   comments: Comment[];
 }
