@@ -4,6 +4,7 @@ import { expectProblem } from '@tessera/testing/problems';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { checkOf, integrationsPath } from './support/integrations.ts';
 import { createIssue, issuePath } from './support/issues.ts';
+import { startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
@@ -73,7 +74,8 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     expect(checkOf(integration, 'reachable').status).toBe('ok');
     expect(checkOf(integration, 'credentials')).toMatchObject({
       status: 'failed',
-      detail: 'The tracker rejects the credentials: correct TRACKER_TOKEN.',
+      detail:
+        "The external tracker rejects this service's credentials: an operator must correct TRACKER_TOKEN.",
       reason: 'responded 401',
     });
     expect(checkOf(integration, 'credentials').messages).toHaveLength(1);
@@ -134,6 +136,22 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     expect(app.log.some((line) => line.includes('Area cannot be blank'))).toBe(true);
     expect((await sync()).status).toBe(200);
     expect(await messages()).toEqual([]);
+  });
+});
+
+describe('the start of the service', () => {
+  it('logs what to do about the tracker', async () => {
+    const tracker = await startFakeTracker('gitea');
+    const app = await startTestApp();
+    const environment = trackerEnvironment({ ...tracker, token: 'not-the-token' });
+    const service = await startIssuesService(app, environment);
+    for (let look = 0; look < 100 && !service.log.join('').includes('external tracker: '); look += 1)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(service.log.join('')).toContain('correct TRACKER_TOKEN');
+    expect(service.log.join('')).not.toContain('not-the-token');
+    await service.stop();
+    await app.close();
+    await tracker.close();
   });
 });
 

@@ -56,11 +56,20 @@ describe('the configuration of the tracker', () => {
       ...redmine,
       TRACKER_STATUSES: 'in_progress=Doing, CLOSED=Done',
       TRACKER_PRIORITIES: 'LOW=Whenever',
+      TRACKER_TYPE: 'Support',
+      TRACKER_CUSTOM_FIELDS: '5=web, 7=A customer',
       SYNC_CONFLICT_POLICY: 'manual, status=remote',
     });
     expect(own?.tracker.words).toMatchObject({
       statuses: { OPEN: 'New', IN_PROGRESS: 'Doing', CLOSED: 'Done' },
       priorities: { LOW: 'Whenever', HIGH: 'High' },
+    });
+    expect(own?.tracker.redmine).toEqual({
+      type: 'Support',
+      customFields: [
+        { id: 5, value: 'web' },
+        { id: 7, value: 'A customer' },
+      ],
     });
     expect(own?.policies).toEqual({
       title: 'manual',
@@ -92,6 +101,7 @@ describe('the configuration of the tracker', () => {
       /TRACKER_WEBHOOK_SECRET: must be at least 16/,
     ],
     [{ TRACKER_STATUSES: 'DONE=Done' }, /TRACKER_STATUSES: must be like OPEN=Name/],
+    [{ TRACKER_CUSTOM_FIELDS: 'Area=web' }, /TRACKER_CUSTOM_FIELDS: must be like 5=web/],
     [{ SYNC_CONFLICT_POLICY: 'mine' }, /SYNC_CONFLICT_POLICY: must be one of local, remote, newest, manual/],
     [{ SYNC_CONFLICT_POLICY: 'local,colour=remote' }, /SYNC_CONFLICT_POLICY: must be one of/],
     [{ SYNC_AUTO: 'yes' }, /SYNC_AUTO: must be off, linked or all/],

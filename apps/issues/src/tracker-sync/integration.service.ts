@@ -63,6 +63,7 @@ export class IntegrationService {
 async function check({
   config: { provider, url, project },
   tracker,
+  queue,
   deadlineMs,
   logger,
 }: ConfiguredIntegration): Promise<Integration> {
@@ -72,7 +73,12 @@ async function check({
     logger.warn({ provider, url, project, check: name, reason, messages }, `external tracker: ${detail}`);
   if (failed.length === 0) logger.info({ provider, url, project }, 'the external tracker can be synced with');
   const state = failed.length === 0 ? 'ok' : 'failed';
-  return { provider, url, project, state, checked_at: new Date().toISOString(), checks };
+  const failed_syncs = (await queue.countStuck()).map(({ error, count }) => ({
+    last_error: error,
+    count,
+    detail: adviceFor(error),
+  }));
+  return { provider, url, project, state, checked_at: new Date().toISOString(), checks, failed_syncs };
 }
 
 async function runChecks(
@@ -105,8 +111,16 @@ function checksUntil(error: TrackerError): IntegrationCheck[] {
     if (index < place) return passed(name);
     if (index > place) return { ...passed(name), status: 'skipped' };
     const { message: reason, messages } = error;
-    return { name, status: 'failed', detail: adviceFor(error), reason, messages: [...messages] };
+    return { name, status: 'failed', detail: adviceOn(error), reason, messages: [...messages] };
   });
+}
+
+// A redirect or a refusal of a check concerns the configuration, not an issue.
+function adviceOn({ code }: TrackerError): string {
+  const isOfCheck = code === 'remote_moved' || code === 'tracker_rejected';
+  return isOfCheck
+    ? 'The tracker refuses the request for the project, or redirects it: correct TRACKER_URL or TRACKER_PROJECT.'
+    : adviceFor(code);
 }
 
 function passed(name: IntegrationCheck['name']): IntegrationCheck {

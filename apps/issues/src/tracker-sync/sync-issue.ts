@@ -10,7 +10,7 @@ import type { ChangedBy } from '../issues/issue.ts';
 import { planChange } from '../issues/issue-change.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
-import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
+import { adviceFor, TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
 import { commentMarker, commentText, issueMarker } from '../trackers/tracker-text.ts';
 import { LeaseLostError, type RecordedMerge, type SyncJob, type SyncRepository } from './sync.repository.ts';
 import {
@@ -450,7 +450,10 @@ export class SyncExecutor {
       retryAfterSeconds: minSeconds = 0,
       location: movedTo,
     } = error;
-    logger.warn({ issueId, requestId, code, reason: message, messages }, 'sync failed');
+    logger.warn(
+      { issueId, requestId, code, reason: message, messages, advice: adviceFor(code) },
+      'sync failed',
+    );
     if (error instanceof LeaseLostError) return { error, nextAttemptAt: null };
     if (this.#stopping.signal.aborted) {
       await repository.release(job, { isDue: true });

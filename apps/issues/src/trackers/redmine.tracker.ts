@@ -197,8 +197,14 @@ export class RedmineTracker implements ExternalTracker {
   }
 
   async update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void> {
-    const body = { issue: this.#toBody(change, marker) };
-    await this.#put(seen.id, body, signal);
+    const issue = this.#toBody(change, marker);
+    const unknown = this.#unknownNames(change);
+    if (Object.values(issue).some((value) => value !== undefined))
+      await this.#put(seen.id, { issue }, signal);
+    if (unknown.length === 0) return;
+    // An administrator may add them at any time.
+    this.#vocabularyLoadedAt = Number.NEGATIVE_INFINITY;
+    throw new TrackerError('tracker_rejected', 'a configured name does not exist', { messages: unknown });
   }
 
   // A journal entry contains the values of its fields before and after the update.
@@ -397,6 +403,17 @@ export class RedmineTracker implements ExternalTracker {
 
   #priorityId(priority: IssuePriority): number | undefined {
     return this.#priorities.find(({ name }) => isSameName(name, this.#words.priorities[priority]))?.id;
+  }
+
+  #unknownNames({ state, priority }: RemoteChange): string[] {
+    const messages: string[] = [];
+    if (state !== undefined && this.#statusId(state) === undefined)
+      messages.push(`Redmine has no status "${state}": correct TRACKER_STATUSES.`);
+    if (priority !== undefined && this.#priorityId(priority) === undefined)
+      messages.push(
+        `Redmine has no priority "${this.#words.priorities[priority]}": correct TRACKER_PRIORITIES.`,
+      );
+    return messages;
   }
 
   #toBody({ title, description, state, priority }: RemoteChange, marker: string) {

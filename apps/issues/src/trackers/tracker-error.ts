@@ -35,7 +35,8 @@ const failureKinds = {
   /** The tracker rejects our credentials. */
   tracker_auth_failed: {
     status: 502,
-    detail: "The external tracker rejects this service's credentials; an operator must correct them.",
+    detail:
+      "The external tracker rejects this service's credentials: an operator must correct TRACKER_TOKEN.",
     isTransient: false,
   },
   /** The account of the credentials lacks a permission in the project. */
@@ -59,7 +60,8 @@ const failureKinds = {
   },
   project_archived: {
     status: 502,
-    detail: 'The project of the external tracker is archived, so that it accepts no changes.',
+    detail:
+      'The project of the external tracker is archived, so that it accepts no changes: reopen it there, or correct TRACKER_PROJECT.',
     isTransient: false,
   },
   rest_api_disabled: {
@@ -70,14 +72,14 @@ const failureKinds = {
   /** The tracker accepts no comments on the issue. */
   remote_locked: {
     status: 409,
-    detail: 'The issue is locked in the external tracker, so that it accepts no comments.',
+    detail: 'The issue is locked in the external tracker, so that it accepts no comments: unlock it there.',
     isTransient: false,
     isOfIssue: true,
     isOfPart: true,
   },
   tracker_rejected: {
     status: 422,
-    detail: 'The external tracker rejects the content of this issue.',
+    detail: 'The external tracker rejects the content of this issue: change what `errors` names.',
     isTransient: false,
     isOfIssue: true,
     isOfPart: true,
@@ -85,27 +87,28 @@ const failureKinds = {
   /** A response that is larger than what this service reads. */
   remote_too_large: {
     status: 422,
-    detail: 'A part of the issue in the external tracker is too large to be read.',
+    detail: 'A part of the issue in the external tracker is too large to be read: shorten it there.',
     isTransient: false,
     isOfIssue: true,
     isOfPart: true,
   },
   remote_gone: {
     status: 409,
-    detail: 'The issue no longer exists in the external tracker.',
+    detail: 'The issue no longer exists in the external tracker: staff can detach it, or attach another one.',
     isTransient: false,
     isOfIssue: true,
   },
   remote_moved: {
     status: 409,
-    detail: 'The issue has moved within the external tracker.',
+    detail: 'The issue has moved within the external tracker: staff can attach it again.',
     isTransient: false,
     isOfIssue: true,
   },
   /** Every user of this service would see it. */
   remote_private: {
     status: 409,
-    detail: 'The issue is private in the external tracker, so that it is not synced.',
+    detail:
+      'The issue is private in the external tracker, so that it is not synced: make it public there, or staff can detach it.',
     isTransient: false,
     isOfIssue: true,
   },
@@ -170,19 +173,19 @@ export class TrackerError extends Error {
   }
 }
 
-const advices: Partial<Record<TrackerErrorCode, string>> = {
+const advices: Partial<Record<string, string>> = {
   tracker_unavailable:
     'The tracker gives no usable response: check TRACKER_URL, the network between this service and the tracker, and its certificate.',
   tracker_timeout: 'The tracker does not respond in time: check TRACKER_URL and the network.',
   tracker_rate_limited: 'The tracker accepts no requests for a while: wait, or raise its limit.',
-  tracker_auth_failed: 'The tracker rejects the credentials: correct TRACKER_TOKEN.',
-  remote_moved: 'The tracker redirects to another address: correct TRACKER_URL or TRACKER_PROJECT.',
-  tracker_rejected: 'The tracker rejects the request for the project: check TRACKER_PROJECT.',
+  tracker_rejected:
+    'The tracker rejects the content: its words are in `last_messages` of the sync of each issue.',
+  sync_failed: 'An internal error, which the log has.',
 };
 
-/** What an operator can do about an error that concerns more than one issue. */
-export function adviceFor({ code }: TrackerError): string {
-  return advices[code] ?? failureKinds[code].detail;
+/** What an operator can do about an error code. */
+export function adviceFor(code: string): string {
+  return advices[code] ?? Object.entries(failureKinds).find(([name]) => name === code)?.[1].detail ?? code;
 }
 
 /** The problem response to a sync that failed; `nextAttemptAt`: when the background retries it. */

@@ -10,6 +10,8 @@ const folder = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface IssuesService {
   http: ReturnType<typeof supertest>;
+  /** What it has logged, in pieces. */
+  log: string[];
   /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number | null>;
   /** Sends SIGKILL. */
@@ -41,13 +43,15 @@ export async function startIssuesService(
     },
   );
   const ended = once(child, 'exit');
-  const http = supertest(`http://127.0.0.1:${await listeningPort(child)}`);
+  const log: string[] = [];
+  const http = supertest(`http://127.0.0.1:${await listeningPort(child, log)}`);
   await assertAuthenticates({ http }).catch((error: unknown) => {
     child.kill('SIGKILL');
     throw error;
   });
   return {
     http,
+    log,
     stop: async () => {
       child.kill('SIGTERM');
       const [code] = await ended;
@@ -58,15 +62,14 @@ export async function startIssuesService(
   };
 }
 
-function listeningPort(child: ChildProcess): Promise<string> {
-  let output = '';
+function listeningPort(child: ChildProcess, log: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     child.stdout?.on('data', (chunk) => {
-      output += String(chunk);
+      log.push(String(chunk));
       recordEmission('log of a process', String(chunk));
-      const port = /"port":(\d+),"msg":"listening"/.exec(output)?.[1];
+      const port = /"port":(\d+),"msg":"listening"/.exec(log.join(''))?.[1];
       if (port !== undefined) resolve(port);
     });
-    child.once('exit', (code) => reject(new Error(`issues exited with ${code}: ${output}`)));
+    child.once('exit', (code) => reject(new Error(`issues exited with ${code}: ${log.join('')}`)));
   });
 }

@@ -155,6 +155,15 @@ export const integrationSchema = z
     state: z.enum(['ok', 'failed']),
     checked_at: timestamp,
     checks: z.array(integrationCheckSchema),
+    failed_syncs: z
+      .array(
+        z.object({
+          last_error: z.string(),
+          count: z.int().positive(),
+          detail: z.string().describe('What to do about the error.'),
+        }),
+      )
+      .describe('The issues whose sync failed and has no retry scheduled, by error.'),
   })
   .meta({ id: 'Integration' });
 export type Integration = z.infer<typeof integrationSchema>;

@@ -10,7 +10,9 @@ export function expectProblem(response: Response, status: number, code: string):
   expect(problem.status).toBe(status);
   expect(problem.request_id).toBe(response.headers['x-request-id']);
   expect(response.headers['cache-control']).toBe('no-store');
-  expect(JSON.stringify(problem)).not.toMatch(/at .*\(|node_modules|prisma|postgres/i);
+  expect(JSON.stringify(problem)).not.toMatch(
+    /\bat .*(?::\d+:\d+|\(<anonymous>\))|node_modules|prisma|postgres/i,
+  );
 }
 
 /** The same for the OAuth endpoints, which add the members of RFC 6749 5.2. */

@@ -55,6 +55,8 @@ export interface RunningRedmine {
   pids: () => number[];
   /** Creates a project with this many issues of every status, each with a few comments. */
   seedIssues: (issues: number, comments?: number) => Promise<SeededIssues>;
+  /** Switches its REST API on or off, as its administrators can. */
+  switchRestApi: (isOn: boolean) => Promise<void>;
   /** Stops it and removes its files. */
   stop: () => Promise<void>;
 }
@@ -95,7 +97,9 @@ export async function startRedmine(): Promise<RunningRedmine> {
   const pids = () => (puma?.pid === undefined ? [] : pidsOfGroup(puma.pid));
   const seedIssues = (issues: number, comments = 3): Promise<SeededIssues> =>
     runSeed(work, [...run, `SEED_ISSUES=${issues}`, `SEED_COMMENTS=${comments}`], 'seed-issues.rb');
-  return { server: { url, ...accounts }, down, up, pids, seedIssues, stop };
+  const switchRestApi = (isOn: boolean): Promise<void> =>
+    runSeed(work, [...run, `REST_API=${isOn ? '1' : '0'}`], 'switch-rest-api.rb');
+  return { server: { url, ...accounts }, down, up, pids, seedIssues, switchRestApi, stop };
 }
 
 // Runs share nothing. With a timeout, SQLite lets a writer wait for another one instead of failing.
