@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { neutralise } from '../src/trackers/neutralise.ts';
 import { isRateLimit, retryAfterOf } from '../src/trackers/tracker-error.ts';
 import {
   canonicalText,
@@ -7,7 +8,6 @@ import {
   cutText,
   issueMarker,
   markedComment,
-  neutralise,
   outboundText,
 } from '../src/trackers/tracker-text.ts';
 
@@ -38,7 +38,7 @@ describe('a text sent to a tracker', () => {
   it('disables the quick actions of GitLab', () => {
     const text = 'please\n/close\n/assign @ann\n```\n/close\n```\na/b';
     const sent = neutralise(text, 'gitlab');
-    expect(sent).toBe('please\n\u200b/close\n\u200b/assign @\u200bann\n```\n/close\n```\na/b');
+    expect(sent).toBe('please\n\u200b/close\n\u200b/assign @\u200bann\n```\n\u200b/close\n```\na/b');
     expect(canonicalText(sent)).toBe(text);
   });
 

@@ -1,21 +1,6 @@
 import { descriptionMaxLength, isStorableText, titleMaxLength } from '@tessera/contracts';
+import { type Markup, neutralise, withoutSeparators } from './neutralise.ts';
 
-/** Determines which parts of a text are code; GitLab also executes lines that begin with a quick action. */
-export type Markup = 'markdown' | 'gitlab' | 'textile';
-
-const zeroWidthSpace = '\u200b';
-const markdownCode = /(```[\s\S]*?(?:```|$)|~~~[\s\S]*?(?:~~~|$)|`[^`\n]*`)/;
-const code: Readonly<Record<Markup, RegExp>> = {
-  markdown: markdownCode,
-  gitlab: markdownCode,
-  textile: /(<pre>[\s\S]*?(?:<\/pre>|$)|(?<![\w@])@[^@\n]+@(?![\w@]))/,
-};
-// `@name` but not an e-mail address; `#123` and `owner/repository#123` but not in a URL or an HTML entity.
-const mention = /(?<![\w/])@(?=\w)|(?<![&/])#(?=\d)/g;
-// docs.gitlab.com/user/project/quick_actions: GitLab executes such a line and removes it from the text.
-const quickAction = /^(?=\/[a-z])/gim;
-const lineEnd = /[\n\r\u2028\u2029]$/;
-const neutralised = new RegExp(`(?<=[@#])${zeroWidthSpace}(?=\\w)|^${zeroWidthSpace}(?=\\/[a-z])`, 'gim');
 const marker = /<!-- issues-sync:[\w:-]+ -->/g;
 
 /** Identifies the remote issue of a local one, even if the response to its creation was lost. */
@@ -49,43 +34,22 @@ export function markedComment(body: string): string | undefined {
  * `neutralise` adds. Redmine turns LF into CRLF, which must not count as a change.
  */
 export function canonicalText(text: string): string {
-  return withoutMarkers(storable(text).replace(/\r\n?/g, '\n')).replace(neutralised, '').trimEnd();
+  return withoutSeparators(withoutMarkers(storable(text).replace(/\r\n?/g, '\n'))).trimEnd();
 }
 
 /** The same for a title, which is a single line. */
 export function canonicalTitle(title: string): string {
-  return storable(title)
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .trim()
-    .replace(neutralised, '');
+  return withoutSeparators(
+    storable(title)
+      .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+      .trim(),
+  );
 }
 
 /** The text to send to a tracker: without active mentions, references and quick actions, with a marker at its end. */
 export function outboundText(text: string, marking: string, markup: Markup): string {
   const body = neutralise(canonicalText(text), markup);
   return body === '' ? marking : `${body}\n\n${marking}`;
-}
-
-/**
- * Inserts zero-width spaces outside code so that the tracker does not notify `@name`, link `#123` or execute quick actions:
- * user names and numbers mean something else there.
- */
-export function neutralise(text: string, markup: Markup): string {
-  return text
-    .split(code[markup])
-    .map((part, index, parts) => {
-      const beginsLine = index === 0 || lineEnd.test(parts[index - 1] ?? '');
-      return index % 2 === 1 ? part : neutralisePart(part, markup, beginsLine);
-    })
-    .join('');
-}
-
-function neutralisePart(text: string, markup: Markup, beginsLine: boolean): string {
-  const withoutMentions = text.replace(mention, `$&${zeroWidthSpace}`);
-  if (markup !== 'gitlab') return withoutMentions;
-  return withoutMentions.replace(quickAction, (_, at: number) =>
-    at > 0 || beginsLine ? zeroWidthSpace : '',
-  );
 }
 
 export function isStorableTitle(title: string): boolean {

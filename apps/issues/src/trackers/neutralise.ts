@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import MarkdownIt, { type Token } from 'markdown-it';
+
+/** Determines which parts of a text are code; GitLab also executes lines that begin with a quick action. */
+export type Markup = 'markdown' | 'gitlab' | 'textile';
+
+const zeroWidthSpace = '\u200b';
+const atSign = '(?:@|&(?:#0*64|#x0*40|commat);)';
+const numberSign = '(?:#|&(?:#0*35|#x0*23|num);)';
+// `@name` but not an e-mail address, and `#123` but not an HTML entity. A name can begin with an entity or, after a
+// comment that the tracker removes, with markup: so any character may follow.
+const active = new RegExp(`(?<![A-Za-z0-9])${atSign}(?=\\S)|(?<!&)${numberSign}(?=\\d|&#)`, 'gi');
+// docs.gitlab.com/user/project/quick_actions: GitLab executes such a line and removes it from the text.
+const quickAction = /^[ \t]*(?=\/[a-z])/gim;
+const neutralised = new RegExp(
+  `${zeroWidthSpace}(?:(?<=${atSign}.)(?=\\S)|(?<=${numberSign}.)(?=\\d|&#)|(?<=^[ \\t]*.)(?=\\/[a-z]))`,
+  'gim',
+);
+// Trackers link such an address, and look for no mention in a link. Only characters that no tracker ends a link at, and not
+// after a bracket or within HTML, where addresses are not linked.
+const address = /(?<=^|[\s(*_~])https?:\/\/[a-z0-9]+(?:[.-][a-z0-9]+)*(?::\d+)?\/[\w./~%?=+:@#-]*/gi;
+const textileCode = /(<pre>[\s\S]*?(?:<\/pre>|$)|(?<![\w@])@[^@\n]+@(?![\w@]))/;
+// Footnotes and formulas change what is code, and are not part of CommonMark.
+const otherSyntax = /\[\^[^\]\n]*\]:|\$`|[`~]{3}\s*math/i;
+
+// With tables, as in GitHub Flavored Markdown: a cell ends at `|`, also within backticks.
+const commonMark = new MarkdownIt('default', { html: true });
+
+/**
+ * Inserts zero-width spaces so that the tracker does not notify `@name`, link `#123` or execute quick actions: user names and
+ * numbers mean something else there. Code that the tracker shows as code stays as it is; GitLab reads quick actions by a
+ * different rule than CommonMark's, so there code is changed as well.
+ */
+export function neutralise(text: string, markup: Markup): string {
+  if (markup === 'textile') {
+    return text
+      .split(textileCode)
+      .map((part, index) => (index % 2 === 1 ? part : separate(part)))
+      .join('');
+  }
+  if (markup === 'gitlab') return separate(text).replace(quickAction, `$&${zeroWidthSpace}`);
+  return neutraliseMarkdown(text);
+}
+
+/** Undoes `neutralise`. */
+export function withoutSeparators(text: string): string {
+  return text.replace(neutralised, '');
+}
+
+function separate(text: string): string {
+  const addresses = addressesOf(text);
+  return text.replace(active, (sign: string, at: number) =>
+    isInPath(text, at, addresses) ? sign : sign + zeroWidthSpace,
+  );
+}
+
+// The parser reports no positions within a line. So each place gets a mark, which has no meaning in Markdown, and the
+// parser's output tells which marks are in code. A text cannot contain a mark: the nonce is random.
+function neutraliseMarkdown(text: string): string {
+  const nonce = randomBytes(8).toString('hex');
+  const mark = new RegExp(`\ue000${nonce}(\\d+)\ue000`, 'g');
+  const addresses = addressesOf(text);
+  const inPath: boolean[] = [];
+  const marked = text.replace(active, (sign: string, at: number) => {
+    inPath.push(isInPath(text, at, addresses));
+    return `${sign}\ue000${nonce}${inPath.length - 1}\ue000`;
+  });
+  if (inPath.length === 0) return text;
+  const code = otherSyntax.test(text) ? [] : codeOf(marked);
+  const inCode = new Set(
+    code.flatMap((part) => Array.from(part.matchAll(mark), ([, index]) => Number(index))),
+  );
+  return marked.replace(mark, (_, digits: string) => {
+    const index = Number(digits);
+    return inCode.has(index) || inPath[index] === true ? '' : zeroWidthSpace;
+  });
+}
+
+// Indented code is left out: whether it is code depends on lists and footnotes around it, which trackers extend.
+function codeOf(markdown: string): string[] {
+  return commonMark
+    .parse(markdown, {})
+    .flatMap((token): Token[] => [token, ...(token.children ?? [])])
+    .filter(({ type }) => type === 'fence' || type === 'code_inline')
+    .map(({ content }) => content);
+}
+
+type Range = readonly [start: number, end: number];
+
+function addressesOf(text: string): Range[] {
+  const plain = /^[^[<]*/.exec(text)?.[0] ?? '';
+  return Array.from(plain.matchAll(address), ({ 0: found, index }) => [index, index + found.length]);
+}
+
+/** Whether a sign stands after a slash in an address, as in `https://host/@name`. */
+function isInPath(text: string, at: number, addresses: readonly Range[]): boolean {
+  return text[at - 1] === '/' && addresses.some(([start, end]) => start < at && at < end);
+}
