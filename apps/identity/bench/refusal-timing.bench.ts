@@ -7,6 +7,7 @@ import { createLogger } from '@tessera/service-kit';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 import axios from 'axios';
+import bcrypt from 'bcrypt';
 import { createApp } from '../src/app.ts';
 import { loadConfig } from '../src/config.ts';
 import { createDependencies } from '../src/dependencies.ts';
@@ -61,6 +62,16 @@ const internal = { headers: { 'X-Service-Token': serviceToken } };
 const create = async (body: object) =>
   (await http.post('/internal/identities', { password, ...body }, internal)).data.id;
 await create({ email: 'known@example.com' });
+// Accounts from before the cost was raised. A failed sign-in does not upgrade their hashes.
+const cost = Number(values.cost);
+const olderCosts = [cost - 1, cost - 2, 4].filter((older) => older >= 4);
+for (const older of olderCosts) {
+  const id = await create({ email: `cost-${older}@example.com` });
+  await dependencies.database.identity.update({
+    where: { id },
+    data: { passwordHash: await bcrypt.hash(password, older) },
+  });
+}
 await create({ email: 'inactive@example.com', is_active: false });
 await create({ email: 'sso@example.com', password: undefined, sso_provider: 'google', sso_id: '1' });
 const deleted = await create({ email: 'deleted@example.com' });
@@ -69,6 +80,12 @@ await http.delete(`/internal/identities/${deleted}`, internal);
 const branches: Record<string, { email: string; password: string }> = {
   'unknown e-mail': { email: 'unknown@example.com', password },
   'wrong password': { email: 'known@example.com', password: 'not the password' },
+  ...Object.fromEntries(
+    olderCosts.map((older) => [
+      `wrong password, hash of cost ${older}`,
+      { email: `cost-${older}@example.com`, password: 'not the password' },
+    ]),
+  ),
   'SSO only': { email: 'sso@example.com', password },
   inactive: { email: 'inactive@example.com', password },
   deleted: { email: 'deleted@example.com', password },

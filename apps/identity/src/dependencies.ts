@@ -57,7 +57,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   metrics.observePool('main', pool);
   tracing?.tracePool(pool);
   observeKeyAge(metrics, keys);
-  const hasher = await createHasher(config, metrics);
+  const hasher = createHasher(config, metrics);
   const { intervalSeconds, auditRetentionDays } = config.cleanup;
   const tasks = cleanupTasks(new CleanupRepository(database), auditRetentionDays);
   const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
@@ -88,7 +88,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   };
 }
 
-function createHasher({ passwords }: Config, metrics: Metrics): Promise<PasswordHasher> {
+function createHasher({ passwords }: Config, metrics: Metrics): PasswordHasher {
   const queue = new HashQueue({
     concurrency: passwords.hashConcurrency,
     maxWaiting: passwords.hashQueueMax,
@@ -96,7 +96,7 @@ function createHasher({ passwords }: Config, metrics: Metrics): Promise<Password
     observer: hashQueueObserver(metrics),
   });
   observeHashQueue(metrics, queue);
-  return PasswordHasher.create(passwords.bcryptCost, queue);
+  return new PasswordHasher(passwords.bcryptCost, queue);
 }
 
 interface TokenServiceParts {

@@ -285,6 +285,37 @@ describe('POST /token', () => {
     expect(response.headers.allow).toBe('OPTIONS, POST');
   });
 
+  it.each([
+    ['lower', '10', 4],
+    ['higher', '4', 10],
+  ])(
+    'spends as much on a refusal when the hash has a %s cost as for an unknown e-mail',
+    async (_name, cost, stored) => {
+      const other = await startTestApp({ BCRYPT_COST: cost, SIGN_IN_LIMITS: 'off' }, app.databaseUrl);
+      const { identity } = await createIdentity(other);
+      await app.sql('UPDATE identities SET password_hash = $2 WHERE id = $1', [
+        identity.id,
+        await bcrypt.hash(aPassword(), stored),
+      ]);
+      // CPU time of all threads: it does not depend on other processes.
+      const spent = async (email: string) => {
+        const times: number[] = [];
+        for (let count = 0; count < 9; count += 1) {
+          const before = process.cpuUsage();
+          const body = { grant_type: 'password', email, password: aPassword() };
+          await other.http.post('/token').send(body).expect(401);
+          const { user, system } = process.cpuUsage(before);
+          times.push(user + system);
+        }
+        return times.toSorted((a, b) => a - b)[4] ?? Number.NaN;
+      };
+      const [unknown, known] = [await spent(anEmail()), await spent(identity.email)];
+      expect(known / unknown).toBeGreaterThan(0.6);
+      expect(known / unknown).toBeLessThan(1.6);
+      await other.close();
+    },
+  );
+
   it('rehashes the password after the cost was raised, and only then', async () => {
     const { identity, password } = await createIdentity(app);
     const hashOf = async () => {

@@ -4,7 +4,7 @@ import bcrypt from 'bcrypt';
 import type { HashQueue } from './hash-queue.ts';
 
 interface CompareOptions {
-  /** The stored hash. If null, the password is compared with a decoy hash and never matches. */
+  /** The stored hash. If null, the password never matches. */
   hash: string | null;
   signal?: AbortSignal;
   /** Runs in the job, before the comparison; may throw to refuse. `waited` tells whether the job was queued. */
@@ -13,22 +13,23 @@ interface CompareOptions {
   onMismatch: () => Promise<void>;
 }
 
-/** Runs bcrypt in the hash queue. A comparison takes the same time with and without a stored hash. */
+/** Runs bcrypt in the hash queue. A refusal takes the same time for every cost of a stored hash, and without one. */
 export class PasswordHasher {
   readonly #cost: number;
-  readonly #decoyHash: string;
   readonly #queue: HashQueue;
+  readonly #decoys: Map<number, string> = new Map();
+  /** The cost of every refusal: the highest one of any hash. */
+  #refusalCost: number;
 
-  private constructor(cost: number, decoyHash: string, queue: HashQueue) {
+  constructor(cost: number, queue: HashQueue) {
     this.#cost = cost;
-    this.#decoyHash = decoyHash;
     this.#queue = queue;
+    this.#refusalCost = cost;
   }
 
-  /** Creates the decoy hash at the configured cost; at another cost, response times would reveal unknown e-mails. */
-  static async create(cost: number, queue: HashQueue): Promise<PasswordHasher> {
-    const decoyHash = await bcrypt.hash(randomBytes(18).toString('base64'), cost);
-    return new PasswordHasher(cost, decoyHash, queue);
+  /** Takes into account that there is a hash of this cost, such as from before the configured cost was lowered. */
+  expectCost(cost: number): void {
+    this.#refusalCost = Math.max(this.#refusalCost, cost);
   }
 
   async hash(password: string, signal?: AbortSignal): Promise<string> {
@@ -36,19 +37,42 @@ export class PasswordHasher {
     return this.#queue.run(() => bcrypt.hash(password, this.#cost), signal);
   }
 
-  /** Always runs exactly one bcrypt comparison. */
   async matches(
     password: string,
     { hash, signal, beforeCompare, onMismatch }: CompareOptions,
   ): Promise<boolean> {
-    const comparable = fitsBcrypt(password) && hash !== null;
+    const comparable = fitsBcrypt(password) ? hash : null;
     return this.#queue.run(async (waited) => {
       await beforeCompare(waited);
-      const equal = await bcrypt.compare(password, comparable ? hash : this.#decoyHash);
-      const matches = equal && comparable;
-      if (!matches) await onMismatch();
-      return matches;
+      if (comparable !== null && (await bcrypt.compare(password, comparable))) return true;
+      await this.#spendRest(password, comparable);
+      await onMismatch();
+      return false;
     }, signal);
+  }
+
+  // A comparison of cost n takes twice as long as one of n - 1. So after one of cost c, decoys of c, c + 1, … n - 1 make
+  // the time that of one of n.
+  async #spendRest(password: string, compared: string | null): Promise<void> {
+    if (compared === null) {
+      await bcrypt.compare(password, this.#decoyOf(this.#refusalCost));
+      return;
+    }
+    const cost = bcrypt.getRounds(compared);
+    this.expectCost(cost);
+    for (let next = cost; next < this.#refusalCost; next += 1) {
+      await bcrypt.compare(password, this.#decoyOf(next));
+    }
+  }
+
+  // A hash of no password: a random salt and a random result.
+  #decoyOf(cost: number): string {
+    const known = this.#decoys.get(cost);
+    if (known !== undefined) return known;
+    const result = randomBytes(24).toString('base64').replaceAll('+', '.').slice(0, 31);
+    const decoy = bcrypt.genSaltSync(cost) + result;
+    this.#decoys.set(cost, decoy);
+    return decoy;
   }
 
   /** Whether a hash has a lower cost than configured. */

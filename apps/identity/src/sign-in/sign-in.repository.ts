@@ -54,6 +54,13 @@ export class SignInRepository {
     return { candidate: { ...row, id: row.id }, counters: row.counters };
   }
 
+  /** The highest bcrypt cost of a stored hash, as in `$2b$10$…`. Reads the table: once in a process. */
+  async findHighestCost(): Promise<number> {
+    const rows = await this.#database.$queryRaw<{ cost: number | null }[]>`
+      SELECT max(substr(password_hash, 5, 2))::int AS cost FROM identities WHERE deleted_at IS NULL`;
+    return rows[0]?.cost ?? 0;
+  }
+
   /** Reads the counters again, for an attempt that waited in the queue or has earlier failures. */
   async findCounters(keys: SignInKeys): Promise<SignInCounter[]> {
     return this.#database.$queryRaw<SignInCounter[]>`

@@ -28,6 +28,7 @@ export interface Credentials {
 /** The password grant (identity-service.md 4.1.1). Every 401 has the same body and takes the same time. */
 export class SignInService {
   readonly #dependencies: SignInDependencies;
+  #knowsCosts = false;
 
   constructor(dependencies: SignInDependencies) {
     this.#dependencies = dependencies;
@@ -47,6 +48,7 @@ export class SignInService {
     const keys = limits.keysFor(address, origin.ip);
     const { candidate, counters } = await repository.findCandidate(address, keys);
     limits.assertAllowed(keys, counters);
+    await this.#learnCosts();
     const hash = candidate?.isActive === true ? candidate.passwordHash : null;
     const matches = await hasher.matches(password, {
       hash,
@@ -63,6 +65,14 @@ export class SignInService {
     if (candidate === null || hash === null || !matches) throw invalidCredentials();
     await this.#upgradeHash(candidate.id, password, hash, origin);
     return this.#openSession(candidate, keys, origin);
+  }
+
+  // The first refusals would otherwise reveal accounts whose hashes cost more than the configuration.
+  async #learnCosts(): Promise<void> {
+    if (this.#knowsCosts) return;
+    const { repository, hasher } = this.#dependencies;
+    hasher.expectCost(await repository.findHighestCost());
+    this.#knowsCosts = true;
   }
 
   async #openSession(
