@@ -262,13 +262,29 @@ describe('concurrent changes', () => {
     const etag = await etagOf(ann, issue);
     const change = (header: string) =>
       ann.put(issuePath(issue), { title: `given ${header}` }).set('If-Match', header);
-    for (const stale of ['"0.1"', `W/${etag}`, '"1"', '"1.x-y"', 'nonsense', '']) {
+    for (const stale of ['"0.1"', `W/${etag}`, '"1"', '"1.x-y"', '"a" , , W/"b"']) {
       expectProblem(await change(stale), 412, 'precondition_failed');
     }
     await change(`"x", ${etag}`).expect(200);
     expectProblem(await change(etag), 412, 'precondition_failed');
     await change('*').expect(200);
   });
+
+  it.each(['abc', '1', '', ',', '"a', 'a"', '"a" "b"', 'w/"a"', '"a", b', '*, "a"', "'1.x-y'"])(
+    'returns 400 for the malformed If-Match %j and changes nothing',
+    async (header) => {
+      const issue = await createIssue(ann);
+      for (const change of [
+        ann.put(issuePath(issue), { title: 'x' }),
+        ann.patch(issuePath(issue)).send({ title: 'x' }),
+        ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }),
+        ann.post(issuePath(issue, 'links/'), { type: 'invoice', ref: '1' }),
+      ]) {
+        expectProblem(await change.set('If-Match', header), 400, 'malformed_if_match');
+      }
+      expect(await getIssue(ann, issue)).toEqual(issue);
+    },
+  );
 
   it.each<[string, (issue: Issue) => PromiseLike<unknown>]>([
     ['a title', (issue) => ann.put(issuePath(issue), { title: 'other' }).expect(200)],

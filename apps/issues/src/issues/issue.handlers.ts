@@ -20,7 +20,7 @@ import {
 import type { IssueService } from './issue.service.ts';
 import { issueMetadata } from './issue-metadata.ts';
 import type { IssueUrls } from './issue-urls.ts';
-import { isKnown } from './precondition.ts';
+import { isKnown, readIfMatch } from './precondition.ts';
 
 interface IssueHandlersOptions {
   issues: IssueService;
@@ -56,7 +56,7 @@ export function issueHandlers({ issues, statuses, presenter, idempotency, urls }
   };
 
   const update: Handler<typeof updateIssue, Actor> = async ({ actor, params, headers, body, requestId }) => {
-    const precondition = { ifMatch: headers['If-Match'], version: body.version ?? undefined };
+    const precondition = { ifMatch: readIfMatch(headers['If-Match']), version: body.version ?? undefined };
     const edit = readIssueEdit(body);
     const updated = await issues.update(actor, urls.parse(params), edit, { precondition, requestId });
     return issueResponse(presenter.text(updated));
@@ -68,7 +68,7 @@ export function issueHandlers({ issues, statuses, presenter, idempotency, urls }
     const request = {
       status: body.status,
       comment: body.comment ?? null,
-      precondition: { ifMatch: headers['If-Match'], version: body.version ?? undefined },
+      precondition: { ifMatch: readIfMatch(headers['If-Match']), version: body.version ?? undefined },
       requestId,
     };
     return idempotency.once(idempotencyRequest(call, body, reference), requestId, {

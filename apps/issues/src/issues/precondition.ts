@@ -35,6 +35,22 @@ export function ifUnchanged(issue: IssueWithLinks): Precondition {
   return { ifMatch: `"${overwritable(issue)}-"` };
 }
 
+/**
+ * Reads an `If-Match` header (RFC 9110 13.1.1): `*` or a list of entity tags. Throws a 400 problem for anything else, which
+ * would match nothing: the client would read the issue again and again.
+ */
+export function readIfMatch(header: string | undefined): string | undefined {
+  if (header === undefined || header.trim() === '*') return header;
+  const elements = header.replace(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g, 'tag').split(',');
+  const isList = elements.every((element) => ['', 'tag'].includes(element.trim()));
+  if (isList && entityTags(header).length > 0) return header;
+  throw new ProblemError({
+    status: 400,
+    code: 'malformed_if_match',
+    detail: 'If-Match must be * or ETags in double quotes, as the ETag header has them.',
+  });
+}
+
 /** Throws a 428 problem if a precondition is required and there is none (RFC 6585 3). */
 export function assertConditional(precondition: Precondition, required: boolean): void {
   if (!required || precondition.ifMatch !== undefined || precondition.version !== undefined) return;

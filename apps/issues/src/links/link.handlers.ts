@@ -3,6 +3,7 @@ import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
+import { readIfMatch } from '../issues/precondition.ts';
 import { presentLink, readLink } from './link.presenter.ts';
 import type { LinkService } from './link.service.ts';
 
@@ -15,14 +16,14 @@ interface LinkHandlersOptions {
 /** issue-tracking.md 2.3, one link at a time. */
 export function linkHandlers({ links, presenter, urls }: LinkHandlersOptions) {
   const put: Handler<typeof putLink, Actor> = async ({ actor, params, headers, body, requestId }) => {
-    const context = { precondition: { ifMatch: headers['If-Match'] }, requestId };
+    const context = { precondition: { ifMatch: readIfMatch(headers['If-Match']) }, requestId };
     const { issue, link, isNew } = await links.put(actor, urls.parse(params), readLink(body), context);
     const { etag } = presenter.text(issue);
     return { status: isNew ? 201 : 200, headers: { ETag: etag }, body: presentLink(link) };
   };
 
   const remove: Handler<typeof deleteLink, Actor> = async ({ actor, params, headers, requestId }) => {
-    const context = { precondition: { ifMatch: headers['If-Match'] }, requestId };
+    const context = { precondition: { ifMatch: readIfMatch(headers['If-Match']) }, requestId };
     await links.remove(actor, urls.parse(params), params.link_id, context);
     return { status: 204 };
   };

@@ -44,6 +44,6 @@ export const preconditionHeaders = z.object({
     .string()
     .optional()
     .describe(
-      'The ETag on which the change is based. The change is refused unless `version`, the status and the links are those of the ETag; comments, the sync and names may differ. Compared strongly: a weak ETag never matches (RFC 9110 13.1.1).',
+      'The ETag on which the change is based. The change is refused unless `version`, the status and the links are those of the ETag; comments, the sync and names may differ. Compared strongly: a weak ETag never matches (RFC 9110 13.1.1). 400 `malformed_if_match` for anything else than `*` or ETags.',
     ),
 });
