@@ -151,6 +151,7 @@ function accesses(dependencies: Dependencies) {
       'Retry-After',
       'X-Request-Id',
       'Idempotency-Replayed',
+      'X-Ignored-Fields',
       'RateLimit',
       'RateLimit-Policy',
     ],

@@ -152,6 +152,30 @@ describe('POST /api/v1/issues/', () => {
     ]);
   });
 
+  it('names ignored members in a header, except those of its own responses', async () => {
+    const created = await ann.post('/api/v1/issues/', { title: 'x', prioritty: 'HIGH', 'due, on': 'ü' });
+    expect([created.status, created.body.priority]).toEqual([201, 'MEDIUM']);
+    expect(created.headers['x-ignored-fields']).toBe('prioritty, due??on');
+    const path = `/api/v1/issues/${created.body.id}/`;
+    const echoed = await ann.put(path, { ...created.body, title: 'y' }).expect(200);
+    expect(echoed.headers).not.toHaveProperty('x-ignored-fields');
+    for (const [request, status] of [
+      [ann.patch(path).send({ title: 'z', assignee: null, asignee_id: null }), 200],
+      [ann.post(`${path}status/`, { status: 'OPEN', asignee_id: 'x' }), 200],
+      [ann.post(`${path}comments/`, { body: 'x', asignee_id: 'x' }), 201],
+      [ann.post(`${path}links/`, { type: 'invoice', ref: '1', asignee_id: 'x' }), 201],
+      [ann.post('/api/v1/issues/', { title: '', asignee_id: 'x' }), 422],
+    ] as const) {
+      const response = await request;
+      expect([response.status, response.headers['x-ignored-fields']]).toEqual([status, 'asignee_id']);
+    }
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`field-${index}`, 1]));
+    const long = await ann.post('/api/v1/issues/', { title: 'x', ['x'.repeat(5000)]: 1, ...many });
+    const names = String(long.headers['x-ignored-fields']).split(', ');
+    expect(names).toHaveLength(20);
+    expect(names[0]).toBe('x'.repeat(100));
+  });
+
   it('ignores unknown and read-only members', async () => {
     const issue = await createIssue(ann, {
       id: 'x',

@@ -81,6 +81,16 @@ export type BodyOf<Op extends Operation> = Op extends { readonly body: { readonl
   ? Output<Schema, undefined>
   : undefined;
 
+/** Names the members of a body that the operation does not know. A misspelled optional member is otherwise not noticed. */
+export const ignoredFieldsHeader = {
+  'X-Ignored-Fields': z
+    .string()
+    .optional()
+    .describe(
+      'The members of the body that were ignored because neither the request nor the response has a member of this name, separated by commas; at most 20.',
+    ),
+};
+
 /** `Link` to the next page, if there is one. */
 export const nextLinkHeader = {
   Link: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nextLinkHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
 import { uuid } from '../text.ts';
 import { createCommentSchema } from './issue-input.ts';
@@ -30,7 +30,7 @@ export const addComment = operation({
     201: {
       description: 'The comment.',
       schema: commentSchema,
-      headers: { ...locationHeader, ...replayedHeader },
+      headers: { ...locationHeader, ...replayedHeader, ...ignoredFieldsHeader },
     },
   },
   problems: [401, 404, idempotencyProblem, 422],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { emailMaxLength, ssoIdSchema, ssoProviderSchema } from '../identity/identity.ts';
-import { operation } from '../operation.ts';
+import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { isStorableText, singleLineText, uuid } from '../text.ts';
 import {
   etagHeader,
@@ -137,6 +137,8 @@ export type Link = z.infer<typeof linkSchema>;
 const path = `${issuesPath}/:id/links/`;
 const staleProblem = { status: 412, description: 'The issue has been changed since the ETag in `If-Match`.' };
 
+const putHeaders = { ...etagHeader, ...ignoredFieldsHeader };
+
 export const putLink = operation({
   id: 'putLink',
   ...issueOperation,
@@ -152,9 +154,9 @@ export const putLink = operation({
     200: {
       description: 'The updated link.',
       schema: linkSchema,
-      headers: etagHeader,
+      headers: putHeaders,
     },
-    201: { description: 'The new link.', schema: linkSchema, headers: etagHeader },
+    201: { description: 'The new link.', schema: linkSchema, headers: putHeaders },
   },
   problems: [401, 403, 404, staleProblem, 422, 502],
 });

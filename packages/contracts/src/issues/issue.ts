@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nextLinkHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
 import { changeStatusSchema, createIssueSchema, updateIssueSchema } from './issue-input.ts';
 import {
   etagHeader,
@@ -16,7 +16,10 @@ import { issueListQuerySchema, issuePageSchema } from './issue-query.ts';
 import { issueSchema, issueSummarySchema } from './issue-response.ts';
 
 const issueResponse = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
-const replayable = { ...issueResponse, headers: { ...etagHeader, ...replayedHeader } };
+const replayable = {
+  ...issueResponse,
+  headers: { ...etagHeader, ...replayedHeader, ...ignoredFieldsHeader },
+};
 const preconditionProblems = [
   { status: 412, description: 'The issue has been changed since the ETag in `If-Match`.' },
   { status: 428, description: '`If-Match` or `version` is required by configuration.' },
@@ -30,7 +33,7 @@ const update = {
   params: issueParams,
   headers: preconditionHeaders,
   body: { schema: updateIssueSchema },
-  responses: { 200: issueResponse },
+  responses: { 200: { ...issueResponse, headers: { ...etagHeader, ...ignoredFieldsHeader } } },
   problems: [
     401,
     403,

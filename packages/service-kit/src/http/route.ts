@@ -117,6 +117,7 @@ export function route<const Op extends Operation, Actor>(
   const { access, admit } = guard(admission);
   const read = operation.body === undefined ? undefined : readBody(operation.body, body);
   const parseInput = inputParser(operation, body);
+  const findIgnored = ignoredFieldFinder(operation);
   return {
     operation,
     access,
@@ -126,6 +127,8 @@ export function route<const Op extends Operation, Actor>(
         authorize?.(actor, request);
         return chain(read?.(request, response), () => {
           const { requestId = '' } = request;
+          const ignored = findIgnored?.(request.body) ?? '';
+          if (ignored !== '') response.setHeader('X-Ignored-Fields', ignored);
           const answer = handler({ ...parseInput(request), actor, requestId, request, response });
           return chain(answer, (ready) => sendJson(response, ready));
         });
@@ -145,6 +148,38 @@ export function documentRoute(
     admit: async () => undefined,
     serve: (request, response) => sendPreparedDocument(request, response, document),
   };
+}
+
+/**
+ * Finds the members of a body that neither the body nor the response of an operation has: clients send back what they got.
+ * Undefined if the operation does not declare `X-Ignored-Fields`.
+ */
+function ignoredFieldFinder({ body, responses }: Operation): ((body: unknown) => string) | undefined {
+  const declaring = Object.values(responses).find(
+    ({ headers }) => headers?.['X-Ignored-Fields'] !== undefined,
+  );
+  if (declaring === undefined || body === undefined) return undefined;
+  const known = new Set([...memberNames(body.schema), ...memberNames(declaring.schema)]);
+  return (given) =>
+    typeof given === 'object' && given !== null
+      ? Object.keys(given)
+          .filter((name) => !known.has(name))
+          .slice(0, maxIgnoredFields)
+          .map((name) => name.slice(0, 100).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?'))
+          .join(', ')
+      : '';
+}
+
+const maxIgnoredFields = 20;
+
+// Of an object, or of the object that a transformation reads.
+function memberNames(schema: object | undefined): string[] {
+  const shape = read(schema, 'shape') ?? read(read(schema, 'in'), 'shape');
+  return typeof shape === 'object' && shape !== null ? Object.keys(shape) : [];
+}
+
+function read(value: unknown, member: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, member) : undefined;
 }
 
 interface Input<Op extends Operation> {
