@@ -152,9 +152,18 @@ const unavailableCodes = new Set([
   'P2028',
   'P2034',
   'P2037',
+  // The server's certificate is not accepted.
+  'CERT_HAS_EXPIRED',
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'P1011',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 const unavailableMessages =
-  /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections/i;
+  /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError|does not support SSL/i;
 
 /** A 503 problem if the error, or one of its causes, means that the database is unavailable. */
 export function unavailableWhenDatabaseIsDown(error: unknown): ProblemError | undefined {
