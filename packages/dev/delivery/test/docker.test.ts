@@ -39,6 +39,23 @@ describe('the Dockerfile', () => {
 describe('the compose file', () => {
   const text = readRepositoryFile('docker/compose.yaml');
 
+  it('verifies the certificate of a database elsewhere in the example with TLS', () => {
+    const example = readRepositoryFile('docker/compose.tls.yaml');
+    const { services } = parse(example, { logLevel: 'silent' });
+    expect(example).toContain('?sslmode=verify-full&sslrootcert=/run/database/ca.crt');
+    expect(Object.keys(services).sort()).toEqual([
+      'identity',
+      'identity-migrate',
+      'issues',
+      'issues-migrate',
+    ]);
+    for (const service of Object.values<{ environment: object; volumes: string[] }>(services)) {
+      const targets = service.volumes.map((volume) => volume.split(':').at(-2));
+      expect(targets).toContain('/run/database/ca.crt');
+      for (const file of Object.values(service.environment)) expect(targets).toContain(file);
+    }
+  });
+
   it('switches the password blocklist on', () => {
     const { services } = parse(text, { merge: true });
     expect(services.identity.environment.PASSWORD_BLOCKLIST).toBe('on');

@@ -2,12 +2,14 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import jsonPatch, { type Operation } from 'fast-json-patch';
+import { z } from 'zod';
 import { checkManifests } from '../src/check-manifests.ts';
 import { run } from '../src/command.ts';
 import { findSchemaProblems } from '../src/kubernetes-schema.ts';
 import { renderKustomization } from '../src/kustomize.ts';
 import { type Manifest, nameOf, readManifests } from '../src/manifest.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
+import { workloadsOf } from '../src/workload.ts';
 
 const overlay = (name: string) => renderKustomization(join(rootDir, 'k8s/overlays', name));
 const exampleSecrets = () => readManifests(readRepositoryFile('k8s/examples/secrets.yaml'));
@@ -31,6 +33,37 @@ describe('the manifests', () => {
   it.each(['production', 'local'])('switch the password blocklist on in %s', (name) => {
     const config = overlay(name).find((manifest) => nameOf(manifest) === 'ConfigMap/identity');
     expect(config).toMatchObject({ data: { PASSWORD_BLOCKLIST: 'on' } });
+  });
+
+  it('verify the certificate of the database in production, with a CA that is mounted where the URL says', () => {
+    const urls = exampleSecrets().flatMap(({ stringData }) =>
+      Object.entries(z.record(z.string(), z.string()).parse(stringData ?? {}))
+        .filter(([name]) => name.endsWith('database-url'))
+        .map(([, url]) => new URL(url).searchParams),
+    );
+    expect(urls).toHaveLength(4);
+    const ca = '/run/secrets/tessera-database-ca';
+    for (const parameters of urls) {
+      expect(Object.fromEntries(parameters)).toEqual({
+        sslmode: 'verify-full',
+        sslrootcert: `${ca}/ca.crt`,
+      });
+    }
+    for (const { manifest, pod } of workloadsOf(overlay('production'))) {
+      const service = manifest.metadata.name.replace('-migrate', '');
+      expect(pod.volumes).toContainEqual(
+        expect.objectContaining({
+          name: 'database-ca',
+          secret: expect.objectContaining({
+            secretName: `${service}-db-ca`,
+            items: [{ key: 'ca.crt', path: 'ca.crt' }],
+          }),
+        }),
+      );
+      for (const { volumeMounts } of pod.containers) {
+        expect(volumeMounts).toContainEqual({ name: 'database-ca', mountPath: ca, readOnly: true });
+      }
+    }
   });
 
   it('match the schema in the examples', () => {
