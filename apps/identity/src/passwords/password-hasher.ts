@@ -55,22 +55,22 @@ export class PasswordHasher {
   // the time that of one of n.
   async #spendRest(password: string, compared: string | null): Promise<void> {
     if (compared === null) {
-      await bcrypt.compare(password, this.#decoyOf(this.#refusalCost));
+      await bcrypt.compare(password, await this.#decoyOf(this.#refusalCost));
       return;
     }
     const cost = bcrypt.getRounds(compared);
     this.expectCost(cost);
     for (let next = cost; next < this.#refusalCost; next += 1) {
-      await bcrypt.compare(password, this.#decoyOf(next));
+      await bcrypt.compare(password, await this.#decoyOf(next));
     }
   }
 
   // A hash of no password: a random salt and a random result.
-  #decoyOf(cost: number): string {
+  async #decoyOf(cost: number): Promise<string> {
     const known = this.#decoys.get(cost);
     if (known !== undefined) return known;
     const result = randomBytes(24).toString('base64').replaceAll('+', '.').slice(0, 31);
-    const decoy = bcrypt.genSaltSync(cost) + result;
+    const decoy = (await bcrypt.genSalt(cost)) + result;
     this.#decoys.set(cost, decoy);
     return decoy;
   }
