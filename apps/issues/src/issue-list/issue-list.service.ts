@@ -34,6 +34,7 @@ export class IssueListService {
   readonly #presenter: IssuePresenter;
   readonly #summaries = createTextCache<CachedSummary>();
   #isBeyondCounting = false;
+  #partSize = partMax;
 
   constructor({ repository, presenter }: IssueListServiceDependencies) {
     this.#repository = repository;
@@ -92,7 +93,8 @@ export class IssueListService {
     const summaries: CachedSummary[] = [];
     let bytes = 0;
     for (const [place, issue] of listed.entries()) {
-      if (!known.has(issue.id)) await this.#present(unknownOf(listed.slice(place), known), known, within);
+      if (!known.has(issue.id))
+        await this.#present(listed.slice(place, place + this.#partSize), known, within);
       const summary = known.get(issue.id);
       if (summary === undefined || !isUnchanged(summary.issue, issue)) return undefined;
       bytes += summary.bytes;
@@ -102,25 +104,26 @@ export class IssueListService {
     return summaries;
   }
 
-  async #present(ids: readonly string[], known: Map<string, CachedSummary>, within?: Transaction) {
-    for (const issue of await this.#repository.findIssues(ids, within)) {
+  async #present(part: readonly ListedIssue[], known: Map<string, CachedSummary>, within?: Transaction) {
+    const unknown = part.filter(({ id }) => !known.has(id)).map(({ id }) => id);
+    let bytes = 0;
+    for (const issue of await this.#repository.findIssues(unknown, within)) {
       const text = jsonText(this.#presenter.summary(issue));
       const summary = { issue: essenceOf(issue), text, bytes: Buffer.byteLength(text) + 1 };
       this.#summaries.set(issue.id, summary);
       known.set(issue.id, summary);
+      bytes += summary.bytes;
     }
+    // Large issues end the page early: the next statement reads no more than a page shows of such issues.
+    this.#partSize =
+      bytes > pageBytesMax
+        ? Math.max(1, Math.floor((unknown.length * pageBytesMax) / bytes))
+        : Math.min(partMax, this.#partSize * 2);
   }
 }
 
-/** Issues that one statement reads: at most 2 MB. Large issues end the page before the next ones are read. */
+/** Issues that one statement reads: 2 MB if they are as large as can be. */
 const partMax = 50;
-
-function unknownOf(listed: readonly ListedIssue[], known: ReadonlyMap<string, unknown>): string[] {
-  return listed
-    .filter(({ id }) => !known.has(id))
-    .slice(0, partMax)
-    .map(({ id }) => id);
-}
 
 // Leaves out the long values.
 function essenceOf(issue: IssueSnapshot): ListedIssue & SortedIssue {
