@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { anEmail, aPassword, signedIn } from './support/identities.ts';
+import { anEmail, aPassword, signedIn, updateIdentity } from './support/identities.ts';
 import { type ServiceProcess, startService } from './support/service-process.ts';
 import { createTestDatabase, serviceToken } from './support/test-app.ts';
 
@@ -10,7 +10,8 @@ describe('two processes on one database', () => {
   let database: pg.Pool;
   beforeAll(async () => {
     const url = await createTestDatabase();
-    services = await Promise.all([startService(url), startService(url)]);
+    const unlimited = { RATE_LIMIT_TOKENS_PER_MINUTE: '0' };
+    services = await Promise.all([startService(url, unlimited), startService(url, unlimited)]);
     database = new pg.Pool({ connectionString: url, max: 1 });
   });
   afterAll(async () => {
@@ -38,6 +39,36 @@ describe('two processes on one database', () => {
     expect(row.live).toBe(1);
     await services[1].http.post('/token/refresh').send({ refresh_token: token }).expect(200);
   }, 120_000);
+
+  it.each([
+    { session: 'active', reasons: ['reuse_detected'] },
+    { session: 'ended', reasons: ['revoked'] },
+    { session: 'of a deactivated user', reasons: ['identity_gone'] },
+  ])(
+    'records one of 40 concurrent uses of a refused token of a session that is $session',
+    async ({ session, reasons }) => {
+      const { identity, tokens } = await signedIn(services[0]);
+      const token = tokens.refresh_token;
+      const { http } = services[0];
+      const { body } = await http.post('/token/refresh').send({ refresh_token: token }).expect(200);
+      if (session === 'active') await http.post('/token/refresh').send(body).expect(200);
+      if (session === 'ended') await http.post('/token/revoke').send({ token }).expect(200);
+      if (session === 'of a deactivated user')
+        await updateIdentity(services[0], identity.id, { is_active: false });
+      for (let round = 0; round < 2; round += 1) {
+        const answers = await inParallel(40, (service) =>
+          service.http.post('/token/refresh').send({ refresh_token: token }),
+        );
+        expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+      }
+      const { rows } = await database.query(
+        `SELECT details ->> 'reason' AS reason FROM audit_events
+        WHERE identity_id = $1 AND type LIKE 'refresh.re%' AND outcome = 'failure'`,
+        [identity.id],
+      );
+      expect(rows.map(({ reason }) => reason)).toEqual(reasons);
+    },
+  );
 
   it('creates one identity for 50 concurrent requests with the same e-mail', async () => {
     const body = { email: anEmail(), password: aPassword() };

@@ -143,6 +143,29 @@ describe('POST /token/refresh', () => {
     ]);
   });
 
+  it('stores nothing when refused tokens are repeated', async () => {
+    const { tokens, identity } = await signedIn(app);
+    const { body: next } = await refresh(tokens.refresh_token).expect(200);
+    const stored = async () => {
+      const events = await app.sql(
+        `SELECT type FROM audit_events WHERE identity_id = $1 AND outcome = 'failure' ORDER BY id`,
+        [identity.id],
+      );
+      const sizes = await app.sql(
+        'SELECT (SELECT count(*)::int FROM refresh_tokens) AS tokens, (SELECT count(*)::int FROM token_families) AS families',
+      );
+      return { types: events.map(({ type }) => type), sizes };
+    };
+    const { sizes } = await stored();
+    for (let use = 0; use < 3; use += 1) await expectRefused(tokens.refresh_token);
+    expect(await stored()).toEqual({ types: ['refresh.reuse_in_leeway'], sizes });
+    await age(tokens.refresh_token, 11);
+    for (let use = 0; use < 3; use += 1) {
+      for (const { refresh_token: token } of [tokens, next]) await expectRefused(token);
+    }
+    expect(await stored()).toEqual({ types: ['refresh.reuse_in_leeway', 'refresh.reuse_detected'], sizes });
+  });
+
   it('limits the expiry of a successor to that of its family', async () => {
     const { tokens } = await signedIn(app);
     const family = await familyOf(tokens.refresh_token);

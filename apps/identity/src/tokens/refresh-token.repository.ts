@@ -84,6 +84,10 @@ export class RefreshTokenRepository {
    * Finds the reason why a token was not rotated, and revokes or marks its family in the same statement. Reuse within
    * the leeway, while the direct successor is unused, marks the family as suspect. Any other reuse revokes the family
    * (RFC 9700 4.14.2). Ages are computed with the database clock only.
+   *
+   * A refusal is written to the audit trail only if it changes the family: the mark, the revocation, or the first token
+   * that is refused after the session has ended. So repeating a refused token stores nothing. Parallel calls wait for the
+   * family's row and then find it changed.
    */
   async recordRefusal(
     { jti, sub }: PresentedToken,
@@ -91,7 +95,7 @@ export class RefreshTokenRepository {
   ): Promise<RefusalReason> {
     const rows = await this.#database.$queryRaw<{ reason: RefusalReason }[]>`
       WITH presented AS (
-        SELECT t.family_id, i.id AS identity_id,
+        SELECT t.family_id,
           CASE
             WHEN f.revoked_at IS NOT NULL THEN 'revoked'
             WHEN i.deleted_at IS NOT NULL OR NOT i.is_active OR i.session_epoch <> f.session_epoch
@@ -107,21 +111,27 @@ export class RefreshTokenRepository {
           JOIN identities i ON i.id = f.identity_id
           LEFT JOIN refresh_tokens s ON s.jti = t.replaced_by
          WHERE t.jti = ${jti}::uuid AND f.identity_id = ${sub}::uuid
-      ), judged AS (
-        UPDATE token_families f
-           SET suspect_at = CASE WHEN p.reason = 'reuse_in_leeway' THEN coalesce(f.suspect_at, now()) ELSE f.suspect_at END,
-               revoked_at = CASE WHEN p.reason <> 'reuse_in_leeway' THEN now() END,
-               revoke_reason = CASE WHEN p.reason <> 'reuse_in_leeway' THEN p.reason END
+      ), marked AS (
+        UPDATE token_families f SET suspect_at = now()
           FROM presented p
-         WHERE f.id = p.family_id AND f.revoked_at IS NULL
-           AND p.reason IN ('identity_gone', 'reuse_in_leeway', 'reuse_detected')
-        RETURNING f.id
+         WHERE f.id = p.family_id AND p.reason = 'reuse_in_leeway' AND f.suspect_at IS NULL AND f.revoked_at IS NULL
+        RETURNING f.id, f.identity_id, p.reason
+      ), revoked AS (
+        UPDATE token_families f SET revoked_at = now(), revoke_reason = p.reason, refused_at = now()
+          FROM presented p
+         WHERE f.id = p.family_id AND p.reason IN ('identity_gone', 'reuse_detected') AND f.revoked_at IS NULL
+        RETURNING f.id, f.identity_id, p.reason
+      ), ended AS (
+        UPDATE token_families f SET refused_at = now()
+          FROM presented p
+         WHERE f.id = p.family_id AND p.reason IN ('expired', 'revoked') AND f.refused_at IS NULL
+        RETURNING f.id, f.identity_id, p.reason
       ), audited AS (
         INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
-        SELECT CASE WHEN p.reason LIKE 'reuse%' THEN 'refresh.' || p.reason ELSE 'refresh.refused' END, 'failure',
-               'user', p.identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
-               jsonb_build_object('family', p.family_id, 'reason', p.reason)
-          FROM presented p
+        SELECT CASE WHEN reason LIKE 'reuse%' THEN 'refresh.' || reason ELSE 'refresh.refused' END, 'failure',
+               'user', identity_id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+               jsonb_build_object('family', id, 'reason', reason)
+          FROM (TABLE marked UNION ALL TABLE revoked UNION ALL TABLE ended) AS changed
       )
       SELECT reason FROM presented`;
     return rows[0]?.reason ?? 'unknown';
