@@ -70,16 +70,20 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const audit = auditHandlers(dependencies.audit);
 
   const { anyOrigin, tokenClients, bearer, backends } = accessPolicies(dependencies);
+  const reads = async ({ sub }: AccessTokenClaims) => {
+    await dependencies.reads.assertAvailable(sub);
+    await dependencies.reads.count(sub);
+  };
   const grantBody = { limitBytes: 16 * 1024 };
   const identityBody = { limitBytes: 64 * 1024 };
 
   return [
     documentRoute(getKeySet, documents.jwks, anyOrigin),
-    route(getUserInfo, { access: bearer }, userInfo.get),
+    route(getUserInfo, { access: bearer, limit: reads }, userInfo.get),
     route(refreshTokens, { access: tokenClients, body: grantBody }, token.refresh),
     route(signIn, { access: tokenClients, body: { ...grantBody, from: readGrant } }, token.issue),
     route(revokeToken, { access: tokenClients, body: grantBody }, token.revoke),
-    route(postUserInfo, { access: bearer }, userInfo.get),
+    route(postUserInfo, { access: bearer, limit: reads }, userInfo.get),
     documentRoute(getDiscoveryDocument, documents.discovery, anyOrigin),
 
     route(introspectToken, { access: backends, body: grantBody }, introspection.introspect),

@@ -53,6 +53,9 @@ const environmentSchema = z.object({
   SIGN_IN_IP_LIMIT: integer({ min: 1, max: 1_000_000, default: 300 }),
   SIGN_IN_WINDOW_SECONDS: integer({ min: 1, max: day, default: 900 }),
 
+  RATE_LIMIT_TOKENS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 60 }),
+  RATE_LIMIT_READS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 1_200 }),
+
   JANITOR_INTERVAL_SECONDS: integer({ min: 0, max: day, default: 600 }),
   AUDIT_RETENTION_DAYS: integer({ min: 0, max: 36_500, default: 400 }),
 });
@@ -99,6 +102,10 @@ export function loadConfig(variables = environment) {
       emailLimit: parsed.SIGN_IN_EMAIL_LIMIT,
       ipLimit: parsed.SIGN_IN_IP_LIMIT,
       windowSeconds: parsed.SIGN_IN_WINDOW_SECONDS,
+    },
+    rateLimits: {
+      tokensPerMinute: parsed.RATE_LIMIT_TOKENS_PER_MINUTE,
+      readsPerMinute: parsed.RATE_LIMIT_READS_PER_MINUTE,
     },
     cleanup: {
       intervalSeconds: parsed.JANITOR_INTERVAL_SECONDS,

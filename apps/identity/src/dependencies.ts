@@ -35,6 +35,7 @@ import { HashQueue } from './passwords/hash-queue.ts';
 import { loadBlocklist } from './passwords/password-blocklist.ts';
 import { PasswordHasher } from './passwords/password-hasher.ts';
 import { PasswordPolicy } from './passwords/password-policy.ts';
+import { IdentityQuota } from './rate-limit/identity-quota.ts';
 import { SessionRepository } from './sessions/session.repository.ts';
 import { SessionService } from './sessions/session.service.ts';
 import { SignInRepository } from './sign-in/sign-in.repository.ts';
@@ -112,6 +113,7 @@ function createTokenServices(config: Config, { keys, database, hasher, logger, m
   const sessions = new SessionRepository(database);
   observeSessions(metrics, () => sessions.count());
   const { accessTtlSeconds, sessionsValidAfter } = config.tokens;
+  const { tokensPerMinute, readsPerMinute } = config.rateLimits;
   const { issuer: iss, audience } = config;
   const issuer = new TokenIssuer({ key: keys.active, issuer: iss, audience, accessTtlSeconds });
   const verifiers = createVerifiers(config, keys);
@@ -121,6 +123,7 @@ function createTokenServices(config: Config, { keys, database, hasher, logger, m
     signIns: new SignInService({
       ...config.tokens,
       repository: new SignInRepository(database),
+      quota: new IdentityQuota('sign-ins', tokensPerMinute),
       limits: new SignInLimits({ ...config.signInLimits, secret: config.serviceTokens[0] ?? '' }),
       hasher,
       issuer,
@@ -131,6 +134,7 @@ function createTokenServices(config: Config, { keys, database, hasher, logger, m
       ...config.tokens,
       ...verifiers,
       repository: new RefreshTokenRepository(database),
+      quota: new IdentityQuota('refreshes', tokensPerMinute),
       issuer,
       outcomes: refreshOutcomes(metrics),
     }),
@@ -140,6 +144,7 @@ function createTokenServices(config: Config, { keys, database, hasher, logger, m
       repository: new IntrospectionRepository(database),
       sessionsValidAfter,
     }),
+    reads: new IdentityQuota('reads', readsPerMinute),
     userInfo: new UserInfoService({ repository: new UserInfoRepository(database), sessionsValidAfter }),
   };
 }

@@ -5,7 +5,7 @@ import type { HashQueue, HashQueueObserver } from './passwords/hash-queue.ts';
 import type { RefusalReason } from './tokens/refresh-token.repository.ts';
 
 export type SignInOutcome = 'success' | 'refused' | 'limited' | 'unavailable' | 'client_gone' | 'error';
-export type RefreshOutcome = 'rotated' | RefusalReason | 'invalid' | 'unavailable' | 'error';
+export type RefreshOutcome = 'rotated' | RefusalReason | 'invalid' | 'limited' | 'unavailable' | 'error';
 
 /** Counts sign-ins by outcome. Like the response, `refused` does not distinguish reasons. */
 export function signInOutcomes(metrics: Metrics): OutcomeCounter<SignInOutcome> {
@@ -44,6 +44,7 @@ function refreshOutcomeOf(error: unknown): RefreshOutcome {
   if (!(error instanceof ProblemError)) return 'error';
   if (isRefusalReason(error.cause)) return error.cause;
   if (error.cause instanceof InvalidTokenError) return 'invalid';
+  if (error.status === 429) return 'limited';
   return error.status === 503 ? 'unavailable' : 'error';
 }
 

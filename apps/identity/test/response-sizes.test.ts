@@ -18,7 +18,7 @@ let identity: Identity;
 let password: string;
 let tokens: TokenResponse;
 beforeAll(async () => {
-  app = await startTestApp({ SIGN_IN_LIMITS: 'off' });
+  app = await startTestApp({ SIGN_IN_LIMITS: 'off', RATE_LIMIT_TOKENS_PER_MINUTE: '0' });
   const email = `${'e'.repeat(64)}@${'e'.repeat(181)}.example`;
   ({ identity, password } = await createIdentity(app, { ...largestFields, email }));
   for (let session = 0; session < 200; session += 1) {

@@ -5,6 +5,7 @@ import { canonicalEmail } from '../identities/identity.ts';
 import type { SignInOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem } from '../oauth.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import type { IdentityQuota } from '../rate-limit/identity-quota.ts';
 import type { TokenIssuer } from '../tokens/token-issuer.ts';
 import type { SignInCandidate, SignInRepository } from './sign-in.repository.ts';
 import type { SignInKeys, SignInLimits } from './sign-in-limits.ts';
@@ -12,6 +13,8 @@ import type { SignInKeys, SignInLimits } from './sign-in-limits.ts';
 interface SignInDependencies {
   repository: SignInRepository;
   limits: SignInLimits;
+  /** Counts sessions. Only the holder of the password can use it up. */
+  quota: IdentityQuota;
   hasher: PasswordHasher;
   issuer: TokenIssuer;
   refreshIdleTtlSeconds: number;
@@ -43,11 +46,12 @@ export class SignInService {
     origin: RequestOrigin,
     signal: AbortSignal,
   ): Promise<TokenResponse> {
-    const { repository, limits, hasher } = this.#dependencies;
+    const { repository, limits, quota, hasher } = this.#dependencies;
     const address = canonicalEmail(email);
     const keys = limits.keysFor(address, origin.ip);
     const { candidate, counters } = await repository.findCandidate(address, keys);
     limits.assertAllowed(keys, counters);
+    if (candidate !== null) await quota.assertAvailable(candidate.id);
     await this.#learnCosts();
     const hash = candidate?.isActive === true ? candidate.passwordHash : null;
     const matches = await hasher.matches(password, {
@@ -58,11 +62,13 @@ export class SignInService {
       beforeCompare: async (waited) => {
         if (waited || limits.hasFailures(counters))
           limits.assertAllowed(keys, await repository.findCounters(keys));
+        if (waited && candidate !== null) await quota.assertAvailable(candidate.id);
       },
       onMismatch: () =>
         repository.recordFailure(keys, limits.lifetimes, { identityId: candidate?.id ?? null, origin }),
     });
     if (candidate === null || hash === null || !matches) throw invalidCredentials();
+    await quota.count(candidate.id);
     await this.#upgradeHash(candidate.id, password, hash, origin);
     return this.#openSession(candidate, keys, origin);
   }

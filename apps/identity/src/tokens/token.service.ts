@@ -4,12 +4,15 @@ import { InvalidTokenError } from '@tessera/jwt-verify';
 import type { OutcomeCounter, RequestOrigin } from '@tessera/service-kit';
 import type { RefreshOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem, oauthProblem } from '../oauth.ts';
+import type { IdentityQuota } from '../rate-limit/identity-quota.ts';
 import { type OwnTokenVerifiers, verifyOwnToken } from './own-token.ts';
 import type { RefreshTokenRepository } from './refresh-token.repository.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 
 interface TokenServiceDependencies extends OwnTokenVerifiers {
   repository: RefreshTokenRepository;
+  /** Counts rotations. A refused token does not count: its holder could otherwise stop the rotations of the owner. */
+  quota: IdentityQuota;
   issuer: TokenIssuer;
   refreshIdleTtlSeconds: number;
   reuseLeewaySeconds: number;
@@ -30,9 +33,10 @@ export class TokenService {
   }
 
   async #refresh(presented: string, origin: RequestOrigin): Promise<TokenResponse> {
-    const { repository, issuer, refreshIdleTtlSeconds, reuseLeewaySeconds, sessionsValidAfter } =
+    const { repository, quota, issuer, refreshIdleTtlSeconds, reuseLeewaySeconds, sessionsValidAfter } =
       this.#dependencies;
     const claims = await this.#verify(presented);
+    await quota.assertAvailable(claims.sub);
     const issuedAt = Math.floor(Date.now() / 1000);
     const nextJti = randomUUID();
     const expiresAt = issuedAt + refreshIdleTtlSeconds;
@@ -57,6 +61,7 @@ export class TokenService {
       });
       throw invalidRefreshToken(reason);
     }
+    await quota.count(claims.sub);
     const storedExpiry = Math.floor(rotated.expiresAt.getTime() / 1000);
     const [accessToken, refreshToken] = await Promise.all([
       issuer.signAccessToken(rotated.subject, issuedAt),

@@ -107,7 +107,8 @@ export const signIn = operation({
     422,
     {
       status: 429,
-      description: 'Too many failed sign-ins (`too_many_requests`); successful ones do not count.',
+      description:
+        'Too many failed sign-ins, or too many new sessions of the identity in a minute (`too_many_requests`).',
     },
   ],
 });
@@ -123,7 +124,15 @@ export const refreshTokens = operation({
   oauth: true,
   body: { schema: refreshRequestSchema, form: refreshRequestSchema },
   responses: { 200: { description: 'A new access token and refresh token.', schema: tokenResponseSchema } },
-  problems: [{ status: 401, description: 'The refresh token is invalid (`invalid_grant`).' }, 422],
+  problems: [
+    { status: 401, description: 'The refresh token is invalid (`invalid_grant`).' },
+    422,
+    {
+      status: 429,
+      description:
+        'Too many refreshes of the identity in a minute (`too_many_requests`); the token is still valid.',
+    },
+  ],
 });
 
 export const revokeToken = operation({
@@ -152,6 +161,7 @@ const userInfo = {
       status: 401,
       description: 'The access token is missing (`unauthorized`) or invalid (`invalid_token`).',
     },
+    { status: 429, description: 'Too many requests of the identity in a minute (`too_many_requests`).' },
   ],
 };
 

@@ -39,6 +39,8 @@ const environment = {
     SIGN_IN_PAIR_LIMIT: unreached,
     SIGN_IN_EMAIL_LIMIT: unreached,
     SIGN_IN_IP_LIMIT: unreached,
+    RATE_LIMIT_TOKENS_PER_MINUTE: unreached,
+    RATE_LIMIT_READS_PER_MINUTE: unreached,
     HASH_QUEUE_MAX: '1000',
     HASH_QUEUE_TIMEOUT_MS: '60000',
     // No token expires during a run.

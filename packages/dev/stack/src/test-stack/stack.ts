@@ -109,6 +109,9 @@ async function createServices(
     ...common,
     DATABASE_URL: shared.databases.identity.service,
     JWT_KEYS_DIR: shared.keysDir,
+    // A few users make all the requests.
+    RATE_LIMIT_TOKENS_PER_MINUTE: '0',
+    RATE_LIMIT_READS_PER_MINUTE: '0',
     ...environment?.identity,
   };
   const issues = {
@@ -117,7 +120,6 @@ async function createServices(
     IDENTITY_URL: identityUrl,
     PUBLIC_BASE_URL: issuesUrl,
     JWKS_COOLDOWN_SECONDS: '1',
-    // A few users make all the requests.
     RATE_LIMIT_READS_PER_MINUTE: '0',
     RATE_LIMIT_WRITES_PER_MINUTE: '0',
     RATE_LIMIT_SYNCS_PER_MINUTE: '0',

@@ -1,0 +1,37 @@
+import { ProblemError } from '@tessera/service-kit';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+
+const windowSeconds = 60;
+
+/** Limits how often an identity does one thing in a minute. Each replica counts alone, so no request waits for a count. */
+export class IdentityQuota {
+  readonly #name: string;
+  readonly #counts: RateLimiterMemory | undefined;
+
+  /** `name` is what is counted, for the error message. A maximum of 0 means no limit. */
+  constructor(name: string, maxPerMinute: number) {
+    this.#name = name;
+    this.#counts =
+      maxPerMinute === 0
+        ? undefined
+        : new RateLimiterMemory({ keyPrefix: name, points: maxPerMinute, duration: windowSeconds });
+  }
+
+  /** Throws a 429 problem if the quota is used up. */
+  async assertAvailable(identityId: string): Promise<void> {
+    if (this.#counts === undefined) return;
+    const { points } = this.#counts;
+    const usage = await this.#counts.get(identityId);
+    if (usage === null || usage.consumedPoints < points) return;
+    throw new ProblemError({
+      status: 429,
+      code: 'too_many_requests',
+      detail: `At most ${points} ${this.#name} a minute.`,
+      headers: { 'Retry-After': String(Math.max(Math.ceil(usage.msBeforeNext / 1000), 1)) },
+    });
+  }
+
+  async count(identityId: string): Promise<void> {
+    await this.#counts?.penalty(identityId);
+  }
+}
