@@ -125,6 +125,27 @@ describe('createHttpServer', () => {
     },
   );
 
+  it.each([
+    ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+    ['the same host twice', 'GET / HTTP/1.1\r\nhost: a\r\nX: y\r\nHOST: a\r\n\r\n'],
+    ['an empty and another host', 'GET / HTTP/1.1\r\nHost:\r\nHost: a\r\n\r\n'],
+    ['two hosts of HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n'],
+    ['a host with a space', 'GET / HTTP/1.1\r\nHost: a b\r\n\r\n'],
+    ['a host with a path', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n'],
+    ['a host that is not ASCII', 'GET / HTTP/1.1\r\nHost: \xfc\r\n\r\n'],
+  ])('refuses %s with 400 (RFC 9112 3.2)', async (_what, bytes) => {
+    const { statusLine, body } = readRefusal(await exchange(port, bytes));
+    expect([statusLine, body.code]).toEqual(['HTTP/1.1 400 Bad Request', 'malformed_request']);
+  });
+
+  it.each(['a:80', '[2001:db8::1]:443', '', 'a_b.example', 'xn--mnchen-3ya.de.'])(
+    'accepts the host %j',
+    async (host) => {
+      const answer = await exchange(port, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+
   it('neither echoes nor logs the input', async () => {
     const answer = await exchange(port, 'GET / HTTP/1.1\r\nAuthorization\u0000: Bearer hunter2\r\n\r\n');
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);

@@ -113,6 +113,7 @@ describe.each(['identity', 'issues'] as const)('slow and malformed clients of %s
     ],
     ['garbage alone', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', [400]],
     ['no host', 'GET /healthz HTTP/1.1\r\n\r\n', [400]],
+    ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', [400]],
     [
       'two lengths',
       'POST /token HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na',

@@ -75,7 +75,7 @@ export function createHttpServer(
     if (!isOfKnownLength(request)) {
       // Node's parser refuses most of these itself, but only after it has emitted the request.
       setImmediate(() => request.socket.writable && refuseMalformed(logger, response));
-    } else if (request.headers.host === undefined && request.httpVersion === '1.1') {
+    } else if (!hasValidHost(request)) {
       refuseMalformed(logger, response);
     } else if (latest !== undefined && !isSent(latest)) {
       // Pipelined: a connection holds one response at a time.
@@ -130,6 +130,19 @@ function bornWithPrototypesOf(app: Express) {
 function isOfKnownLength({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked';
+}
+
+// RFC 9112 3.2: 400 for HTTP/1.1 without `Host`, and for any request with an invalid one or more than one, of which Node
+// keeps the first. RFC 3986 3.2.2 and 3.2.3: the characters of a host and a port.
+function hasValidHost({ headers, rawHeaders, httpVersion }: IncomingMessage): boolean {
+  if (headers.host === undefined) return httpVersion !== '1.1';
+  if (!/^[\w.~!$&'()*+,;=%:[\]-]*$/.test(headers.host)) return false;
+  let fields = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') fields += 1;
+  }
+  return fields === 1;
 }
 
 function isSent(response: ServerResponse): boolean {
