@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import typeis from 'type-is';
+import { IncomingBodies } from './incoming-bodies.ts';
 import { ProblemError } from './problem.ts';
 import type { ConnectHandler } from './security-headers.ts';
 
@@ -21,9 +22,12 @@ export interface BodyOptions {
   from?: (request: IncomingMessage) => unknown;
 }
 
+// Of the whole process.
+const incomingBodies = new IncomingBodies();
+
 /**
  * Reads a request body into `request.body`: 415 for another media type, 413 above the limit, 400 for a body that is not
- * UTF-8 or not JSON. `form` also accepts `application/x-www-form-urlencoded` (RFC 6749 4.3.2).
+ * UTF-8 or not JSON, 408 while the bodies of all requests take too much memory. `form` also accepts `application/x-www-form-urlencoded` (RFC 6749 4.3.2).
  */
 export function readBody(
   { form }: { form?: unknown },
@@ -50,11 +54,19 @@ export function readBody(
     }
     const read = raw ? readRaw : isForm(request) ? readForm : readJson;
     return new Promise((resolve, reject) => {
+      let isRead = false;
+      let stopWatching: (() => void) | undefined;
       read(request, response, (error) => {
+        isRead = true;
+        stopWatching?.();
         if (error !== undefined) reject(error);
         else if (read === readForm && hasRepeatedParameter(request.body)) reject(repeatedParameter());
         else resolve();
       });
+      // A body that is too large is discarded and takes no memory.
+      const isHeld =
+        !isRead && !request.complete && !(Number(request.headers['content-length']) > limitBytes);
+      if (isHeld) stopWatching = incomingBodies.watch(request, limitBytes, reject);
     });
   };
 }

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { IncomingBodies } from '../src/http/incoming-bodies.ts';
+import { createHttpServer } from '../src/index.ts';
+import { type Child, startChild, waitUntil } from './support/child-process.ts';
+import { keepLogLines } from './support/log-lines.ts';
+import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
+
+const sockets: Socket[] = [];
+let server: Server | undefined;
+let child: Child | undefined;
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  server?.closeAllConnections();
+  server?.close();
+  server = undefined;
+  child?.process.kill('SIGKILL');
+  child = undefined;
+});
+
+/** A connection that has sent a header and the first bytes of its body. */
+async function send(port: number, length: number, bytes: Buffer | string) {
+  const socket = await openSocket(port);
+  sockets.push(socket);
+  const answer = readToEnd(socket);
+  socket.write(
+    `POST /bodies HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
+  );
+  socket.write(bytes);
+  return { socket, answer };
+}
+
+async function start(max: number, limitBytes = 1024 * 1024) {
+  const bodies = new IncomingBodies(max);
+  server = createHttpServer((request, response) => {
+    bodies.watch(request, limitBytes, ({ status, headers }) => response.writeHead(status, headers).end());
+    request.on('end', () => response.end(`complete: ${request.url}`));
+  }, keepLogLines().logger);
+  return { bodies, port: await listenOnFreePort(server) };
+}
+
+describe('IncomingBodies', () => {
+  it('refuses the body that has been arriving longest when all of them exceed the maximum', async () => {
+    const { bodies, port } = await start(100_000);
+    const first = await send(port, 50_000, 'a'.repeat(40_000));
+    await waitUntil(() => bodies.held >= 40_000);
+    const second = await send(port, 50_000, 'a'.repeat(40_000));
+    await waitUntil(() => bodies.held >= 80_000);
+    const third = await send(port, 30_000, 'a'.repeat(30_000));
+    expect(await first.answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*\r\nConnection: close\r\n/);
+    second.socket.write('a'.repeat(10_000));
+    for (const { socket, answer } of [second, third]) {
+      await waitUntil(() => socket.bytesRead > 0);
+      socket.end();
+      expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+    }
+    expect(bodies.held).toBe(0);
+  });
+
+  it('counts what is held until the body is complete or its connection closes', async () => {
+    const { bodies, port } = await start(100_000);
+    const { socket } = await send(port, 50_000, 'a'.repeat(10_000));
+    await waitUntil(() => bodies.held >= 10_000);
+    const { socket: other } = await send(port, 20_000, 'a'.repeat(20_000));
+    await waitUntil(() => other.bytesRead > 0);
+    await waitUntil(() => bodies.held < 20_000);
+    socket.destroy();
+    await waitUntil(() => bodies.held === 0);
+  });
+
+  it('does not count a body that exceeds its own limit, because the rest is discarded', async () => {
+    const { bodies, port } = await start(100_000, 10_000);
+    const { socket } = await send(port, 1_000_000, 'a'.repeat(999_999));
+    await waitUntil(() => socket.bytesWritten > 999_999);
+    socket.end('a');
+    await waitUntil(() => bodies.held === 0);
+  });
+
+  it('counts more for a body of many small chunks', async () => {
+    const { port } = await start(1024 * 1024);
+    const socket = await openSocket(port);
+    sockets.push(socket);
+    const answer = readToEnd(socket);
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    socket.write('1\r\na\r\n'.repeat(10_000));
+    expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});
+
+const clients = 300;
+const length = 1024 * 1024;
+
+describe('a service', () => {
+  it(`needs little memory for ${clients} clients that do not finish bodies of 1 MiB, and serves others`, async () => {
+    const service = startChild('bodies-process.ts', {});
+    child = service;
+    await waitUntil(() => service.output().includes('listening'));
+    const port = Number(service.lines()[0]?.port);
+    const memory = () => {
+      const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
+      return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+    };
+    const write = async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/bodies`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify('a'.repeat(10_000)),
+      });
+      return [response.status, await response.json()];
+    };
+    expect(await write()).toEqual([200, 10_000]);
+    const before = memory();
+    let peak = before;
+    const sampler = setInterval(() => {
+      peak = Math.max(peak, memory());
+    }, 20);
+    const unfinished = Buffer.alloc(length - 1, ' ');
+    const open = new Set<Socket>();
+    const answers: Promise<string>[] = [];
+    for (let count = 0; count < clients; count += 1) {
+      const { socket, answer } = await send(port, length, unfinished);
+      open.add(socket);
+      socket.once('close', () => open.delete(socket));
+      answers.push(answer);
+      if (count % 10 === 0) expect(await write()).toEqual([200, 10_000]);
+    }
+    await waitUntil(() => open.size < 32);
+    expect(await write()).toEqual([200, 10_000]);
+    clearInterval(sampler);
+    for (const socket of open) socket.destroy();
+    const statuses = (await Promise.all(answers)).map((answer) => answer.slice(9, 12));
+    // A client that is refused while it sends may lose the response.
+    expect(new Set(statuses)).toEqual(new Set(['408', '']));
+    expect(peak - before).toBeLessThan(160);
+  }, 30_000);
+});
