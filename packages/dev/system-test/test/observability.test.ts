@@ -80,6 +80,13 @@ describe('alerts and dashboard', () => {
     expect(forgotten).toEqual([]);
   });
 
+  it('show every metric of an alert on the dashboard', () => {
+    const metricsOf = (expression: string) => readExpression(expression).metrics;
+    const shown = new Set(panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsOf(expr))));
+    const read = alerts.flatMap(({ expr }) => metricsOf(expr));
+    expect(read.filter((metric) => !shown.has(metric))).toEqual([]);
+  });
+
   it('reports missing labels, unknown metrics and invalid PromQL', () => {
     expect(readExpression('sum by (pool) (rate(nothing_total{state="x"}[5m]))')).toEqual({
       metrics: ['nothing_total'],
