@@ -12,6 +12,8 @@ export interface FakeTracker {
   readonly requests: readonly RecordedRequest[];
   /** The current issues, oldest first, without deleted and moved issues and pull requests. */
   issues(): FakeIssue[];
+  /** Creates an issue as another user. @returns its number */
+  createIssue(issue: { title: string; body?: string }): number;
   /** Edits an issue as another user on the tracker's own pages. @throws RangeError for an unknown issue */
   editIssue(number: number, changes: IssueChanges): void;
   /** Adds a comment as another user. @returns the comment's id */
@@ -82,6 +84,8 @@ export interface IssueChanges {
   readonly state?: IssueState;
   readonly stateReason?: string | null;
   readonly labels?: readonly string[];
+  /** The login of the only assignee; null: none. */
+  readonly assignee?: string | null;
   /** GitHub only: whether comments are rejected. */
   readonly locked?: boolean;
   /** GitLab only. */

@@ -32,6 +32,8 @@ export class GitLabPresenter {
       author: this.user(issue.author),
       user_notes_count: issue.comments.filter(({ system }) => !system).length,
       ...UNUSED,
+      assignee: issue.assignee === null ? null : this.user(issue.assignee),
+      assignees: issue.assignee === null ? [] : [this.user(issue.assignee)],
       confidential: issue.confidential,
       web_url: `${this.#context.origin()}/${path}/-/issues/${issue.number}`,
       references: { short, relative: short, full: path + short },
@@ -84,8 +86,6 @@ export class GitLabPresenter {
 // Members that every issue has and no test changes.
 const UNUSED = {
   milestone: null,
-  assignees: [],
-  assignee: null,
   type: 'ISSUE',
   issue_type: 'issue',
   severity: 'UNKNOWN',

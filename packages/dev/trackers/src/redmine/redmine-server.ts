@@ -51,6 +51,8 @@ export interface RunningRedmine {
   down: () => Promise<void>;
   /** Restarts it at the same address and waits until it responds. */
   up: () => Promise<void>;
+  /** Suspends its processes for a while (SIGSTOP, SIGCONT). */
+  suspend: (ms: number) => Promise<void>;
   /** The pids of its processes, for measurements; empty while it is down. */
   pids: () => number[];
   /** Creates a project with this many issues of every status, each with a few comments. */
@@ -95,11 +97,17 @@ export async function startRedmine(): Promise<RunningRedmine> {
     throw error;
   }
   const pids = () => (puma?.pid === undefined ? [] : pidsOfGroup(puma.pid));
+  const suspend = async (ms: number): Promise<void> => {
+    const suspended = pids();
+    for (const pid of suspended) process.kill(pid, 'SIGSTOP');
+    await pause(ms);
+    for (const pid of suspended.filter((one) => pids().includes(one))) process.kill(pid, 'SIGCONT');
+  };
   const seedIssues = (issues: number, comments = 3): Promise<SeededIssues> =>
     runSeed(work, [...run, `SEED_ISSUES=${issues}`, `SEED_COMMENTS=${comments}`], 'seed-issues.rb');
   const switchRestApi = (isOn: boolean): Promise<void> =>
     runSeed(work, [...run, `REST_API=${isOn ? '1' : '0'}`], 'switch-rest-api.rb');
-  return { server: { url, ...accounts }, down, up, pids, seedIssues, switchRestApi, stop };
+  return { server: { url, ...accounts }, down, up, suspend, pids, seedIssues, switchRestApi, stop };
 }
 
 // Runs share nothing. With a timeout, SQLite lets a writer wait for another one instead of failing.

@@ -64,6 +64,8 @@ export async function runFake(definition: FakeDefinition): Promise<FakeTracker> 
     botLogin: BOT,
     requests,
     issues: () => tracker.visibleIssues(),
+    createIssue: ({ title, body = '' }) =>
+      tracker.create({ title, body, labels: [], author: MAINTAINER }).number,
     editIssue: (number, changes) => definition.edit(present(number), changes, MAINTAINER),
     addComment: (number, body, author = MAINTAINER) => tracker.comment(present(number), body, author).id,
     deleteIssue: (number) => {

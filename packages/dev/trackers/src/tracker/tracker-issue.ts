@@ -22,6 +22,7 @@ export interface TrackerIssue {
   state: IssueState;
   stateReason: string | null;
   labels: string[];
+  assignee: string | null;
   readonly author: string;
   readonly pullRequest: boolean;
   readonly comments: TrackerComment[];
@@ -59,6 +60,7 @@ export function applyChanges(issue: TrackerIssue, changes: IssueChanges, by: str
     issue.body = changes.body;
     issue.contentVersion += 1;
   }
+  if (changes.assignee !== undefined) issue.assignee = changes.assignee;
   if (changes.labels !== undefined) issue.labels = [...new Set(changes.labels)];
   if (changes.state !== undefined && changes.state !== issue.state) {
     issue.state = changes.state;

@@ -56,6 +56,7 @@ export class Tracker {
       state: 'open',
       stateReason: null,
       labels: [...new Set(draft.labels)],
+      assignee: null,
       author: draft.author,
       pullRequest: draft.pullRequest ?? false,
       comments: [],
