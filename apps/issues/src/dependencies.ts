@@ -25,6 +25,8 @@ import { LinkService } from './links/link.service.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
 import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
+import { ImportRepository } from './tracker-sync/import.repository.ts';
+import { ImportService } from './tracker-sync/import.service.ts';
 import { IntegrationService } from './tracker-sync/integration.service.ts';
 import { SyncRepository } from './tracker-sync/sync.repository.ts';
 import { SyncBindingService } from './tracker-sync/sync-binding.service.ts';
@@ -162,7 +164,14 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
     links: new LinkService({ issues: repository, people }),
     comments: new CommentService({ repository: new CommentRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),
-    ...createTracking(config, logger, { main, metrics, issues: repository, statuses, statusRepository }),
+    ...createTracking(config, logger, {
+      main,
+      people,
+      metrics,
+      issues: repository,
+      statuses,
+      statusRepository,
+    }),
   };
 }
 
@@ -175,6 +184,7 @@ const trackers = {
 
 interface TrackingCollaborators {
   main: Database;
+  people: IdentityMirrorService;
   metrics: Metrics;
   issues: IssueRepository;
   statuses: IssueStatusService;
@@ -183,7 +193,7 @@ interface TrackingCollaborators {
 
 /** Everything that syncs issues with the configured tracker, if there is one. */
 function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
-  const { main, metrics, issues, statuses, statusRepository } = collaborators;
+  const { main, people, metrics, issues, statuses, statusRepository } = collaborators;
   if (tracking === undefined) {
     observeSyncs(metrics, undefined);
     return {
@@ -191,6 +201,7 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
       bindings: new SyncBindingService({ issues, statuses, tracking: undefined }),
       webhooks: new WebhookReceiver(undefined),
       integration: new IntegrationService(undefined),
+      imports: new ImportService(undefined),
       scheduler: undefined,
       executor: undefined,
     };
@@ -211,12 +222,22 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
     onEnded: observeSyncs(metrics, queue),
     logger,
   });
+  const imports = new ImportService({
+    tracker,
+    repository: new ImportRepository(main, { provider, project }),
+    people,
+    assignees: tracking.assignees,
+    deadlineMs,
+    retrySeconds,
+    logger,
+  });
   return {
     sync: new SyncService({ issues, executor }),
     bindings: new SyncBindingService({ issues, statuses, tracking: { tracker, repository, deadlineMs } }),
     webhooks: new WebhookReceiver(secret === undefined ? undefined : { provider, project, secret, queue }),
     integration: new IntegrationService({ config: tracking.tracker, tracker, queue, deadlineMs, logger }),
-    scheduler: new SyncScheduler({ tracker, queue, executor, logger }, schedule),
+    imports,
+    scheduler: new SyncScheduler({ tracker, queue, executor, imports, logger }, schedule),
     executor,
   };
 }

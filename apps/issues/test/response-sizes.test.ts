@@ -226,6 +226,20 @@ const largest: Record<string, LargestResponse> = {
   },
   listIntegrations: { send: () => staff.get('/api/v1/integrations/'), status: 200 },
   retrySyncs: { send: () => staff.post('/api/v1/sync/retry/', { sync: 'conflict' }), status: 200 },
+  importIssues: {
+    send: () => {
+      for (let number = 0; number < 50; number += 1) tracker.fake.createIssue({ title: '🖨'.repeat(255) });
+      return staff.post('/api/v1/sync/import/?dry_run=true');
+    },
+    status: 200,
+    atLeast: 50_000,
+  },
+  getImport: { send: () => staff.get('/api/v1/sync/import/'), status: 200 },
+  backfillSyncs: {
+    send: () => staff.post('/api/v1/sync/backfill/?dry_run=true'),
+    status: 200,
+    atLeast: 2_000,
+  },
   takeWebhook: {
     send: () => app.http.post('/api/v1/integrations/gitea/webhook/').send({ action: 'x'.repeat(10_000) }),
     status: 401,

@@ -10,6 +10,9 @@ import { createTestDatabase } from './support/test-database.ts';
 const only = (index: string) =>
   expect.stringMatching(new RegExp(`^only the migrations make: CREATE INDEX ${index} ON`));
 
+const onlyUnique = (index: string) =>
+  expect.stringMatching(new RegExp(`^only the migrations make: CREATE UNIQUE INDEX ${index} ON`));
+
 describe('the database schema', () => {
   let client: pg.Client;
   let url: string;
@@ -35,6 +38,7 @@ describe('the database schema', () => {
       only('tracker_links_conflicts_idx'),
       only('tracker_links_stuck_idx'),
       only('tracker_links_uncertain_idx'),
+      onlyUnique('tracker_imports_running_key'),
     ]);
   });
 

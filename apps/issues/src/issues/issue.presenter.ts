@@ -125,7 +125,9 @@ function presentExternal(issue: IssueRecord): Issue['external'] {
   const { provider, remoteId: id, remoteKey: key, remoteUrl: url, remoteState: state } = issue;
   // They are written together.
   const isKnown = provider != null && id != null && key != null && url != null;
-  return isKnown ? { provider, id, key, url, state: state ?? null } : null;
+  if (!isKnown) return null;
+  const created_at = issue.remoteCreatedAt?.toISOString() ?? null;
+  return { provider, id, key, url, state: state ?? null, author: issue.remoteAuthor ?? null, created_at };
 }
 
 /** How an issue is synced, with its conflicts. */

@@ -84,6 +84,7 @@ const details = Prisma.raw(`i.number, i.description, i.priority, i.status, i.rep
 const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",
   tracker.remote_key AS "remoteKey", tracker.remote_url AS "remoteUrl", tracker.remote_state AS "remoteState",
+  tracker.remote_author AS "remoteAuthor", tracker.remote_created_at AS "remoteCreatedAt",
   tracker.last_synced_at AS "lastSyncedAt", tracker.last_result AS "lastResult", tracker.last_error AS "lastError",
   tracker.last_messages AS "lastMessages", tracker.moved_to AS "movedTo", tracker.conflicts_count AS "conflictsCount",
   ${newestConflicts(conflictsBytes)} AS conflicts, tracker.next_attempt_at AS "nextAttemptAt",

@@ -101,6 +101,9 @@ export interface TrackerState {
   remoteKey: string | null;
   remoteUrl: string | null;
   remoteState: string | null;
+  /** Of an imported issue. */
+  remoteAuthor: string | null;
+  remoteCreatedAt: Date | null;
   lastSyncedAt: Date | null;
   lastResult: SyncResult | null;
   lastError: string | null;

@@ -25,6 +25,8 @@ import {
   isStorableDescription,
   isStorableTitle,
   markedComment,
+  storableDescription,
+  storableTitle,
 } from '../trackers/tracker-text.ts';
 
 // The decisions of a sync, without side effects: a three-way merge of each field, conflicts, and which comments to copy.
@@ -111,6 +113,32 @@ export function baseOfCreated({ title, description, priority, state }: RemoteIss
 export function baseOfAdopted(draft: MergeBase, tracker: Pick<ExternalTracker, 'stateOf'>): MergeBase {
   const state = tracker.stateOf({ status: 'OPEN', wasResolved: false });
   return { ...draft, status: { local: 'OPEN', remote: state } };
+}
+
+/**
+ * The local issue for a remote one, and the base of its first merge. A text that an issue cannot hold is cut; that merge
+ * records the conflict.
+ */
+export function issueOf(
+  remote: RemoteIssue,
+  tracker: Pick<ExternalTracker, 'meaningOf' | 'statusOf'>,
+): Omit<LocalIssue, 'wasResolved'> & { base: MergeBase } {
+  const title = storableTitle(remote.title, remote.key);
+  const description = storableDescription(remote.description);
+  const status =
+    tracker.meaningOf(remote.state) ?? stepsTowards(remote.state, 'OPEN', tracker).at(-1) ?? 'OPEN';
+  return {
+    title,
+    description,
+    priority: remote.priority ?? 'MEDIUM',
+    status,
+    base: {
+      title,
+      description,
+      ...(remote.priority === null ? {} : { priority: remote.priority }),
+      status: { local: status, remote: remote.state },
+    },
+  };
 }
 
 /** Whether a merge with the policy `newest` needs the times of the changes in the tracker. */

@@ -33,7 +33,10 @@ export class SyncQueueRepository implements TrackerLimit {
     this.#tracker = tracker;
   }
 
-  /** Leases the issue that is due for the longest time, or whose lease has expired because its process died. */
+  /**
+   * Leases the issue that is due for the longest time, or whose lease has expired because its process died. Imported issues
+   * come last: there can be many, and their comments are not urgent.
+   */
   async leaseDue(timeoutMs: number): Promise<SyncJob | undefined> {
     const { provider, project } = this.#tracker;
     const [job] = await this.#database.$queryRaw<SyncJob[]>`
@@ -44,7 +47,7 @@ export class SyncQueueRepository implements TrackerLimit {
             AND (claim_until < clock_timestamp() OR (claim_until IS NULL AND next_attempt_at <= clock_timestamp()))
             AND NOT EXISTS (SELECT FROM tracker_states s WHERE s.provider = ${provider} AND s.project = ${project}
                                AND s.limited_until > clock_timestamp())
-          ORDER BY next_attempt_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
+          ORDER BY remote_id IS NOT NULL AND last_synced_at IS NULL, next_attempt_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
       RETURNING ${jobColumns}`;
     return job;
   }

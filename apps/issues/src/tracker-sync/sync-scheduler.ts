@@ -1,5 +1,11 @@
 import type { Logger } from '@tessera/service-kit';
-import type { ExternalTracker } from '../trackers/external-tracker.ts';
+import {
+  type ExternalTracker,
+  type ListPosition,
+  newestOf,
+  positionAfter,
+} from '../trackers/external-tracker.ts';
+import type { ImportService } from './import.service.ts';
 import type { SyncExecutor } from './sync-issue.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
@@ -7,6 +13,7 @@ interface SyncSchedulerDependencies {
   tracker: Pick<ExternalTracker, 'listChanged' | 'ordersChanges'>;
   queue: SyncQueueRepository;
   executor: SyncExecutor;
+  imports: Pick<ImportService, 'continue'>;
   logger: Logger;
 }
 
@@ -33,6 +40,7 @@ export class SyncScheduler {
   readonly #stopping = new AbortController();
   #changesReadUntil: Date | undefined;
   #remotePoll: Promise<void> | undefined;
+  #import: Promise<void> | undefined;
 
   constructor(dependencies: SyncSchedulerDependencies, schedule: SyncSchedule) {
     this.#dependencies = dependencies;
@@ -49,7 +57,7 @@ export class SyncScheduler {
     clearTimeout(this.#timer);
     this.#stopping.abort();
     await this.#dependencies.executor.stop();
-    await Promise.allSettled([...this.#workers, this.#remotePoll]);
+    await Promise.allSettled([...this.#workers, this.#remotePoll, this.#import]);
   }
 
   // With jitter, so that replicas that started together do not poll together.
@@ -69,6 +77,11 @@ export class SyncScheduler {
     if (autoSync !== 'off' && pollRemoteSeconds > 0 && workers > 0) {
       this.#remotePoll ??= this.#pollRemote().finally(() => {
         this.#remotePoll = undefined;
+      });
+    }
+    if (workers > 0) {
+      this.#import ??= this.#continueImport().finally(() => {
+        this.#import = undefined;
       });
     }
     while (!this.#isStopping && this.#workers.size < this.#schedule.workers) {
@@ -92,27 +105,29 @@ export class SyncScheduler {
     }
   }
 
-  // A page begins where the previous one ended in time: an issue that changes meanwhile moves to the end of the list, and
-  // later pages by number would skip another one.
+  async #continueImport(): Promise<void> {
+    const { imports, logger } = this.#dependencies;
+    try {
+      await imports.continue(this.#stopping.signal, this.#schedule.timeoutMs);
+    } catch (error) {
+      if (!this.#isStopping) logger.warn({ err: error }, 'could not continue an import');
+    }
+  }
+
   async #pollRemote(): Promise<void> {
     const { tracker, queue, logger } = this.#dependencies;
     const { pollRemoteSeconds, timeoutMs } = this.#schedule;
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      let since = await queue.beginPoll(pollRemoteSeconds);
+      const since = await queue.beginPoll(pollRemoteSeconds);
       if (since === undefined) return;
       let newest = since;
-      for (let page = 1; ; ) {
-        const { issues, hasNext } = await tracker.listChanged(since, page, signal);
+      for (let position: ListPosition | undefined = { since, page: 1 }; position !== undefined; ) {
+        const { issues, hasNext } = await tracker.listChanged(position, signal);
         await queue.addChangedRemotes(issues);
-        for (const { updatedAt } of issues) if (updatedAt > newest) newest = updatedAt;
-        if (!hasNext) break;
-        const isLater = tracker.ordersChanges && newest > since;
-        page = isLater ? 1 : page + 1;
-        if (isLater) {
-          since = newest;
-          await queue.endPoll(since);
-        }
+        newest = newestOf(issues, newest);
+        position = hasNext ? positionAfter(position, issues, tracker) : undefined;
+        if (position?.page === 1) await queue.endPoll(position.since);
       }
       await queue.endPoll(newest);
     } catch (error) {

@@ -1,7 +1,10 @@
 import type {
   attachExternalIssue,
+  backfillSyncs,
   detachExternalIssue,
+  getImport,
   getSyncState,
+  importIssues,
   listIntegrations,
   resolveSyncConflict,
   retrySyncs,
@@ -14,6 +17,7 @@ import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import { type IssuePresenter, issueResponse, presentSyncReport } from '../issues/issue.presenter.ts';
 import type { IssueService } from '../issues/issue.service.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { ImportService } from './import.service.ts';
 import type { IntegrationService } from './integration.service.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';
 import type { SyncService } from './sync-issue.ts';
@@ -23,6 +27,7 @@ interface SyncHandlersOptions {
   sync: SyncService;
   bindings: SyncBindingService;
   integration: IntegrationService;
+  imports: ImportService;
   presenter: IssuePresenter;
   idempotency: IdempotencyService;
   urls: IssueUrls;
@@ -34,6 +39,7 @@ export function syncHandlers({
   sync,
   bindings,
   integration,
+  imports,
   presenter,
   idempotency,
   urls,
@@ -78,5 +84,22 @@ export function syncHandlers({
     body: await integration.retrySyncs(body),
   });
 
-  return { run, getState, resolveConflict, attach, detach, retry, list };
+  const startImport: Handler<typeof importIssues, Actor> = async ({ actor, query }) =>
+    query.dry_run === true
+      ? { status: 200, body: await imports.preview(query.cursor) }
+      : { status: 202, body: await imports.start(actor) };
+
+  const readImport: Handler<typeof getImport, Actor> = async () => ({
+    status: 200,
+    body: await imports.findLast(),
+  });
+
+  const backfill: Handler<typeof backfillSyncs, Actor> = async ({ actor, query, body }) => {
+    const options = { limit: body.limit, isDryRun: query.dry_run === true };
+    const { numbers, hasMore } = await imports.backfill(actor, options);
+    const issues = numbers.map((number) => `${urls.keyPrefix}-${number}`);
+    return { status: 200, body: { issues, has_more: hasMore } };
+  };
+
+  return { run, getState, resolveConflict, attach, detach, retry, list, startImport, readImport, backfill };
 }

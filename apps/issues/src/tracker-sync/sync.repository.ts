@@ -160,7 +160,8 @@ export class SyncRepository {
         RETURNING issue_id
       ), t AS (
         UPDATE tracker_links SET remote_id = ${remote.id}, remote_key = ${remote.key}, remote_url = ${remote.url},
-          remote_state = ${remote.state}, base = ${json(base)}, create_attempted_at = NULL, unverified_push = NULL
+          remote_state = ${remote.state}, remote_author = NULL, remote_created_at = NULL,
+          base = ${json(base)}, create_attempted_at = NULL, unverified_push = NULL
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
            AND (SELECT count(*) FROM stale) >= 0
         RETURNING issue_id
@@ -340,7 +341,7 @@ export class SyncRepository {
     await this.#database.$executeRaw`
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
-          base = NULL, unverified_push = NULL, create_attempted_at = NULL, uncertain_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
+          remote_author = NULL, remote_created_at = NULL, base = NULL, unverified_push = NULL, create_attempted_at = NULL, uncertain_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
           remote_seen_until = NULL, last_result = NULL, last_error = NULL, last_messages = '[]', moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid

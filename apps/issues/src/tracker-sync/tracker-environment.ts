@@ -10,6 +10,7 @@ import { flag, integer } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { RedmineSettings, TrackerConfig } from '../trackers/external-tracker.ts';
 import { redmineWords } from '../trackers/redmine.tracker.ts';
+import type { MappedAssignee } from './import.service.ts';
 import type { ConflictPolicies, ConflictPolicy } from './sync-merge.ts';
 import type { SyncSchedule } from './sync-scheduler.ts';
 import { sendsWebhooks } from './webhook.ts';
@@ -46,6 +47,7 @@ export const trackerVariables = {
   TRACKER_LOGIN: z.string().optional(),
   TRACKER_STATUSES: names(issueStatuses, redmineWords.statuses),
   TRACKER_PRIORITIES: names(issuePriorities, redmineWords.priorities),
+  TRACKER_ASSIGNEES: z.string().default('').transform(parseAssignees),
   TRACKER_TYPE: z
     .string()
     .regex(/^[^\p{Cc}]{1,100}$/u, { error: 'must be the name of a tracker' })
@@ -86,6 +88,8 @@ export interface TrackingConfig {
   fingerprint: string;
   webhookSecret: string | undefined;
   policies: ConflictPolicies;
+  /** Who the assignees of imported issues are here. */
+  assignees: readonly MappedAssignee[];
   /** Time limit of a sync that a person waits for. */
   deadlineMs: number;
   /** Delay before the first retry in the background. */
@@ -118,6 +122,7 @@ export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undef
     fingerprint: createHash('sha256').update(JSON.stringify(tracker)).digest('hex').slice(0, 8),
     webhookSecret: read.TRACKER_WEBHOOK_SECRET,
     policies: read.SYNC_CONFLICT_POLICY,
+    assignees: read.TRACKER_ASSIGNEES,
     deadlineMs: read.TRACKER_DEADLINE_MS,
     retrySeconds: read.SYNC_RETRY_SECONDS,
     schedule: {
@@ -168,6 +173,20 @@ function parsePolicies(value: string, context: z.RefinementCtx): ConflictPolicie
     for (const field of fields) result[field] = policy;
   }
   return result;
+}
+
+// `octocat=ann@example.com,Jo Smith=01980c5e-…`: the account's name in the tracker, and the e-mail or id here.
+function parseAssignees(value: string, context: z.RefinementCtx): MappedAssignee[] {
+  const entries = value.split(',').filter((part) => part.trim() !== '');
+  const assignees = entries.flatMap((part): MappedAssignee[] => {
+    const [name = '', person = ''] = part.split('=').map((one) => one.trim());
+    if (name === '') return [];
+    if (z.guid().safeParse(person).success) return [{ name, person: { id: person } }];
+    return z.email().safeParse(person).success ? [{ name, person: { email: person } }] : [];
+  });
+  if (assignees.length === entries.length) return assignees;
+  context.addIssue({ code: 'custom', message: 'must be like octocat=ann@example.com,Jo Smith=<id>' });
+  return z.NEVER;
 }
 
 // `5=web,7=A customer`: the number of each field in Redmine, and its value in new issues.

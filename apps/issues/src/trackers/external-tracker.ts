@@ -89,6 +89,32 @@ export interface ChangedPage {
   hasNext: boolean;
 }
 
+/** A user of the tracker. */
+export interface RemotePerson {
+  /** The login, or the display name where the tracker does not show logins. */
+  name: string;
+  /** Null if the tracker does not show it to our account. */
+  email: string | null;
+}
+
+/** A remote issue with what only an import uses. */
+export interface ListedIssue extends RemoteIssue {
+  author: string | null;
+  assignee: RemotePerson | null;
+}
+
+/** A page of the project's issues. */
+export interface IssuePage {
+  issues: ListedIssue[];
+  hasNext: boolean;
+}
+
+/** A page of the issues that were updated at or after `since`; pages are numbered from 1. */
+export interface ListPosition {
+  since: Date;
+  page: number;
+}
+
 export interface RemoteComment {
   id: string;
   /** As stored in the tracker, including our marker. */
@@ -168,8 +194,10 @@ export interface ExternalTracker {
   changeTimes(id: string, signal: AbortSignal): Promise<Map<SyncedField, Date>>;
   /** Issues that our account created since a time and that contain the marker, oldest first. */
   findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]>;
-  /** Issues that were updated at or after a time, comments included; pages are numbered from 1. */
-  listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage>;
+  /** Issues that were updated at or after a time, comments included. */
+  listChanged(position: ListPosition, signal: AbortSignal): Promise<ChangedPage>;
+  /** The same with their content. */
+  listIssues(position: ListPosition, signal: AbortSignal): Promise<IssuePage>;
   /** The public comments whose ids are wanted, oldest first. */
   listComments(id: string, isWanted: (id: string) => boolean, signal: AbortSignal): Promise<RemoteComment[]>;
   /** Returns the id of the new comment. */
@@ -188,6 +216,26 @@ export interface ExternalTracker {
 /** Whether two names of statuses, priorities or types are the same for an operator. */
 export function isSameName(left: string, right: string): boolean {
   return left.trim().toLowerCase() === right.trim().toLowerCase();
+}
+
+/**
+ * Where a list goes on after a page. If the tracker can order issues by their last update, a page begins where the previous
+ * one ended in time: an issue that changes meanwhile moves to the end of the list, and later pages by number would skip
+ * another one.
+ */
+export function positionAfter(
+  { since, page }: ListPosition,
+  issues: readonly RemoteStamp[],
+  { ordersChanges }: Pick<ExternalTracker, 'ordersChanges'>,
+): ListPosition {
+  const newest = ordersChanges ? newestOf(issues, since) : since;
+  return newest > since ? { since: newest, page: 1 } : { since, page: page + 1 };
+}
+
+/** The time of the last update of a list, or a later one. */
+export function newestOf(issues: readonly RemoteStamp[], atLeast: Date): Date {
+  const times = issues.map(({ updatedAt }) => updatedAt.getTime());
+  return new Date(Math.max(atLeast.getTime(), ...times));
 }
 
 export function toStamp(id: number, { updated_at: updatedAt }: { updated_at: string }): RemoteStamp {

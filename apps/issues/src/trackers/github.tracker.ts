@@ -3,7 +3,10 @@ import { z } from 'zod';
 import {
   type ChangedPage,
   type ExternalTracker,
+  type IssuePage,
   isDone,
+  type ListedIssue,
+  type ListPosition,
   type LocalState,
   type RemoteChange,
   type RemoteComment,
@@ -20,7 +23,7 @@ import { canonicalText, canonicalTitle, endMarker, fitText, outboundText } from 
 import { type TrackerRequest, TrackerTransport } from './tracker-transport.ts';
 
 const time = z.iso.datetime({ offset: true });
-const userSchema = z.object({ login: z.string() });
+const userSchema = z.object({ login: z.string(), email: z.string().nullish() });
 const issueSchema = z.object({
   number: z.int().positive(),
   html_url: httpUrlSchema,
@@ -36,6 +39,7 @@ const issueSchema = z.object({
   /** Newer versions of Gitea only. */
   content_version: z.int().nullish(),
 });
+const listedSchema = issueSchema.extend({ user: userSchema.nullish(), assignee: userSchema.nullish() });
 const stampSchema = issueSchema.pick({ number: true, updated_at: true });
 const repositorySchema = z.object({
   archived: z.boolean().nullish(),
@@ -170,13 +174,21 @@ export class GitHubTracker implements ExternalTracker {
       .map((issue) => this.#toRemoteIssue(issue));
   }
 
-  async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
-    const query = { state: 'all', since: since.toISOString(), ...this.#api.changesQuery, page };
+  async listChanged(position: ListPosition, signal: AbortSignal): Promise<ChangedPage> {
     const { items: issues, hasNext } = await this.#transport.readList({
-      path: this.#issues,
-      query,
+      ...this.#updatedSince(position),
       item: stampSchema,
       keep: (issue) => toStamp(issue.number, issue),
+      signal,
+    });
+    return { issues, hasNext };
+  }
+
+  async listIssues(position: ListPosition, signal: AbortSignal): Promise<IssuePage> {
+    const { items: issues, hasNext } = await this.#transport.readList({
+      ...this.#updatedSince(position),
+      item: listedSchema,
+      keep: (issue) => (isPullRequest(issue) ? undefined : this.#toListedIssue(issue)),
       signal,
     });
     return { issues, hasNext };
@@ -248,6 +260,11 @@ export class GitHubTracker implements ExternalTracker {
     return state === 'open' ? 'open' : `closed:${reason ?? 'completed'}`;
   }
 
+  #updatedSince({ since, page }: ListPosition) {
+    const query = { state: 'all', since: since.toISOString(), ...this.#api.changesQuery, page };
+    return { path: this.#issues, query };
+  }
+
   #onIssue(id: string, suffix = '') {
     return { path: `${this.#issues}/${id}${suffix}`, target: 'issue' } as const;
   }
@@ -256,6 +273,14 @@ export class GitHubTracker implements ExternalTracker {
     const path = `${this.#api.root}/user`;
     this.#login ??= (await this.#transport.read({ method: 'GET', path, signal }, userSchema)).login;
     return this.#login;
+  }
+
+  #toListedIssue({ user, assignee, ...issue }: z.output<typeof listedSchema>): ListedIssue {
+    return {
+      ...this.#toRemoteIssue(issue),
+      author: user?.login ?? null,
+      assignee: assignee == null ? null : { name: assignee.login, email: assignee.email || null },
+    };
   }
 
   #toRemoteIssue(issue: Issue): RemoteIssue {

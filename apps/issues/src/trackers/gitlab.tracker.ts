@@ -3,7 +3,10 @@ import { z } from 'zod';
 import {
   type ChangedPage,
   type ExternalTracker,
+  type IssuePage,
   isDone,
+  type ListedIssue,
+  type ListPosition,
   type LocalState,
   type RemoteChange,
   type RemoteComment,
@@ -32,6 +35,11 @@ const issueSchema = z.object({
   moved_to_id: z.int().nullish(),
   confidential: z.boolean().nullish(),
 });
+const userSchema = z.object({ username: z.string() });
+const listedSchema = issueSchema.extend({
+  author: userSchema.nullish(),
+  assignees: z.array(userSchema).nullish(),
+});
 const stampSchema = issueSchema.pick({ iid: true, updated_at: true });
 const noteFields: readonly (readonly [beginning: string, field: SyncedField])[] = [
   ['changed title', 'title'],
@@ -44,7 +52,7 @@ const projectSchema = z.object({
 const noteSchema = z.object({
   id: z.int().positive(),
   body: z.string(),
-  author: z.object({ username: z.string() }).nullish(),
+  author: userSchema.nullish(),
   system: z.boolean(),
   internal: z.boolean().nullish(),
   created_at: time,
@@ -100,9 +108,7 @@ export class GitLabTracker implements ExternalTracker {
 
   async get(id: string, signal: AbortSignal): Promise<RemoteIssue> {
     const issue = await this.#transport.read({ method: 'GET', ...this.#onIssue(id), signal }, issueSchema);
-    // After a move to another project a closed issue stays behind that names the id of the new one.
-    if (typeof issue.moved_to_id === 'number')
-      throw new TrackerError('remote_moved', 'moved to another project');
+    if (isMoved(issue)) throw new TrackerError('remote_moved', 'moved to another project');
     return this.#toRemoteIssue(issue);
   }
 
@@ -150,19 +156,21 @@ export class GitLabTracker implements ExternalTracker {
     return issues.map((issue) => this.#toRemoteIssue(issue));
   }
 
-  async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
-    const query = {
-      updated_after: since.toISOString(),
-      order_by: 'updated_at',
-      sort: 'asc',
-      per_page: 100,
-      page,
-    };
+  async listChanged(position: ListPosition, signal: AbortSignal): Promise<ChangedPage> {
     const { items: issues, hasNext } = await this.#transport.readList({
-      path: this.#issues,
-      query,
+      ...this.#updatedSince(position),
       item: stampSchema,
       keep: (issue) => toStamp(issue.iid, issue),
+      signal,
+    });
+    return { issues, hasNext };
+  }
+
+  async listIssues(position: ListPosition, signal: AbortSignal): Promise<IssuePage> {
+    const { items: issues, hasNext } = await this.#transport.readList({
+      ...this.#updatedSince(position),
+      item: listedSchema,
+      keep: (issue) => (isMoved(issue) ? undefined : this.#toListedIssue(issue)),
       signal,
     });
     return { issues, hasNext };
@@ -222,8 +230,25 @@ export class GitLabTracker implements ExternalTracker {
     });
   }
 
+  #updatedSince({ since, page }: ListPosition) {
+    const order = { order_by: 'updated_at', sort: 'asc' };
+    return {
+      path: this.#issues,
+      query: { updated_after: since.toISOString(), ...order, per_page: 100, page },
+    };
+  }
+
   #onIssue(id: string, suffix = '') {
     return { path: `${this.#issues}/${id}${suffix}`, target: 'issue' } as const;
+  }
+
+  #toListedIssue({ author, assignees, ...issue }: z.output<typeof listedSchema>): ListedIssue {
+    const [assignee] = assignees ?? [];
+    return {
+      ...this.#toRemoteIssue(issue),
+      author: author?.username ?? null,
+      assignee: assignee === undefined ? null : { name: assignee.username, email: null },
+    };
   }
 
   #toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
@@ -243,6 +268,11 @@ export class GitLabTracker implements ExternalTracker {
       revision: null,
     };
   }
+}
+
+// After a move to another project a closed issue stays behind that names the id of the new one.
+function isMoved({ moved_to_id: target }: Pick<z.output<typeof issueSchema>, 'moved_to_id'>): boolean {
+  return typeof target === 'number';
 }
 
 // GitLab's app/services/system_notes/issuables_service.rb, change_title: `{-` and `{+` surround what differs.

@@ -5,11 +5,15 @@ import {
   issueStatuses,
   type SyncedField,
 } from '@tessera/contracts';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
   type ChangedPage,
   type ExternalTracker,
+  type IssuePage,
   isSameName,
+  type ListedIssue,
+  type ListPosition,
   type LocalState,
   type RedmineSettings,
   type RemoteChange,
@@ -72,6 +76,7 @@ const journalSchema = z.object({
     .default([]),
 });
 const issueBody = z.object({ issue: issueSchema });
+const listedSchema = issueSchema.extend({ author: named.nullish(), assigned_to: named.nullish() });
 const stampSchema = issueSchema.pick({ id: true, updated_on: true });
 const userBody = z.object({
   user: z.object({
@@ -79,6 +84,7 @@ const userBody = z.object({
     memberships: z.array(z.object({ project: z.object({ id: z.int() }) })).default([]),
   }),
 });
+const mailBody = z.object({ user: z.object({ mail: z.string().nullish() }) });
 const projectBody = z.object({
   project: z.object({
     id: z.int(),
@@ -126,6 +132,10 @@ export class RedmineTracker implements ExternalTracker {
   #statuses: z.output<typeof statusesBody>['issue_statuses'] = [];
   #priorities: z.output<typeof prioritiesBody>['issue_priorities'] = [];
   #vocabularyLoadedAt = Number.NEGATIVE_INFINITY;
+  readonly #mails = new LRUCache<number, { mail: string | null }>({
+    max: 10_000,
+    ttl: vocabularyLifetimeMs,
+  });
 
   constructor(config: TrackerConfig, context: TrackerContext) {
     this.project = config.project;
@@ -264,26 +274,33 @@ export class RedmineTracker implements ExternalTracker {
     return items;
   }
 
-  async listChanged(since: Date, page: number, signal: AbortSignal): Promise<ChangedPage> {
-    const query = {
-      project_id: this.project,
-      // Subprojects have issues of their own.
-      subproject_id: '!*',
-      status_id: '*',
-      // In contrast to a date, a time has a zone.
-      updated_on: `>=${since.toISOString().slice(0, 19)}Z`,
-      sort: 'updated_on,id',
-      limit: pageSize,
-      offset: (page - 1) * pageSize,
-    };
+  async listChanged(position: ListPosition, signal: AbortSignal): Promise<ChangedPage> {
     const { items: issues, count } = await this.#transport.readList({
-      path: '/issues.json',
-      list: '$.issues',
-      query,
+      ...this.#updatedSince(position),
       item: stampSchema,
       keep: (issue) => toStamp(issue.id, { updated_at: issue.updated_on }),
       signal,
     });
+    return { issues, hasNext: count === pageSize };
+  }
+
+  async listIssues(position: ListPosition, signal: AbortSignal): Promise<IssuePage> {
+    await this.#loadVocabulary(signal);
+    const { items, count } = await this.#transport.readList({
+      ...this.#updatedSince(position),
+      item: listedSchema,
+      keep: (issue) => issue,
+      signal,
+    });
+    const issues: ListedIssue[] = [];
+    for (const { author, assigned_to: assignee, ...issue } of items) {
+      issues.push({
+        ...this.#toRemoteIssue(issue),
+        author: author?.name ?? null,
+        assignee:
+          assignee == null ? null : { name: assignee.name, email: await this.#mailOf(assignee.id, signal) },
+      });
+    }
     return { issues, hasNext: count === pageSize };
   }
 
@@ -339,6 +356,32 @@ export class RedmineTracker implements ExternalTracker {
     if (status !== undefined) return stepTowards(status, local);
     const isClosed = this.#statuses.some(({ name, is_closed }) => is_closed && isSameName(name, state));
     return stepForTwoStates(!isClosed, 'CLOSED', local);
+  }
+
+  #updatedSince({ since, page }: ListPosition) {
+    const query = {
+      project_id: this.project,
+      // Subprojects have issues of their own.
+      subproject_id: '!*',
+      status_id: '*',
+      // In contrast to a date, a time has a zone.
+      updated_on: `>=${since.toISOString().slice(0, 19)}Z`,
+      sort: 'updated_on,id',
+      limit: pageSize,
+      offset: (page - 1) * pageSize,
+    };
+    return { path: '/issues.json', list: '$.issues', query };
+  }
+
+  // Redmine's app/views/users/show.api.rsb: unless the user hides it. A group can be an assignee as well, and has none.
+  async #mailOf(userId: number, signal: AbortSignal): Promise<string | null> {
+    const cached = this.#mails.get(userId);
+    if (cached !== undefined) return cached.mail;
+    const request = { method: 'GET', path: `/users/${userId}.json`, signal } as const;
+    const found = await problemOr(this.#transport.read(request, mailBody));
+    const mail = found instanceof TrackerError ? null : found.user.mail || null;
+    this.#mails.set(userId, { mail });
+    return mail;
   }
 
   // What a Redmine may require of a new issue.

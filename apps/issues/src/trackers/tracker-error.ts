@@ -181,6 +181,8 @@ const advices: Partial<Record<string, string>> = {
   tracker_rejected:
     'The tracker rejects the content: its words are in `last_messages` of the sync of each issue.',
   sync_failed: 'An internal error, which the log has.',
+  import_failed: 'An internal error, which the log has.',
+  identity_unavailable: 'The identity service does not respond, so that assignees cannot be looked up.',
 };
 
 /** What an operator can do about an error code. */

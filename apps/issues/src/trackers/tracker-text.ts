@@ -8,6 +8,11 @@ export function issueMarker(issueId: string): string {
   return `<!-- issues-sync:${issueId} -->`;
 }
 
+/** The local issue that a marker names. */
+export function issueOfMarker(marking: string | null): string | undefined {
+  return /^<!-- issues-sync:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->$/.exec(marking ?? '')?.[1];
+}
+
 export function commentMarker(commentId: string): string {
   return `<!-- issues-sync:comment:${commentId} -->`;
 }
@@ -63,6 +68,17 @@ const alwaysFits = 40_000;
 
 export function isStorableDescription(description: string): boolean {
   return [...description].length <= descriptionMaxLength && bytesOf(description) <= textBytesMax;
+}
+
+/** The beginning of a title that an issue can hold; `otherwise` for an empty one. */
+export function storableTitle(title: string, otherwise: string): string {
+  return title === '' ? otherwise : [...title].slice(0, titleMaxLength).join('').trim();
+}
+
+/** The beginning of a description that an issue can hold. */
+export function storableDescription(description: string): string {
+  const cut = cutText(description, descriptionMaxLength);
+  return isStorableDescription(cut) ? cut : cutText(description, alwaysFits);
 }
 
 /** A text of the tracker for display, which can be larger than an issue can hold. */

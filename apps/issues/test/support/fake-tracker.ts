@@ -46,6 +46,11 @@ export async function startFakeTracker(
     comment: async (id, body) => {
       fake.addComment(Number(id), body);
     },
+    create: async ({ title, text: body }) => String(fake.createIssue({ title, body })),
+    assign: async (id) => {
+      fake.editIssue(Number(id), { assignee: 'octocat' });
+      return 'octocat';
+    },
     remove: async (id) => fake.deleteIssue(Number(id)),
     slowDown: () => fake.fail({ kind: 'latency', ms: 1_500, on: { method: 'POST' } }),
     close: async () => {

@@ -78,6 +78,16 @@ export async function startRedmineProject(
     comment: async (id, body) => {
       await http.put(`/issues/${id}.json`, { issue: { notes: body } });
     },
+    create: async ({ title, text }) => {
+      const issue = { project_id: project, subject: title, description: text };
+      const { data } = await http.post<{ issue: RedmineIssue }>('/issues.json', { issue });
+      return String(data.issue.id);
+    },
+    assign: async (id) => {
+      await http.put(`/issues/${id}.json`, { issue: { assigned_to_id: server[role].id } });
+      const { data } = await http.get<{ issue: { assigned_to: { name: string } } }>(`/issues/${id}.json`);
+      return data.issue.assigned_to.name;
+    },
     remove: async (id) => {
       await http.delete(`/issues/${id}.json`);
     },

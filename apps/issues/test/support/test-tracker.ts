@@ -33,6 +33,10 @@ export interface TestTracker {
   issues: () => Promise<TrackerIssue[]>;
   edit: (id: string, edit: TrackerEdit) => Promise<void>;
   comment: (id: string, body: string) => Promise<void>;
+  /** Creates an issue as another user, and returns its id. */
+  create: (issue: { title: string; text: string }) => Promise<string>;
+  /** Assigns an issue to a user, and returns the name by which the tracker shows the user. */
+  assign: (id: string) => Promise<string>;
   remove: (id: string) => Promise<void>;
   /** Delays the next creation of an issue; does nothing in a tracker that is slow already. */
   slowDown: () => void;

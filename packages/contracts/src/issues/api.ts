@@ -15,8 +15,11 @@ import {
 import { deleteLink, putLink } from './issue-link.ts';
 import {
   attachExternalIssue,
+  backfillSyncs,
   detachExternalIssue,
+  getImport,
   getSyncState,
+  importIssues,
   listIntegrations,
   resolveSyncConflict,
   retrySyncs,
@@ -64,6 +67,9 @@ export const issuesApi = {
     detachExternalIssue,
     listIntegrations,
     retrySyncs,
+    importIssues,
+    getImport,
+    backfillSyncs,
     takeWebhook,
     listUsers,
     getMe,

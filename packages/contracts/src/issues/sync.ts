@@ -12,6 +12,12 @@ import {
 import { issueSchema } from './issue-response.ts';
 import {
   attachExternalSchema,
+  backfilledSchema,
+  backfillQuerySchema,
+  backfillSchema,
+  importPreviewSchema,
+  importQuerySchema,
+  importSchema,
   integrationSchema,
   resolveConflictSchema,
   retriedSyncsSchema,
@@ -148,6 +154,53 @@ export const retrySyncs = operation({
   body: { schema: retrySyncsSchema },
   responses: { 200: { description: 'How many issues were made due.', schema: retriedSyncsSchema } },
   problems: [401, 403, { status: 409, description: '`tracker_not_configured`.' }, 422],
+});
+
+const importPath = '/api/v1/sync/import/';
+const notConfigured = { status: 409, description: '`tracker_not_configured`.' };
+
+export const importIssues = operation({
+  id: 'importIssues',
+  ...issueOperation,
+  tags: ['Sync'],
+  method: 'POST',
+  path: importPath,
+  summary: 'Import the issues of the external tracker',
+  description:
+    'For staff. Creates an issue for each public issue of the project that belongs to none yet; the caller becomes its reporter. The background reads the list page by page, and continues after a failure or a crash; `GET` shows the progress. While an import is running, another request continues it at once. With `dry_run=true` the response lists what an import would do, page by page, and nothing is written.',
+  query: importQuerySchema,
+  responses: {
+    200: { description: 'What an import would do (`dry_run=true`).', schema: importPreviewSchema },
+    202: { description: 'The import.', schema: importSchema },
+  },
+  problems: [401, 403, notConfigured, 422, ...trackerProblems],
+});
+
+export const getImport = operation({
+  id: 'getImport',
+  ...issueOperation,
+  tags: ['Sync'],
+  method: 'GET',
+  path: importPath,
+  summary: 'Read the progress of the last import',
+  description: 'For staff.',
+  responses: { 200: { description: 'The last import.', schema: importSchema } },
+  problems: [401, 403, notConfigured],
+});
+
+export const backfillSyncs = operation({
+  id: 'backfillSyncs',
+  ...issueOperation,
+  tags: ['Sync'],
+  method: 'POST',
+  path: '/api/v1/sync/backfill/',
+  summary: 'Sync the issues that were never synced',
+  description:
+    'For staff. Makes issues due that have never been synced, the oldest first; the background creates them in the tracker. `SYNC_AUTO=all` does so only for issues that change. With `dry_run=true` nothing is written.',
+  query: backfillQuerySchema,
+  body: { schema: backfillSchema, optional: true },
+  responses: { 200: { description: 'The issues.', schema: backfilledSchema } },
+  problems: [401, 403, notConfigured, 422],
 });
 
 export const takeWebhook = operation({

@@ -1,0 +1,273 @@
+import type { Import, IssuePriority, IssueStatus } from '@tessera/contracts';
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { TrackerIdentity } from '../issues/issue.ts';
+import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
+import { leaseEnd, retryDelayMaxSeconds } from './sync.repository.ts';
+import type { MergeBase } from './sync-merge.ts';
+
+/** A leased import and the page that it continues with. */
+export interface ImportJob extends ListPosition {
+  id: string;
+  leaseId: string;
+  requestedBy: string;
+}
+
+/** An issue to create from a remote one. */
+export interface NewImportedIssue {
+  remote: Pick<ListedIssue, 'id' | 'key' | 'url' | 'state' | 'author' | 'createdAt'>;
+  title: string;
+  description: string;
+  priority: IssuePriority;
+  status: IssueStatus;
+  assigneeId: string | null;
+  /** Whether the remote issue has an assignee who is not known here. */
+  isUnassigned: boolean;
+  base: MergeBase;
+}
+
+interface ImportRow {
+  requestedBy: string;
+  startedAt: Date;
+  finishedAt: Date | null;
+  imported: number;
+  linked: number;
+  skipped: number;
+  unassigned: number;
+  since: Date;
+  lastError: string | null;
+  nextAttemptAt: Date;
+}
+
+/** Of names that people have in the tracker, what is stored and shown. */
+export const nameMaxLength = 255;
+
+/** The place where a list begins. */
+export const listStart: ListPosition = { since: new Date(0), page: 1 };
+
+const importColumns = Prisma.raw(`requested_by AS "requestedBy", started_at AS "startedAt",
+  finished_at AS "finishedAt", imported, linked, skipped, unassigned, since, last_error AS "lastError",
+  next_attempt_at AS "nextAttemptAt"`);
+
+/** Imports of the configured tracker's issues: their progress, and the issues that they create. */
+export class ImportRepository {
+  readonly #database: Database;
+  readonly #tracker: TrackerIdentity;
+  readonly #isTracker: Prisma.Sql;
+
+  constructor(database: Database, tracker: TrackerIdentity) {
+    this.#database = database;
+    this.#tracker = tracker;
+    this.#isTracker = Prisma.sql`provider = ${tracker.provider} AND project = ${tracker.project}`;
+  }
+
+  /** Starts an import, or makes the one that is running due at once. */
+  async start(requestedBy: string): Promise<ImportRow> {
+    const { provider, project } = this.#tracker;
+    const [row] = await this.#database.$queryRaw<ImportRow[]>`
+      INSERT INTO tracker_imports (id, provider, project, requested_by, since)
+      VALUES (${uuidv7()}::uuid, ${provider}, ${project}, ${requestedBy}::uuid, ${listStart.since}::timestamptz)
+      ON CONFLICT (provider, project) WHERE finished_at IS NULL
+        DO UPDATE SET next_attempt_at = clock_timestamp(), failures = 0
+      RETURNING ${importColumns}`;
+    if (row === undefined) throw new Error('INSERT … RETURNING returned no row');
+    return row;
+  }
+
+  /** The last import. */
+  async findLast(): Promise<ImportRow | undefined> {
+    const [row] = await this.#database.$queryRaw<ImportRow[]>`
+      SELECT ${importColumns} FROM tracker_imports WHERE ${this.#isTracker} ORDER BY id DESC LIMIT 1`;
+    return row;
+  }
+
+  /** Leases the running import for a page with this time limit; undefined if there is none, or another process has it. */
+  async lease(timeoutMs: number): Promise<ImportJob | undefined> {
+    const [job] = await this.#database.$queryRaw<ImportJob[]>`
+      UPDATE tracker_imports SET claim_id = ${uuidv7()}::uuid, claim_until = ${leaseEnd(timeoutMs)}
+       WHERE ${this.#isTracker} AND finished_at IS NULL AND next_attempt_at <= clock_timestamp()
+         AND (claim_until IS NULL OR claim_until < clock_timestamp())
+      RETURNING id, claim_id AS "leaseId", requested_by AS "requestedBy", since, page`;
+    return job;
+  }
+
+  /** Which remote issues belong to an issue, and which of the issues exist. */
+  async findKnown(remoteIds: readonly string[], issueIds: readonly string[]) {
+    const rows = await this.#database.$queryRaw<{ remoteId: string | null; issueId: string | null }[]>`
+      SELECT remote_id AS "remoteId", NULL::uuid AS "issueId" FROM tracker_links
+       WHERE ${this.#isTracker} AND remote_id = ANY (${[...remoteIds]}::text[])
+      UNION ALL SELECT NULL, id FROM issues WHERE id = ANY (${[...issueIds]}::uuid[])`;
+    return {
+      remoteIds: new Set(rows.map(({ remoteId }) => remoteId)),
+      issueIds: new Set(rows.map(({ issueId }) => issueId)),
+    };
+  }
+
+  /**
+   * Creates the issues whose remote issues belong to none yet, with their history and their links, and makes them due, so
+   * that a sync adds their comments. The unique index decides which of several concurrent imports creates an issue.
+   * Returns false if the lease has expired.
+   */
+  async create(
+    { id: importId, leaseId, requestedBy }: ImportJob,
+    issues: readonly NewImportedIssue[],
+  ): Promise<boolean> {
+    const { provider, project } = this.#tracker;
+    const rows = JSON.stringify(
+      issues.map(({ remote, ...issue }, place) => ({
+        id: uuidv7(),
+        linkId: uuidv7(),
+        place,
+        ...issue,
+        ...remoteMembers(remote),
+      })),
+    );
+    const leased = await this.#database.$queryRaw<unknown[]>`
+      WITH leased AS (
+        SELECT id FROM tracker_imports
+         WHERE id = ${importId}::uuid AND claim_id = ${leaseId}::uuid AND claim_until > clock_timestamp()
+      ), listed AS (
+        SELECT r.* FROM leased, jsonb_to_recordset(${rows}::jsonb) AS r (
+          id uuid, "linkId" uuid, place int, title text, description text, priority issue_priority, status issue_status,
+          "assigneeId" uuid, "isUnassigned" boolean, base jsonb, "remoteId" text, "remoteKey" text, url text, state text,
+          author text, "createdAt" timestamptz)
+      ), linked AS (
+        INSERT INTO tracker_links (issue_id, provider, project, remote_id, remote_key, remote_url, remote_state,
+          remote_author, remote_created_at, base, requested_by, next_attempt_at)
+        SELECT id, ${provider}, ${project}, "remoteId", "remoteKey", url, state, author, "createdAt", base,
+               ${requestedBy}::uuid, clock_timestamp() FROM listed ORDER BY place
+        ON CONFLICT (provider, project, remote_id) DO NOTHING
+        RETURNING issue_id
+      ), created AS (
+        INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, resolved_at, closed_at)
+        SELECT id, title, description, priority, status, ${requestedBy}::uuid, "assigneeId",
+               CASE WHEN status = 'RESOLVED' THEN now() END, CASE WHEN status = 'CLOSED' THEN now() END
+          FROM listed WHERE id IN (SELECT issue_id FROM linked) ORDER BY place
+        RETURNING id
+      ), logged AS (
+        INSERT INTO activity (issue_id, origin, kind, request_id)
+        SELECT id, ${provider}, 'created', ${`import-${importId}`} FROM created
+      ), links AS (
+        INSERT INTO issue_links (id, issue_id, type, ref, title, url, created_by)
+        SELECT "linkId", id, 'external_issue', ${`${provider}:`} || "remoteId", title, url, ${requestedBy}::uuid
+          FROM listed WHERE id IN (SELECT issue_id FROM linked)
+      )
+      UPDATE tracker_imports SET
+        imported = imported + (SELECT count(*)::int FROM linked),
+        linked = linked + (SELECT count(*)::int FROM listed WHERE id NOT IN (SELECT issue_id FROM linked)),
+        unassigned = unassigned + (
+          SELECT count(*)::int FROM listed WHERE "isUnassigned" AND id IN (SELECT issue_id FROM linked))
+       WHERE id = (SELECT id FROM leased) RETURNING id`;
+    return leased.length > 0;
+  }
+
+  /** Records that a page was read, and extends the lease for the next one; null: it was the last page. */
+  async endPage(
+    { id, leaseId }: ImportJob,
+    next: ListPosition | null,
+    { linked, skipped, timeoutMs }: { linked: number; skipped: number; timeoutMs: number },
+  ): Promise<boolean> {
+    const place =
+      next === null
+        ? Prisma.sql`finished_at = clock_timestamp(), claim_id = NULL, claim_until = NULL`
+        : Prisma.sql`since = ${next.since}::timestamptz, page = ${next.page}::int, claim_until = ${leaseEnd(timeoutMs)}`;
+    const updated = await this.#database.$executeRaw`
+      UPDATE tracker_imports SET ${place}, linked = linked + ${linked}::int,
+        skipped = skipped + ${skipped}::int, failures = 0, last_error = NULL
+       WHERE id = ${id}::uuid AND claim_id = ${leaseId}::uuid`;
+    return updated > 0;
+  }
+
+  /** Ends a lease without a result, so that another process continues at once. */
+  async release({ id, leaseId }: ImportJob): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE tracker_imports SET claim_id = NULL, claim_until = NULL
+       WHERE id = ${id}::uuid AND claim_id = ${leaseId}::uuid`;
+  }
+
+  /** Ends a lease after a failure. The delay doubles with each failure up to an hour, with jitter; there is no last attempt. */
+  async fail(
+    { id, leaseId }: ImportJob,
+    code: string,
+    { firstDelaySeconds, minSeconds }: { firstDelaySeconds: number; minSeconds: number },
+  ): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE tracker_imports SET claim_id = NULL, claim_until = NULL, last_error = ${code}, failures = failures + 1,
+        next_attempt_at = clock_timestamp() + make_interval(secs => greatest(${minSeconds}::float8,
+          (0.5 + random() / 2) * least(${retryDelayMaxSeconds}::float8, ${firstDelaySeconds}::float8 * 2 ^ least(failures, 20))))
+       WHERE id = ${id}::uuid AND claim_id = ${leaseId}::uuid`;
+  }
+
+  /**
+   * Makes at most `limit` issues due that were never synced, the oldest first, or only finds them; returns their numbers,
+   * and whether there are more.
+   */
+  async backfill(
+    requestedBy: string,
+    { limit, isDryRun }: { limit: number; isDryRun: boolean },
+  ): Promise<{ numbers: number[]; hasMore: boolean }> {
+    const { provider, project } = this.#tracker;
+    const unsynced = Prisma.sql`
+      SELECT id, number FROM issues i
+       WHERE NOT EXISTS (SELECT FROM tracker_links t WHERE t.issue_id = i.id AND ${this.#isTracker})
+       ORDER BY created_at, id LIMIT ${limit + 1}`;
+    const rows = await this.#database.$queryRaw<{ number: number; isMadeDue: boolean }[]>`
+      WITH unsynced AS (${unsynced}), made_due AS (
+        INSERT INTO tracker_links (issue_id, provider, project, requested_by, next_attempt_at)
+        SELECT id, ${provider}, ${project}, ${requestedBy}::uuid, clock_timestamp()
+          FROM (SELECT id FROM unsynced ORDER BY number LIMIT ${isDryRun ? 0 : limit}) due
+        ON CONFLICT (issue_id, provider, project) DO NOTHING
+        RETURNING issue_id
+      )
+      SELECT number, id IN (SELECT issue_id FROM made_due) AS "isMadeDue" FROM unsynced ORDER BY number`;
+    const listed = rows.slice(0, limit).filter(({ isMadeDue }) => isDryRun || isMadeDue);
+    return { numbers: listed.map(({ number }) => number), hasMore: rows.length > limit };
+  }
+}
+
+function remoteMembers({ id, key, url, state, author, createdAt }: NewImportedIssue['remote']) {
+  return {
+    remoteId: id,
+    remoteKey: key,
+    url,
+    state,
+    author: author?.slice(0, nameMaxLength) ?? null,
+    createdAt,
+  };
+}
+
+/** The wire form of an import. */
+export function presentImport(row: ImportRow | undefined, detailOf: (code: string) => string): Import {
+  if (row === undefined) return noImport;
+  const isRunning = row.finishedAt === null;
+  return {
+    state: !isRunning ? 'finished' : row.lastError === null ? 'running' : 'retrying',
+    requested_by: row.requestedBy,
+    started_at: row.startedAt.toISOString(),
+    finished_at: row.finishedAt?.toISOString() ?? null,
+    imported: row.imported,
+    linked: row.linked,
+    skipped: row.skipped,
+    unassigned: row.unassigned,
+    read_until: row.since.getTime() === listStart.since.getTime() ? null : row.since.toISOString(),
+    last_error: row.lastError,
+    detail: row.lastError === null ? null : detailOf(row.lastError),
+    next_attempt_at: isRunning && row.lastError !== null ? row.nextAttemptAt.toISOString() : null,
+  };
+}
+
+const noImport: Import = {
+  state: 'none',
+  requested_by: null,
+  started_at: null,
+  finished_at: null,
+  imported: 0,
+  linked: 0,
+  skipped: 0,
+  unassigned: 0,
+  read_until: null,
+  last_error: null,
+  detail: null,
+  next_attempt_at: null,
+};

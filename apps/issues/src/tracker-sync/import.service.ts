@@ -1,0 +1,229 @@
+import type { Import, ImportPreview } from '@tessera/contracts';
+import { type Logger, ProblemError } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
+import {
+  type ExternalTracker,
+  isSameName,
+  type ListedIssue,
+  type ListPosition,
+  positionAfter,
+  type RemotePerson,
+} from '../trackers/external-tracker.ts';
+import { adviceFor, TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
+import { issueOfMarker } from '../trackers/tracker-text.ts';
+import {
+  type ImportJob,
+  type ImportRepository,
+  listStart,
+  type NewImportedIssue,
+  nameMaxLength,
+  presentImport,
+} from './import.repository.ts';
+import { trackerNotConfigured } from './sync-issue.ts';
+import { issueOf } from './sync-merge.ts';
+
+/** Who an account of the tracker is here. */
+export interface MappedAssignee {
+  /** The name of the account. */
+  name: string;
+  person: PersonReference;
+}
+
+interface ConfiguredImport {
+  tracker: ExternalTracker;
+  repository: ImportRepository;
+  people: PersonResolver;
+  /** Take precedence over e-mail addresses. */
+  assignees: readonly MappedAssignee[];
+  /** Time limit of a dry run. */
+  deadlineMs: number;
+  /** Delay before a failed import continues. */
+  retrySeconds: number;
+  logger: Logger;
+}
+
+type Candidate =
+  | { remote: ListedIssue; skipped: 'linked' | 'private' | 'created_here' }
+  | { remote: ListedIssue; skipped: null; issue: NewImportedIssue };
+
+/** A statement with more text can take longer than the statement timeout, because the words of each text are indexed. */
+const charactersPerStatement = 256 * 1024;
+
+/** Creates local issues for the issues of the tracker. */
+export class ImportService {
+  readonly #import: ConfiguredImport | undefined;
+
+  /** Without an import no tracker is configured. */
+  constructor(configured: ConfiguredImport | undefined) {
+    this.#import = configured;
+  }
+
+  /** Starts an import, or makes the one that is running due. */
+  async start(actor: Actor): Promise<Import> {
+    return presentImport(await this.#configured().repository.start(actor.id), adviceFor);
+  }
+
+  async findLast(): Promise<Import> {
+    return presentImport(await this.#configured().repository.findLast(), adviceFor);
+  }
+
+  /** What an import would do with a page of the remote issues. */
+  async preview(position: ListPosition = listStart): Promise<ImportPreview> {
+    const { tracker, deadlineMs } = this.#configured();
+    const signal = AbortSignal.timeout(deadlineMs);
+    try {
+      const { issues, hasNext } = await tracker.listIssues(position, signal);
+      const candidates = await this.#examine(issues);
+      const next = hasNext ? positionAfter(position, issues, tracker) : null;
+      return {
+        issues: candidates.map((candidate) => presentCandidate(tracker, candidate)),
+        next: next === null ? null : `${next.since.getTime()}-${next.page}`,
+      };
+    } catch (error) {
+      throw error instanceof TrackerError ? trackerProblem(error, null) : error;
+    }
+  }
+
+  async backfill(actor: Actor, options: { limit: number; isDryRun: boolean }) {
+    return this.#configured().repository.backfill(actor.id, options);
+  }
+
+  /** Continues the import that is running, if no other process does, until its end or a failure. */
+  async continue(stopping: AbortSignal, timeoutMs: number): Promise<void> {
+    if (this.#import === undefined) return;
+    const { repository, retrySeconds: firstDelaySeconds, logger } = this.#import;
+    const job = await repository.lease(timeoutMs);
+    if (job === undefined) return;
+    try {
+      await this.#readPages(this.#import, job, stopping, timeoutMs);
+    } catch (error) {
+      if (stopping.aborted) return repository.release(job);
+      const { code, minSeconds } = failureOf(error);
+      logger.warn({ err: error, importId: job.id, code, advice: adviceFor(code) }, 'import interrupted');
+      await repository.fail(job, code, { firstDelaySeconds, minSeconds });
+    }
+  }
+
+  // Each step can be the last one before a crash: then another process reads the same page again.
+  async #readPages(
+    { tracker, repository, logger }: ConfiguredImport,
+    job: ImportJob,
+    stopping: AbortSignal,
+    timeoutMs: number,
+  ): Promise<void> {
+    let position: ListPosition | null = job;
+    let seen = new Set<string>();
+    while (position !== null) {
+      const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+      const { issues, hasNext } = await tracker.listIssues(position, signal);
+      // A page begins with the issues that have the time of the previous page's last one.
+      const candidates = await this.#examine(issues.filter(({ id }) => !seen.has(id)));
+      seen = new Set(issues.map(({ id }) => id));
+      const linked = candidates.filter(({ skipped }) => skipped === 'linked');
+      const added = candidates.flatMap((candidate) => (candidate.skipped === null ? [candidate.issue] : []));
+      const skipped = candidates.length - linked.length - added.length;
+      for (const part of partsOf(added)) if (!(await repository.create(job, part))) return;
+      position = hasNext ? positionAfter(position, issues, tracker) : null;
+      const page = { linked: linked.length, skipped, timeoutMs };
+      if (!(await repository.endPage(job, position, page))) return;
+      stopping.throwIfAborted();
+    }
+    logger.info({ importId: job.id }, 'import finished');
+  }
+
+  async #examine(issues: readonly ListedIssue[]): Promise<Candidate[]> {
+    const { tracker, repository } = this.#configured();
+    const known = await repository.findKnown(
+      issues.map(({ id }) => id),
+      issues.flatMap(({ marker }) => issueOfMarker(marker) ?? []),
+    );
+    const people = new Map<string, string | null>();
+    const candidates: Candidate[] = [];
+    for (const remote of issues) {
+      const markedIssue = issueOfMarker(remote.marker);
+      if (known.remoteIds.has(remote.id)) candidates.push({ remote, skipped: 'linked' });
+      else if (markedIssue !== undefined && known.issueIds.has(markedIssue))
+        candidates.push({ remote, skipped: 'created_here' });
+      else if (remote.isPrivate) candidates.push({ remote, skipped: 'private' });
+      else {
+        const { assignee } = remote;
+        const assigneeId = assignee === null ? null : await this.#resolve(assignee, people);
+        const isUnassigned = assignee !== null && assigneeId === null;
+        const issue = { remote, ...issueOf(remote, tracker), assigneeId, isUnassigned };
+        candidates.push({ remote, skipped: null, issue });
+      }
+    }
+    return candidates;
+  }
+
+  async #resolve(
+    { name, email }: RemotePerson,
+    resolved: Map<string, string | null>,
+  ): Promise<string | null> {
+    const { assignees, people } = this.#configured();
+    const known = resolved.get(name);
+    if (known !== undefined) return known;
+    const mapped = assignees.find((entry) => isSameName(entry.name, name))?.person;
+    const reference = mapped ?? (email === null ? undefined : { email });
+    const id =
+      reference === undefined
+        ? null
+        : await people.resolveForAssignment(reference, 'assignee').then(toId, unlessUnknown);
+    resolved.set(name, id);
+    return id;
+  }
+
+  #configured(): ConfiguredImport {
+    if (this.#import === undefined) throw trackerNotConfigured();
+    return this.#import;
+  }
+}
+
+function toId({ id }: { id: string }): string {
+  return id;
+}
+
+// No such identity, or an inactive one.
+function unlessUnknown(error: unknown): null {
+  if (error instanceof ProblemError && error.status === 422) return null;
+  throw error;
+}
+
+function failureOf(error: unknown): { code: string; minSeconds: number } {
+  if (error instanceof TrackerError) return { code: error.code, minSeconds: error.retryAfterSeconds ?? 0 };
+  return { code: error instanceof ProblemError ? error.code : 'import_failed', minSeconds: 0 };
+}
+
+function partsOf(issues: readonly NewImportedIssue[]): NewImportedIssue[][] {
+  const parts: NewImportedIssue[][] = [];
+  let characters = Number.POSITIVE_INFINITY;
+  for (const issue of issues) {
+    const length = issue.title.length + issue.description.length;
+    characters += length;
+    if (characters > charactersPerStatement) {
+      parts.push([]);
+      characters = length;
+    }
+    parts.at(-1)?.push(issue);
+  }
+  return parts;
+}
+
+function presentCandidate(
+  { provider }: ExternalTracker,
+  candidate: Candidate,
+): ImportPreview['issues'][number] {
+  const { id, key, url, title, isPrivate, assignee } = candidate.remote;
+  const issue = candidate.skipped === null ? candidate.issue : undefined;
+  return {
+    external: { provider, id, key, url },
+    action: candidate.skipped === null ? 'import' : 'skip',
+    reason: candidate.skipped,
+    title: isPrivate ? null : (issue?.title ?? title.slice(0, 255)),
+    status: issue?.status ?? null,
+    priority: issue?.priority ?? null,
+    assignee_id: issue?.assigneeId ?? null,
+    external_assignee: isPrivate ? null : (assignee?.name.slice(0, nameMaxLength) ?? null),
+  };
+}

@@ -1,0 +1,198 @@
+import { describe, expect, it } from '@jest/globals';
+import { importPreviewSchema } from '@tessera/contracts';
+import { expectProblem } from '@tessera/testing/problems';
+import { ImportRepository } from '../src/tracker-sync/import.repository.ts';
+import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { createIssue, getIssue } from './support/issues.ts';
+import { aPerson } from './support/people.ts';
+import {
+  describeImport,
+  importAll,
+  importing,
+  importPath,
+  untilImport,
+  untilSynced,
+} from './support/sync-import.ts';
+import { startTestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
+
+describe.each(['github', 'gitlab', 'gitea'] as const)('an import from %s', (provider) => {
+  describeImport(async () => {
+    const tracker = await startFakeTracker(provider);
+    if (provider !== 'gitlab') return { tracker };
+    return { tracker, hide: async (id) => tracker.fake.editIssue(Number(id), { confidential: true }) };
+  });
+});
+
+const startImporting = async (provider: 'github' | 'gitea' | 'gitlab', issues: number) => {
+  const tracker = await startFakeTracker(provider);
+  for (let number = 1; number <= issues; number += 1) tracker.fake.createIssue({ title: `Issue ${number}` });
+  const app = await startTestApp(trackerEnvironment(tracker, importing));
+  const staff = await aPerson(app, { is_staff: true });
+  const countLinks = async () => (await app.sql('SELECT DISTINCT remote_id FROM tracker_links')).length;
+  const countIssues = async () => (await app.sql('SELECT id FROM issues')).length;
+  return { tracker, app, staff, countLinks, countIssues };
+};
+
+describe('a long import', () => {
+  it.each(['github', 'gitea'] as const)(
+    'from %s continues after a failure, also on another replica',
+    async (provider) => {
+      const { tracker, app, staff, countLinks, countIssues } = await startImporting(provider, 130);
+      const replica = await startTestApp(trackerEnvironment(tracker, importing), app);
+      const on = { method: 'GET', path: /issues$/ };
+      // The first page succeeds.
+      tracker.fake.fail({ kind: 'latency', ms: 1, on });
+      tracker.fake.fail({ kind: 'status', status: 422, on, times: 2 });
+      await staff.post(importPath).expect(202);
+      expect(await untilImport(staff, 'retrying')).toMatchObject({
+        last_error: 'tracker_rejected',
+        detail: expect.any(String),
+        next_attempt_at: expect.any(String),
+      });
+      await staff.on(replica).post(importPath).expect(202);
+      const { imported } = await untilImport(staff, 'finished');
+      expect({ imported, links: await countLinks(), issues: await countIssues() }).toEqual({
+        imported: 130,
+        links: 130,
+        issues: 130,
+      });
+      await replica.close();
+      await app.close();
+      await tracker.close();
+    },
+  );
+
+  it('continues after the process that had its lease has died', async () => {
+    const { tracker, app, staff, countLinks } = await startImporting('gitlab', 120);
+    await app.sql(
+      `INSERT INTO tracker_imports (id, provider, project, requested_by, since, claim_id, claim_until)
+       VALUES (gen_random_uuid(), 'gitlab', $1, $2, '1970-01-01', gen_random_uuid(), now() + interval '1 second')`,
+      [tracker.project, staff.id],
+    );
+    expect(await untilImport(staff, 'finished')).toMatchObject({ imported: 120 });
+    expect(await countLinks()).toBe(120);
+    await app.close();
+    await tracker.close();
+  });
+
+  it('creates each issue once, however many processes import the same page', async () => {
+    const tracker = await startFakeTracker('github');
+    const app = await startTestApp();
+    const repository = new ImportRepository(app.database, { provider: 'github', project: tracker.project });
+    const staff = await aPerson(app, { is_staff: true });
+    await repository.start(staff.id);
+    const job = await repository.lease(10_000);
+    if (job === undefined) throw new Error('not leased');
+    const issues = Array.from({ length: 60 }, (_, index) => ({
+      remote: {
+        id: String(index + 1),
+        key: `#${index + 1}`,
+        url: `https://example.com/${index + 1}`,
+        state: 'open',
+        author: 'octocat',
+        createdAt: new Date(),
+      },
+      title: `Issue ${index + 1}`,
+      description: '',
+      priority: 'MEDIUM' as const,
+      status: 'OPEN' as const,
+      assigneeId: null,
+      isUnassigned: false,
+      base: {},
+    }));
+    const runs = await Promise.all(Array.from({ length: 5 }, () => repository.create(job, issues)));
+    expect(runs).toEqual([true, true, true, true, true]);
+    const rows = await app.sql('SELECT title, number FROM issues ORDER BY number');
+    expect(rows.map(({ title }) => title)).toEqual(issues.map(({ title }) => title));
+    expect(await repository.findLast()).toMatchObject({ imported: 60, linked: 240 });
+    await repository.release(job);
+    expect(await repository.create(job, issues)).toBe(false);
+    await app.close();
+    await tracker.close();
+  });
+});
+
+describe('an import', () => {
+  const assign = async (tracker: FakeTestTracker, logins: string[]) => {
+    for (const login of logins) {
+      const id = tracker.fake.createIssue({ title: `For ${login}` });
+      tracker.fake.editIssue(id, { assignee: login });
+    }
+  };
+
+  it('assigns by the e-mail that the tracker shows, and leaves unknown and inactive users out', async () => {
+    const { tracker, app, staff } = await startImporting('gitea', 0);
+    const jo = await aPerson(app, { email: 'jo@noreply.gitea.example' });
+    await app.identity.create({ email: 'left@noreply.gitea.example', password: 'x', is_active: false });
+    await assign(tracker, ['jo', 'left', 'stranger']);
+    expect(await importAll(staff)).toMatchObject({ imported: 3, unassigned: 2 });
+    const assignees = (await untilSynced(staff)).map(({ title, assignee }) => [title, assignee?.id ?? null]);
+    expect(Object.fromEntries(assignees)).toEqual({
+      'For jo': jo.id,
+      'For left': null,
+      'For stranger': null,
+    });
+    await app.close();
+    await tracker.close();
+  });
+
+  it('reads pages of a dry run one after the other', async () => {
+    const { tracker, app, staff, countIssues } = await startImporting('gitlab', 130);
+    const numbers = new Set<string>();
+    let next: string | null = '';
+    for (let page = 1; next !== null; page += 1) {
+      const cursor: string = next === '' ? '' : `&cursor=${next}`;
+      const { body } = await staff.post(`${importPath}?dry_run=true${cursor}`).expect(200);
+      const preview = importPreviewSchema.parse(body);
+      for (const { external } of preview.issues) numbers.add(external.id);
+      next = preview.next;
+      expect(page).toBeLessThan(4);
+    }
+    expect([numbers.size, await countIssues()]).toEqual([130, 0]);
+    expectProblem(await staff.post(`${importPath}?dry_run=true&cursor=x`), 422, 'validation_failed');
+    expectProblem(await staff.post(`${importPath}?dry_run=maybe`), 422, 'validation_failed');
+    tracker.fake.fail({ kind: 'status', status: 401, times: 3 });
+    expectProblem(await staff.post(`${importPath}?dry_run=true`), 502, 'tracker_auth_failed');
+    await app.close();
+    await tracker.close();
+  });
+
+  it('is refused without a tracker', async () => {
+    const app = await startTestApp();
+    const staff = await aPerson(app, { is_staff: true });
+    for (const path of [importPath, `${importPath}?dry_run=true`, '/api/v1/sync/backfill/'])
+      expectProblem(await staff.post(path), 409, 'tracker_not_configured');
+    expectProblem(await staff.get(importPath), 409, 'tracker_not_configured');
+    await app.close();
+  });
+});
+
+describe('a backfill', () => {
+  it('makes issues due that were never synced, the oldest first', async () => {
+    const { tracker, app, staff } = await startImporting('github', 0);
+    const keys: string[] = [];
+    const issues = [];
+    for (let number = 1; number <= 3; number += 1) {
+      const issue = await createIssue(staff, { title: `Old ${number}` });
+      issues.push(issue);
+      keys.push(issue.key);
+    }
+    const path = '/api/v1/sync/backfill/';
+    const dry = await staff.post(`${path}?dry_run=true`, { limit: 2 }).expect(200);
+    expect(dry.body).toEqual({ issues: keys.slice(0, 2), has_more: true });
+    expect(await app.sql('SELECT issue_id FROM tracker_links')).toEqual([]);
+    const first = await staff.post(path, { limit: 2 }).expect(200);
+    expect(first.body).toEqual({ issues: keys.slice(0, 2), has_more: true });
+    const rest = await staff.post(path).expect(200);
+    expect(rest.body).toEqual({ issues: keys.slice(2), has_more: false });
+    expect((await staff.post(path).expect(200)).body).toEqual({ issues: [], has_more: false });
+    await untilSynced(staff);
+    expect((await tracker.issues()).map(({ title }) => title).sort()).toEqual(['Old 1', 'Old 2', 'Old 3']);
+    const ann = await aPerson(app);
+    expectProblem(await ann.post(path), 403, 'forbidden');
+    expect((await getIssue(staff, issues[0] ?? { id: '' })).external).not.toBeNull();
+    await app.close();
+    await tracker.close();
+  });
+});
