@@ -20,6 +20,7 @@ const NOT_PASSED_ON = new Set([
   'TESSERA_DATA_DIR',
   'TESSERA_POSTGRES_PORT',
   'TEST_DATABASE_URL',
+  'TEST_DATABASE_TEMPLATES',
   'PORT',
   'DATABASE_URL',
   'DATABASE_URL_FILE',
@@ -66,6 +67,11 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): StackE
 /** The superuser URL of a PostgreSQL for tests, used instead of an embedded one. */
 export function testDatabaseUrl(): string | undefined {
   return process.env.TEST_DATABASE_URL || undefined;
+}
+
+/** The suffix of the migrated databases on that PostgreSQL that test stacks copy; undefined: each stack migrates its own. */
+export function testDatabaseTemplates(): string | undefined {
+  return process.env.TEST_DATABASE_TEMPLATES || undefined;
 }
 
 /** The only variable of this process's environment that a test stack passes to its services. */

@@ -3,4 +3,4 @@ export { Balancer } from './test-stack/balancer.ts';
 export { httpClient } from './test-stack/http-client.ts';
 export { migrate, Service, type ServiceName } from './test-stack/service.ts';
 export { SigningKeys } from './test-stack/signing-keys.ts';
-export { first, type Stack, type StackOptions, startStack } from './test-stack/stack.ts';
+export { createTemplates, first, type Stack, type StackOptions, startStack } from './test-stack/stack.ts';

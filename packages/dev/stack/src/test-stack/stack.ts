@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
+import { testDatabaseTemplates } from '../environment.ts';
 import {
+  cloneDatabase,
   createServiceDatabase,
   findFreePort,
   startTestPostgres,
   type TestPostgres,
+  withDatabase,
   withRole,
 } from '../postgres.ts';
 import { Balancer } from './balancer.ts';
@@ -36,8 +39,8 @@ export type Stack = Awaited<ReturnType<typeof startStack>>;
 export async function startStack(options: StackOptions = {}) {
   const postgres = options.postgres ?? (await startTestPostgres());
   const databases = {
-    identity: await createDatabase(postgres, 'identity', options.checkout),
-    issues: await createDatabase(postgres, 'issues', options.checkout),
+    identity: await createDatabase(postgres, 'identity', options),
+    issues: await createDatabase(postgres, 'issues', options),
   };
   const keys = new SigningKeys();
   keys.add(1);
@@ -156,24 +159,47 @@ interface StackDatabase {
   owner: string;
 }
 
+/**
+ * Migrates a database for each service on a test server.
+ * @returns what TEST_DATABASE_TEMPLATES is set to, so that stacks on this server copy these databases
+ */
+export async function createTemplates(server: TestPostgres): Promise<string> {
+  const templates = randomBytes(6).toString('hex');
+  for (const name of ['identity', 'issues'] as const) {
+    await createMigratedDatabase(server, name, `${name}_${templates}`, undefined);
+  }
+  return templates;
+}
+
+// Test files that run in parallel share a given PostgreSQL.
 async function createDatabase(
+  server: TestPostgres,
+  name: ServiceName,
+  { checkout, postgres }: StackOptions,
+): Promise<StackDatabase> {
+  const database = `${name}_${randomBytes(6).toString('hex')}`;
+  const templates = checkout === undefined && postgres === undefined ? testDatabaseTemplates() : undefined;
+  if (templates === undefined) return createMigratedDatabase(server, name, database, checkout);
+  await cloneDatabase(server.adminUrl, `${name}_${templates}`, database, ownerOf(name).role, name);
+  const url = withDatabase(server.adminUrl, database);
+  return { service: withRole(url, serviceRoleOf(name)), owner: withRole(url, ownerOf(name)) };
+}
+
+async function createMigratedDatabase(
   { adminUrl }: TestPostgres,
   name: ServiceName,
+  database: string,
   checkout: string | undefined,
 ): Promise<StackDatabase> {
-  // Test files that run in parallel share a given PostgreSQL.
-  const unique = `${name}_${randomBytes(6).toString('hex')}`;
-  const owner = { role: `${name}_owner`, password: 'owner' };
-  const service = await createServiceDatabase(adminUrl, {
-    database: unique,
-    role: name,
-    password: name,
-    owner,
-  });
+  const owner = ownerOf(name);
+  const service = await createServiceDatabase(adminUrl, { database, ...serviceRoleOf(name), owner });
   const ownerUrl = withRole(service, owner);
   await migrate(name, ownerUrl, checkout);
   return { service, owner: ownerUrl };
 }
+
+const ownerOf = (name: ServiceName) => ({ role: `${name}_owner`, password: 'owner' });
+const serviceRoleOf = (name: ServiceName) => ({ role: name, password: name });
 
 function createPool(connectionString: string): pg.Pool {
   const pool = new pg.Pool({ connectionString, max: 1 });
