@@ -15,7 +15,7 @@ export type RedminePeer = Awaited<ReturnType<typeof startRedminePeer>>;
  */
 export async function startRedminePeer(issues: number) {
   if (!canRunRedmine()) throw new Error('needs root and packages/dev/trackers/install-redmine.sh');
-  const { pids, stop, server, seedIssues } = await startRedmine();
+  const { pids, stop, server, seedIssues } = await startRedmine({ isSerial: false });
   try {
     const seeded = await seedIssues(issues);
     return { pids, stop, url: server.url, apiKey: server.admin.key, ...seeded };

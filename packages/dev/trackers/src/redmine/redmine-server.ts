@@ -63,8 +63,16 @@ export interface RunningRedmine {
   stop: () => Promise<void>;
 }
 
+export interface RedmineOptions {
+  /**
+   * Whether it handles one request at a time. Two of its threads that write to SQLite at once can block each other for
+   * ten seconds, after which one request fails with 500. Default: true.
+   */
+  isSerial?: boolean;
+}
+
 /** Starts Debian's Redmine on a free port with a copy of its installed database. */
-export async function startRedmine(): Promise<RunningRedmine> {
+export async function startRedmine({ isSerial = true }: RedmineOptions = {}): Promise<RunningRedmine> {
   const work = mkdtempSync(path.join(tmpdir(), 'redmine-'));
   const run = await prepare(work);
   const accounts: RedmineAccounts = await runSeed(work, run, 'seed.rb');
@@ -85,7 +93,8 @@ export async function startRedmine(): Promise<RunningRedmine> {
   };
   const up = async () => {
     const log = openSync(path.join(work, 'puma.log'), 'a');
-    const command = [...run, 'puma', '-e', 'production', '-b', `tcp://127.0.0.1:${port}`, '-t', '2:4'];
+    const options = ['-e', 'production', '-b', `tcp://127.0.0.1:${port}`, '-t', '2:4'];
+    const command = [...run, 'puma', ...options, ...(isSerial ? [await copyScript(work, 'serial.ru')] : [])];
     puma = spawn('runuser', command, { cwd: application, stdio: ['ignore', log, log], detached: true });
     closeSync(log);
     await untilItAnswers(url);
@@ -126,15 +135,21 @@ async function prepare(work: string): Promise<string[]> {
 
 // Runs one of the scripts beside this file inside Redmine and parses its output.
 async function runSeed<Result>(work: string, run: string[], name: string): Promise<Result> {
-  const script = path.join(work, name);
-  copyFileSync(fileURLToPath(new URL(name, import.meta.url)), script);
-  await promisify(execFile)('chmod', ['a+r', script]);
+  const script = await copyScript(work, name);
   const { stdout } = await promisify(execFile)('runuser', [...run, 'bin/rails', 'runner', script], {
     cwd: application,
   });
   const seeded = /^SEEDED (.*)$/m.exec(stdout)?.[1];
   if (seeded === undefined) throw new Error(`Redmine could not be seeded: ${stdout}`);
   return JSON.parse(seeded);
+}
+
+// www-data cannot enter the folder of this file.
+async function copyScript(work: string, name: string): Promise<string> {
+  const script = path.join(work, name);
+  copyFileSync(fileURLToPath(new URL(name, import.meta.url)), script);
+  await promisify(execFile)('chmod', ['a+r', script]);
+  return script;
 }
 
 async function untilItAnswers(url: string): Promise<void> {

@@ -7,6 +7,8 @@ ActiveJob::Base.queue_adapter = :test
 
 Setting.rest_api_enabled = '1'
 Setting.default_language = 'en'
+# Its e-mails are not tested, and the jobs that send them slow down requests.
+Setting.notified_events = []
 
 # A type of issues that cannot be created without a value of a custom field; projects do not have it by default.
 type = Tracker.find_by_name('Incident') || Tracker.create!(name: 'Incident', default_status: IssueStatus.first)
