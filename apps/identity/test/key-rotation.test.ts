@@ -213,15 +213,11 @@ describe('a service that reads keys.json', () => {
 
 describe('keys-cli', () => {
   const cli = (args: string[], environment: Record<string, string> = {}) =>
-    spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--conditions=@tessera/source', 'src/keys-cli.ts', ...args],
-      {
-        cwd: fileURLToPath(new URL('..', import.meta.url)),
-        env: { PATH: process.env.PATH, JWT_KEYS_DIR: directory, ...environment },
-        encoding: 'utf8',
-      },
-    );
+    spawnSync(process.execPath, ['dist/keys-cli.js', ...args], {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      env: { PATH: process.env.PATH, JWT_KEYS_DIR: directory, ...environment },
+      encoding: 'utf8',
+    });
 
   it.each(['--help', '-h'])('prints its help for %s and reads no configuration', (flag) => {
     const { status, stdout, stderr } = cli([flag], { ACCESS_TOKEN_TTL_SECONDS: 'invalid' });

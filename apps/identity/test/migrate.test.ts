@@ -4,15 +4,11 @@ import { describe, expect, it } from '@jest/globals';
 
 describe('migrate', () => {
   const migrate = (...args: string[]) =>
-    spawnSync(
-      process.execPath,
-      ['--import', 'tsx', '--conditions=@tessera/source', 'src/migrate.ts', ...args],
-      {
-        cwd: fileURLToPath(new URL('..', import.meta.url)),
-        env: { PATH: process.env.PATH },
-        encoding: 'utf8',
-      },
-    );
+    spawnSync(process.execPath, ['dist/migrate.js', ...args], {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      env: { PATH: process.env.PATH },
+      encoding: 'utf8',
+    });
 
   it('prints its help without a database', () => {
     const { status, stdout, stderr } = migrate('--help');

@@ -5,7 +5,7 @@ import { recordEmission } from '@tessera/testing/leaks';
 import supertest from 'supertest';
 import { assertAuthenticates, signingPem, testEnvironment } from './test-app.ts';
 
-const server = fileURLToPath(new URL('../../src/server.ts', import.meta.url));
+const server = fileURLToPath(new URL('../../dist/server.js', import.meta.url));
 
 export interface ServiceProcess {
   url: string;
@@ -15,12 +15,12 @@ export interface ServiceProcess {
   stop: () => Promise<number | null>;
 }
 
-/** Starts the service in its own process, from source, on a free port. Several share one database and one key. */
+/** Starts the built service in its own process on a free port. Several share one database and one key. */
 export async function startService(
   databaseUrl: string,
   overrides: Record<string, string> = {},
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=@tessera/source', server], {
+  const child = spawn(process.execPath, [server], {
     env: {
       PATH: process.env.PATH,
       UV_THREADPOOL_SIZE: '6',

@@ -12,9 +12,8 @@ import { serviceToken } from './environment.ts';
 import type { IdentityProvider, NewIdentity } from './people.ts';
 
 const folder = fileURLToPath(new URL('../../../identity', import.meta.url));
-const node = ['--import', 'tsx', '--conditions=@tessera/source'];
 
-/** The real identity service, in its own process with its own database. */
+/** The real identity service, built, in its own process with its own database. */
 export class IdentityService implements IdentityProvider {
   readonly #environment: Record<string, string | undefined>;
   readonly url: string;
@@ -55,7 +54,7 @@ export class IdentityService implements IdentityProvider {
 
   /** Starts the process and waits until it listens. */
   async up(): Promise<void> {
-    const child = spawn(process.execPath, [...node, 'src/server.ts'], {
+    const child = spawn(process.execPath, ['dist/server.js'], {
       cwd: folder,
       env: this.#environment,
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -20,28 +20,24 @@ export interface IssuesService {
   ended: Promise<unknown>;
 }
 
-/** Starts the service in its own process, from source, on a free port. Several processes may share one database. */
+/** Starts the built service in its own process on a free port. Several processes may share one database. */
 export async function startIssuesService(
   { databaseUrl, identity }: Pick<TestApp, 'databaseUrl' | 'identity'>,
   environment: Record<string, string> = {},
 ): Promise<IssuesService> {
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', '--conditions=@tessera/source', 'src/server.ts'],
-    {
-      cwd: folder,
-      env: {
-        PATH: process.env.PATH,
-        ...testEnvironment(databaseUrl, identity.url, {
-          HOST: '127.0.0.1',
-          PORT: '0',
-          SHUTDOWN_DELAY_MS: '0',
-          ...environment,
-        }),
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(process.execPath, ['dist/server.js'], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      ...testEnvironment(databaseUrl, identity.url, {
+        HOST: '127.0.0.1',
+        PORT: '0',
+        SHUTDOWN_DELAY_MS: '0',
+        ...environment,
+      }),
     },
-  );
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit');
   const log: string[] = [];
   const http = supertest(`http://127.0.0.1:${await listeningPort(child, log)}`);
