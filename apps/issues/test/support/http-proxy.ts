@@ -3,15 +3,16 @@ import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { StepProxy, Steps } from './steps.ts';
 
-/** Starts a proxy to an HTTP server; each request is a step. */
+/** Starts a proxy to an HTTP server; each request is a step. Until steps are counted, it answers with 401 itself. */
 export async function startHttpProxy(target: string, steps: Steps): Promise<StepProxy> {
   const { hostname, port } = new URL(target);
   const server = createServer((request, response) => {
     const { method, url = '/', headers } = request;
-    if (!steps.take(`${method} ${url.split('?')[0]?.replace(/\d+/g, 'N')}`)) {
-      request.socket.destroy();
+    if (!steps.areCounted) {
+      response.writeHead(401).end();
       return;
     }
+    if (!steps.take(`${method} ${url.split('?')[0]?.replace(/\d+/g, 'N')}`)) return;
     const onward = send({ hostname, port, method, path: url, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);

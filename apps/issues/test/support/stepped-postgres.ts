@@ -1,7 +1,10 @@
 import { type ClientMessage, startPostgresProxy } from '@tessera/testing/postgres-proxy';
 import type { StepProxy, Steps } from './steps.ts';
 
-/** Starts a proxy to PostgreSQL; each query is a step and is forwarded completely or not at all. */
+/**
+ * Starts a proxy to PostgreSQL; each query is a step and is forwarded completely or not at all. A connection whose query
+ * was not forwarded forwards nothing more.
+ */
 export function startSteppedPostgres(target: string, steps: Steps): Promise<StepProxy> {
   return startPostgresProxy(target, (forward) => stepByStep(steps, forward));
 }
@@ -16,6 +19,7 @@ const partsOfQuery = new Set([parse, bind, 'D', 'E', 'C']);
 function stepByStep(steps: Steps, forward: (bytes: Buffer) => void): (message: ClientMessage) => void {
   let held: Buffer[] = [];
   let name = '';
+  let isStopped = false;
   const statements = new Map<string, string>();
   return ({ type, texts: [first = '', second = ''], bytes }) => {
     held.push(bytes);
@@ -23,8 +27,8 @@ function stepByStep(steps: Steps, forward: (bytes: Buffer) => void): (message: C
     if (type === parse) statements.set(first, shortened(second));
     if (type === bind) name = statements.get(second) ?? '';
     if (partsOfQuery.has(type)) return;
-    if ((type === query || type === sync) && !steps.take(name)) return;
-    if (steps.isOver) return;
+    if (!isStopped && (type === query || type === sync)) isStopped = !steps.take(name);
+    if (isStopped) return;
     for (const part of held) forward(part);
     held = [];
   };

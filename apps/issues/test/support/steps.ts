@@ -1,27 +1,40 @@
-/** The requests and queries of a process, counted; ends the process before a given one. */
+/** The requests and queries of a process, counted sync by sync; stops each sync before a given one. */
 export class Steps {
-  /** In order; the last step of an ended process was not forwarded. */
-  readonly taken: string[] = [];
-  #endsAt = Number.POSITIVE_INFINITY;
-  #end: () => void = () => {};
+  #taken: string[] = [];
+  #turns = new Map<string, number>();
+  #last: string | undefined;
+  #stop: (() => void) | undefined;
 
-  /** Restarts the count at 1 and calls `end` before the given step. */
-  endBefore(step: number, end: () => void): void {
-    this.taken.length = 0;
-    this.#endsAt = step;
-    this.#end = end;
+  /** Whether a sync has begun. */
+  get areCounted(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  /** Those of the latest sync in order, with the turn of repeated ones. */
+  get taken(): readonly string[] {
+    return this.#taken;
+  }
+
+  /** Begins to count a sync. The promise resolves when the given step has been reached; undefined: never. */
+  stopBefore(step: string | undefined): Promise<void> {
+    this.#taken = [];
+    this.#turns = new Map();
+    this.#last = step;
+    return new Promise((resolve) => {
+      this.#stop = resolve;
+    });
   }
 
   /** Records a step and returns whether to forward it. */
   take(name: string): boolean {
-    if (this.isOver) return false;
-    this.taken.push(name);
-    if (this.isOver) this.#end();
-    return !this.isOver;
-  }
-
-  get isOver(): boolean {
-    return this.taken.length >= this.#endsAt;
+    if (!this.areCounted) return true;
+    const turn = (this.#turns.get(name) ?? 0) + 1;
+    this.#turns.set(name, turn);
+    const step = turn === 1 ? name : `${name}, ${turn}`;
+    this.#taken.push(step);
+    if (step !== this.#last) return true;
+    this.#stop?.();
+    return false;
   }
 }
 
