@@ -28,9 +28,12 @@ export const priorityInputSchema = z
 
 // Length in code points, as PostgreSQL and JSON Schema count characters.
 function atMost(max: number) {
-  return z.refine<string>((value) => value.length <= max || [...value].length <= max, {
-    error: `must be at most ${max} characters`,
-  });
+  return z.refine<string>(
+    (value) => value.length <= max || (value.length <= 2 * max && [...value].length <= max),
+    {
+      error: `must be at most ${max} characters`,
+    },
+  );
 }
 
 const titleInput = z
@@ -69,7 +72,11 @@ function namesOneAssignee(body: { assignee_id?: unknown; assignee_email?: unknow
   return body.assignee_id === undefined || body.assignee_email === undefined;
 }
 
-const linksInput = z.array(linkInputSchema).max(linksMax, { error: `must be at most ${linksMax} links` });
+const linksInput = z.preprocess(
+  // The schema parses all items before it counts them.
+  (value) => (Array.isArray(value) ? value.slice(0, linksMax + 1) : value),
+  z.array(linkInputSchema).max(linksMax, { error: `must be at most ${linksMax} links` }),
+);
 
 /** The version that a change is based on: another one now means 409. */
 const versionInput = z.int().min(1).nullish();

@@ -46,8 +46,10 @@ const personText = z.union([
 /** How a request names a user. */
 export type PersonInput = { id: string } | { email: string } | { sso_provider: string; sso_id: string };
 
-function jsonBytes(value: unknown): number {
-  return new TextEncoder().encode(JSON.stringify(value)).length;
+const encoder = new TextEncoder();
+
+function jsonBytes(text: string): number {
+  return encoder.encode(JSON.stringify(text)).length;
 }
 
 /** A URL that may be shown as a link: http or https. */
@@ -58,21 +60,50 @@ export const httpUrlSchema = singleLineText()
   })
   .refine((value) => /^https?:\/\//i.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' });
 
-const metadata = z
-  .record(z.string(), z.unknown())
-  .refine((value) => isStorableJson(value, 0), {
-    error: `must be storable text at most ${linkMetadataMaxDepth} levels deep`,
-  })
-  // Checked before serialising, because deep nesting can exceed the stack.
-  .refine((value) => !isStorableJson(value, 0) || jsonBytes(value) <= linkMetadataMaxBytes, {
-    error: `must be at most ${linkMetadataMaxBytes} bytes as JSON`,
-  });
+const metadata = z.preprocess(
+  (value, context) => {
+    const message = metadataProblem(value, 0, { bytes: linkMetadataMaxBytes });
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+    return value;
+  },
+  z.record(z.string(), z.unknown()),
+);
 
-function isStorableJson(value: unknown, depth: number): boolean {
-  if (typeof value === 'string') return isStorableText(value);
-  if (typeof value !== 'object' || value === null) return true;
-  if (depth >= linkMetadataMaxDepth) return false;
-  return Object.entries(value).every(([key, item]) => isStorableText(key) && isStorableJson(item, depth + 1));
+/**
+ * Why a JSON value is not accepted as metadata. Stops at the limit, so that a large body costs no more than a small one.
+ * Counts numbers as PostgreSQL writes them: without an exponent, so that `5e-324` has 326 digits.
+ */
+function metadataProblem(value: unknown, depth: number, left: { bytes: number }): string | undefined {
+  if (typeof value === 'string') {
+    if (value.length <= left.bytes && !isStorableText(value)) return notStorable;
+    left.bytes -= value.length <= left.bytes ? jsonBytes(value) : value.length;
+  } else if (typeof value === 'number') left.bytes -= digitsOf(value);
+  else if (typeof value !== 'object' || value === null) left.bytes -= String(value).length;
+  else if (depth >= linkMetadataMaxDepth) return notStorable;
+  else {
+    const isArray = Array.isArray(value);
+    const members: readonly unknown[] = isArray ? value : Object.keys(value);
+    if (members.length > left.bytes) return tooLarge;
+    // Brackets, and with each member a comma or the second bracket.
+    left.bytes -= members.length === 0 ? 2 : 1;
+    for (const member of members) {
+      left.bytes -= isArray ? 1 : 2;
+      const problem = isArray
+        ? metadataProblem(member, depth + 1, left)
+        : (metadataProblem(member, depth, left) ??
+          metadataProblem(Reflect.get(value, String(member)), depth + 1, left));
+      if (problem !== undefined) return problem;
+    }
+  }
+  return left.bytes < 0 ? tooLarge : undefined;
+}
+
+const tooLarge = `must be at most ${linkMetadataMaxBytes} bytes as JSON without exponents`;
+const notStorable = `must be storable text at most ${linkMetadataMaxDepth} levels deep`;
+
+function digitsOf(value: number): number {
+  const [digits = '', exponent = '0'] = String(value).split('e');
+  return digits.length + Math.abs(Number(exponent));
 }
 
 const linkMembers = {
@@ -97,7 +128,7 @@ const linkMembers = {
   title: singleLineText().max(255, { error: 'must be at most 255 characters' }).nullish(),
   url: httpUrlSchema.nullish().describe('http or https; never fetched.'),
   relation: linkRelationSchema.default('relates_to'),
-  metadata: metadata.nullish().describe('At most 4 KiB as JSON.'),
+  metadata: metadata.nullish().describe('At most 4 KiB as JSON, with numbers written without an exponent.'),
 };
 
 /** A link in a request. The further members of a response are accepted and ignored. */
