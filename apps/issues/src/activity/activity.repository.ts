@@ -33,7 +33,8 @@ export class ActivityRepository {
 
   /**
    * The history of an issue, oldest first, after a line; undefined where there is no such issue. Ends early after the line
-   * with which the values exceed `pageBytesMax`: the size of a `jsonb` value is known only when it has been read.
+   * with which the values exceed `pageBytesMax`, but not before the second one, which tells that a page follows. The size
+   * of a `jsonb` value is known only when it has been read.
    */
   async list(
     reference: IssueReference,
@@ -52,7 +53,7 @@ export class ActivityRepository {
          CROSS JOIN LATERAL (
            SELECT * FROM activity a WHERE a.issue_id = page.issue_id AND a.id > page.id ORDER BY a.id LIMIT 1
          ) a
-         WHERE page.place < ${limit} AND page.bytes <= ${pageBytesMax}
+         WHERE page.place < ${limit} AND (page.place = 1 OR page.bytes <= ${pageBytesMax})
       )
       SELECT a.id::float8 AS id, a.issue_id AS "issueId", a.kind, a.field, a.origin, a.at, a.request_id AS "requestId",
         a.old_value AS old, a.new_value AS new, before.username AS "oldName", after.username AS "newName",

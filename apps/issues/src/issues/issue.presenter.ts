@@ -44,18 +44,17 @@ export class IssuePresenter {
 
   /** An issue by itself. */
   issue(issue: IssueSnapshot): Issue {
-    const comments = newestThatFit(issue.comments.map(presentComment));
-    return {
+    const rest = {
       ...this.#common(issue),
       description: issue.description,
       description_truncated: false,
       links: issue.links.map(presentLink),
       links_count: issue.linksCount,
       sync: presentSyncState(issue),
-      comments,
-      comments_truncated: comments.length < issue.commentsCount,
       comments_url: this.#urls.of(issue.id, 'comments'),
     };
+    const comments = newestThatFit(issue.comments.map(presentComment), rest);
+    return { ...rest, comments, comments_truncated: comments.length < issue.commentsCount };
   }
 
   #common(issue: IssueSnapshot) {
@@ -96,15 +95,20 @@ const commentBytesMax = ({ body, external }: WireComment) =>
   (body.length + (external?.author?.length ?? 0)) * 6 + 2048;
 const commentBytes = (comment: WireComment) => Buffer.byteLength(JSON.stringify(comment));
 
-// The statement has limited the texts; as JSON they can be larger.
-function newestThatFit(comments: WireComment[]): WireComment[] {
+/** Maximum size of an issue in a response, in bytes; the problem around it in a 409 needs the rest of 1 MiB. */
+const issueBytesMax = 1024 * 1024 - 4096;
+
+// The statement has limited the texts; as JSON they can be larger. The newest comment may exceed the limit alone.
+function newestThatFit(comments: WireComment[], rest: Omit<Issue, 'comments' | 'comments_truncated'>) {
   const estimate = comments.reduce((bytes, comment) => bytes + commentBytesMax(comment), 0);
-  if (estimate <= embeddedCommentsBytesMax) return comments;
+  const restEstimate = rest.description.length * 6 + rest.links.length * 16_384 + 65_536;
+  if (estimate <= embeddedCommentsBytesMax && estimate + restEstimate <= issueBytesMax) return comments;
+  const room = issueBytesMax - Buffer.byteLength(JSON.stringify(rest));
   let first = comments.length;
   for (let bytes = 0; first > 0; first -= 1) {
     const next = comments[first - 1];
     bytes += next === undefined ? 0 : commentBytes(next);
-    if (bytes > embeddedCommentsBytesMax) break;
+    if (bytes > (first === comments.length ? room : Math.min(room, embeddedCommentsBytesMax))) break;
   }
   return comments.slice(first);
 }
