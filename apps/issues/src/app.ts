@@ -63,7 +63,7 @@ import { userHandlers } from './users/user.handlers.ts';
 import { assertMayAdministerUsers } from './users/user-access.ts';
 
 export function createApp(dependencies: Dependencies): App {
-  const { config, logger, metrics, rateLimits } = dependencies;
+  const { config, logger, metrics, rateLimits, shares } = dependencies;
   const { member } = accesses(dependencies);
   return createExpressApp({
     logger,
@@ -71,14 +71,14 @@ export function createApp(dependencies: Dependencies): App {
     trustProxy: config.trustProxy,
     security: { hsts: config.publicBaseUrl.startsWith('https:') },
     translate: translateBearerError,
-    guards: { '/api/v1': guard({ access: member, limit: limitRate(rateLimits.reads) }) },
+    guards: { '/api/v1': guard({ access: member, limit: limitRate(rateLimits.reads, shares.requests) }) },
     routes: createRoutes(dependencies),
   });
 }
 
 /** All HTTP operations with their access and rate limits. Express tries routes in order: frequent ones come first. */
 export function createRoutes(dependencies: Dependencies): Route[] {
-  const { config, health, rateLimits } = dependencies;
+  const { config, health, rateLimits, shares } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
   const issues = issueHandlers(dependencies);
   const comments = commentHandlers(dependencies);
@@ -89,16 +89,18 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const users = userHandlers({ users: dependencies.users, publicBaseUrl: config.publicBaseUrl });
 
   const { member, trackers } = accesses(dependencies);
-  const reads = limitRate(rateLimits.reads);
-  const writes = limitRate(rateLimits.writes);
+  const listReads = limitRate(rateLimits.reads, shares.lists);
+  const reads = limitRate(rateLimits.reads, shares.requests);
+  const writes = limitRate(rateLimits.writes, shares.requests);
+  // They wait for the tracker, not for the database.
   const syncs = limitRate(rateLimits.syncs);
   const administrator = { access: member, limit: writes, authorize: assertMayAdministerUsers };
-  // Holds every issue that the schemas accept, also with each character escaped, and the issue as `GET` returns it.
+  // Holds every issue that the schemas accept, also with each character escaped.
   const issueBody = { limitBytes: 1024 * 1024 };
   const userBody = { limitBytes: 64 * 1024 };
 
   return [
-    route(listIssues, { access: member, limit: reads }, lists.list),
+    route(listIssues, { access: member, limit: listReads }, lists.list),
     route(getIssue, { access: member, limit: reads }, issues.get),
     route(createIssue, { access: member, limit: writes, body: issueBody }, issues.create),
     route(updateIssue, { access: member, limit: writes, body: issueBody }, issues.update),

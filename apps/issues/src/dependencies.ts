@@ -1,5 +1,5 @@
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
-import { CleanupJob, Health, type Logger, Metrics, type Tracing } from '@tessera/service-kit';
+import { CleanupJob, Health, type Logger, Metrics, RequestShares, type Tracing } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
 import { ActivityService } from './activity/activity.service.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
@@ -88,6 +88,11 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     }),
     ...issues,
     rateLimits: limits.rateLimits,
+    // Half of the connections of each pool.
+    shares: {
+      requests: new RequestShares({ max: Math.ceil(main.pool.options.max / 2) }),
+      lists: new RequestShares({ max: Math.ceil(lists.pool.options.max / 2) }),
+    },
     close: async () => {
       keys.stop();
       await Promise.all([issues.scheduler?.stop(), cleanup.stop()]);

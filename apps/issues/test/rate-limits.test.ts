@@ -61,6 +61,22 @@ describe('rate limits', () => {
     expect(count).toBe(4);
   });
 
+  it('count a body as a further write for each 16 KiB', async () => {
+    const ann = await aPerson(app);
+    const send = (length: number) =>
+      ann.post('/api/v1/issues/', { title: 'Long', description: 'x'.repeat(length) });
+    expect(remaining((await send(16_000).expect(201)).headers)).toBe(3);
+    expect(remaining((await send(32_768).expect(201)).headers)).toBe(0);
+    const bob = await aPerson(app);
+    const refused = await bob
+      .post('/api/v1/issues/', { title: 'Long', description: 'é'.repeat(65_000) })
+      .expect(429);
+    expect(refused.body.detail).toBe(
+      'At most 4 writes a minute. A body counts as a further one for each 16 KiB.',
+    );
+    expect(await app.sql('SELECT FROM issues WHERE reporter_id = $1', [bob.id])).toHaveLength(0);
+  });
+
   it('count reads, writes and syncs separately for each identity', async () => {
     const [ann, bob] = [await aPerson(app), await aPerson(app)];
     const { id } = (await create(ann).expect(201)).body;

@@ -11,6 +11,7 @@ export * from './http/parse.ts';
 export * from './http/prepared-document.ts';
 export * from './http/problem.ts';
 export * from './http/request-context.ts';
+export * from './http/request-shares.ts';
 export * from './http/route.ts';
 export * from './http/security-headers.ts';
 export * from './observability/logger.ts';

@@ -39,8 +39,10 @@ function refuse(status: number, code: string): never {
   throw new ProblemError({ status, code, detail: 'Refused.' });
 }
 
-const limit = (user: string) => {
-  if (user === 'busy') refuse(429, 'too_many_requests');
+const limit = {
+  request: (user: string) => {
+    if (user === 'busy') refuse(429, 'too_many_requests');
+  },
 };
 
 const authorize = (user: string) => {

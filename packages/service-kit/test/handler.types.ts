@@ -104,7 +104,7 @@ export const routes = [
   route(getThing, { access: users }, read),
   route(
     getThing,
-    { access: users, limit: ({ name }) => void name, authorize: ({ name }) => void name },
+    { access: users, limit: { request: ({ name }) => void name }, authorize: ({ name }) => void name },
     read,
   ),
   // @ts-expect-error The handler belongs to another operation.
@@ -112,5 +112,5 @@ export const routes = [
   // @ts-expect-error The handler needs a caller, and the access identifies none.
   route(getThing, { access: everyone }, read),
   // @ts-expect-error The limit needs a caller of another type.
-  route(getThing, { access: users, limit: (actor: { id: number }) => void actor }, read),
+  route(getThing, { access: users, limit: { request: (actor: { id: number }) => void actor } }, read),
 ];

@@ -47,9 +47,11 @@ describe('the order of the steps', () => {
       operation,
       {
         access,
-        limit: async (actor, response) => {
-          refuseUnless(actor === 'ann' && response.req.headers['x-limit'] === 'ok', 429);
-          steps.push('limit');
+        limit: {
+          request: async (actor, response) => {
+            refuseUnless(actor === 'ann' && response.req.headers['x-limit'] === 'ok', 429);
+            steps.push('limit');
+          },
         },
         authorize: (actor, request) => {
           expect(request.body).toBeUndefined();
@@ -304,7 +306,7 @@ describe('an error', () => {
     ['an access that rejects', route(operation, { access: access(rejecting) }, throwing)],
     [
       'a limit that rejects',
-      route(operation, { access: access(() => undefined), limit: rejecting }, throwing),
+      route(operation, { access: access(() => undefined), limit: { request: rejecting } }, throwing),
     ],
     [
       'an authorisation that throws',

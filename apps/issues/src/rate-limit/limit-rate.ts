@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ProblemError } from '@tessera/service-kit';
+import { type Limit, ProblemError, type RequestShares } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import { type RateLimiter, type RateLimitStatus, windowSeconds } from './rate-limiter.ts';
 
@@ -10,13 +10,30 @@ export interface RateLimits {
   syncs: RateLimiter | undefined;
 }
 
-/** Counts the request, sets the `RateLimit` fields, and throws a 429 problem if the quota is exceeded. */
-export function limitRate(limiter: RateLimiter | undefined) {
-  if (limiter === undefined) return undefined;
-  return async ({ id }: Actor, response: ServerResponse): Promise<void> => {
-    const status = await limiter.count(id);
+/** What is stored grows with the body, so a body counts as a further request for each of its 16 KiB. */
+const bytesPerRequest = 16 * 1024;
+
+/**
+ * Counts requests and their bodies, sets the `RateLimit` fields, and throws a 429 problem if the quota is exceeded. With
+ * `shares`, also bounds how many requests of one identity are in progress.
+ */
+export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShares): Limit<Actor> {
+  const count = async (id: string, response: ServerResponse, requests: number, rule = ''): Promise<void> => {
+    if (limiter === undefined) return;
+    const status = await limiter.count(id, requests);
     setRateLimitFields(response, limiter, status);
-    if (!status.allowed) throw tooManyRequests(limiter, status);
+    if (!status.allowed) throw tooManyRequests(limiter, status, rule);
+  };
+  return {
+    request: async ({ id }, response) => {
+      await count(id, response, 1);
+      await shares?.enter(id, response);
+    },
+    body: ({ id }, response, bytes) => {
+      const requests = Math.floor(bytes / bytesPerRequest);
+      if (requests > 0)
+        return count(id, response, requests, ' A body counts as a further one for each 16 KiB.');
+    },
   };
 }
 
@@ -30,11 +47,15 @@ function setRateLimitFields(
   response.setHeader('RateLimit', `"${name}";r=${remaining};t=${resetSeconds}`);
 }
 
-function tooManyRequests({ name, quota }: RateLimiter, { resetSeconds }: RateLimitStatus): ProblemError {
+function tooManyRequests(
+  { name, quota }: RateLimiter,
+  { resetSeconds }: RateLimitStatus,
+  rule: string,
+): ProblemError {
   return new ProblemError({
     status: 429,
     code: 'too_many_requests',
-    detail: `At most ${quota} ${name} a minute.`,
+    detail: `At most ${quota} ${name} a minute.${rule}`,
     headers: { 'Retry-After': String(resetSeconds) },
   });
 }

@@ -46,12 +46,12 @@ export class RateLimiter {
     this.#logger = logger;
   }
 
-  /** Counts a request, allowed or not. */
-  async count(identityId: string): Promise<RateLimitStatus> {
-    const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId);
+  /** Counts requests, allowed or not. */
+  async count(identityId: string, requests = 1): Promise<RateLimitStatus> {
+    const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId, requests);
     const allowed = consumedPoints <= this.quota;
     // Refused requests are not shared, so a flood causes no database load.
-    if (allowed && this.#shared !== undefined) this.#flushSoon(this.#shared, identityId);
+    if (allowed && this.#shared !== undefined) this.#flushSoon(this.#shared, identityId, requests);
     return {
       allowed,
       remaining: Math.max(this.quota - consumedPoints, 0),
@@ -59,13 +59,13 @@ export class RateLimiter {
     };
   }
 
-  #flushSoon(shared: RateLimitRepository, identityId: string): void {
-    this.#pending.set(identityId, (this.#pending.get(identityId) ?? 0) + 1);
+  #flushSoon(shared: RateLimitRepository, identityId: string, requests: number): void {
+    this.#pending.set(identityId, (this.#pending.get(identityId) ?? 0) + requests);
     this.#timer ??= setTimeout(() => {
       const pending = this.#pending;
       this.#pending = new Map();
       this.#timer = undefined;
-      for (const [id, requests] of pending) void this.#flush(shared, id, requests);
+      for (const [id, count] of pending) void this.#flush(shared, id, count);
     }, flushIntervalMs).unref();
   }
 

@@ -29,7 +29,7 @@ export function webhookHandlers(webhooks: WebhookReceiver) {
 
   let open = 0;
   /** Throws a 503 problem if too many requests are in progress; the tracker delivers again, or the next sync finds the change. */
-  const limit = (_caller: undefined, response: ServerResponse): void => {
+  const enter = (_caller: undefined, response: ServerResponse): void => {
     if (open >= concurrentMax) throw unavailableProblem('Too many webhooks are in progress.', 1);
     open += 1;
     response.once('close', () => {
@@ -43,5 +43,5 @@ export function webhookHandlers(webhooks: WebhookReceiver) {
     return { status: 202, body: { status: taken ? 'accepted' : 'known' } };
   };
 
-  return { assertConfigured, limit, take };
+  return { assertConfigured, limit: { request: enter }, take };
 }

@@ -10,6 +10,8 @@ declare module 'node:http' {
   interface IncomingMessage {
     /** Set by `readBody`. */
     body?: unknown;
+    /** The size of the body as it was sent; set by `readBody`. */
+    bodyBytes?: number;
   }
 }
 
@@ -36,7 +38,7 @@ export function readBody(
   const accepted =
     form === undefined ? ['application/json'] : ['application/json', 'application/x-www-form-urlencoded'];
   const options = { limit: limitBytes, inflate: false };
-  const readRaw: ConnectHandler = express.raw({ ...options, type: () => true });
+  const readRaw: ConnectHandler = express.raw({ ...options, type: () => true, verify: noteSize });
   // Not strict: a JSON string or null is valid syntax; the schema refuses it.
   const readJson: ConnectHandler = express.json({ ...options, strict: false, verify: assertUtf8 });
   const readForm: ConnectHandler = express.urlencoded({
@@ -96,7 +98,8 @@ function hasBody(request: IncomingMessage): boolean {
 
 // A lenient decoder would replace invalid bytes, which could make two different passwords equal. RFC 8259 8.1 permits
 // no other encoding of JSON.
-function assertUtf8(_request: IncomingMessage, _response: unknown, body: Buffer, charset: string): void {
+function assertUtf8(request: IncomingMessage, response: unknown, body: Buffer, charset: string): void {
+  noteSize(request, response, body);
   if (charset !== 'utf-8') {
     throw new ProblemError({
       status: 415,
@@ -116,6 +119,10 @@ function assertUtf8Form(request: IncomingMessage, response: unknown, body: Buffe
   } catch {
     throw notUtf8();
   }
+}
+
+function noteSize(request: IncomingMessage, _response: unknown, body: Buffer): void {
+  request.bodyBytes = body.length;
 }
 
 function notUtf8(): ProblemError {

@@ -40,10 +40,17 @@ export interface Access<Actor> {
 /** Everyone may call. */
 export const everyone: Access<undefined> = { identify: () => undefined };
 
+/** A quota of the caller. Throws a 429 problem if it is exceeded. */
+export interface Limit<Actor> {
+  /** Counts a request before its body is read. */
+  request: (actor: Actor, response: ServerResponse) => void | Promise<void>;
+  /** Counts the bytes of a request's body. */
+  body?: (actor: Actor, response: ServerResponse, bytes: number) => void | Promise<void>;
+}
+
 interface Admission<Actor> {
   access: Access<Actor>;
-  /** Counts the request against a quota of the caller; throws a 429 problem. */
-  limit?: ((actor: Actor, response: ServerResponse) => void | Promise<void>) | undefined;
+  limit?: Limit<Actor> | undefined;
 }
 
 interface RouteOptions<Actor> extends Admission<Actor> {
@@ -97,7 +104,7 @@ export function guard<Actor>({ access, limit }: Admission<Actor>) {
     access,
     admit: (request: IncomingMessage, response: ServerResponse): Actor | Promise<Actor> =>
       chain(access.identify(request, response), (actor) =>
-        limit === undefined ? actor : chain(limit(actor, response), () => actor),
+        limit === undefined ? actor : chain(limit.request(actor, response), () => actor),
       ),
   };
 }
@@ -115,6 +122,7 @@ export function route<const Op extends Operation, Actor>(
   ) => ResponseOf<Op> | Promise<ResponseOf<Op>>,
 ): Route {
   const { access, admit } = guard(admission);
+  const countBody = admission.limit?.body;
   const read = operation.body === undefined ? undefined : readBody(operation.body, body);
   const parseInput = inputParser(operation, body);
   const findIgnored = ignoredFieldFinder(operation);
@@ -125,13 +133,17 @@ export function route<const Op extends Operation, Actor>(
     serve: (request, response) =>
       chain(admit(request, response), (actor) => {
         authorize?.(actor, request);
-        return chain(read?.(request, response), () => {
+        const answer = () => {
           const { requestId = '' } = request;
           const ignored = findIgnored?.(request.body) ?? '';
           if (ignored !== '') response.setHeader('X-Ignored-Fields', ignored);
-          const answer = handler({ ...parseInput(request), actor, requestId, request, response });
-          return chain(answer, (ready) => sendJson(response, ready));
-        });
+          const ready = handler({ ...parseInput(request), actor, requestId, request, response });
+          return chain(ready, (value) => sendJson(response, value));
+        };
+        if (read === undefined) return answer();
+        return chain(read(request, response), () =>
+          chain(countBody?.(actor, response, request.bodyBytes ?? 0), answer),
+        );
       }),
   };
 }

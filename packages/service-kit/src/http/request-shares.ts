@@ -1,0 +1,86 @@
+import type { ServerResponse } from 'node:http';
+import { ProblemError } from './problem.ts';
+
+interface RequestSharesOptions {
+  /** Requests of one caller in progress. */
+  max: number;
+  /** Requests of one caller that wait. */
+  waitingMax?: number;
+  /** How long a request waits, in milliseconds. */
+  waitMs?: number;
+}
+
+interface Share {
+  open: number;
+  /** In the order of arrival. */
+  waiting: Set<() => void>;
+}
+
+/**
+ * Bounds how many requests of one caller are in progress, so that one caller cannot occupy all database connections.
+ * Further requests wait for their turn before their body is read.
+ */
+export class RequestShares {
+  readonly #options: Required<RequestSharesOptions>;
+  readonly #shares = new Map<string, Share>();
+
+  constructor({ max, waitingMax = 100, waitMs = 5_000 }: RequestSharesOptions) {
+    this.#options = { max, waitingMax, waitMs };
+  }
+
+  /**
+   * Starts a request, which ends when its response closes. The promise is settled when the request may start; it is
+   * rejected with a 429 problem if that takes too long, and the problem is thrown if too many requests wait.
+   */
+  enter(caller: string, response: ServerResponse): Promise<void> | undefined {
+    let share = this.#shares.get(caller);
+    if (share === undefined) {
+      share = { open: 0, waiting: new Set() };
+      this.#shares.set(caller, share);
+    }
+    if (share.open < this.#options.max) return this.#start(caller, share, response);
+    if (share.waiting.size >= this.#options.waitingMax) throw this.#tooMany();
+    return this.#wait(caller, share, response);
+  }
+
+  #start(caller: string, share: Share, response: ServerResponse): undefined {
+    share.open += 1;
+    response.once('close', () => {
+      share.open -= 1;
+      const [next] = share.waiting;
+      next?.();
+      if (share.open === 0) this.#shares.delete(caller);
+    });
+  }
+
+  #wait(caller: string, share: Share, response: ServerResponse): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        share.waiting.delete(start);
+        clearTimeout(timer);
+        response.off('close', giveUp);
+      };
+      const start = () => {
+        leave();
+        this.#start(caller, share, response);
+        resolve();
+      };
+      const giveUp = () => {
+        leave();
+        reject(this.#tooMany());
+      };
+      const timer = setTimeout(giveUp, this.#options.waitMs);
+      share.waiting.add(start);
+      response.once('close', giveUp);
+    });
+  }
+
+  #tooMany(): ProblemError {
+    return new ProblemError({
+      status: 429,
+      code: 'too_many_requests',
+      detail: `At most ${this.#options.max} requests at the same time.`,
+      headers: { 'Retry-After': '1' },
+    });
+  }
+}

@@ -1,0 +1,113 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ProblemError } from '../src/http/problem.ts';
+import { RequestShares } from '../src/http/request-shares.ts';
+
+let shares: RequestShares;
+let server: Server;
+let origin: string;
+/** The responses of requests in progress, by the request's path. */
+const open = new Map<string, ServerResponse>();
+
+beforeEach(async () => {
+  open.clear();
+  shares = new RequestShares({ max: 2, waitingMax: 2, waitMs: 60_000 });
+  server = createServer(async (request, response) => {
+    try {
+      await shares.enter(request.headers.from ?? '', response);
+      open.set(request.url ?? '', response);
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      response.writeHead(error.status, error.headers).end(error.detail);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function send(path: string, { from = 'ann', signal }: { from?: string; signal?: AbortSignal } = {}) {
+  const response = fetch(origin + path, { headers: { from }, ...(signal && { signal }) });
+  response.catch(() => undefined);
+  return response;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** Requests arrive one after the other. */
+async function fill(paths: string[]): Promise<Promise<Response>[]> {
+  const sent: Promise<Response>[] = [];
+  for (const path of paths) {
+    const arrived = new Promise((resolve) => server.once('request', resolve));
+    sent.push(send(path));
+    await arrived;
+  }
+  return sent;
+}
+
+describe('requests of one caller', () => {
+  it('start in their order when earlier ones end', async () => {
+    await fill(['/1', '/2', '/3', '/4']);
+    expect([...open.keys()]).toEqual(['/1', '/2']);
+    open.get('/2')?.end();
+    await until(() => open.has('/3'));
+    expect(open.has('/4')).toBe(false);
+    open.get('/1')?.end();
+    await until(() => open.has('/4'));
+  });
+
+  it('do not wait for other callers', async () => {
+    await fill(['/1', '/2', '/3']);
+    send('/bob', { from: 'bob' });
+    await until(() => open.has('/bob'));
+    expect(open.has('/3')).toBe(false);
+  });
+
+  it('are refused with 429 and Retry-After if too many wait', async () => {
+    await fill(['/1', '/2', '/3', '/4']);
+    const refused = await send('/5');
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.text()).toBe('At most 2 requests at the same time.');
+  });
+
+  it('are refused with 429 if they wait too long', async () => {
+    shares = new RequestShares({ max: 1, waitMs: 1 });
+    const [, second] = await fill(['/1', '/2']);
+    expect((await second)?.status).toBe(429);
+    open.get('/1')?.end();
+    send('/3');
+    await until(() => open.has('/3'));
+  });
+
+  it('leave the queue when the client disconnects', async () => {
+    await fill(['/1', '/2']);
+    const third = new AbortController();
+    const arrived = new Promise<ServerResponse>((resolve) =>
+      server.once('request', (_request, response) => resolve(response)),
+    );
+    send('/3', { signal: third.signal });
+    const response = await arrived;
+    await fill(['/4']);
+    third.abort();
+    await until(() => response.closed);
+    open.get('/1')?.end();
+    await until(() => open.has('/4'));
+    expect(open.has('/3')).toBe(false);
+  });
+
+  it('end when the client disconnects', async () => {
+    const first = new AbortController();
+    send('/1', { signal: first.signal });
+    await until(() => open.has('/1'));
+    await fill(['/2', '/3']);
+    first.abort();
+    await until(() => open.has('/3'));
+  });
+});
