@@ -136,7 +136,7 @@ describe('the array format', () => {
     expect(headers.link).toMatch(/^<https:\/\/issues\.test\//);
   });
 
-  it('returns no X-Total-Count above 10,000', async () => {
+  it('returns no X-Total-Count and no page by number above 10,000 issues', async () => {
     const many = await startTestApp();
     const bob = await aPerson(many);
     await many.sql(
@@ -154,6 +154,18 @@ describe('the array format', () => {
     expect(await total('search=printer')).toBe('1');
     expect(await total('priority=LOW')).toBe('10000');
     expect(await total('priority=MEDIUM')).toBe('1');
+
+    await createIssue(bob);
+    const page = (number: number) => bob.get(`${issuesPath}?page=${number}&page_size=1`);
+    const { body: reachable } = await page(10_001).expect(200);
+    const { body: last } = await bob.get(pathOf(reachable.next)).expect(200);
+    expect([reachable.results.length, last.results.length, last.next]).toEqual([1, 1, null]);
+    const problem = await page(10_002);
+    expectProblem(problem, 422, 'validation_failed');
+    expect(problem.body.errors).toEqual([
+      { field: 'page', message: 'must begin within the first 10000 issues; follow next for further ones' },
+    ]);
+    expectProblem(await page(10_003), 404, 'invalid_page');
     await many.close();
   });
 

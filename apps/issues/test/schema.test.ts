@@ -135,6 +135,17 @@ describe('the database schema', () => {
     expect([await found('ocelot'), await found('caracal'), await found('kept')]).toEqual([1, 1, 0]);
   });
 
+  it('searches the first 20,000 characters of a description', async () => {
+    await client.query(
+      `INSERT INTO issues (id, title, description, priority, reporter_id)
+       VALUES (gen_random_uuid(), 'margay', repeat('é', 19993) || ' inside beyond', 'LOW', gen_random_uuid())`,
+    );
+    const { rows } = await client.query(
+      `SELECT search @@ 'inside' AS inside, search @@ 'beyond' AS beyond FROM issues WHERE title = 'margay'`,
+    );
+    expect(rows).toEqual([{ inside: true, beyond: false }]);
+  });
+
   it('ignores accents in searches', async () => {
     const { rows } = await client.query(
       `SELECT to_tsvector('issue_text', 'Crème') @@ websearch_to_tsquery('issue_text', 'creme') AS found`,

@@ -7,7 +7,7 @@ import {
   type ResponseOf,
   withParameters,
 } from '@tessera/service-kit';
-import type { IssueListPage, IssueListQuery } from './issue-list.ts';
+import { type IssueListPage, type IssueListQuery, offsetMax } from './issue-list.ts';
 
 /** A page as an array with headers, or as an envelope if one was requested. */
 export function presentIssueList(
@@ -23,7 +23,10 @@ export function presentIssueList(
     count: jsonText(found.total ?? 0),
     // The next page is named by where this one ended: issues that come in between shift nothing.
     next: cursor === undefined ? jsonText(null) : link({ page: String(page + 1), cursor }),
-    previous: page === 1 ? jsonText(null) : link({ page: page === 2 ? undefined : String(page - 1) }),
+    previous:
+      page === 1 || (page - 2) * size > offsetMax
+        ? jsonText(null)
+        : link({ page: page === 2 ? undefined : String(page - 1) }),
     results: found.items,
   });
   return { status: 200, body };

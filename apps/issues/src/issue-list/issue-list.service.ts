@@ -1,5 +1,12 @@
 import type { IssueSummary } from '@tessera/contracts';
-import { type JsonText, jsonArray, jsonText, ProblemError, pageBytesMax } from '@tessera/service-kit';
+import {
+  type JsonText,
+  jsonArray,
+  jsonText,
+  ProblemError,
+  pageBytesMax,
+  validationProblem,
+} from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueSnapshot } from '../issues/issue.ts';
@@ -10,9 +17,8 @@ import {
   type IssueListQuery,
   type IssueListRequest,
   type ListedIssue,
-  type SortedIssue,
+  offsetMax,
   type SortValue,
-  sortValueOf,
 } from './issue-list.ts';
 
 interface IssueListServiceDependencies {
@@ -20,9 +26,9 @@ interface IssueListServiceDependencies {
   presenter: IssuePresenter;
 }
 
-/** A presented issue, and what it was presented from. */
+/** A presented issue, and the revision that it was presented from. */
 interface CachedSummary {
-  issue: ListedIssue & SortedIssue;
+  revision: ListedRevision;
   text: JsonText<IssueSummary>;
   /** With the comma that follows. */
   bytes: number;
@@ -42,10 +48,14 @@ export class IssueListService {
   }
 
   async find({ request, page }: IssueListQuery): Promise<IssueListPage> {
-    const found = await this.#find(this.#withoutVainCount(request));
+    const isReachable = request.offset <= offsetMax;
+    const found = await this.#find(
+      isReachable ? this.#withoutVainCount(request) : { ...request, offset: 0, size: 1 },
+    );
     if (isUnfiltered(request) && request.total === 'capped')
       this.#isBeyondCounting ||= found.total === undefined;
     if (page !== undefined && request.after === undefined && page > 1) assertWithin(request, found);
+    if (!isReachable) throw unreachablePage();
     return found;
   }
 
@@ -88,7 +98,7 @@ export class IssueListService {
     const known = new Map<string, CachedSummary>();
     for (const issue of listed) {
       const cached = this.#summaries.get(issue.id);
-      if (cached !== undefined && isUnchanged(cached.issue, issue)) known.set(issue.id, cached);
+      if (cached !== undefined && isUnchanged(cached.revision, issue)) known.set(issue.id, cached);
     }
     const summaries: CachedSummary[] = [];
     let bytes = 0;
@@ -96,7 +106,7 @@ export class IssueListService {
       if (!known.has(issue.id))
         await this.#present(listed.slice(place, place + this.#partSize), known, within);
       const summary = known.get(issue.id);
-      if (summary === undefined || !isUnchanged(summary.issue, issue)) return undefined;
+      if (summary === undefined || !isUnchanged(summary.revision, issue)) return undefined;
       bytes += summary.bytes;
       if (summaries.length > 0 && bytes > pageBytesMax) break;
       summaries.push(summary);
@@ -109,7 +119,7 @@ export class IssueListService {
     let bytes = 0;
     for (const issue of await this.#repository.findIssues(unknown, within)) {
       const text = jsonText(this.#presenter.summary(issue));
-      const summary = { issue: essenceOf(issue), text, bytes: Buffer.byteLength(text) + 1 };
+      const summary = { revision: revisionOf(issue), text, bytes: Buffer.byteLength(text) + 1 };
       this.#summaries.set(issue.id, summary);
       known.set(issue.id, summary);
       bytes += summary.bytes;
@@ -125,13 +135,14 @@ export class IssueListService {
 /** Issues that one statement reads: 2 MB if they are as large as can be. */
 const partMax = 50;
 
-// Leaves out the long values.
-function essenceOf(issue: IssueSnapshot): ListedIssue & SortedIssue {
-  const { description, links, comments, conflicts, ...essence } = issue;
-  return essence;
+type ListedRevision = Omit<ListedIssue, 'id' | 'isSearched'>;
+
+// Keeps no other value of the issue: the cache lives long, and the garbage collector visits all of it.
+function revisionOf({ rev, trackerRev, reporterName, assigneeName }: IssueSnapshot): ListedRevision {
+  return { rev, trackerRev, reporterName, assigneeName };
 }
 
-function isUnchanged(left: ListedIssue, right: ListedIssue): boolean {
+function isUnchanged(left: ListedRevision, right: ListedRevision): boolean {
   return (
     left.rev === right.rev &&
     left.trackerRev === right.trackerRev &&
@@ -147,11 +158,18 @@ function endOf(
   summary: CachedSummary | undefined,
 ): readonly SortValue[] | undefined {
   if (listed?.isSearched) return [];
-  return summary === undefined ? undefined : sort.map(({ field }) => sortValueOf(summary.issue, field));
+  if (summary === undefined) return undefined;
+  const issue: IssueSummary = JSON.parse(summary.text);
+  return sort.map(({ field }) => issue[field]);
 }
 
 function isUnfiltered({ filters }: IssueListRequest): boolean {
   return Object.values(filters).every((filter) => filter === undefined);
+}
+
+function unreachablePage(): ProblemError {
+  const message = `must begin within the first ${offsetMax} issues; follow next for further ones`;
+  return validationProblem([{ field: 'page', message }]);
 }
 
 function assertWithin({ offset }: IssueListRequest, { total = 0 }: IssueListPage): void {

@@ -204,8 +204,11 @@ function given<Value>(value: Value | undefined, condition: (value: Value) => Sql
   return value === undefined ? [] : [condition(value)];
 }
 
-/** Issues that are looked through for the words before anything else is tried: about a millisecond. */
+/** Issues that are searched before anything else is tried, and the bytes of their words: about a millisecond. */
 const nearbyMax = 2_000;
+const nearbyBytesMax = 8 * 1024 * 1024;
+/** A total is not counted if the words of its issues have more bytes. */
+const totalBytesMax = 4 * nearbyBytesMax;
 /** Words that at most so many issues have are rare: to fetch and sort all of those takes some milliseconds. */
 const rareMax = 1_000;
 
@@ -235,24 +238,33 @@ function query(words: string): Sql {
  * - `rare`: at most 1,000 issues have the words, as the search index counts them: all are fetched;
  * - `walk`: neither, so the words are common enough that a walk meets them before long.
  */
-function searchSteps({ words, conditions, order, limit }: SearchedList): Sql {
+function searchSteps(search: SearchedList): Sql {
+  const { words, conditions, order, limit } = search;
   return Prisma.sql`
+    nearby AS MATERIALIZED (${firstIssues(search, nearbyMax)}),
     near AS MATERIALIZED (
-      SELECT ${columns} FROM (
-        SELECT ${columns}, i.search FROM issues i WHERE ${conditions} ORDER BY ${order} LIMIT ${nearbyMax}
-      ) i WHERE ${hasWords(words)} ORDER BY ${order} LIMIT ${limit}
+      SELECT ${columns} FROM nearby i WHERE bytes <= ${nearbyBytesMax} AND ${hasWords(words)} ORDER BY ${order} LIMIT ${limit}
     ), chosen AS MATERIALIZED (
       SELECT CASE
         WHEN (SELECT count(*) FROM near) >= ${limit} THEN 'near'
-        WHEN (SELECT count(*) FROM (
-               SELECT FROM issues i WHERE ${conditions} ORDER BY ${order} LIMIT ${nearbyMax}) nearby
-             ) < ${nearbyMax} THEN 'near'
+        WHEN (SELECT count(*) < ${nearbyMax} AND coalesce(max(bytes), 0) <= ${nearbyBytesMax} FROM nearby) THEN 'near'
         WHEN count_issues_with(${query(words)}, ${rareMax + 1}::int) <= ${rareMax} THEN 'rare'
         ELSE 'walk' END AS way
     ), rare AS MATERIALIZED (
       SELECT ${columns} FROM issues i
        WHERE (SELECT way FROM chosen) = 'rare' AND ${hasWords(words)} AND ${conditions}
     )`;
+}
+
+/**
+ * The first issues of a list with their words, and as `bytes` the size of the words up to each. PostgreSQL knows the size
+ * without reading them.
+ */
+function firstIssues({ conditions, order }: SearchedList, count: number): Sql {
+  return Prisma.sql`
+    SELECT ${columns}, i.search,
+           sum(pg_column_size(i.search)) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes
+      FROM issues i WHERE ${conditions} ORDER BY ${order} LIMIT ${count}`;
 }
 
 /** The issues that the chosen way finds; at least as many as are wanted, where there are. */
@@ -268,14 +280,14 @@ function foundIssues({ words, conditions, order, limit }: SearchedList): Sql {
 }
 
 /** How many there are, where the way there has shown it or a list is short enough to be looked through; else NULL. */
-function cheapTotal({ words, conditions, order }: SearchedList): Sql {
+function cheapTotal(search: SearchedList): Sql {
   return Prisma.sql`
     CASE (SELECT way FROM chosen)
       WHEN 'rare' THEN (SELECT count(*)::int FROM rare i)
       WHEN 'near' THEN (
-        SELECT CASE WHEN count(*) <= ${totalMax} THEN count(*) FILTER (WHERE found)::int END
-          FROM (SELECT ${hasWords(words)} AS found FROM issues i
-                 WHERE ${conditions} ORDER BY ${order} LIMIT ${totalMax + 1}) looked_through)
+        SELECT CASE WHEN count(*) <= ${totalMax} AND max(bytes) <= ${totalBytesMax} THEN count(*) FILTER (WHERE found)::int END
+          FROM (SELECT bytes, CASE WHEN bytes <= ${totalBytesMax} THEN ${hasWords(search.words)} END AS found
+                  FROM (${firstIssues(search, totalMax + 1)}) i) looked_through)
     END`;
 }
 

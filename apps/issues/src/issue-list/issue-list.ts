@@ -8,7 +8,7 @@ import type {
   SyncFilter,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
-import type { IssueRecord, IssueRevision } from '../issues/issue.ts';
+import type { IssueRevision } from '../issues/issue.ts';
 
 /** What lists are sorted by; `id` last, if nothing else is unique. */
 export type SortField = OrderingField | 'id';
@@ -81,17 +81,8 @@ export interface IssueListPage {
 /** Totals that are counted without being asked for, at most. */
 export const totalMax = 10_000;
 
-/** What an issue is sorted by. */
-export type SortedIssue = Pick<
-  IssueRecord,
-  'id' | 'number' | 'title' | 'priority' | 'status' | 'createdAt' | 'updatedAt'
->;
-
-export function sortValueOf(issue: SortedIssue, field: SortField): SortValue {
-  if (field === 'created_at') return issue.createdAt.toISOString();
-  if (field === 'updated_at') return issue.updatedAt.toISOString();
-  return issue[field];
-}
+/** Issues before a page that is requested by its number, at most: PostgreSQL reads all of them. */
+export const offsetMax = 10_000;
 
 const newestFirst: readonly OrderingKey[] = [{ field: 'created_at', descending: true }];
 

@@ -73,7 +73,9 @@ const ordering = once.transform((text, context): OrderingKey[] => {
 const issueListQuery = z.strictObject({
   limit: limit.optional(),
   cursor: cursor.optional(),
-  page: wholeNumber(1_000_000_000).optional().describe('Returns an object with a count instead of an array.'),
+  page: wholeNumber(1_000_000_000)
+    .optional()
+    .describe('Returns an object with a count instead of an array. Beyond 10,000 issues, follow `next`.'),
   page_size: wholeNumber(pageSizeMax).optional(),
   status: oneOrMore(issueStatusSchema, issueStatuses).optional(),
   priority: oneOrMore(priorityInputSchema, issuePriorities).optional(),
@@ -99,7 +101,9 @@ const issueListQuery = z.strictObject({
     .trim()
     .max(searchMaxLength, { error: `must be at most ${searchMaxLength} characters` })
     .optional()
-    .describe('Words, "phrases", -excluded, or; for a key or a number, that issue is first.'),
+    .describe(
+      'Words, "phrases", -excluded, or; for a key or a number, that issue is first. Finds words of the title and of the first 20,000 characters of the description.',
+    ),
   ordering: ordering
     .optional()
     .describe(
