@@ -61,20 +61,26 @@ describe('rate limits', () => {
     expect(count).toBe(4);
   });
 
-  it('count a body as a further write for each 16 KiB', async () => {
+  it('count a body as a further write for each 4 KiB', async () => {
     const ann = await aPerson(app);
     const send = (length: number) =>
       ann.post('/api/v1/issues/', { title: 'Long', description: 'x'.repeat(length) });
-    expect(remaining((await send(16_000).expect(201)).headers)).toBe(3);
-    expect(remaining((await send(32_768).expect(201)).headers)).toBe(0);
+    expect(remaining((await send(4_000).expect(201)).headers)).toBe(3);
+    expect(remaining((await send(8_192).expect(201)).headers)).toBe(0);
     const bob = await aPerson(app);
+    expect(remaining((await bob.post('/api/v1/issues/', {}).expect(422)).headers)).toBe(3);
     const refused = await bob
-      .post('/api/v1/issues/', { title: 'Long', description: 'é'.repeat(65_000) })
+      .post('/api/v1/issues/', { title: 'Long', description: 'x'.repeat(16_400) })
       .expect(429);
     expect(refused.body.detail).toBe(
-      'At most 4 writes a minute. A body counts as a further one for each 16 KiB.',
+      'At most 4 writes a minute. A body counts as a further one for each 4 KiB.',
     );
     expect(await app.sql('SELECT FROM issues WHERE reporter_id = $1', [bob.id])).toHaveLength(0);
+    const cid = await aPerson(app);
+    const large = await cid
+      .post('/api/v1/issues/', { title: 'Long', description: 'x'.repeat(65_000) })
+      .expect(201);
+    expect(remaining(large.headers)).toBe(0);
   });
 
   it('count reads, writes and syncs separately for each identity', async () => {

@@ -10,8 +10,8 @@ export interface RateLimits {
   syncs: RateLimiter | undefined;
 }
 
-/** What is stored grows with the body, so a body counts as a further request for each of its 16 KiB. */
-const bytesPerRequest = 16 * 1024;
+/** What is stored grows with the body, so a body counts as a further request for each of its 4 KiB. */
+const bytesPerRequest = 4 * 1024;
 
 /**
  * Counts requests and their bodies, sets the `RateLimit` fields, and throws a 429 problem if the quota is exceeded. With
@@ -30,9 +30,10 @@ export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShar
       await shares?.enter(id, response);
     },
     body: ({ id }, response, bytes) => {
-      const requests = Math.floor(bytes / bytesPerRequest);
+      // At most a whole quota, so that the largest body is accepted with a small one, too.
+      const requests = Math.min(Math.floor(bytes / bytesPerRequest), (limiter?.quota ?? 1) - 1);
       if (requests > 0)
-        return count(id, response, requests, ' A body counts as a further one for each 16 KiB.');
+        return count(id, response, requests, ' A body counts as a further one for each 4 KiB.');
     },
   };
 }

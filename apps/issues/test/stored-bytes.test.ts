@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Issue } from '@tessera/contracts';
+import type { Response } from 'supertest';
+import { createIssue, issuePath, issuesPath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+const writesPerMinute = 300;
+/** As in THREAT-MODEL.md. */
+const bytesPerMinuteMax = 20_000_000;
+
+let app: TestApp;
+let ann: TestPerson;
+/** With as many words as the search index has of one issue. */
+let wordy: Issue;
+/** Its texts are changed. */
+let changed: Issue;
+beforeAll(async () => {
+  app = await startTestApp({ RATE_LIMIT_WRITES_PER_MINUTE: '1000000' });
+  ann = await aPerson(app);
+  wordy = await createIssue(ann, { description: words(60_000) });
+  changed = await createIssue(ann);
+});
+afterAll(() => app.close());
+
+/** Different words, the shortest that are not repeated: the text with the largest index. */
+function words(length: number): string {
+  const text = randomBytes(length).toString('base64url');
+  return (text.match(/.{5}/g) ?? []).join(' ').slice(0, length);
+}
+
+/** Characters that PostgreSQL cannot compress, four bytes each. */
+function noise(length: number): string {
+  return String.fromCodePoint(
+    ...[...randomBytes(length * 2)].flatMap((_, at, bytes) =>
+      at % 2 === 0 ? [0x1f000 + ((bytes[at] ?? 0) << 2) + ((bytes[at + 1] ?? 0) & 3)] : [],
+    ),
+  );
+}
+
+const link = (ref: string) => ({
+  type: 'invoice',
+  ref: `${ref}-${words(200)}`,
+  title: words(250),
+  url: `https://example.com/${words(2_000).replaceAll(' ', '')}`,
+  metadata: { a: words(4_000) },
+});
+
+// A body just below the size that counts once more, and the largest one.
+const sizes = [
+  ['4 KiB of words', () => words(4_000)],
+  ['65,000 characters of four bytes', () => noise(65_000)],
+] as const;
+
+interface Write {
+  operation: string;
+  send: (text: string, count: number) => PromiseLike<Response>;
+}
+
+const writes: Write[] = [
+  { operation: 'createIssue', send: (description) => ann.post(issuesPath, { title: 'x', description }) },
+  { operation: 'patchIssue', send: (description) => ann.patch(issuePath(changed), { description }) },
+  {
+    operation: 'changeIssueStatus',
+    send: (comment, count) =>
+      ann.post(issuePath(wordy, 'status/'), { status: count % 2 === 0 ? 'IN_PROGRESS' : 'OPEN', comment }),
+  },
+  { operation: 'addComment', send: (body) => ann.post(issuePath(wordy, 'comments/'), { body }) },
+  { operation: 'putLink', send: (_, count) => ann.post(issuePath(wordy, 'links/'), link(String(count))) },
+  {
+    operation: 'patchIssue with links',
+    send: (description, count) =>
+      ann.patch(issuePath(changed), {
+        description,
+        links: Array.from({ length: description.length > 4_000 ? 50 : 0 }, (_, place) =>
+          link(`${count}-${place}`),
+        ),
+      }),
+  },
+];
+
+async function storedBytes(): Promise<number> {
+  const [row] = await app.sql(
+    `SELECT sum(pg_total_relation_size(oid))::float8 AS bytes FROM pg_class
+      WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+  );
+  return row?.bytes;
+}
+
+describe('an identity that writes at its limit for a minute', () => {
+  it.each(writes.flatMap((write) => sizes.map(([name, text]) => ({ ...write, name, text }))))(
+    'stores at most 20 MB by $operation with $name',
+    async ({ send, text }) => {
+      const quota = ({ headers }: Response) => Number(/;r=(\d+);/.exec(headers.ratelimit ?? '')?.[1]);
+      const first = await send(text(), 0);
+      const count = 6;
+      const [bytes, left] = [await storedBytes(), quota(first)];
+      let last = first;
+      for (let place = 1; place <= count; place += 1) last = await send(text(), place);
+      expect([200, 201]).toContain(last.status);
+      const perMinute = ((await storedBytes()) - bytes) * (writesPerMinute / (left - quota(last)));
+      expect(perMinute).toBeLessThanOrEqual(bytesPerMinuteMax);
+    },
+  );
+});
