@@ -26,6 +26,18 @@ const otherSyntax = /\[\^[^\]\n]*\]:|\$`|[`~]{3}\s*math/i;
 // With tables, as in GitHub Flavored Markdown: a cell ends at `|`, also within backticks.
 const commonMark = new MarkdownIt('default', { html: true });
 
+// Trackers extend an address to the next white space, so a backtick in it may begin no code.
+const extendedAddress = /(?:(?:https?|ftp):\/\/|www\.)[^\s<]*/gi;
+const addressesWithBacktick = new WeakMap<object, Range[]>();
+commonMark.inline.ruler.before('backticks', 'backtick_in_address', (state) => {
+  const { src, pos, env } = state;
+  if (src[pos] !== '`' || env.hasUncertainCode === true) return false;
+  const addresses = addressesWithBacktick.get(state) ?? findAddressesWithBacktick(src);
+  addressesWithBacktick.set(state, addresses);
+  env.hasUncertainCode = addresses.some(([start, end]) => start < pos && pos < end);
+  return false;
+});
+
 /**
  * Inserts zero-width spaces so that the tracker does not notify `@name`, link `#123` or execute quick actions: user names and
  * numbers mean something else there. Code that the tracker shows as code stays as it is; GitLab reads quick actions by a
@@ -78,14 +90,23 @@ function neutraliseMarkdown(text: string): string {
 
 // Indented code is left out: whether it is code depends on lists and footnotes around it, which trackers extend.
 function codeOf(markdown: string): string[] {
-  return commonMark
-    .parse(markdown, {})
+  const env: { hasUncertainCode?: boolean } & Record<string, unknown> = {};
+  const tokens = commonMark.parse(markdown, env);
+  if (env.hasUncertainCode === true) return [];
+  return tokens
     .flatMap((token): Token[] => [token, ...(token.children ?? [])])
     .filter(({ type }) => type === 'fence' || type === 'code_inline')
     .map(({ content }) => content);
 }
 
 type Range = readonly [start: number, end: number];
+
+function findAddressesWithBacktick(block: string): Range[] {
+  return Array.from(
+    block.matchAll(extendedAddress),
+    ({ 0: address, index }): Range => [index, index + address.length],
+  ).filter(([start, end]) => block.slice(start, end).includes('`'));
+}
 
 function addressesOf(text: string): Range[] {
   const plain = /^[^[<]*/.exec(text)?.[0] ?? '';
