@@ -20,11 +20,12 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '100' },
     cost: { type: 'string', default: '10' },
+    hashes: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
-  console.log('pnpm --filter @tessera/identity bench:timing [--rounds 100] [--cost 10]');
+  console.log('pnpm --filter @tessera/identity bench:timing [--rounds 100] [--cost 10] [--hashes 9,8,4]');
   process.exit(0);
 }
 
@@ -62,14 +63,15 @@ const internal = { headers: { 'X-Service-Token': serviceToken } };
 const create = async (body: object) =>
   (await http.post('/internal/identities', { password, ...body }, internal)).data.id;
 await create({ email: 'known@example.com' });
-// Accounts from before the cost was raised. A failed sign-in does not upgrade their hashes.
+// Accounts from before the cost was changed. A failed sign-in does not upgrade their hashes.
 const cost = Number(values.cost);
-const olderCosts = [cost - 1, cost - 2, 4].filter((older) => older >= 4);
-for (const older of olderCosts) {
-  const id = await create({ email: `cost-${older}@example.com` });
+const otherCosts =
+  values.hashes?.split(',').map(Number) ?? [cost - 1, cost - 2, 4].filter((older) => older >= 4);
+for (const other of otherCosts) {
+  const id = await create({ email: `cost-${other}@example.com` });
   await dependencies.database.identity.update({
     where: { id },
-    data: { passwordHash: await bcrypt.hash(password, older) },
+    data: { passwordHash: await bcrypt.hash(password, other) },
   });
 }
 await create({ email: 'inactive@example.com', is_active: false });
@@ -81,9 +83,9 @@ const branches: Record<string, { email: string; password: string }> = {
   'unknown e-mail': { email: 'unknown@example.com', password },
   'wrong password': { email: 'known@example.com', password: 'not the password' },
   ...Object.fromEntries(
-    olderCosts.map((older) => [
-      `wrong password, hash of cost ${older}`,
-      { email: `cost-${older}@example.com`, password: 'not the password' },
+    otherCosts.map((other) => [
+      `wrong password, hash of cost ${other}`,
+      { email: `cost-${other}@example.com`, password: 'not the password' },
     ]),
   ),
   'SSO only': { email: 'sso@example.com', password },
@@ -107,14 +109,21 @@ for (let round = -5; round < rounds; round += 1) {
 }
 process.stderr.write('\n');
 
-const median = (numbers: number[]) =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
-const medians = [...samples].map(([name, times]) => ({
-  branch: name,
-  'median ms': Number(median(times).toFixed(2)),
-}));
-console.table(medians);
-const times = medians.map((row) => row['median ms']);
+const rounded = (milliseconds = Number.NaN) => Number(milliseconds.toFixed(2));
+const rows = [...samples].map(([branch, times]) => {
+  const sorted = times.toSorted((a, b) => a - b);
+  const percentile = (share: number) => rounded(sorted[Math.floor(sorted.length * share)]);
+  return {
+    branch,
+    'mean ms': rounded(times.reduce((sum, time) => sum + time, 0) / times.length),
+    'p10 ms': percentile(0.1),
+    'median ms': percentile(0.5),
+    'p90 ms': percentile(0.9),
+    'p99 ms': percentile(0.99),
+  };
+});
+console.table(rows);
+const times = rows.map((row) => row['median ms']);
 const spread = Math.max(...times) / Math.min(...times) - 1;
 console.log(
   `bcrypt cost ${values.cost}, ${availableParallelism()} cores: spread ${(spread * 100).toFixed(1)} % (at most ${tolerance * 100} %)`,

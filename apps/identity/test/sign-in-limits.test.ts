@@ -40,6 +40,18 @@ describe('the limits of POST /token', () => {
     await attempt(identity.email, password, '203.0.113.2').expect(200);
   });
 
+  it('stores nothing for attempts beyond a limit', async () => {
+    const email = anEmail();
+    await fail(email, '203.0.113.6', 3);
+    const stored = () =>
+      app.sql(
+        `SELECT (SELECT count(*)::int FROM audit_events) AS events, (SELECT sum(count)::int FROM sign_in_counters) AS failures`,
+      );
+    const before = await stored();
+    for (let count = 0; count < 5; count += 1) await attempt(email, aPassword(), '203.0.113.6').expect(429);
+    expect(await stored()).toEqual(before);
+  });
+
   it('does not lock a user out of an address with an earlier sign-in', async () => {
     const { identity, password } = await createIdentity(app);
     await attempt(identity.email, password, '203.0.113.9').expect(200);
