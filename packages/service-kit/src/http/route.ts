@@ -44,7 +44,7 @@ export const everyone: Access<undefined> = { identify: () => undefined };
 export interface Limit<Actor> {
   /** Counts a request before its body is read. */
   request: (actor: Actor, response: ServerResponse) => void | Promise<void>;
-  /** Counts the bytes of a request's body. */
+  /** Counts the bytes of a request's body before it is parsed. */
   body?: (actor: Actor, response: ServerResponse, bytes: number) => void | Promise<void>;
 }
 
@@ -141,8 +141,9 @@ export function route<const Op extends Operation, Actor>(
           return chain(ready, (value) => sendJson(response, value));
         };
         if (read === undefined) return answer();
-        return chain(read(request, response), () =>
-          chain(countBody?.(actor, response, request.bodyBytes ?? 0), answer),
+        return chain(
+          read(request, response, (bytes) => countBody?.(actor, response, bytes)),
+          answer,
         );
       }),
   };
