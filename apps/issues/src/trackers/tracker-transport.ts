@@ -63,7 +63,12 @@ export interface TrackerReply {
   headers: Record<string, unknown>;
 }
 
-const socketsMax = 8;
+const connections = {
+  keepAlive: true,
+  maxSockets: 8,
+  // Of idle connections. Node's servers close theirs after 5 s: a write on one that is being closed has no known outcome.
+  timeout: 4_000,
+};
 const responseMaxBytes = 5 * 1024 * 1024;
 /** A list is parsed while it arrives, so that only the items that are kept need memory. */
 const listMaxBytes = 256 * 1024 * 1024;
@@ -97,8 +102,8 @@ export class TrackerTransport {
       // A redirect or a proxy from the environment would send the credentials to another host.
       maxRedirects: 0,
       proxy: false,
-      httpAgent: new HttpAgent({ keepAlive: true, maxSockets: socketsMax }),
-      httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: socketsMax }),
+      httpAgent: new HttpAgent(connections),
+      httpsAgent: new HttpsAgent(connections),
       headers: { Accept: 'application/json', 'User-Agent': 'tessera-issues', ...api.headers },
       responseType: 'stream',
       validateStatus: () => true,
