@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, copyFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -75,7 +75,8 @@ export interface RedmineOptions {
 export async function startRedmine({ isSerial = true }: RedmineOptions = {}): Promise<RunningRedmine> {
   const work = mkdtempSync(path.join(tmpdir(), 'redmine-'));
   const run = await prepare(work);
-  const accounts: RedmineAccounts = await runSeed(work, run, 'seed.rb');
+  const rackup = await copyScript(work, 'redmine.ru');
+  const log = path.join(work, 'puma.log');
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   let puma: ChildProcess | undefined;
@@ -91,20 +92,23 @@ export async function startRedmine({ isSerial = true }: RedmineOptions = {}): Pr
     await down();
     rmSync(work, { recursive: true, force: true });
   };
-  const up = async () => {
-    const log = openSync(path.join(work, 'puma.log'), 'a');
+  const startPuma = async (variables: string[]) => {
+    const output = openSync(log, 'a');
     const options = ['-e', 'production', '-b', `tcp://127.0.0.1:${port}`, '-t', '2:4'];
-    const command = [...run, 'puma', ...options, ...(isSerial ? [await copyScript(work, 'serial.ru')] : [])];
-    puma = spawn('runuser', command, { cwd: application, stdio: ['ignore', log, log], detached: true });
-    closeSync(log);
+    const command = [...run, `SERIAL=${isSerial ? '1' : '0'}`, ...variables, 'puma', ...options, rackup];
+    puma = spawn('runuser', command, { cwd: application, stdio: ['ignore', output, output], detached: true });
+    closeSync(output);
     await untilItAnswers(url);
   };
+  let accounts: RedmineAccounts;
   try {
-    await up();
+    await startPuma([`SEED=${await copyScript(work, 'seed.rb')}`]);
+    accounts = readSeeded(readFileSync(log, 'utf8'));
   } catch (error) {
     await stop();
     throw error;
   }
+  const up = () => startPuma([]);
   const pids = () => (puma?.pid === undefined ? [] : pidsOfGroup(puma.pid));
   const suspend = async (ms: number): Promise<void> => {
     const suspended = pids();
@@ -139,8 +143,12 @@ async function runSeed<Result>(work: string, run: string[], name: string): Promi
   const { stdout } = await promisify(execFile)('runuser', [...run, 'bin/rails', 'runner', script], {
     cwd: application,
   });
-  const seeded = /^SEEDED (.*)$/m.exec(stdout)?.[1];
-  if (seeded === undefined) throw new Error(`Redmine could not be seeded: ${stdout}`);
+  return readSeeded(stdout);
+}
+
+function readSeeded<Result>(output: string): Result {
+  const seeded = /^SEEDED (.*)$/m.exec(output)?.[1];
+  if (seeded === undefined) throw new Error(`Redmine could not be seeded: ${output}`);
   return JSON.parse(seeded);
 }
 
