@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson } from './support/people.ts';
@@ -10,8 +10,10 @@ import { trackerEnvironment } from './support/tracker-environment.ts';
 // After this time a tracker's time of the last update is certain.
 const settledMs = 3_100;
 
-describe.each(['github', 'gitlab', 'gitea'] as const)('the requests to %s', (provider) => {
-  it('are at most 3 for a first sync and 1 for an unchanged issue; no comment is missed', async () => {
+// Concurrent, because most of the time is spent waiting.
+it.concurrent.each(['github', 'gitlab', 'gitea'] as const)(
+  'the requests to %s are at most 3 for a first sync and 1 for an unchanged issue; no comment is missed',
+  async (provider) => {
     const tracker = await startFakeTracker(provider);
     const app = await startTestApp(trackerEnvironment(tracker));
     const ann = await aPerson(app);
@@ -39,5 +41,5 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('the requests to %s', (pro
     expect(tracker.fake.issues()[0]?.comments).toHaveLength(3);
     await app.close();
     await tracker.close();
-  });
-});
+  },
+);

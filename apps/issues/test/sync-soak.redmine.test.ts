@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-const count = Number(process.env.SYNC_SOAK_ISSUES ?? 60);
+const count = Number(process.env.SYNC_SOAK_ISSUES ?? 30);
 const batch = 10;
 // The tracker is killed when it has half of the issues.
 const half = count / 2;

@@ -20,10 +20,14 @@ export function describePoll(start: () => Promise<TestTracker>): void {
   let tracker: TestTracker;
   let app: TestApp;
   let ann: TestPerson;
+  let quiet: Issue;
+  let quietSince: number;
   beforeAll(async () => {
     tracker = await start();
     app = await startTestApp(trackerEnvironment(tracker, background));
     ann = await aPerson(app);
+    ({ issue: quiet } = await aLinkedIssue('Quiet'));
+    quietSince = performance.now();
   });
   afterAll(async () => {
     await app.close();
@@ -82,11 +86,11 @@ export function describePoll(start: () => Promise<TestTracker>): void {
     });
 
     it('syncs nothing that did not change', async () => {
-      const { issue } = await aLinkedIssue('Quiet');
-      await pause(4_500);
-      const before = await getIssue(ann, issue);
+      // It was synced before the other tests.
+      await pause(Math.max(0, 4_500 - (performance.now() - quietSince)));
+      const before = await getIssue(ann, quiet);
       await pause(3_000);
-      expect((await getIssue(ann, issue)).sync.last_synced_at).toBe(before.sync.last_synced_at);
+      expect((await getIssue(ann, quiet)).sync.last_synced_at).toBe(before.sync.last_synced_at);
     });
   });
 }

@@ -13,7 +13,7 @@ Options:
 
 Environment:
   FUZZ_RUNS, FUZZ_SEED   Used when the option is not given.
-  SYNC_CONVERGENCE_RUNS  Stories of tracker sync. Default: 60.
+  SYNC_CONVERGENCE_RUNS  Stories of tracker sync. Default: 25.
 
 Example:
   npx pnpm@12 fuzz --runs 5000 --seed 2078367399
