@@ -12,7 +12,7 @@ export type OpenApiDocument = oas31.OpenAPIObject;
 
 /**
  * Writes the OpenAPI document of an API. Each operation gets the errors that are always possible (400, 500, 503; with a
- * body 413 and 415). Throws when two operations have the same method and path, and for a path with wildcards.
+ * body 408, 413 and 415). Throws when two operations have the same method and path, and for a path with wildcards.
  */
 export function describeApi(api: Api): OpenApiDocument {
   const { title, version, description, operations, securitySchemes, tags } = api;

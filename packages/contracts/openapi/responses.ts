@@ -10,6 +10,7 @@ const descriptions: Record<number, string> = {
   404: 'The resource does not exist.',
   405: 'The path does not support this method.',
   406: 'No acceptable representation.',
+  408: 'The body took too long to arrive. The request can be sent again.',
   409: 'The request conflicts with the current state; `code` states how.',
   412: 'The precondition failed.',
   413: 'The body is too large.',
@@ -38,7 +39,7 @@ function headerComponent(id: string, description: string): z.ZodType {
 
 /** All responses of an operation: its own, the errors that are always possible, and those of `secured`. */
 export function responsesOf(operation: Operation, secured: Api['secured']): ZodOpenApiResponsesObject {
-  const always = operation.body === undefined ? [400, 500, 503] : [400, 413, 415, 500, 503];
+  const always = operation.body === undefined ? [400, 500, 503] : [400, 408, 413, 415, 500, 503];
   const own = Object.entries(operation.responses).map(([status, response]) => [
     status,
     ownResponse(response, secured?.headers),

@@ -37,7 +37,7 @@ export interface Operation {
   /** The JSON body; `form` is the schema of the same body as a form, for operations that accept forms. */
   readonly body?: { readonly schema: z.ZodType; readonly form?: z.ZodType; readonly optional?: boolean };
   readonly responses: Readonly<Record<number, OperationResponse>>;
-  /** Further error statuses. 400, 500 and 503, and 413 and 415 with a body, are always possible. */
+  /** Further error statuses. 400, 500 and 503, and 408, 413 and 415 with a body, are always possible. */
   readonly problems?: readonly (number | OperationProblem)[];
   /** Error bodies also carry `error` and `error_description` (RFC 6749 5.2). */
   readonly oauth?: boolean;
