@@ -2,11 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import type { AxiosInstance, AxiosResponse } from 'axios';
 import pg from 'pg';
+import { issuesClient, signUp } from './support/clients.ts';
 import { eventually } from './support/load.ts';
 
 const credentials = { grant_type: 'password', email: 'ann@example.com', password: 'a password of the test' };
 const queueMax = 8;
-const poolMax = 2;
+const poolMax = { identity: 2, issues: 4 };
 
 // The tests check order and number of responses, not durations, which depend on the machine.
 describe('more load than the services can process', () => {
@@ -24,10 +25,10 @@ describe('more load than the services can process', () => {
           HASH_CONCURRENCY: '1',
           HASH_QUEUE_MAX: String(queueMax),
           HASH_QUEUE_TIMEOUT_MS: '60000',
-          DATABASE_POOL_MAX: String(poolMax),
+          DATABASE_POOL_MAX: String(poolMax.identity),
           DATABASE_STATEMENT_TIMEOUT_MS: '30000',
         },
-        issues: { DATABASE_POOL_MAX: String(poolMax), DATABASE_STATEMENT_TIMEOUT_MS: '30000' },
+        issues: { DATABASE_POOL_MAX: String(poolMax.issues), DATABASE_STATEMENT_TIMEOUT_MS: '30000' },
       },
     });
     identity = httpClient(first(stack.identities).url);
@@ -88,25 +89,33 @@ describe('more load than the services can process', () => {
   }, 60_000);
 
   it('answers 503 when all connections of the pool are in use, and recovers', async () => {
+    // One identity gets half of the connections: two have all of them, and the others are refused.
+    const people = await Promise.all(
+      Array.from({ length: 7 }, async (_, index) =>
+        issuesClient(stack, await signUp(stack, `person-${index}`)),
+      ),
+    );
     const cases = [
       { database: 'identity', table: 'refresh_tokens', client: identity, send: refresh },
       {
         database: 'issues',
         table: 'issues',
         client: issues,
-        send: () =>
-          issues.post('/issues/', { title: 'In the queue' }, { headers: { Authorization: bearer() } }),
+        send: (index: number, isHeld: boolean) => {
+          const person = people[isHeld ? Math.floor(index / 2) : 2 + (index % 5)] ?? issues;
+          return person.post('/issues/', { title: 'In the queue' });
+        },
       },
     ] as const;
     for (const { database, table, client, send } of cases) {
       const release = await lockTable(database, table);
-      const held = Array.from({ length: poolMax }, send);
+      const held = Array.from({ length: poolMax[database] }, (_, index) => send(index, true));
       await eventually(
         () => stack.waitingForLocks(database),
-        (count) => count >= poolMax,
+        (count) => count >= poolMax[database],
       );
       // The lock is held until all requests have been answered.
-      const refused = await Promise.all(Array.from({ length: 20 }, send));
+      const refused = await Promise.all(Array.from({ length: 20 }, (_, index) => send(index, false)));
       for (const answer of refused) expectUnavailable(answer);
       const origin = new URL(client.defaults.baseURL ?? '').origin;
       expect((await client.get(`${origin}/healthz`)).status).toBe(200);
@@ -120,7 +129,7 @@ describe('more load than the services can process', () => {
       'issues',
       "SELECT count(*)::int AS n FROM issues WHERE title = 'In the queue'",
     );
-    expect(rows).toEqual([{ n: poolMax }]);
+    expect(rows).toEqual([{ n: poolMax.issues }]);
   }, 60_000);
 
   const bearer = () => `Bearer ${accessToken}`;
