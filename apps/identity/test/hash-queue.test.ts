@@ -73,10 +73,10 @@ describe('HashQueue', () => {
     const first = heldJob();
     const running = queue.run(first.job);
     const client = new AbortController();
-    const abandoned = queue.run(async () => 'never', client.signal);
+    const abandoned = queue.run(async () => 'never', { signal: client.signal });
     client.abort();
     await expect(abandoned).rejects.toMatchObject({ code: 'client_gone' });
-    await expect(queue.run(async () => 'never', client.signal)).rejects.toMatchObject({
+    await expect(queue.run(async () => 'never', { signal: client.signal })).rejects.toMatchObject({
       code: 'client_gone',
     });
     expect(queue.depth).toBe(0);
@@ -88,5 +88,44 @@ describe('HashQueue', () => {
     const queue = new HashQueue({ concurrency: 1, maxWaiting: 1, timeoutMs: 1000 });
     await expect(queue.run(async () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await queue.run(async () => 'next')).toBe('next');
+  });
+
+  describe('with several clients', () => {
+    /** Fills the queue while one job runs; returns the order in which the others ran, or their status codes. */
+    async function runAll(clients: [address: string, account: string][], maxWaiting = 10): Promise<string[]> {
+      const queue = new HashQueue({ concurrency: 1, maxWaiting, timeoutMs: 1000 });
+      const first = heldJob();
+      const running = queue.run(first.job);
+      const order: string[] = [];
+      const runs = clients.map(([address, account]) =>
+        queue
+          .run(async () => void order.push(address + account), { client: { address, account } })
+          .catch(({ status }) => order.push(`${address}${account} ${status}`)),
+      );
+      await settle();
+      first.finish();
+      await Promise.all([running, ...runs]);
+      return order;
+    }
+    const a1: [string, string] = ['a', '1'];
+    const a2: [string, string] = ['a', '2'];
+    const b3: [string, string] = ['b', '3'];
+
+    it('takes addresses in turn, and of an address the accounts', async () => {
+      expect(await runAll([a1, a1, a1, a2, b3, b3])).toEqual(['a1', 'b3', 'a2', 'b3', 'a1', 'a1']);
+    });
+
+    it('replaces a job of the address with the most jobs when it is full', async () => {
+      expect(await runAll([a1, a1, a2, b3], 3)).toEqual(['a1 503', 'a1', 'b3', 'a2']);
+    });
+
+    it('replaces a job of the account with the most jobs when it is full', async () => {
+      expect(await runAll([a1, a1, a1, a2], 3)).toEqual(['a1 503', 'a1', 'a2', 'a1']);
+    });
+
+    it('refuses a further job of the client with the most jobs when it is full', async () => {
+      expect(await runAll([a1, a1, b3, a1], 3)).toEqual(['a1 503', 'a1', 'b3', 'a1']);
+      expect(await runAll([a1, a2, b3, b3], 3)).toEqual(['b3 503', 'a1', 'b3', 'a2']);
+    });
   });
 });

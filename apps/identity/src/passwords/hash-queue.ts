@@ -1,7 +1,20 @@
 import { ProblemError, unavailableProblem } from '@tessera/service-kit';
 
+/** The client that a job is for. */
+export interface HashClient {
+  address: string;
+  account: string;
+}
+
 interface WaitingJob {
+  client: HashClient;
   start: () => void;
+  refuse: (problem: ProblemError) => void;
+}
+
+interface RunOptions {
+  signal?: AbortSignal | undefined;
+  client?: HashClient | undefined;
 }
 
 /** Receives the wait and run time of each job. */
@@ -20,10 +33,14 @@ interface HashQueueOptions {
   observer?: HashQueueObserver;
 }
 
-/** A bounded FIFO queue. A full queue rejects new jobs at once; a job is dropped when its client disconnects. */
+/**
+ * A bounded queue that takes addresses in turn, and of one address the accounts in turn, so that many sign-ins of one
+ * client do not delay others. If it is full, a new job replaces the newest one of the address or account with the most
+ * jobs, or is refused if its own has the most. A job is dropped when its client disconnects.
+ */
 export class HashQueue {
   readonly #options: HashQueueOptions;
-  readonly #waiting: Set<WaitingJob> = new Set();
+  readonly #waiting = new WaitingJobs();
   #running = 0;
 
   constructor(options: HashQueueOptions) {
@@ -39,11 +56,11 @@ export class HashQueue {
    * Runs a job when a slot is free. The job receives `waited`: if true, data read before the wait may be stale.
    * Throws a 503 problem if the queue is full or the wait exceeds the timeout.
    */
-  async run<Result>(job: (waited: boolean) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  async run<Result>(job: (waited: boolean) => Promise<Result>, options: RunOptions = {}): Promise<Result> {
     const { concurrency, observer } = this.#options;
     const waited = this.#running >= concurrency;
     const queuedAt = performance.now();
-    if (waited) await this.#wait(signal);
+    if (waited) await this.#wait(options);
     else this.#running += 1;
     const startedAt = performance.now();
     observer?.onStart((startedAt - queuedAt) / 1000);
@@ -55,24 +72,28 @@ export class HashQueue {
     }
   }
 
-  #wait(signal: AbortSignal | undefined): Promise<void> {
+  #wait({ signal, client = { address: '', account: '' } }: RunOptions): Promise<void> {
     if (this.#waiting.size >= this.#options.maxWaiting) {
-      throw unavailableProblem('Too many sign-ins at once. Try again later.', 1);
+      const problem = unavailableProblem('Too many sign-ins at once. Try again later.', 1);
+      const replaced = this.#waiting.findExcess(client);
+      if (replaced === undefined) throw problem;
+      replaced.refuse(problem);
     }
     return new Promise((resolve, reject) => {
-      const rejectWith = (problem: ProblemError) => {
-        dequeue();
-        reject(problem);
-      };
       const waiting = {
+        client,
         start: () => {
           dequeue();
           resolve();
         },
+        refuse: (problem: ProblemError) => {
+          dequeue();
+          reject(problem);
+        },
       };
-      const onAbort = () => rejectWith(clientDisconnected());
+      const onAbort = () => waiting.refuse(clientDisconnected());
       const timer = setTimeout(
-        () => rejectWith(unavailableProblem('The service is busy. Try again later.', 2)),
+        () => waiting.refuse(unavailableProblem('The service is busy. Try again later.', 2)),
         this.#options.timeoutMs,
       );
       const dequeue = () => {
@@ -88,10 +109,75 @@ export class HashQueue {
 
   // Pass the slot directly to the next waiting job, so that a new job cannot overtake it.
   #release(): void {
-    const [next] = this.#waiting;
+    const next = this.#waiting.next();
     if (next === undefined) this.#running -= 1;
     else next.start();
   }
+}
+
+/** Jobs by address and account. The first key of a map is the next in turn. */
+class WaitingJobs {
+  readonly #addresses = new Map<string, Map<string, Set<WaitingJob>>>();
+  size = 0;
+
+  add(job: WaitingJob): void {
+    const { address, account } = job.client;
+    const accounts = this.#addresses.get(address) ?? new Map<string, Set<WaitingJob>>();
+    const jobs = accounts.get(account) ?? new Set();
+    this.#addresses.set(address, accounts.set(account, jobs.add(job)));
+    this.size += 1;
+  }
+
+  delete(job: WaitingJob): void {
+    const { address, account } = job.client;
+    const accounts = this.#addresses.get(address);
+    const jobs = accounts?.get(account);
+    if (accounts === undefined || jobs?.delete(job) !== true) return;
+    this.size -= 1;
+    if (jobs.size === 0) accounts.delete(account);
+    if (accounts.size === 0) this.#addresses.delete(address);
+  }
+
+  /** The next job. Its address and account move to the end. */
+  next(): WaitingJob | undefined {
+    const [first] = this.#addresses;
+    if (first === undefined) return undefined;
+    const [address, accounts] = first;
+    const [[account, jobs] = ['', new Set<WaitingJob>()]] = accounts;
+    moveToEnd(this.#addresses, address, accounts);
+    moveToEnd(accounts, account, jobs);
+    const [job] = jobs;
+    return job;
+  }
+
+  /** The newest job of the address with the most jobs, else of the account of the client's address with the most. */
+  findExcess({ address, account }: HashClient): WaitingJob | undefined {
+    const own = this.#addresses.get(address) ?? new Map<string, Set<WaitingJob>>();
+    const countOf = (accounts: Map<string, Set<WaitingJob>>) =>
+      [...accounts.values()].reduce((count, jobs) => count + jobs.size, 0);
+    const largestAddress = largest([...this.#addresses.values()], countOf);
+    if (largestAddress !== undefined && countOf(largestAddress) > countOf(own) + 1)
+      return newestOfLargest(largestAddress);
+    const largestAccount = largest([...own.values()], ({ size }) => size);
+    const isExcess = largestAccount !== undefined && largestAccount.size > (own.get(account)?.size ?? 0) + 1;
+    return isExcess ? newestOfLargest(own) : undefined;
+  }
+}
+
+function newestOfLargest(accounts: Map<string, Set<WaitingJob>>): WaitingJob | undefined {
+  return [...(largest([...accounts.values()], ({ size }) => size) ?? [])].at(-1);
+}
+
+function largest<Item>(items: readonly Item[], sizeOf: (item: Item) => number): Item | undefined {
+  return items.reduce<Item | undefined>(
+    (found, item) => (found === undefined || sizeOf(item) > sizeOf(found) ? item : found),
+    undefined,
+  );
+}
+
+function moveToEnd<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key);
+  map.set(key, value);
 }
 
 // The response is never delivered. 408 keeps the request out of the 5xx statistics.

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { passwordMaxBytes } from '@tessera/contracts';
 import bcrypt from 'bcrypt';
-import type { HashQueue } from './hash-queue.ts';
+import type { HashClient, HashQueue } from './hash-queue.ts';
 
 interface CompareOptions {
   /** The stored hash. If null, the password never matches. */
   hash: string | null;
+  client: HashClient;
   signal?: AbortSignal;
   /** Runs in the job, before the comparison; may throw to refuse. `waited` tells whether the job was queued. */
   beforeCompare: (waited: boolean) => Promise<void>;
@@ -34,21 +35,22 @@ export class PasswordHasher {
 
   async hash(password: string, signal?: AbortSignal): Promise<string> {
     assertFitsBcrypt(password);
-    return this.#queue.run(() => bcrypt.hash(password, this.#cost), signal);
+    return this.#queue.run(() => bcrypt.hash(password, this.#cost), { signal });
   }
 
   async matches(
     password: string,
-    { hash, signal, beforeCompare, onMismatch }: CompareOptions,
+    { hash, client, signal, beforeCompare, onMismatch }: CompareOptions,
   ): Promise<boolean> {
     const comparable = fitsBcrypt(password) ? hash : null;
-    return this.#queue.run(async (waited) => {
+    const compare = async (waited: boolean) => {
       await beforeCompare(waited);
       if (comparable !== null && (await bcrypt.compare(password, comparable))) return true;
       await this.#spendRest(password, comparable);
       await onMismatch();
       return false;
-    }, signal);
+    };
+    return this.#queue.run(compare, { client, signal });
   }
 
   // A comparison of cost n takes twice as long as one of n - 1. So after one of cost c, decoys of c, c + 1, … n - 1 make

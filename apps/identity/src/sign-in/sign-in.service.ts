@@ -56,6 +56,7 @@ export class SignInService {
     const hash = candidate?.isActive === true ? candidate.passwordHash : null;
     const matches = await hasher.matches(password, {
       hash,
+      client: { address: origin.ip ?? '', account: address },
       signal,
       // Parallel guesses all read the counters before the first failure is recorded, so queued attempts read them
       // again. A failure is recorded before its slot is released: at most the limit plus the parallel jobs are compared.
