@@ -78,14 +78,28 @@ describe('IncomingBodies', () => {
     await waitUntil(() => bodies.held === 0);
   });
 
-  it('counts more for a body of many small chunks', async () => {
-    const { port } = await start(1024 * 1024);
+  it.each([
+    ['refuses a body of many small chunks', 100 * 1024 * 1024, 400],
+    ['counts more for a body of many small chunks', 1024 * 1024, 408],
+  ])('%s', async (_what, max, status) => {
+    const { port } = await start(max);
     const socket = await openSocket(port);
     sockets.push(socket);
     const answer = readToEnd(socket);
     socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
     socket.write('1\r\na\r\n'.repeat(10_000));
-    expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
+  it('accepts a body of chunks of 1 KiB', async () => {
+    const { port } = await start(100 * 1024 * 1024);
+    const socket = await openSocket(port);
+    sockets.push(socket);
+    const answer = readToEnd(socket);
+    socket.write('POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n');
+    socket.write(`400\r\n${'a'.repeat(1024)}\r\n`.repeat(1_000));
+    socket.write('0\r\n\r\n');
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
 

@@ -54,7 +54,7 @@ async function waitForConnections(count: number): Promise<void> {
 describe('a client that does not read its response', () => {
   it('is disconnected after the drain timeout, and a client that reads is not', async () => {
     const { port, stall, lines } = await start((_request, response) => response.end(large), {
-      drainTimeoutMs: 400,
+      drainTimeoutMs: 1_500,
     });
     await stall(get('/'));
     await waitForConnections(1);

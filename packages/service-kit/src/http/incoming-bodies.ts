@@ -5,6 +5,9 @@ const incomingMax = 32 * 1024 * 1024;
 // Memory of a chunk besides its bytes, measured: a client that sends single bytes holds hundreds of times its body.
 const chunkOverhead = 600;
 
+// Bodies of normal chunks never need it.
+const smallBodyMemory = 256 * 1024;
+
 interface IncomingBody {
   /** Bytes of memory. */
   held: number;
@@ -54,7 +57,10 @@ export class IncomingBodies {
       if (received > limitBytes) return body.stop();
       body.held += chunk.length + chunkOverhead;
       this.#held += chunk.length + chunkOverhead;
-      if (this.#held > this.#max) this.#refuseOldest();
+      if (body.held > 2 * limitBytes + smallBodyMemory) {
+        body.stop();
+        refuse(tooManyChunks());
+      } else if (this.#held > this.#max) this.#refuseOldest();
     };
     request.on('data', onData);
     request.once('close', body.stop);
@@ -68,6 +74,15 @@ export class IncomingBodies {
       refuse(arrivedTooSlowly());
     }
   }
+}
+
+function tooManyChunks(): ProblemError {
+  return new ProblemError({
+    status: 400,
+    code: 'malformed_request',
+    detail: 'The body has too many small chunks.',
+    headers: { Connection: 'close' },
+  });
 }
 
 function arrivedTooSlowly(): ProblemError {

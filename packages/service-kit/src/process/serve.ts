@@ -94,6 +94,9 @@ export function createHttpServer(
       // Node checks the timeouts at this interval.
       connectionsCheckingInterval: Math.min(2_000, Math.ceil(timeouts.headersTimeoutMs / 2)),
       maxHeaderSize: 16_384,
+      // A body waits in memory while earlier requests of its client are in progress. With chunks of one byte, each byte
+      // takes 200 bytes of memory.
+      highWaterMark: 4_096,
       requireHostHeader: false,
     },
     answer,
