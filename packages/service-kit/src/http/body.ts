@@ -61,7 +61,12 @@ export function readBody(
       // A body that is too large is discarded and takes no memory.
       const isHeld =
         !isRead && !request.complete && !(Number(request.headers['content-length']) > limitBytes);
-      if (isHeld) stopWatching = incomingBodies.watch(request, limitBytes, reject);
+      const refuse = (problem: ProblemError) => {
+        // Parsing goes on to the end of what the socket has read; nothing looks at the rest.
+        request.removeAllListeners('data');
+        reject(problem);
+      };
+      if (isHeld) stopWatching = incomingBodies.watch(request, limitBytes, refuse);
     });
   return async (request, response, count) => {
     if (!raw && hasBody(request) && typeis(request, accepted) === false) {
