@@ -88,10 +88,10 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     }),
     ...issues,
     rateLimits: limits.rateLimits,
-    // Half of the connections of each pool.
+    // At most half of the connections of each pool.
     shares: {
-      requests: new RequestShares({ max: Math.ceil(main.pool.options.max / 2) }),
-      lists: new RequestShares({ max: Math.ceil(lists.pool.options.max / 2) }),
+      requests: new RequestShares({ max: Math.max(1, Math.floor(main.pool.options.max / 2)) }),
+      lists: new RequestShares({ max: Math.max(1, Math.floor(lists.pool.options.max / 2)) }),
     },
     close: async () => {
       keys.stop();
