@@ -70,12 +70,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const audit = auditHandlers(dependencies.audit);
 
   const { anyOrigin, tokenClients, bearer, backends } = accessPolicies(dependencies);
-  const reads = {
-    request: async ({ sub }: AccessTokenClaims) => {
-      await dependencies.reads.assertAvailable(sub);
-      await dependencies.reads.count(sub);
-    },
-  };
+  const reads = { request: ({ sub }: AccessTokenClaims) => dependencies.reads.take(sub) };
   const grantBody = { limitBytes: 16 * 1024 };
   const identityBody = { limitBytes: 64 * 1024 };
 

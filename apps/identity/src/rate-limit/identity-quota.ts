@@ -1,5 +1,5 @@
 import { ProblemError } from '@tessera/service-kit';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 
 const windowSeconds = 60;
 
@@ -19,19 +19,26 @@ export class IdentityQuota {
 
   /** Throws a 429 problem if the quota is used up. */
   async assertAvailable(identityId: string): Promise<void> {
-    if (this.#counts === undefined) return;
-    const { points } = this.#counts;
-    const usage = await this.#counts.get(identityId);
-    if (usage === null || usage.consumedPoints < points) return;
-    throw new ProblemError({
-      status: 429,
-      code: 'too_many_requests',
-      detail: `At most ${points} ${this.#name} a minute.`,
-      headers: { 'Retry-After': String(Math.max(Math.ceil(usage.msBeforeNext / 1000), 1)) },
-    });
+    const usage = await this.#counts?.get(identityId);
+    if (usage != null && usage.consumedPoints >= (this.#counts?.points ?? 0)) throw this.#usedUp(usage);
   }
 
   async count(identityId: string): Promise<void> {
     await this.#counts?.penalty(identityId);
+  }
+
+  /** Counts once. Throws a 429 problem if the quota was used up before. */
+  async take(identityId: string): Promise<void> {
+    const usage = await this.#counts?.penalty(identityId);
+    if (usage !== undefined && usage.consumedPoints > (this.#counts?.points ?? 0)) throw this.#usedUp(usage);
+  }
+
+  #usedUp({ msBeforeNext }: RateLimiterRes): ProblemError {
+    return new ProblemError({
+      status: 429,
+      code: 'too_many_requests',
+      detail: `At most ${this.#counts?.points} ${this.#name} a minute.`,
+      headers: { 'Retry-After': String(Math.max(Math.ceil(msBeforeNext / 1000), 1)) },
+    });
   }
 }
