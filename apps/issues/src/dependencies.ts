@@ -88,17 +88,18 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     }),
     ...issues,
     rateLimits: limits.rateLimits,
-    // At most half of the connections of each pool.
-    shares: {
-      requests: new RequestShares({ max: Math.max(1, Math.floor(main.pool.options.max / 2)) }),
-      lists: new RequestShares({ max: Math.max(1, Math.floor(lists.pool.options.max / 2)) }),
-    },
+    shares: { requests: sharesOf(main.pool), lists: sharesOf(lists.pool) },
     close: async () => {
       keys.stop();
       await Promise.all([issues.scheduler?.stop(), cleanup.stop()]);
       await Promise.all([main.close(), lists.close(), limits.close()]);
     },
   };
+}
+
+/** At most half of the connections for one identity. */
+function sharesOf({ options }: { options: { max: number } }): RequestShares {
+  return new RequestShares({ max: Math.max(1, Math.floor(options.max / 2)) });
 }
 
 function createKeySource({ identity }: Config, logger: Logger): RemoteKeySource {

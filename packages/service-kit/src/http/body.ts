@@ -133,8 +133,8 @@ function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-// A form may also encode bytes as `%C3%A9`.
-// A lenient decoder would replace invalid bytes, which could make two different passwords equal.
+// A lenient decoder would replace invalid bytes, which could make two different passwords equal. A form may also encode
+// bytes as `%C3%A9`.
 function assertUtf8Form(_request: IncomingMessage, _response: unknown, body: Buffer, charset: string): void {
   if (charset !== 'utf-8') throw unsupportedMediaType('The body must be UTF-8.');
   if (!isUtf8(body)) throw notUtf8();
