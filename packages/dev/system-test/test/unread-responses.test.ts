@@ -136,7 +136,7 @@ describe('clients that read large issues and do not read the responses', () => {
     },
     {
       what: 'pipelined requests',
-      requests: (token: string) => (get(large, token) + get('/api/v1/issues/?limit=200', token)).repeat(60),
+      requests: (token: string) => (get(large, token) + get('/api/v1/issues/?limit=200', token)).repeat(50),
       sign: 'the client does not read: connection closed',
     },
   ])(

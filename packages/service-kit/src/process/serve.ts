@@ -48,6 +48,16 @@ export const defaultHttpTimeouts: HttpTimeouts = {
 // closing and answers further requests with 503; this closes with the last response.
 const maxRequestsPerConnection = 1000;
 
+// Requests that wait for the response of an earlier one. One read of a socket can hold 2,500 of 26 bytes.
+const maxPipelinedRequests = 100;
+
+interface Connection {
+  latest: ServerResponse<IncomingMessage>;
+  requests: number;
+  /** Requests that wait for an earlier response. */
+  waiting: number;
+}
+
 interface HttpServerOptions {
   timeouts?: HttpTimeouts | undefined;
   app?: Express;
@@ -65,24 +75,38 @@ export function createHttpServer(
   { timeouts = defaultHttpTimeouts, app, unsentMax }: HttpServerOptions = {},
 ): Server {
   const unsent = new UnsentResponses({ drainTimeoutMs: timeouts.drainTimeoutMs, max: unsentMax, logger });
-  const connections = new WeakMap<Duplex, { latest: ServerResponse<IncomingMessage>; requests: number }>();
+  const connections = new WeakMap<Duplex, Connection>();
   const answer: RequestListener = (request, response) => {
-    const { latest, requests: earlier = 0 } = connections.get(request.socket) ?? {};
-    const requests = earlier + 1;
-    connections.set(request.socket, { latest: response, requests });
+    const { socket } = request;
+    // The parser emits the requests of one read, also when an earlier one of them closed the connection.
+    if (socket.destroyed) return;
+    const connection = connections.get(socket) ?? { latest: response, requests: 0, waiting: 0 };
+    const { latest } = connection;
+    connection.latest = response;
+    connection.requests += 1;
+    connections.set(socket, connection);
     unsent.watch(response);
-    if (requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
+    if (connection.requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
     if (!isOfKnownLength(request)) {
       // Node's parser refuses most of these itself, but only after it has emitted the request.
       setImmediate(() => request.socket.writable && refuseMalformed(logger, response));
     } else if (!hasValidHost(request)) {
       refuseMalformed(logger, response);
-    } else if (latest !== undefined && !isSent(latest)) {
-      // Pipelined: a connection holds one response at a time.
-      latest.once('close', () => {
-        if (!request.socket.destroyed) listener(request, response);
-      });
-    } else listener(request, response);
+    } else if (latest === response || latest.closed) {
+      listener(request, response);
+    } else if (connection.waiting >= maxPipelinedRequests) {
+      logger.info({ requests: connection.requests }, 'too many pipelined requests');
+      socket.destroy();
+    } else {
+      // A connection has one request processed at a time, and other connections are served in between.
+      connection.waiting += 1;
+      latest.once('close', () =>
+        setImmediate(() => {
+          connection.waiting -= 1;
+          if (!socket.destroyed) listener(request, response);
+        }),
+      );
+    }
   };
   const server = createServer(
     {
@@ -146,10 +170,6 @@ function hasValidHost({ headers, rawHeaders, httpVersion }: IncomingMessage): bo
     if (name?.length === 4 && name.toLowerCase() === 'host') fields += 1;
   }
   return fields === 1;
-}
-
-function isSent(response: ServerResponse): boolean {
-  return response.writableEnded && (response.socket?.writableLength ?? 0) === 0;
 }
 
 // The handler of an operation with a body starts when the body is complete; until then an error can be sent.
