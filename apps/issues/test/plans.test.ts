@@ -52,7 +52,7 @@ describe(`among ${count} issues`, () => {
     'nosuchword',
   ])('a search for "%s" finds what a scan of all finds, page by page', async (search) => {
     const { rows } = await client.query<{ id: string }>(
-      `SELECT id FROM issues WHERE search @@ websearch_to_tsquery('issue_text', $1)
+      `SELECT id FROM issues JOIN issue_search ON issue_id = id WHERE words @@ websearch_to_tsquery('issue_text', $1)
           ORDER BY created_at DESC, id DESC LIMIT 350`,
       [search],
     );

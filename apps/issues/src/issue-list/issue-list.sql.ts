@@ -221,6 +221,9 @@ interface SearchedList {
   limit: number;
 }
 
+/** The issues with their entries in the search index. */
+const indexedIssues = Prisma.raw('issue_search s JOIN issues i ON i.id = s.issue_id');
+
 function hasWords(words: string): Sql {
   return Prisma.sql`i.search @@ ${query(words)}`;
 }
@@ -251,8 +254,8 @@ function searchSteps(search: SearchedList): Sql {
         WHEN count_issues_with(${query(words)}, ${rareMax + 1}::int) <= ${rareMax} THEN 'rare'
         ELSE 'walk' END AS way
     ), rare AS MATERIALIZED (
-      SELECT ${columns} FROM issues i
-       WHERE (SELECT way FROM chosen) = 'rare' AND ${hasWords(words)} AND ${conditions}
+      SELECT ${columns} FROM ${indexedIssues}
+       WHERE (SELECT way FROM chosen) = 'rare' AND s.words @@ ${query(words)} AND ${conditions}
     )`;
 }
 
@@ -293,5 +296,6 @@ function cheapTotal(search: SearchedList): Sql {
 
 /** How many there are, however long it takes. */
 function exactTotal({ words, conditions }: SearchedList): Sql {
-  return Prisma.sql`(SELECT count(*)::int FROM issues i WHERE ${hasWords(words)} AND ${conditions})`;
+  return Prisma.sql`
+    (SELECT count(*)::int FROM ${indexedIssues} WHERE s.words @@ ${query(words)} AND ${conditions})`;
 }

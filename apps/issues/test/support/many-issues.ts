@@ -15,7 +15,7 @@ export const syncedWith = { provider: 'redmine', project: 'website' } as const;
  */
 export async function fillWithIssues(client: pg.ClientBase, count: number): Promise<void> {
   // Building the largest index at the end is much faster than maintaining it for each row.
-  await client.query('DROP INDEX issues_search_idx');
+  await client.query('DROP INDEX issue_search_words_idx');
   await client.query(
     `INSERT INTO identity_mirror (id, username, email, as_of, source)
      SELECT CASE n WHEN 1 THEN $1 ELSE gen_random_uuid() END, 'user' || n, 'user' || n || '@example.com', now(), 'token'
@@ -59,8 +59,10 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
     [syncedWith.provider, syncedWith.project],
   );
   await client.query('COMMIT');
-  await client.query('CREATE INDEX issues_search_idx ON issues USING gin (search)');
-  await client.query('ALTER TABLE issues ALTER COLUMN search SET STATISTICS 0');
+  await client.query(
+    'CREATE INDEX issue_search_words_idx ON issue_search USING gin (words) WITH (fastupdate = off)',
+  );
+  await client.query('ALTER TABLE issue_search ALTER COLUMN words SET STATISTICS 0');
   // Sets the visibility map, as autovacuum does, for index-only scans.
   await client.query('VACUUM ANALYZE');
 }

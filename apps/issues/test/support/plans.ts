@@ -16,7 +16,7 @@ interface PlanNode {
 
 /** How a statement read the issues. */
 export interface Plan {
-  /** The number of sequential scans of the issues. */
+  /** The number of sequential scans of the issues or their words. */
   tableScans: number;
   indexes: string[];
   /** The number of issues that all scans read. */
@@ -36,8 +36,10 @@ export async function explain(client: pg.ClientBase, { text, values }: Statement
   // Alternatives that a search does not take are planned but never executed.
   const nodes = flatten(root).filter((node) => node['Actual Loops'] > 0);
   const scans = nodes.filter((node) => node['Relation Name'] === 'issues');
+  const isTableScan = (node: PlanNode) =>
+    node['Node Type'] === 'Seq Scan' && /^issue(s|_search)$/.test(node['Relation Name'] ?? '');
   return {
-    tableScans: scans.filter((node) => node['Node Type'] === 'Seq Scan').length,
+    tableScans: nodes.filter(isTableScan).length,
     indexes: [...new Set(nodes.flatMap((node) => node['Index Name'] ?? []))].sort(),
     visited: scans.reduce(
       (sum, node) =>
@@ -99,8 +101,8 @@ export function planCases(count: number): PlanCase[] {
       'issues_status_idx issues_created_idx',
       300,
     ),
-    list('a rare word', only({ search: 'zebrafish' }), 'issues_search_idx', 4_010),
-    list('a word of no issue', only({ search: 'nosuchword' }), 'issues_search_idx', 4_000),
+    list('a rare word', only({ search: 'zebrafish' }), 'issue_search_words_idx', 4_010),
+    list('a word of no issue', only({ search: 'nosuchword' }), 'issue_search_words_idx', 4_000),
     list('a word of the newest issues', only({ search: 'recently' }), 'issues_created_idx', 11_000),
     list('a common word', only({ search: 'printer' }), 'issues_created_idx', 10_500),
     list('a word of every issue', only({ search: 'everywhere' }), 'issues_created_idx', 10_100),
@@ -113,10 +115,10 @@ export function planCases(count: number): PlanCase[] {
     list(
       'a rare word of an open issue',
       only({ search: 'zebrafish', statuses: ['OPEN'] }),
-      'issues_search_idx',
+      'issue_search_words_idx',
       9_000,
     ),
-    list('a word of the oldest issues', only({ search: 'formerly' }), 'issues_search_idx', 5_010),
+    list('a word of the oldest issues', only({ search: 'formerly' }), 'issue_search_words_idx', 5_010),
     list('a word of one issue in two hundred', only({ search: 'seldom' }), 'issues_created_idx', 20_000),
     list('a number', only({ search: '4711', searchedNumber: 4711 }), 'issues_number_key', 4_100),
     list('a rare status', only({ statuses: ['REOPENED'] }), 'issues_status_idx', count / 1000 + 60),
