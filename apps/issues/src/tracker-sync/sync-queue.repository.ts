@@ -18,6 +18,20 @@ const firstPollOverlapSeconds = 600;
 // A change can become visible later than one with a later time.
 const pollOverlapSeconds = 120;
 
+/** A look for changes in the tracker. */
+export interface RemotePoll {
+  /** By the database's clock. */
+  startedAt: Date;
+  /** The same by the tracker's clock. A change with a later time does not count as read: that clock can have been set back. */
+  clock: Date;
+  /**
+   * Where the list begins, by the tracker's clock: some time before the last change that was read, because a change can
+   * become visible after one with a later time. Once none can any more, it is the second after the last change, so that a
+   * project without further changes is an empty page.
+   */
+  since: Date;
+}
+
 /** Makes the rows `t` due; a sync that is running may have read the remote issue too early. */
 const dueNow = Prisma.raw(
   'next_attempt_at = clock_timestamp(), changed_during_sync = t.claim_id IS NOT NULL',
@@ -166,25 +180,31 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Begins a look for changed remote issues if no replica began one within `intervalSeconds`; returns the time to begin from,
-   * by the tracker's clock.
+   * Begins a look for changed remote issues if no replica began one within `intervalSeconds`, and if there are any.
+   * `clock`: the current time by the tracker's clock.
    */
-  async beginPoll(intervalSeconds: number): Promise<Date | undefined> {
+  async beginPoll(intervalSeconds: number, clock: Date): Promise<RemotePoll | undefined> {
     const { provider, project } = this.#tracker;
-    const [poll] = await this.#database.$queryRaw<{ since: Date }[]>`
+    const [poll] = await this.#database.$queryRaw<Omit<RemotePoll, 'clock'>[]>`
       INSERT INTO tracker_states AS t (provider, project, polled_at, changes_read_until)
       SELECT ${provider}, ${project}, clock_timestamp(),
-             coalesce(min(last_synced_at), clock_timestamp()) - make_interval(secs => ${firstPollOverlapSeconds})
+             min(coalesce(remote_seen_until, last_synced_at)) - make_interval(secs => ${firstPollOverlapSeconds})
         FROM tracker_links WHERE provider = ${provider} AND project = ${project} AND remote_id IS NOT NULL
+      HAVING count(last_synced_at) > 0
       ON CONFLICT (provider, project) DO UPDATE
         SET polled_at = excluded.polled_at,
-            changes_read_until = coalesce(t.changes_read_until, excluded.changes_read_until)
+            changes_read_until = least(coalesce(t.changes_read_until, excluded.changes_read_until), ${clock}),
+            changes_settled = t.changes_settled AND t.changes_read_until <= ${clock}
         WHERE coalesce(t.polled_at, '-infinity') < clock_timestamp() - make_interval(secs => ${intervalSeconds}::float8)
-      RETURNING changes_read_until - make_interval(secs => ${pollOverlapSeconds}) AS since`;
-    return poll?.since;
+      RETURNING polled_at AS "startedAt", changes_read_until +
+        make_interval(secs => CASE WHEN changes_settled THEN 1 ELSE ${-pollOverlapSeconds}::float8 END) AS since`;
+    return poll === undefined ? undefined : { ...poll, clock };
   }
 
-  /** Makes the issues due whose remote issues were changed after their last sync; failed ones once for each change. */
+  /**
+   * Makes the issues due whose remote issues were changed after their last sync; failed ones once for each change. A sync
+   * that is running may have read its remote issue before the change.
+   */
   async addChangedRemotes(changed: readonly RemoteStamp[]): Promise<void> {
     const { provider, project } = this.#tracker;
     await this.#database.$executeRaw`
@@ -192,20 +212,36 @@ export class SyncQueueRepository implements TrackerLimit {
         SELECT t.issue_id, t.provider, t.project, c."updatedAt" FROM tracker_links t
           JOIN jsonb_to_recordset(${JSON.stringify(changed)}::jsonb) AS c (id text, "updatedAt" timestamptz)
             ON t.provider = ${provider} AND t.project = ${project} AND t.remote_id = c.id
-         WHERE coalesce(t.remote_seen_until, '-infinity') < c."updatedAt" AND t.next_attempt_at IS NULL
-           AND (t.last_error IS NULL OR coalesce(t.remote_reported_at, '-infinity') < c."updatedAt")
+         WHERE t.remote_seen_until IS DISTINCT FROM c."updatedAt"
+           AND (t.next_attempt_at IS NULL OR t.claim_id IS NOT NULL)
+           AND (t.last_error IS NULL OR t.remote_reported_at IS DISTINCT FROM c."updatedAt")
          ORDER BY t.issue_id FOR UPDATE OF t
       )
       UPDATE tracker_links t SET ${dueNow}, remote_reported_at = changed."updatedAt" FROM changed
        WHERE (t.issue_id, t.provider, t.project) = (changed.issue_id, changed.provider, changed.project)`;
   }
 
-  /** Records that all changes up to a time were read. */
-  async endPoll(readUntil: Date): Promise<void> {
+  /** Records that all changes up to a time were read; the next look begins before it. */
+  async recordChanges(readUntil: Date, { clock }: RemotePoll): Promise<void> {
+    const { provider, project } = this.#tracker;
+    const until = readUntil < clock ? readUntil : clock;
+    await this.#database.$executeRaw`
+      UPDATE tracker_states SET changes_read_until = ${until}, changes_read_at = clock_timestamp(),
+        changes_settled = false
+       WHERE provider = ${provider} AND project = ${project} AND changes_read_until < ${until}::timestamptz`;
+  }
+
+  /**
+   * Records the end of a look that read all changes. If it began long enough after the last change was read, no earlier
+   * change can become visible any more.
+   */
+  async endPoll({ startedAt }: RemotePoll): Promise<void> {
     const { provider, project } = this.#tracker;
     await this.#database.$executeRaw`
-      UPDATE tracker_states SET changes_read_until = greatest(changes_read_until, ${readUntil}::timestamptz)
-       WHERE provider = ${provider} AND project = ${project}`;
+      UPDATE tracker_states SET changes_read_at = coalesce(changes_read_at, clock_timestamp()),
+        changes_settled = coalesce(
+          changes_read_at < ${startedAt}::timestamptz - make_interval(secs => ${pollOverlapSeconds}), false)
+       WHERE provider = ${provider} AND project = ${project} AND NOT changes_settled`;
   }
 
   /** Records a webhook delivery and makes the issue due that it names; false if it was recorded before. */

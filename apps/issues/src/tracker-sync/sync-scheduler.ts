@@ -10,7 +10,7 @@ import type { SyncExecutor } from './sync-issue.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
 interface SyncSchedulerDependencies {
-  tracker: Pick<ExternalTracker, 'listChanged' | 'ordersChanges'>;
+  tracker: Pick<ExternalTracker, 'clock' | 'listChanged' | 'ordersChanges'>;
   queue: SyncQueueRepository;
   executor: SyncExecutor;
   imports: Pick<ImportService, 'continue'>;
@@ -119,17 +119,21 @@ export class SyncScheduler {
     const { pollRemoteSeconds, timeoutMs } = this.#schedule;
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(timeoutMs)]);
     try {
-      const since = await queue.beginPoll(pollRemoteSeconds);
-      if (since === undefined) return;
-      let newest = since;
-      for (let position: ListPosition | undefined = { since, page: 1 }; position !== undefined; ) {
+      const poll = await queue.beginPoll(pollRemoteSeconds, tracker.clock());
+      if (poll === undefined) return;
+      let newest = new Date(0);
+      for (
+        let position: ListPosition | undefined = { since: poll.since, page: 1 };
+        position !== undefined;
+      ) {
         const { issues, hasNext } = await tracker.listChanged(position, signal);
         await queue.addChangedRemotes(issues);
         newest = newestOf(issues, newest);
         position = hasNext ? positionAfter(position, issues, tracker) : undefined;
-        if (position?.page === 1) await queue.endPoll(position.since);
+        if (position?.page === 1) await queue.recordChanges(position.since, poll);
       }
-      await queue.endPoll(newest);
+      await queue.recordChanges(newest, poll);
+      await queue.endPoll(poll);
     } catch (error) {
       if (!this.#isStopping) logger.warn({ err: error }, 'could not look for changes in the tracker');
     }

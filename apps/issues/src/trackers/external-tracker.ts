@@ -167,6 +167,8 @@ export interface ExternalTracker {
   /** Whether `listChanged` lists the issues by the time of their last update. */
   readonly ordersChanges: boolean;
 
+  /** The current time by the tracker's clock, as its last response had it. */
+  clock(): Date;
   /** What prevents every sync: the credentials, the project or a permission; undefined if nothing does. */
   findProblem(signal: AbortSignal): Promise<TrackerError | undefined>;
   /**

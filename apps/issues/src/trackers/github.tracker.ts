@@ -113,6 +113,10 @@ export class GitHubTracker implements ExternalTracker {
     this.#login = config.login;
   }
 
+  clock(): Date {
+    return this.#transport.clock();
+  }
+
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
     const path = this.#issues.slice(0, -'/issues'.length);
     const project = await problemOr(this.#transport.read({ method: 'GET', path, signal }, repositorySchema));

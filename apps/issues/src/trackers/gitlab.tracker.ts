@@ -79,6 +79,10 @@ export class GitLabTracker implements ExternalTracker {
     this.#issues = `/api/v4/projects/${encodeURIComponent(config.project)}/issues`;
   }
 
+  clock(): Date {
+    return this.#transport.clock();
+  }
+
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
     const path = this.#issues.slice(0, -'/issues'.length);
     const project = await problemOr(this.#transport.read({ method: 'GET', path, signal }, projectSchema));

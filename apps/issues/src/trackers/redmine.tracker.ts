@@ -147,6 +147,10 @@ export class RedmineTracker implements ExternalTracker {
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
   }
 
+  clock(): Date {
+    return this.#transport.clock();
+  }
+
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
     const account = {
       method: 'GET',
