@@ -6,6 +6,7 @@ import { issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startRedmineProject } from './support/redmine-project.ts';
+import { describePoll } from './support/sync-poll.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
@@ -16,15 +17,19 @@ const batch = 10;
 const half = count / 2;
 const commentEvery = 5;
 
+let redmine: RunningRedmine;
+beforeAll(async () => {
+  redmine = await startRedmine({ clockOffsetSeconds: -900 });
+}, 240_000);
+afterAll(() => redmine.stop(), 60_000);
+
 // The background workers of two processes run every sync.
 describe('many issues and a real Redmine that is killed in the middle', () => {
-  let redmine: RunningRedmine;
   let tracker: TestTracker;
   let store: TestApp;
   let services: [IssuesService, IssuesService];
   let ann: TestPerson;
   beforeAll(async () => {
-    redmine = await startRedmine();
     tracker = await startRedmineProject('manager', redmine.server);
     store = await startTestApp();
     ann = await aPerson(store);
@@ -43,7 +48,6 @@ describe('many issues and a real Redmine that is killed in the middle', () => {
   afterAll(async () => {
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
     await store.close();
-    await redmine.stop();
   }, 60_000);
 
   const post = async (path: string, body: object, index: number): Promise<string> => {
@@ -99,4 +103,9 @@ describe('many issues and a real Redmine that is killed in the middle', () => {
     );
     expect(comments).toHaveLength(commented.length);
   }, 600_000);
+});
+
+// Its responses do not have the time.
+describe('changes in a Redmine whose clock is 15 minutes behind', () => {
+  describePoll(() => startRedmineProject('manager', redmine.server));
 });

@@ -183,8 +183,7 @@ export class SyncExecutor {
         : { remoteId, base: job.base, others: await this.#findOthers(job, remoteId, signal) };
     const failures: TrackerError[] = [];
     const fields = await this.#syncFields(job, pair, requestId, signal).catch(unlessOfPart(failures));
-    const isKnown =
-      fields !== undefined && job.remoteSeenUntil !== null && fields.updatedAt <= job.remoteSeenUntil;
+    const isKnown = fields !== undefined && fields.updatedAt.getTime() === job.remoteSeenUntil?.getTime();
     const comments = await this.#syncComments(
       job.issueId,
       pair.remoteId,
@@ -282,7 +281,7 @@ export class SyncExecutor {
       const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId, signal);
       const { push, activityId } = merged;
       // Also after a push: others may have changed another field before it.
-      const seen = { updatedAt: before.updatedAt, seenUntil: seenUntil(before) };
+      const seen = { updatedAt: before.updatedAt, seenUntil: seenUntil(before, job) };
       unverified = merged.unverified;
       for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
       state = { base: merged.base, conflicts: merged.allConflicts };
@@ -479,10 +478,12 @@ function unlessOfPart(failures: TrackerError[]): (error: unknown) => undefined {
   };
 }
 
-// Trackers' times have a resolution of a second: a later change can have the same time.
-function seenUntil({ updatedAt, readAt }: RemoteIssue): Date {
-  const isCertain = readAt.getTime() - updatedAt.getTime() >= 2_000;
-  return isCertain ? updatedAt : new Date(updatedAt.getTime() - 1);
+// Trackers' times have a resolution of a second: a later change can have the same time until that second has passed. Then
+// the next sync reads the issue again.
+function seenUntil({ updatedAt, readAt }: RemoteIssue, { remoteSeenUntil, lastSyncAge }: SyncJob): Date {
+  const uncertain = new Date(updatedAt.getTime() - 1);
+  const wasReadBefore = remoteSeenUntil?.getTime() === uncertain.getTime() && (lastSyncAge ?? 0) >= 2;
+  return wasReadBefore || readAt.getTime() - updatedAt.getTime() >= 2_000 ? updatedAt : uncertain;
 }
 
 // Handles the error of a request that creates something: if it certainly had no effect, its record is cancelled.

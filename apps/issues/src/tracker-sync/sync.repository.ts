@@ -34,6 +34,8 @@ export interface SyncJob extends SyncLease {
   createAttemptAge: number | null;
   /** Changes of the remote issue until then were synced, by the tracker's clock. */
   remoteSeenUntil: Date | null;
+  /** Seconds since the last sync that succeeded. */
+  lastSyncAge: number | null;
   /** Since when an earlier request to create may have created a second remote issue; null after a day. */
   uncertainSince: Date | null;
   requestedBy: string;
@@ -89,7 +91,7 @@ export const jobColumns =
   coalesce(t.base, '{}') AS base, t.conflicts, t.unverified_push AS "unverifiedPush", t.create_attempted_at AS "createAttemptedAt",
   extract(epoch FROM clock_timestamp() - t.create_attempted_at)::float8 AS "createAttemptAge",
   CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END AS "uncertainSince",
-  t.remote_seen_until AS "remoteSeenUntil", t.requested_by AS "requestedBy"`);
+  t.remote_seen_until AS "remoteSeenUntil", extract(epoch FROM clock_timestamp() - t.last_synced_at)::float8 AS "lastSyncAge", t.requested_by AS "requestedBy"`);
 
 /** When a lease for a sync with this time limit expires. */
 export function leaseEnd(timeoutMs: number): Prisma.Sql {

@@ -71,7 +71,7 @@ export interface RemoteIssue {
   priority: IssuePriority | null;
   createdAt: Date;
   updatedAt: Date;
-  /** When it was read, by the tracker's clock. */
+  /** When it was read, by the tracker's clock; if that is not known, an earlier time. */
   readAt: Date;
   /** Version of the content, if the tracker accepts one as a precondition of an update. */
   revision: string | null;

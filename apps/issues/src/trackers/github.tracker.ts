@@ -301,7 +301,7 @@ export class GitHubTracker implements ExternalTracker {
       priority: null,
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
-      readAt: this.#transport.clock(),
+      readAt: this.#transport.passedTime(new Date(issue.updated_at)),
       revision: version === undefined || version === null ? null : String(version),
     };
   }

@@ -268,7 +268,7 @@ export class GitLabTracker implements ExternalTracker {
       priority: null,
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
-      readAt: this.#transport.clock(),
+      readAt: this.#transport.passedTime(new Date(issue.updated_at)),
       revision: null,
     };
   }

@@ -505,7 +505,7 @@ export class RedmineTracker implements ExternalTracker {
       priority: this.#toPriority(issue.priority.name) ?? null,
       createdAt: new Date(issue.created_on),
       updatedAt: new Date(issue.updated_on),
-      readAt: this.#transport.clock(),
+      readAt: this.#transport.passedTime(new Date(issue.updated_on)),
       revision: null,
     };
   }

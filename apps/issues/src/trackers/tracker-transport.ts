@@ -89,8 +89,9 @@ export class TrackerTransport {
   readonly #breaker;
   readonly #retryAndBreaker;
   #nextWriteAt = 0;
-  /** How far the tracker's clock is ahead of ours. */
-  #clockAheadMs = 0;
+  /** How far the tracker's clock is ahead of ours; undefined: its responses do not have the time. */
+  #clockAheadMs: number | undefined;
+  #latestSeen = new Date(0);
 
   constructor(config: TrackerConfig, api: TrackerApi, { logger, limit }: TrackerContext) {
     this.#config = config;
@@ -137,9 +138,15 @@ export class TrackerTransport {
     });
   }
 
-  /** The current time by the tracker's clock. */
+  /** The current time by the tracker's clock; ours if it is not known. */
   clock(): Date {
-    return new Date(Date.now() + this.#clockAheadMs);
+    return new Date(Date.now() + (this.#clockAheadMs ?? 0));
+  }
+
+  /** A time that has passed by the tracker's clock, the latest that is known; `seen` is one. */
+  passedTime(seen: Date): Date {
+    if (seen > this.#latestSeen) this.#latestSeen = seen;
+    return this.#clockAheadMs === undefined ? this.#latestSeen : this.clock();
   }
 
   /** Sends a request and validates the body of the response. */

@@ -69,10 +69,15 @@ export interface RedmineOptions {
    * ten seconds, after which one request fails with 500. Default: true.
    */
   isSerial?: boolean;
+  /** How far its clock is ahead of this machine's; negative: behind. Default: 0. */
+  clockOffsetSeconds?: number;
 }
 
 /** Starts Debian's Redmine on a free port with a copy of its installed database. */
-export async function startRedmine({ isSerial = true }: RedmineOptions = {}): Promise<RunningRedmine> {
+export async function startRedmine({
+  isSerial = true,
+  clockOffsetSeconds = 0,
+}: RedmineOptions = {}): Promise<RunningRedmine> {
   const work = mkdtempSync(path.join(tmpdir(), 'redmine-'));
   const run = await prepare(work);
   const rackup = await copyScript(work, 'redmine.ru');
@@ -95,7 +100,8 @@ export async function startRedmine({ isSerial = true }: RedmineOptions = {}): Pr
   const startPuma = async (variables: string[]) => {
     const output = openSync(log, 'a');
     const options = ['-e', 'production', '-b', `tcp://127.0.0.1:${port}`, '-t', '2:4'];
-    const command = [...run, `SERIAL=${isSerial ? '1' : '0'}`, ...variables, 'puma', ...options, rackup];
+    const settings = [`SERIAL=${isSerial ? '1' : '0'}`, `CLOCK_OFFSET=${clockOffsetSeconds}`];
+    const command = [...run, ...settings, ...variables, 'puma', ...options, rackup];
     puma = spawn('runuser', command, { cwd: application, stdio: ['ignore', output, output], detached: true });
     closeSync(output);
     await untilItAnswers(url);

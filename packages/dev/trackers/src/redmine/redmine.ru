@@ -4,6 +4,11 @@ if ENV['SEED']
   load ENV['SEED']
   $stdout.flush
 end
+# The times that Rails stores are those of a clock that is ahead or behind.
+if ENV['CLOCK_OFFSET']
+  offset = ENV['CLOCK_OFFSET'].to_i
+  Time.singleton_class.prepend(Module.new { define_method(:now) { |**options| super(**options) + offset } })
+end
 # One request at a time.
 use Rack::Lock if ENV['SERIAL'] == '1'
 run Rails.application
