@@ -43,6 +43,7 @@ const remoteIssue: RemoteIssue = {
   createdAt: new Date(0),
   updatedAt: new Date(0),
   readAt: new Date(0),
+  commentsCount: null,
   revision: null,
 };
 const twoStates: Pick<

@@ -12,7 +12,7 @@ const settledMs = 3_100;
 
 // Concurrent, because most of the time is spent waiting.
 it.concurrent.each(['github', 'gitlab', 'gitea'] as const)(
-  'the requests to %s are at most 3 for a first sync and 1 for an unchanged issue; no comment is missed',
+  'the requests to %s are at most 2 for a first sync without comments and 1 for an unchanged issue; no comment is missed',
   async (provider) => {
     const tracker = await startFakeTracker(provider);
     const app = await startTestApp(trackerEnvironment(tracker));
@@ -24,7 +24,7 @@ it.concurrent.each(['github', 'gitlab', 'gitea'] as const)(
       return tracker.fake.requests.slice(before).map(({ method }) => method);
     };
     const sync = () => syncIssue(ann, issue);
-    expect((await requestsOf(sync)).length).toBeLessThanOrEqual(3);
+    expect((await requestsOf(sync)).length).toBeLessThanOrEqual(2);
     await pause(settledMs);
     await sync();
     expect(await requestsOf(sync)).toEqual(['GET']);

@@ -183,7 +183,9 @@ export class SyncExecutor {
         : { remoteId, base: job.base, others: await this.#findOthers(job, remoteId, signal) };
     const failures: TrackerError[] = [];
     const fields = await this.#syncFields(job, pair, requestId, signal).catch(unlessOfPart(failures));
-    const isKnown = fields !== undefined && fields.updatedAt.getTime() === job.remoteSeenUntil?.getTime();
+    const isKnown =
+      fields !== undefined &&
+      (fields.commentsCount === 0 || fields.updatedAt.getTime() === job.remoteSeenUntil?.getTime());
     const comments = await this.#syncComments(
       job.issueId,
       pair.remoteId,
@@ -281,7 +283,8 @@ export class SyncExecutor {
       const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId, signal);
       const { push, activityId } = merged;
       // Also after a push: others may have changed another field before it.
-      const seen = { updatedAt: before.updatedAt, seenUntil: seenUntil(before, job) };
+      const { updatedAt, commentsCount } = before;
+      const seen = { updatedAt, commentsCount, seenUntil: seenUntil(before, job) };
       unverified = merged.unverified;
       for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
       state = { base: merged.base, conflicts: merged.allConflicts };
@@ -379,7 +382,7 @@ export class SyncExecutor {
   }
 
   // Comments are only added, never changed or removed. Each is independent of the others. A comment changes the time of the
-  // remote issue's last update, so that they are not listed if it is known.
+  // remote issue's last update, so that they are not listed if it is known, or if there is none.
   async #syncComments(
     issueId: string,
     remoteId: string,

@@ -73,6 +73,8 @@ export interface RemoteIssue {
   updatedAt: Date;
   /** When it was read, by the tracker's clock; if that is not known, an earlier time. */
   readAt: Date;
+  /** Null if the tracker does not count them. */
+  commentsCount: number | null;
   /** Version of the content, if the tracker accepts one as a precondition of an update. */
   revision: string | null;
 }

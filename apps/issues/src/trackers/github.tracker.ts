@@ -34,6 +34,7 @@ const issueSchema = z.object({
   state_reason: z.string().nullish(),
   created_at: time,
   updated_at: time,
+  comments: z.int().nullish(),
   /** Both platforms list pull requests as issues. */
   pull_request: z.unknown().nullish(),
   /** Newer versions of Gitea only. */
@@ -302,6 +303,7 @@ export class GitHubTracker implements ExternalTracker {
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
       readAt: this.#transport.passedTime(new Date(issue.updated_at)),
+      commentsCount: issue.comments ?? null,
       revision: version === undefined || version === null ? null : String(version),
     };
   }

@@ -32,6 +32,7 @@ const issueSchema = z.object({
   state: z.string(),
   created_at: time,
   updated_at: time,
+  user_notes_count: z.int().nullish(),
   moved_to_id: z.int().nullish(),
   confidential: z.boolean().nullish(),
 });
@@ -269,6 +270,7 @@ export class GitLabTracker implements ExternalTracker {
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
       readAt: this.#transport.passedTime(new Date(issue.updated_at)),
+      commentsCount: issue.user_notes_count ?? null,
       revision: null,
     };
   }

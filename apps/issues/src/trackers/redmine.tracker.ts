@@ -506,6 +506,7 @@ export class RedmineTracker implements ExternalTracker {
       createdAt: new Date(issue.created_on),
       updatedAt: new Date(issue.updated_on),
       readAt: this.#transport.passedTime(new Date(issue.updated_on)),
+      commentsCount: null,
       revision: null,
     };
   }
