@@ -1,15 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RunningRedmine, startRedmine } from '@tessera/trackers/redmine';
+import axios from 'axios';
 import { issueMarker, markedComment } from '../src/trackers/tracker-text.ts';
+import { type FaultyProxy, startFaultyProxy } from './support/faulty-proxy.ts';
 import { issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startRedmineProject } from './support/redmine-project.ts';
+import { SyncModel } from './support/sync-model.ts';
 import { describePoll } from './support/sync-poll.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
+
+/** `pnpm soak:sync` sets larger ones. */
+const steps = Number(process.env.SYNC_MODEL_STEPS ?? 30);
+const modelled = Number(process.env.SYNC_MODEL_ISSUES ?? 4);
+const seed = Number(process.env.SYNC_MODEL_SEED ?? Date.now() % 1_000_000);
+const settleMs = 300_000;
+/** Less than that of the tokens of the tests. */
+const tokenLifetimeMs = 10 * 60_000;
+const policy = process.env.SYNC_MODEL_POLICY ?? 'local';
 
 const count = Number(process.env.SYNC_SOAK_ISSUES ?? 30);
 const batch = 10;
@@ -108,4 +120,100 @@ describe('many issues and a real Redmine that is killed in the middle', () => {
 // Its responses do not have the time.
 describe('changes in a Redmine whose clock is 15 minutes behind', () => {
   describePoll(() => startRedmineProject('manager', redmine.server));
+});
+
+// Both replicas reach Redmine through a proxy with faults. Its clock is behind theirs, and it reads dates in the time zone of
+// each account.
+describe('random edits on both sides, with a real Redmine and faults', () => {
+  let tracker: TestTracker;
+  let store: TestApp;
+  let proxy: FaultyProxy;
+  let model: SyncModel;
+  let suspended: Promise<void> = Promise.resolve();
+  let restarted: Promise<void> = Promise.resolve();
+  const services: IssuesService[] = [];
+  beforeAll(async () => {
+    const { url, admin, manager } = redmine.server;
+    const http = axios.create({ baseURL: url, headers: { 'X-Redmine-API-Key': admin.key }, proxy: false });
+    for (const [{ id }, time_zone] of [
+      [manager, 'Pacific Time (US & Canada)'],
+      [admin, 'Auckland'],
+    ] as const)
+      await http.put(`/users/${id}.json`, { user: {}, pref: { time_zone } });
+    tracker = await startRedmineProject('manager', redmine.server);
+    store = await startTestApp();
+    proxy = await startFaultyProxy(url, (request) => model.faultOf(request));
+    const environment = trackerEnvironment(
+      { ...tracker, url: proxy.url },
+      {
+        SYNC_AUTO: 'all',
+        SYNC_CONFLICT_POLICY: policy,
+        SYNC_WORKERS: '2',
+        SYNC_POLL_MS: '300',
+        SYNC_POLL_REMOTE_SECONDS: '1',
+        SYNC_RETRY_SECONDS: '1',
+        SYNC_TIMEOUT_MS: '15000',
+        TRACKER_DEADLINE_MS: '5000',
+        // Longer than Redmine is ever suspended and the proxy holds a request.
+        TRACKER_SETTLE_SECONDS: '8',
+      },
+    );
+    const start = () => startIssuesService(store, environment);
+    let [person, signedInAt] = [await aPerson(store, { is_staff: true }), Date.now()];
+    model = new SyncModel(
+      {
+        replicas: () => services,
+        restart: (index) => {
+          restarted = restarted.then(async () => {
+            services[index]?.kill();
+            await services[index]?.ended;
+            services[index] = await start();
+          });
+        },
+        suspendRedmine: (ms) => {
+          suspended = suspended.then(() => redmine.suspend(ms));
+        },
+        redmine: async (method, path, body) => (await http.request({ method, url: path, data: body })).data,
+        remoteIds: async () =>
+          new Map(
+            (
+              await store.sql('SELECT issue_id, remote_id FROM tracker_links WHERE remote_id IS NOT NULL')
+            ).map(({ issue_id: id, remote_id: remoteId }) => [id, remoteId]),
+          ),
+        unsettled: async () => {
+          const [row] = await store.sql(
+            `SELECT count(*)::int AS count FROM issues LEFT JOIN tracker_links ON issue_id = id
+              WHERE last_synced_at IS NULL OR next_attempt_at IS NOT NULL OR claim_id IS NOT NULL OR last_error IS NOT NULL`,
+          );
+          return row?.count;
+        },
+        person: async () => {
+          if (Date.now() - signedInAt > tokenLifetimeMs) {
+            [person, signedInAt] = [await aPerson(store, { is_staff: true }), Date.now()];
+          }
+          return person;
+        },
+        accountId: manager.id,
+        project: tracker.project,
+      },
+      seed,
+    );
+    services.push(...(await Promise.all([start(), start()])));
+  }, 240_000);
+  afterAll(async () => {
+    await Promise.all([suspended, restarted]);
+    expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
+    await Promise.all([store.close(), proxy.close()]);
+  }, 60_000);
+
+  it(`lose and duplicate nothing, and nothing is stuck (${steps} steps, seed ${seed})`, async () => {
+    await model.createIssues(modelled);
+    await model.run(steps);
+    await Promise.all([suspended, restarted]);
+    const unsettled = await model.settle(settleMs);
+    const found = { unsettled, problems: await model.problems(), lost: await model.lostHere() };
+    expect(found).toEqual({ unsettled: 0, problems: [], lost: [] });
+    if (process.env.SYNC_MODEL_STEPS !== undefined)
+      process.stdout.write(`${JSON.stringify(model.tally)}, ${proxy.count()} requests\n`);
+  }, 3_600_000);
 });

@@ -12,6 +12,7 @@ export interface IssuesService {
   http: ReturnType<typeof supertest>;
   /** What it has logged, in pieces. */
   log: string[];
+  pid: number | undefined;
   /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number | null>;
   /** Sends SIGKILL. */
@@ -48,6 +49,7 @@ export async function startIssuesService(
   return {
     http,
     log,
+    pid: child.pid,
     stop: async () => {
       child.kill('SIGTERM');
       const [code] = await ended;
