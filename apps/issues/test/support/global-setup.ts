@@ -11,7 +11,14 @@ const prismaDir = fileURLToPath(new URL('../../prisma', import.meta.url));
  * installed, and makes the key that signs every token of the run.
  */
 export default async function globalSetup(): Promise<void> {
-  const [postgres, redmine] = await Promise.all([startTestPostgres(), startRedmineIfThere()]);
+  const [postgres, redmine] = await Promise.all([prepareRun(), startRedmineIfThere()]);
+  process.env.TEST_REDMINE = JSON.stringify(redmine?.server ?? null);
+  Object.assign(globalThis, { stopTestServers: () => Promise.all([postgres.stop(), redmine?.stop()]) });
+}
+
+/** Starts PostgreSQL with the database that `createTestDatabase` copies, and makes the key that signs tokens. */
+export async function prepareRun() {
+  const postgres = await startTestPostgres();
   const template = await createServiceDatabase(postgres.adminUrl, {
     database: 'issues_template',
     role: 'issues',
@@ -24,8 +31,7 @@ export default async function globalSetup(): Promise<void> {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   }).privateKey;
-  process.env.TEST_REDMINE = JSON.stringify(redmine?.server ?? null);
-  Object.assign(globalThis, { stopTestServers: () => Promise.all([postgres.stop(), redmine?.stop()]) });
+  return postgres;
 }
 
 // Without Redmine, jest.config.js leaves out the tests that need it and says so.
