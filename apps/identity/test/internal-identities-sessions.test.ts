@@ -6,11 +6,11 @@ import { decodeJwt } from 'jose';
 import { signedIn, signIn, updateIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { walk } from './support/pages.ts';
-import { signingPem, startTestApp, type TestApp } from './support/test-app.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ JWT_PRIVATE_KEY: signingPem() });
+  app = await startTestApp();
 });
 afterAll(() => app.close());
 

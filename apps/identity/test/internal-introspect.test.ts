@@ -4,12 +4,12 @@ import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
 import { signedIn, signIn, updateIdentity } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
-import { issuer, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
+import { issuer, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('POST /internal/introspect', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startTestApp({ JWT_PRIVATE_KEY: signingPem() });
+    app = await startTestApp();
   });
   afterAll(() => app.close());
 
@@ -77,7 +77,7 @@ describe('POST /internal/introspect', () => {
 
   it('returns only active: false for a token of another service or no token', async () => {
     const { tokens } = await signedIn(app);
-    const stranger = await startTestApp({}, app.databaseUrl);
+    const stranger = await startTestApp({ JWT_PRIVATE_KEY: undefined }, app.databaseUrl);
     const foreign = (await signedIn(stranger)).tokens;
     const [header, claims] = tokens.access_token.split('.');
     await expectInactive('nonsense', 'a.b.c', `${header}.${claims}.`, ' ', 'x'.repeat(12_000));
@@ -139,7 +139,6 @@ describe('POST /internal/introspect', () => {
     const { tokens } = await signedIn(app);
     const braked = await startTestApp(
       {
-        JWT_PRIVATE_KEY: signingPem(),
         SESSIONS_VALID_AFTER: new Date(Date.now() + 5000).toISOString(),
       },
       app.databaseUrl,

@@ -5,7 +5,7 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 describe('the metrics of identity', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startTestApp({ SIGN_IN_PAIR_LIMIT: '1' });
+    app = await startTestApp({ SIGN_IN_PAIR_LIMIT: '1', JWT_PRIVATE_KEY: undefined });
   });
   afterAll(() => app.close());
 

@@ -15,7 +15,7 @@ describe('a forged or tampered token', () => {
   let heard = 0;
   let tokens: Awaited<ReturnType<typeof signedIn>>['tokens'];
   beforeAll(async () => {
-    app = await startTestApp({ JWT_PRIVATE_KEY: signingPem() });
+    app = await startTestApp();
     tokens = (await signedIn(app)).tokens;
     listener = createServer((_request, response) => {
       heard += 1;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvalidFields, expectOAuthProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
 import { createIdentity, signedIn, signIn, updateIdentity } from './support/identities.ts';
-import { serviceToken, signingPem, startTestApp, type TestApp } from './support/test-app.ts';
+import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
 describe('POST /token/refresh', () => {
   let app: TestApp;
@@ -114,10 +114,7 @@ describe('POST /token/refresh', () => {
   });
 
   it('revokes the family immediately with a leeway of 0', async () => {
-    const strict = await startTestApp(
-      { REFRESH_REUSE_LEEWAY_SECONDS: '0', JWT_PRIVATE_KEY: signingPem() },
-      app.databaseUrl,
-    );
+    const strict = await startTestApp({ REFRESH_REUSE_LEEWAY_SECONDS: '0' }, app.databaseUrl);
     const { tokens } = await signedIn(strict);
     const { body: next } = await refresh(tokens.refresh_token, strict).expect(200);
     await expectRefused(tokens.refresh_token, strict);
@@ -236,12 +233,11 @@ describe('POST /token/refresh', () => {
   });
 
   it('rejects sessions that began before SESSIONS_VALID_AFTER', async () => {
-    const key = { JWT_PRIVATE_KEY: signingPem() };
-    const before = await startTestApp(key, app.databaseUrl);
+    const before = await startTestApp({}, app.databaseUrl);
     const { tokens } = await signedIn(before);
     await before.close();
     const after = await startTestApp(
-      { ...key, SESSIONS_VALID_AFTER: new Date(Date.now() + 5000).toISOString() },
+      { SESSIONS_VALID_AFTER: new Date(Date.now() + 5000).toISOString() },
       app.databaseUrl,
     );
     await expectRefused(tokens.refresh_token, after);

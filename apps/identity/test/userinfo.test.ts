@@ -10,7 +10,7 @@ import { serviceToken, signingPem, startTestApp, type TestApp } from './support/
 describe('GET /userinfo', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startTestApp({ JWT_PRIVATE_KEY: signingPem() });
+    app = await startTestApp();
   });
   afterAll(() => app.close());
 

@@ -1,9 +1,10 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/stack/postgres';
 import { prismaDir, tableRights } from '../../src/database.ts';
 import { ownerRole, serviceRole } from './database-roles.ts';
 
-/** Starts one PostgreSQL with a migrated database that every test file copies. */
+/** Starts one PostgreSQL with a migrated database that every test file copies, and makes the key that most tests sign with. */
 export default async function globalSetup(): Promise<void> {
   const postgres = await startTestPostgres();
   const template = await createServiceDatabase(postgres.adminUrl, {
@@ -17,5 +18,10 @@ export default async function globalSetup(): Promise<void> {
     serviceRole: { name: serviceRole.role, tableRights },
   });
   process.env.TEST_ADMIN_URL = postgres.adminUrl;
+  process.env.TEST_SIGNING_KEY = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  }).privateKey;
   Object.assign(globalThis, { testPostgres: postgres });
 }

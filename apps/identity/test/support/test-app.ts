@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createLogger } from '@tessera/service-kit';
 import { cloneDatabase, withDatabase, withRole } from '@tessera/stack/postgres';
@@ -14,7 +14,7 @@ export const serviceToken = rememberSecret('test-service-token-0123456789abcdef'
 export const issuer = 'https://identity.test';
 
 /** The environment of a service under test: cheap hashes and no cleanup job, otherwise as in production. */
-export function testEnvironment(databaseUrl: string, overrides: Record<string, string> = {}) {
+export function testEnvironment(databaseUrl: string, overrides: Record<string, string | undefined> = {}) {
   return {
     NODE_ENV: 'test',
     DATABASE_URL: databaseUrl,
@@ -42,10 +42,14 @@ export function asOwner(databaseUrl: string): string {
 
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
-/** Starts the service as production composes it, behind a real HTTP server, and records its log. */
-export async function startTestApp(overrides: Record<string, string> = {}, databaseUrl?: string) {
+/**
+ * Starts the service as production composes it, behind a real HTTP server, and records its log. It signs with the key of the
+ * run; with `JWT_PRIVATE_KEY: undefined`, it generates one.
+ */
+export async function startTestApp(overrides: Record<string, string | undefined> = {}, databaseUrl?: string) {
   const url = databaseUrl ?? (await createTestDatabase());
-  const config = loadConfig(testEnvironment(url, overrides));
+  const key = overrides.JWT_KEYS_DIR === undefined ? { JWT_PRIVATE_KEY: signingPem() } : {};
+  const config = loadConfig(testEnvironment(url, { ...key, ...overrides }));
   const log = recordingLog();
   const logger = createLogger({ service: 'identity', level: config.logLevel, destination: log });
   const dependencies = await createDependencies(config, logger);
@@ -86,12 +90,7 @@ function issuesTokens(request: IncomingMessage, response: ServerResponse): boole
   return response.statusCode === 200 && ['/token', '/token/refresh'].includes(request.operation?.path ?? '');
 }
 
-let pem: string | undefined;
-
-/** Returns one signing key for all apps of a test file that must accept each other's tokens. */
+/** Returns the key of the run, which global-setup.ts makes: an RSA key costs about 100 ms. */
 export function signingPem(): string {
-  pem ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
-    .privateKey.export({ type: 'pkcs8', format: 'pem' })
-    .toString();
-  return pem;
+  return process.env.TEST_SIGNING_KEY ?? '';
 }

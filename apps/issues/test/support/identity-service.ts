@@ -31,6 +31,7 @@ export class IdentityService implements IdentityProvider {
       DATABASE_URL: databaseUrl,
       SERVICE_TOKEN: serviceToken,
       JWT_ISSUER: url,
+      JWT_PRIVATE_KEY: process.env.TEST_SIGNING_KEY,
       BCRYPT_COST: '4',
       UV_THREADPOOL_SIZE: '6',
       SHUTDOWN_DELAY_MS: '0',
