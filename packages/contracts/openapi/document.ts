@@ -4,7 +4,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiOverrideContext,
 } from 'zod-openapi';
-import type { Api, Operation } from '../src/operation.ts';
+import type { Api, Operation, OperationBody } from '../src/operation.ts';
 import { responsesOf } from './responses.ts';
 
 /** An OpenAPI 3.1 document. */
@@ -27,14 +27,14 @@ export function describeApi(api: Api): OpenApiDocument {
   return createDocument(
     {
       openapi: '3.1.0',
-      info: { title, version, description },
+      info: { title, version, description, contact: { name: 'Tessera' }, license: { name: 'UNLICENSED' } },
       // The origin that serves the document.
       servers: [{ url: '/' }],
-      tags: tags.map((name) => ({ name })),
+      tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
       paths,
       components: { securitySchemes: { ...securitySchemes } },
     },
-    { override: allowFurtherMembers },
+    { override: simplify },
   );
 }
 
@@ -62,20 +62,34 @@ function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationO
   };
 }
 
-function describeBody({ schema, form, optional = false }: NonNullable<Operation['body']>) {
+function describeBody({ schema, form, optional = false, example }: OperationBody) {
   return {
     required: !optional,
     content: {
-      'application/json': { schema },
+      'application/json': { schema, ...(example === undefined ? {} : { example }) },
       ...(form === undefined ? {} : { 'application/x-www-form-urlencoded': { schema: form } }),
     },
   };
 }
 
-// zod closes the objects that it describes. Responses may gain members, and clients ignore members that they do not
-// know; only a schema that is itself strict stays closed.
-function allowFurtherMembers({ jsonSchema, zodSchema }: ZodOpenApiOverrideContext): void {
+function simplify({ jsonSchema, zodSchema }: ZodOpenApiOverrideContext): void {
   const { def } = zodSchema._zod;
+  // zod closes the objects that it describes. Responses may gain members, and clients ignore members that they do not
+  // know; only a schema that is itself strict stays closed.
   if (def.type === 'object' && def.catchall?._zod.def.type !== 'never')
     delete jsonSchema.additionalProperties;
+  // Generators expect a schema as `items`, not the `false` that ends a tuple.
+  const { prefixItems } = jsonSchema;
+  if (def.type === 'tuple' && prefixItems !== undefined) {
+    delete jsonSchema.prefixItems;
+    const values = prefixItems.flatMap((item) => (typeof item === 'object' ? [item.const] : []));
+    Object.assign(jsonSchema, {
+      items: { type: 'string', enum: values },
+      minItems: values.length,
+      maxItems: values.length,
+    });
+  }
+  // zod's own expressions for what the format states, and its names of checks that are no formats.
+  if (jsonSchema.format === 'date-time' || jsonSchema.format === 'uuid') delete jsonSchema.pattern;
+  if (jsonSchema.format === 'includes') delete jsonSchema.format;
 }

@@ -48,7 +48,7 @@ export function responsesOf(operation: Operation, secured: Api['secured']): ZodO
   const problems = [...(operation.problems ?? []), ...(secured?.problems ?? [])].map((problem) =>
     typeof problem === 'number'
       ? [problem, sharedProblem(problem, operation)]
-      : [problem.status, describeProblem(problem.status, problem.description, operation)],
+      : [problem.status, describeProblem(problem.status, problem.description, operation, problem.members)],
   );
   return Object.fromEntries([...shared, ...problems, ...own]);
 }
@@ -80,8 +80,10 @@ function describeProblem(
   status: number,
   description: string,
   { oauth = false, security }: Pick<Operation, 'oauth' | 'security'>,
+  members?: Readonly<Record<string, z.ZodType>>,
 ): ZodOpenApiResponseObject {
-  const schema = oauth ? oauthProblemSchema : problemSchema;
+  const common = oauth ? oauthProblemSchema : problemSchema;
+  const schema = members === undefined ? common : z.intersection(common, z.object(members).partial());
   // The credential of a token endpoint is in the body: its 401 has no challenge.
   const challenged = status !== 401 || !oauth || security !== undefined;
   return {

@@ -10,6 +10,7 @@ export const getLiveness = operation({
   method: 'GET',
   path: '/healthz',
   summary: 'Whether the process is alive',
+  description: 'Says that the process runs, also while a dependency is down.',
   tags: ['Operations'],
   responses: {
     200: {
@@ -24,6 +25,7 @@ export const getReadiness = operation({
   method: 'GET',
   path: '/readyz',
   summary: 'Whether the service is ready',
+  description: 'Checks the dependencies of the service, such as its database, at most every two seconds.',
   tags: ['Operations'],
   responses: {
     200: { description: 'The service is ready.', schema: readinessSchema('ready').meta({ id: 'Ready' }) },

@@ -12,10 +12,21 @@ export interface OperationResponse {
   readonly headers?: Readonly<Record<string, z.ZodType>>;
 }
 
+/** The JSON body of a request; `form` is the schema of the same body as a form, for operations that accept forms. */
+export interface OperationBody {
+  readonly schema: z.ZodType;
+  readonly form?: z.ZodType;
+  readonly optional?: boolean;
+  /** A body that the operation accepts, for the documentation. */
+  readonly example?: unknown;
+}
+
 /** An error response that needs a description of its own, such as the `code` values that it carries. */
 export interface OperationProblem {
   readonly status: number;
   readonly description: string;
+  /** Members of the body besides those of every error, each present with some codes. */
+  readonly members?: Readonly<Record<string, z.ZodType>>;
 }
 
 /** One operation of an HTTP API: the OpenAPI document, the routes and typed clients are derived from it. */
@@ -34,8 +45,7 @@ export interface Operation {
   readonly params?: ParametersSchema;
   readonly query?: ParametersSchema;
   readonly headers?: ParametersSchema;
-  /** The JSON body; `form` is the schema of the same body as a form, for operations that accept forms. */
-  readonly body?: { readonly schema: z.ZodType; readonly form?: z.ZodType; readonly optional?: boolean };
+  readonly body?: OperationBody;
   readonly responses: Readonly<Record<number, OperationResponse>>;
   /** Further error statuses. 400, 500 and 503, and 408, 413 and 415 with a body, are always possible. */
   readonly problems?: readonly (number | OperationProblem)[];
@@ -49,7 +59,8 @@ export interface Api {
   readonly version: string;
   /** Markdown. */
   readonly description: string;
-  readonly tags: readonly string[];
+  /** The tags of the operations, with their descriptions. */
+  readonly tags: Readonly<Record<string, string>>;
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
   readonly operations: readonly Operation[];
   /** Headers and errors of every operation with security, such as rate limits. */

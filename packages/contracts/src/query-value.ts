@@ -9,28 +9,59 @@ export const once = z.string({
   error: ({ input }) => (Array.isArray(input) ? 'must be given once' : 'must be text'),
 });
 
+/** Documents a parameter by the JSON type that its text stands for, such as `integer`. */
+function documentedAs<Schema extends z.ZodType>(schema: Schema, type: Record<string, unknown>): Schema {
+  return schema.meta({ override: { enum: undefined, pattern: undefined, ...type } });
+}
+
 /** A whole number from 1 to a maximum. */
 export function wholeNumber(max: number) {
   const range = `must be a whole number from 1 to ${max}`;
-  return once
+  const schema = once
     .regex(/^\d{1,10}$/, { error: range })
     .transform(Number)
     .refine((value) => value >= 1 && value <= max, { error: range });
+  return documentedAs(schema, { type: 'integer', minimum: 1, maximum: max });
+}
+
+/** `true` or `false`. */
+export const flag = documentedAs(
+  z.enum(['true', 'false']).transform((value) => value === 'true'),
+  { type: 'boolean' },
+);
+
+/**
+ * Values of an enumeration, as a repeated parameter or separated by commas: `status=OPEN&status=CLOSED` and
+ * `status=OPEN,CLOSED` are equivalent.
+ */
+export function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string[]) {
+  return z.preprocess((given, context) => {
+    const items = [given].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : [text]));
+    const results = items.slice(0, 21).map((text) => item.safeParse(text));
+    if (results.length <= 20 && results.every((result) => result.success)) {
+      return [...new Set(results.map((result) => result.data))];
+    }
+    context.addIssue({ code: 'custom', message: `must be one or more of ${values.join(', ')}` });
+    return z.NEVER;
+  }, z.array(item).max(20));
 }
 
 /** A point in time; a date means its midnight, UTC. */
-export const instant = once
-  // An unescaped "+" of an offset arrives as a space.
-  .transform((text) => text.replace(/ (?=\d\d:\d\d$)/, '+'))
-  .pipe(
-    z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
-      error: 'must be a date or an ISO 8601 time with Z or an offset',
+export const instant = documentedAs(
+  once
+    // An unescaped "+" of an offset arrives as a space.
+    .transform((text) => text.replace(/ (?=\d\d:\d\d$)/, '+'))
+    .pipe(
+      z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+        error: 'must be a date or an ISO 8601 time with Z or an offset',
+      }),
+    )
+    .transform((text) => new Date(text))
+    .refine((date) => date.getUTCFullYear() >= 1900 && date.getUTCFullYear() <= 9999, {
+      error: 'must be of the years 1900 to 9999',
     }),
-  )
-  .transform((text) => new Date(text))
-  .refine((date) => date.getUTCFullYear() >= 1900 && date.getUTCFullYear() <= 9999, {
-    error: 'must be of the years 1900 to 9999',
-  });
+  { type: 'string', format: 'date-time' },
+);
 
 export const cursor = once
   .max(2500, { error: 'must be at most 2500 characters' })

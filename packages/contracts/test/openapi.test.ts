@@ -17,7 +17,7 @@ function describeTickets(listed: readonly Operation[] = operations, changes: Par
     version: '1.2.3',
     description: 'A small API.',
     operations: listed,
-    tags: ['tickets', 'tokens'],
+    tags: { tickets: 'About tickets.', tokens: 'About tokens.' },
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
     ...changes,
   });
@@ -47,8 +47,15 @@ describe('describeApi', () => {
   });
 
   it('describes title, version, tags and security schemes', () => {
-    expect(document.info).toEqual({ title: 'Tickets', version: '1.2.3', description: 'A small API.' });
-    expect(document.tags).toEqual([{ name: 'tickets' }, { name: 'tokens' }]);
+    expect(document.info).toMatchObject({
+      title: 'Tickets',
+      version: '1.2.3',
+      description: 'A small API.',
+    });
+    expect(document.tags).toEqual([
+      { name: 'tickets', description: 'About tickets.' },
+      { name: 'tokens', description: 'About tokens.' },
+    ]);
     expect(document.components.securitySchemes).toEqual({
       bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     });
@@ -223,7 +230,7 @@ describe.each<[string, Api]>([
 
   it('uses only the tags and security schemes that it declares', () => {
     for (const { tags, security = [] } of api.operations) {
-      expect(api.tags).toEqual(expect.arrayContaining([...tags]));
+      expect(Object.keys(api.tags)).toEqual(expect.arrayContaining([...tags]));
       expect(Object.keys(api.securitySchemes)).toEqual(expect.arrayContaining([...security]));
     }
   });

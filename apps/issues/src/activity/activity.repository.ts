@@ -1,3 +1,4 @@
+import type { ActivityKind } from '@tessera/contracts';
 import { pageBytesMax } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -8,7 +9,7 @@ import type { IssueReference } from '../issues/issue-reference.ts';
 export interface ActivityLine {
   id: number;
   issueId: string;
-  kind: string;
+  kind: ActivityKind;
   field: string | null;
   old: unknown;
   new: unknown;

@@ -20,7 +20,11 @@ export const identityApi = {
   version: '1.1.1',
   description:
     'The authoritative identity service: a public OpenID Connect API, and an internal API for trusted backends. Only additive changes: clients ignore unknown members.',
-  tags: ['OpenID Connect', 'Internal identity API', 'Operations'],
+  tags: {
+    'OpenID Connect': 'The public endpoints.',
+    'Internal identity API': 'For trusted backends, with the service token.',
+    Operations: 'Health of the service.',
+  },
   securitySchemes: {
     accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
     serviceToken: {

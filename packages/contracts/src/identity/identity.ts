@@ -136,7 +136,10 @@ export const createIdentity = operation({
   summary: 'Create an identity',
   description:
     '`password` is required unless `sso_provider` and `sso_id` are given. `username` defaults to the local part of the e-mail address.',
-  body: { schema: createIdentitySchema },
+  body: {
+    schema: createIdentitySchema,
+    example: { email: 'bob@example.com', password: 'paper boat in the harbour' },
+  },
   responses: {
     201: { ...identityResponse, headers: { Location: z.string().describe('The path of the new identity.') } },
   },
@@ -149,6 +152,7 @@ export const getIdentity = operation({
   method: 'GET',
   path: '/internal/identities/:id',
   summary: 'Read an identity by its id',
+  description: 'Deleted identities are not found.',
   params: identityIdParamsSchema,
   responses: { 200: identityResponse },
   problems: [403, 404, 422],
@@ -160,6 +164,7 @@ export const findIdentityByEmail = operation({
   method: 'GET',
   path: '/internal/identities/by-email/:email',
   summary: 'Find an identity by its e-mail address, ignoring case',
+  description: 'Deleted identities are not found.',
   params: identityEmailParamsSchema,
   responses: { 200: identityResponse },
   problems: [403, 404, 422],
@@ -171,6 +176,7 @@ export const findIdentityBySso = operation({
   method: 'GET',
   path: '/internal/identities/by-sso/lookup',
   summary: 'Find an identity by its exact SSO provider and id',
+  description: 'Deleted identities are not found.',
   query: ssoLookupQuerySchema,
   responses: { 200: identityResponse },
   problems: [403, 404, 422],
@@ -185,7 +191,7 @@ export const updateIdentity = operation({
   description:
     'Only given members change. Null for `sso_provider` and `sso_id` unlinks the SSO identity. A new password and `is_active: false` end all sessions.',
   params: identityIdParamsSchema,
-  body: { schema: updateIdentitySchema },
+  body: { schema: updateIdentitySchema, example: { username: 'bob' } },
   responses: { 200: identityResponse },
   problems: [403, 404, conflict, 422],
 });

@@ -59,7 +59,11 @@ export const introspectToken = operation({
     'RFC 7662. A token is active if it would be accepted now: an access token at `/userinfo`, a refresh token at `/token/refresh`. Introspection has no side effects. Check `token_use`: a refresh token does not authenticate a caller.',
   tags: ['Internal identity API'],
   security: ['serviceToken'],
-  body: { schema: introspectionRequestSchema, form: introspectionRequestSchema },
+  body: {
+    schema: introspectionRequestSchema,
+    form: introspectionRequestSchema,
+    example: { token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl' },
+  },
   responses: { 200: { description: 'The token, or `active: false`.', schema: introspectionSchema } },
   problems: [403, 422],
 });

@@ -30,6 +30,7 @@ export const listSessions = operation({
   method: 'GET',
   path: '/internal/identities/:id/sessions',
   summary: 'List the live sessions of an identity, newest first',
+  description: 'A session is live until it ends, expires or is not refreshed in time.',
   params: identityIdParamsSchema,
   query: pageQuerySchema,
   responses: {

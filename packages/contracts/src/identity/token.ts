@@ -99,7 +99,11 @@ export const signIn = operation({
     'The password grant. Unknown parameters are ignored. All refused sign-ins have the same response and take the same time.',
   tags: ['OpenID Connect'],
   oauth: true,
-  body: { schema: passwordGrantSchema, form: formGrantSchema },
+  body: {
+    schema: passwordGrantSchema,
+    form: formGrantSchema,
+    example: { grant_type: 'password', email: 'ann@example.com', password: 'correct horse battery staple' },
+  },
   responses: { 200: { description: 'An access token and a refresh token.', schema: tokenResponseSchema } },
   problems: [
     { status: 400, description: 'The body is malformed, or `unsupported_grant_type`.' },
@@ -122,7 +126,11 @@ export const refreshTokens = operation({
     'A refresh token can be used once. A second use is refused and ends the session, unless it follows shortly after the first.',
   tags: ['OpenID Connect'],
   oauth: true,
-  body: { schema: refreshRequestSchema, form: refreshRequestSchema },
+  body: {
+    schema: refreshRequestSchema,
+    form: refreshRequestSchema,
+    example: { refresh_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl' },
+  },
   responses: { 200: { description: 'A new access token and refresh token.', schema: tokenResponseSchema } },
   problems: [
     { status: 401, description: 'The refresh token is invalid (`invalid_grant`).' },
@@ -143,7 +151,11 @@ export const revokeToken = operation({
   description: 'RFC 7009. The response is also 200 for an invalid token, because there is nothing to revoke.',
   tags: ['OpenID Connect'],
   oauth: true,
-  body: { schema: revokeRequestSchema, form: revokeRequestSchema },
+  body: {
+    schema: revokeRequestSchema,
+    form: revokeRequestSchema,
+    example: { token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl' },
+  },
   responses: { 200: { description: 'The session has ended.', schema: z.object({}).meta({ id: 'Empty' }) } },
   problems: [{ status: 400, description: 'The body is malformed, or `unsupported_token_type`.' }, 422],
 });
@@ -151,6 +163,7 @@ export const revokeToken = operation({
 const userInfo = {
   path: '/userinfo',
   summary: 'Read the identity of the access token',
+  description: 'OpenID Connect Core 5.3.1. The values are current, not those at the time of issue.',
   tags: ['OpenID Connect'],
   security: ['accessToken'],
   oauth: true,
@@ -171,5 +184,6 @@ export const postUserInfo = operation({
   ...userInfo,
   id: 'postUserInfo',
   method: 'POST',
-  description: 'Equivalent to GET (OpenID Connect Core 5.3.1).',
+  description:
+    'Equivalent to GET (OpenID Connect Core 5.3.1). The values are current, not those at the time of issue.',
 });

@@ -7,9 +7,11 @@ import { activitySchema } from './issue-response.ts';
 export const listActivity = operation({
   id: 'listActivity',
   ...issueOperation,
+  tags: ['Activity'],
   method: 'GET',
   path: `${issuesPath}/:id/activity/`,
   summary: 'List the history of an issue, oldest first',
+  description: 'An entry for each change, with the old and the new value. Follow `Link` for further pages.',
   params: issueParams,
   query: pageQuerySchema,
   responses: {

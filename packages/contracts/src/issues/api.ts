@@ -34,7 +34,15 @@ export const issuesApi = {
   version: '1.2.1',
   description:
     'The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash, in upper and lower case. Every response to an identified caller has `RateLimit`, errors included. Only additive changes: clients ignore unknown members.',
-  tags: ['Issues', 'Comments', 'Links', 'Activity', 'Sync', 'Users', 'Operations'],
+  tags: {
+    Issues: 'Issues and their workflow.',
+    Comments: 'Comments of an issue.',
+    Links: 'Links of an issue to objects of other systems.',
+    Activity: 'The history of an issue, which is never changed.',
+    Sync: 'Synchronisation with the external tracker.',
+    Users: 'People, as the identity service has them.',
+    Operations: 'Health of the service.',
+  },
   securitySchemes: { accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
   secured: {
     headers: {

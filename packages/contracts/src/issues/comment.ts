@@ -19,13 +19,14 @@ const path = `${issuesPath}/:id/comments/`;
 export const addComment = operation({
   id: 'addComment',
   ...issueOperation,
+  tags: ['Comments'],
   method: 'POST',
   path,
   summary: 'Add a comment to an issue',
-  description: 'Needs exactly one of `body`, `comment`, `text` and `content`; the response has it as `body`.',
+  description: 'The text is stored unchanged, and sent to the external tracker by the next sync.',
   params: issueParams,
   headers: idempotencyHeaders,
-  body: { schema: createCommentSchema },
+  body: { schema: createCommentSchema, example: { body: 'The invoice is printed again.' } },
   responses: {
     201: {
       description: 'The comment.',
@@ -39,9 +40,11 @@ export const addComment = operation({
 export const listComments = operation({
   id: 'listComments',
   ...issueOperation,
+  tags: ['Comments'],
   method: 'GET',
   path,
   summary: 'List the comments of an issue, oldest first',
+  description: 'Follow `Link` for further pages.',
   params: issueParams,
   query: pageQuerySchema,
   responses: {
@@ -53,9 +56,11 @@ export const listComments = operation({
 export const getComment = operation({
   id: 'getComment',
   ...issueOperation,
+  tags: ['Comments'],
   method: 'GET',
   path: `${path}:comment_id/`,
   summary: 'Read a comment',
+  description: 'A comment of the external tracker has its author there in `external`.',
   params: issueParams.extend({ comment_id: uuid() }),
   responses: { 200: { description: 'The comment.', schema: commentSchema } },
   problems: [401, 404, 422],

@@ -5,12 +5,12 @@ import { linkInputSchema, linksMax } from './issue-link.ts';
 
 /** issue-tracking.md 2.1 */
 export const issueStatuses = ['OPEN', 'IN_PROGRESS', 'RESOLVED', 'CLOSED', 'REOPENED'] as const;
-export const issueStatusSchema = z.enum(issueStatuses);
+export const issueStatusSchema = z.enum(issueStatuses).meta({ id: 'IssueStatus' });
 export type IssueStatus = z.infer<typeof issueStatusSchema>;
 
 /** In ascending order. */
 export const issuePriorities = ['LOW', 'MEDIUM', 'HIGH', 'URGENT', 'CRITICAL'] as const;
-export const issuePrioritySchema = z.enum(issuePriorities);
+export const issuePrioritySchema = z.enum(issuePriorities).meta({ id: 'IssuePriority' });
 export type IssuePriority = z.infer<typeof issuePrioritySchema>;
 
 export const titleMaxLength = 255;
@@ -155,5 +155,12 @@ export const createCommentSchema = z
     });
     return z.NEVER;
   })
-  .meta({ id: 'CreateComment' });
+  .meta({
+    id: 'CreateComment',
+    // The other names stay accepted and undocumented.
+    override: {
+      properties: { body: { type: 'string', minLength: 1, maxLength: commentMaxLength } },
+      required: ['body'],
+    },
+  });
 export type CreateComment = z.output<typeof createCommentSchema>;

@@ -173,6 +173,7 @@ const putHeaders = { ...etagHeader, ...ignoredFieldsHeader };
 export const putLink = operation({
   id: 'putLink',
   ...issueOperation,
+  tags: ['Links'],
   method: 'POST',
   path,
   summary: 'Link an issue to a resource',
@@ -180,7 +181,7 @@ export const putLink = operation({
     'Updates the link if the issue has one with this type and ref. An issue has at most 50 links. `external_issue` is for staff. URLs are never fetched.',
   params: issueParams,
   headers: preconditionHeaders,
-  body: { schema: linkInputSchema },
+  body: { schema: linkInputSchema, example: { type: 'invoice', ref: '2024-17', relation: 'blocks' } },
   responses: {
     200: {
       description: 'The updated link.',
@@ -195,9 +196,11 @@ export const putLink = operation({
 export const deleteLink = operation({
   id: 'deleteLink',
   ...issueOperation,
+  tags: ['Links'],
   method: 'DELETE',
   path: `${path}:link_id/`,
   summary: 'Delete a link of an issue',
+  description: 'The other system is not changed. The history keeps the link.',
   params: issueParams.extend({ link_id: uuid() }),
   headers: preconditionHeaders,
   responses: { 204: { description: 'Deleted.' } },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cursor, instant, limit, once, pageSizeMax, wholeNumber } from '../query-value.ts';
+import { cursor, flag, instant, limit, once, oneOrMore, pageSizeMax, wholeNumber } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
 import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issue-input.ts';
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
@@ -15,21 +15,6 @@ export type OrderingField = (typeof orderingFields)[number];
 export interface OrderingKey {
   field: OrderingField;
   descending: boolean;
-}
-
-// `status=OPEN&status=CLOSED` and `status=OPEN,CLOSED` are equivalent.
-function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string[]) {
-  return z.union([z.string(), z.array(z.string()).max(20)]).transform((given, context): Value[] => {
-    const results = [given]
-      .flat()
-      .flatMap((text) => text.split(','))
-      .map((text) => item.safeParse(text));
-    if (results.length <= 20 && results.every((result) => result.success)) {
-      return [...new Set(results.map((result) => result.data))];
-    }
-    context.addIssue({ code: 'custom', message: `must be one or more of ${values.join(', ')}` });
-    return z.NEVER;
-  });
 }
 
 const linkFilter = once.transform((text, context) => {
@@ -53,22 +38,30 @@ const externalFilter = singleLineText()
 
 const orderingFieldSchema = z.enum(orderingFields);
 
-const ordering = once.transform((text, context): OrderingKey[] => {
-  const keys = text.split(',').map((key) => ({
-    field: orderingFieldSchema.safeParse(key.replace(/^-/, '')),
-    descending: key.startsWith('-'),
-  }));
-  const named = keys.flatMap(({ field, descending }) =>
-    field.success ? [{ field: field.data, descending }] : [],
-  );
-  if (named.length === keys.length && new Set(named.map(({ field }) => field)).size === keys.length)
-    return named;
-  context.addIssue({
-    code: 'custom',
-    message: `must be a list of ${orderingFields.join(', ')}, each once, "-" before it for descending`,
+const ordering = once
+  .transform((text, context): OrderingKey[] => {
+    const keys = text.split(',').map((key) => ({
+      field: orderingFieldSchema.safeParse(key.replace(/^-/, '')),
+      descending: key.startsWith('-'),
+    }));
+    const named = keys.flatMap(({ field, descending }) =>
+      field.success ? [{ field: field.data, descending }] : [],
+    );
+    if (named.length === keys.length && new Set(named.map(({ field }) => field)).size === keys.length)
+      return named;
+    context.addIssue({
+      code: 'custom',
+      message: `must be a list of ${orderingFields.join(', ')}, each once, "-" before it for descending`,
+    });
+    return z.NEVER;
+  })
+  .meta({
+    override: {
+      type: 'array',
+      items: { type: 'string', enum: orderingFields.flatMap((field) => [field, `-${field}`]) },
+      uniqueItems: true,
+    },
   });
-  return z.NEVER;
-});
 
 const issueListQuery = z.strictObject({
   limit: limit.optional(),
@@ -88,11 +81,7 @@ const issueListQuery = z.strictObject({
     .describe(
       '`failed`: the last sync failed and has no retry scheduled; `conflict`: there are conflicts; `stale`: a sync is scheduled, for a retry or a change, and has not succeeded yet.',
     ),
-  is_open: z
-    .enum(['true', 'false'])
-    .transform((value) => value === 'true')
-    .optional()
-    .describe('Whether the issue is neither resolved nor closed.'),
+  is_open: flag.optional().describe('Whether the issue is neither resolved nor closed.'),
   created_after: instant.optional().describe('At or after this time.'),
   created_before: instant.optional().describe('Before this time.'),
   updated_after: instant.optional().describe('At or after this time.'),
@@ -104,11 +93,10 @@ const issueListQuery = z.strictObject({
     .describe(
       'Words, "phrases", -excluded, or; for a key or a number, that issue is first. Finds words of the title and of the first 20,000 characters of the description.',
     ),
-  ordering: ordering
-    .optional()
-    .describe(
-      `A comma-separated list of ${orderingFields.join(', ')}, each with "-" for descending; default -created_at.`,
-    ),
+  ordering: ordering.optional().meta({
+    description: 'Separated by commas; "-" for descending; default -created_at.',
+    param: { style: 'form', explode: false },
+  }),
 });
 
 /** GET /api/v1/issues/. Unknown parameters are refused. */

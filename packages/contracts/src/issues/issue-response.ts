@@ -88,15 +88,28 @@ export const issueSchema = issueSummarySchema
   .meta({ id: 'Issue' });
 export type Issue = z.infer<typeof issueSchema>;
 
+export const activityKindSchema = z
+  .enum([
+    'created',
+    'updated',
+    'status_changed',
+    'comment_added',
+    'link_added',
+    'link_changed',
+    'link_removed',
+    'sync_conflict',
+  ])
+  .meta({ id: 'ActivityKind' });
+export type ActivityKind = z.infer<typeof activityKindSchema>;
+
 /** An entry of an issue's history. `old` and `new` are the complete values before and after. */
 export const activitySchema = z
   .object({
     id: z.int().positive(),
     issue_id: uuid(),
-    kind: z.string().meta({
-      description:
-        '`created`, `updated` (with `field`), `status_changed`, `comment_added`, `link_added`, `link_changed`, `link_removed`, or `sync_conflict` (with `field`): `old` is the discarded value.',
-    }),
+    kind: activityKindSchema.describe(
+      '`updated` and `sync_conflict` have `field`. The `old` of a `sync_conflict` is the discarded value.',
+    ),
     field: z.string().nullable(),
     old: z.unknown(),
     new: z.unknown(),

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
-import { changeStatusSchema, createIssueSchema, updateIssueSchema } from './issue-input.ts';
+import {
+  changeStatusSchema,
+  createIssueSchema,
+  issueStatusSchema,
+  updateIssueSchema,
+} from './issue-input.ts';
 import {
   etagHeader,
   idempotencyHeaders,
@@ -32,7 +37,10 @@ const update = {
     'Only given members change; `links` replaces the whole list. Equal values change nothing. The status has its own endpoint: the current one is accepted, another one is refused.',
   params: issueParams,
   headers: preconditionHeaders,
-  body: { schema: updateIssueSchema },
+  body: {
+    schema: updateIssueSchema,
+    example: { title: 'Invoice 2024-17 is not printed', priority: 'URGENT' },
+  },
   responses: { 200: { ...issueResponse, headers: { ...etagHeader, ...ignoredFieldsHeader } } },
   problems: [
     401,
@@ -41,6 +49,7 @@ const update = {
     {
       status: 409,
       description: '`version_conflict`: nothing was changed; `issue` is the current issue.',
+      members: { issue: issueSchema },
     },
     ...preconditionProblems,
     {
@@ -84,6 +93,7 @@ export const describeIssues = operation({
   method: 'OPTIONS',
   path: `${issuesPath}/`,
   summary: 'Describe the fields of an issue',
+  description: 'The members of an issue with their types, limits and choices, for forms.',
   responses: {
     200: { description: 'Fields, limits and choices.', schema: z.looseObject({ name: z.string() }) },
   },
@@ -96,8 +106,13 @@ export const createIssue = operation({
   method: 'POST',
   path: `${issuesPath}/`,
   summary: 'Create an issue',
+  description:
+    'The caller becomes the reporter. The status is `OPEN`. Send an `Idempotency-Key` to repeat the request safely.',
   headers: idempotencyHeaders,
-  body: { schema: createIssueSchema },
+  body: {
+    schema: createIssueSchema,
+    example: { title: 'Invoice is not printed', description: 'Since **Monday**.', priority: 'HIGH' },
+  },
   responses: { 201: { ...replayable, headers: { ...replayable.headers, ...locationHeader } } },
   problems: [401, idempotencyProblem, 422, 502],
 });
@@ -108,6 +123,8 @@ export const getIssue = operation({
   method: 'GET',
   path: `${issuesPath}/:id/`,
   summary: 'Read an issue, with its newest comments',
+  description:
+    'Has the newest comments; `comments_url` has all. With `If-None-Match`, an unchanged issue is 304.',
   params: issueParams,
   headers: z.object({ 'If-None-Match': z.string().optional() }),
   responses: { 200: issueResponse, 304: { description: 'Not modified.', headers: etagHeader } },
@@ -138,7 +155,7 @@ export const changeIssueStatus = operation({
     'The workflow: OPEN → IN_PROGRESS, RESOLVED, CLOSED; IN_PROGRESS → OPEN, RESOLVED, CLOSED; RESOLVED → CLOSED, REOPENED; CLOSED → REOPENED; REOPENED → IN_PROGRESS, RESOLVED, CLOSED. The current status is accepted and changes nothing.',
   params: issueParams,
   headers: preconditionHeaders.extend(idempotencyHeaders.shape),
-  body: { schema: changeStatusSchema },
+  body: { schema: changeStatusSchema, example: { status: 'RESOLVED', comment: 'The printer had no paper.' } },
   responses: { 200: replayable },
   problems: [
     401,
@@ -148,6 +165,11 @@ export const changeIssueStatus = operation({
       status: 409,
       description:
         '`illegal_transition` with `current_status` and `allowed_transitions`; `version_conflict` with `issue`; `request_in_progress`.',
+      members: {
+        issue: issueSchema,
+        current_status: issueStatusSchema,
+        allowed_transitions: z.array(issueStatusSchema),
+      },
     },
     ...preconditionProblems,
     422,

@@ -52,6 +52,7 @@ const issueResponse = { 200: { description: 'The issue.', schema: issueSchema, h
 export const syncIssue = operation({
   id: 'syncIssue',
   ...issueOperation,
+  tags: ['Sync'],
   method: 'POST',
   path: `${path}/sync/`,
   summary: 'Synchronise an issue with the external tracker',
@@ -59,7 +60,7 @@ export const syncIssue = operation({
     'The first sync creates the issue in the tracker, once; later ones merge title, description, priority, status and comments. A field that both sides have changed is a conflict: one value is kept, and `sync.conflicts` has both. A temporary failure is retried at `next_attempt_at`.',
   params: issueParams,
   headers: idempotencyHeaders,
-  body: { schema: z.object({}), optional: true },
+  body: { schema: z.object({}), optional: true, example: {} },
   responses: {
     200: {
       description: 'The synchronised issue.',
@@ -83,9 +84,11 @@ export const syncIssue = operation({
 export const getSyncState = operation({
   id: 'getSyncState',
   ...issueOperation,
+  tags: ['Sync'],
   method: 'GET',
   path: `${path}/sync/`,
   summary: "Read the state of an issue's sync, with its conflicts",
+  description: 'Has both values of each conflict.',
   params: issueParams,
   responses: { 200: { description: 'The state.', schema: syncReportSchema } },
   problems: [401, 404, 422],
@@ -94,12 +97,13 @@ export const getSyncState = operation({
 export const resolveSyncConflict = operation({
   id: 'resolveSyncConflict',
   ...issueOperation,
+  tags: ['Sync'],
   method: 'POST',
   path: `${path}/sync/conflicts/:conflict_id/`,
   summary: 'Resolve a sync conflict',
   description: 'For staff. Writes the chosen value to the issue; a sync follows.',
   params: issueParams.extend({ conflict_id: uuid() }),
-  body: { schema: resolveConflictSchema },
+  body: { schema: resolveConflictSchema, example: { keep: 'local' } },
   responses: issueResponse,
   problems: [401, 403, 404, staffConflict, 422],
 });
@@ -107,12 +111,13 @@ export const resolveSyncConflict = operation({
 export const attachExternalIssue = operation({
   id: 'attachExternalIssue',
   ...issueOperation,
+  tags: ['Sync'],
   method: 'PUT',
   path: `${path}/external/`,
   summary: 'Attach an issue of the external tracker',
   description: 'For staff. A sync follows; fields that differ become conflicts.',
   params: issueParams,
-  body: { schema: attachExternalSchema },
+  body: { schema: attachExternalSchema, example: { id: '17' } },
   responses: issueResponse,
   problems: [401, 403, 404, staffConflict, 422, ...trackerProblems],
 });
@@ -120,6 +125,7 @@ export const attachExternalIssue = operation({
 export const detachExternalIssue = operation({
   id: 'detachExternalIssue',
   ...issueOperation,
+  tags: ['Sync'],
   method: 'DELETE',
   path: `${path}/external/`,
   summary: 'Detach the issue of the external tracker',
@@ -151,7 +157,7 @@ export const retrySyncs = operation({
   summary: 'Retry the syncs of many issues',
   description:
     'For staff. Makes the issues due that the list of issues shows with the same `sync`; the background syncs them. Issues that are due already are not counted, so that a repeated request changes nothing.',
-  body: { schema: retrySyncsSchema },
+  body: { schema: retrySyncsSchema, example: { sync: 'failed' } },
   responses: { 200: { description: 'How many issues were made due.', schema: retriedSyncsSchema } },
   problems: [401, 403, { status: 409, description: '`tracker_not_configured`.' }, 422],
 });
@@ -198,7 +204,7 @@ export const backfillSyncs = operation({
   description:
     'For staff. Makes issues due that have never been synced, the oldest first; the background creates them in the tracker. `SYNC_AUTO=all` does so only for issues that change. With `dry_run=true` nothing is written.',
   query: backfillQuerySchema,
-  body: { schema: backfillSchema, optional: true },
+  body: { schema: backfillSchema, optional: true, example: { limit: 100 } },
   responses: { 200: { description: 'The issues.', schema: backfilledSchema } },
   problems: [401, 403, notConfigured, 422],
 });
@@ -212,7 +218,7 @@ export const takeWebhook = operation({
   description:
     'Signed by the tracker: `X-Hub-Signature-256` (GitHub), `X-Gitea-Signature` (Gitea, Forgejo), `X-Gitlab-Token` (GitLab). Causes a sync of the issue; a repeated delivery has no effect.',
   params: z.object({ provider: trackerProviderSchema }),
-  body: { schema: z.looseObject({}) },
+  body: { schema: z.looseObject({}), example: {} },
   responses: {
     202: {
       description: 'Accepted, or known already.',

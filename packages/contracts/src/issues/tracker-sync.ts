@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { once } from '../query-value.ts';
+import { flag, once } from '../query-value.ts';
 import { uuid } from '../text.ts';
 import { issuePrioritySchema, issueStatusSchema } from './issue-input.ts';
 
@@ -207,10 +207,7 @@ export const retriedSyncsSchema = z
   .meta({ id: 'RetriedSyncs' });
 export type RetriedSyncs = z.infer<typeof retriedSyncsSchema>;
 
-const dryRun = once
-  .pipe(z.enum(['true', 'false'], { error: 'must be true or false' }))
-  .transform((value) => value === 'true')
-  .optional();
+const dryRun = flag.optional();
 
 /** A place in the tracker's list of issues. */
 const importCursor = once

@@ -6,6 +6,7 @@ import {
 } from '../identity/identity.ts';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
+import { flag } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
 
 /** A user as every user sees it. */
@@ -35,10 +36,7 @@ export const userListQuerySchema = pageQuerySchema.extend({
     .max(150)
     .optional()
     .describe('A prefix of the username; for staff also of the e-mail address.'),
-  is_active: z
-    .enum(['true', 'false'])
-    .transform((value) => value === 'true')
-    .optional(),
+  is_active: flag.optional(),
 });
 export type UserListQuery = z.output<typeof userListQuerySchema>;
 
@@ -74,6 +72,7 @@ export const getMe = operation({
   method: 'GET',
   path: '/api/v1/users/me/',
   summary: 'Read the calling user',
+  description: 'All fields of the caller, as the mirror has them.',
   responses: { 200: fullUser },
   problems: [401, 403],
 });
@@ -98,7 +97,10 @@ export const createUser = operation({
   summary: 'Create a user in the identity service',
   description:
     'For staff; only superusers may set `is_staff` and `is_superuser`. 503 `create_outcome_unknown`: the response of the identity service was lost, and the user may exist; a retry is safe.',
-  body: { schema: createUserSchema },
+  body: {
+    schema: createUserSchema,
+    example: { email: 'bob@example.com', password: 'paper boat in the harbour' },
+  },
   responses: { 201: { ...fullUser, headers: { Location: z.string().describe('The URL of the new user.') } } },
   problems: [401, 403, conflict, 422, ...identityProblems],
 });
@@ -109,7 +111,7 @@ const update = {
   summary: 'Update a user in the identity service',
   description: 'For staff; only superusers may change staff and superusers.',
   params: userParamsSchema,
-  body: { schema: updateUserSchema },
+  body: { schema: updateUserSchema, example: { username: 'bob' } },
   responses: { 200: fullUser },
   problems: [401, 403, 404, conflict, 422, ...identityProblems],
 } as const;
@@ -124,6 +126,7 @@ export const deactivateUser = operation({
   method: 'DELETE',
   path: '/api/v1/users/:id/',
   summary: 'Soft-delete a user in the identity service',
+  description: 'For staff. The issues of the user stay as they are.',
   params: userParamsSchema,
   responses: {
     204: {
