@@ -1,7 +1,6 @@
 import { runCommandLine, UsageError } from '@tessera/stack/command-line';
 import { buildBothServices } from '@tessera/stack/turbo';
 import { growthRule } from './soak/growth.ts';
-import { soak } from './soak/soak-run.ts';
 
 const { rss, heap, handles } = growthRule;
 const help = `Usage: npx pnpm@12 soak [options]
@@ -35,6 +34,7 @@ process.exitCode = await runCommandLine({
       throw new UsageError('--minutes must be a number above 0, up to 1440');
     const built = await buildBothServices();
     if (built !== 0) return built;
+    const { soak } = await import('./soak/soak-run.ts');
     let interrupted = false;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.on(signal, () => {

@@ -1,6 +1,4 @@
-import { runCommand } from '../command.ts';
 import { runCommandLine } from '../command-line.ts';
-import { runProduct } from './launcher.ts';
 
 const help = `Usage: npx pnpm@12 start
 
@@ -34,7 +32,13 @@ export async function runStartCommand(args: readonly string[], rootDir: string):
       name: 'start',
       help,
       options: {},
-      run: () => runCommand((context) => runProduct({ rootDir, ...context })),
+      run: async () => {
+        const [{ runCommand }, { runProduct }] = await Promise.all([
+          import('../command.ts'),
+          import('./launcher.ts'),
+        ]);
+        return runCommand((context) => runProduct({ rootDir, ...context }));
+      },
     },
     args,
   );
