@@ -255,6 +255,8 @@ describe('Retry-After of the tracker', () => {
 
 it('an edit during a sync is pending after the sync', async () => {
   const issue = await linkedIssue();
+  // Without comments there, they are not requested.
+  await tracker.comment(issue.external?.id ?? '', 'There');
   tracker.fake.fail({ kind: 'latency', ms: 500, on: { method: 'GET', path: /\/comments$/ } });
   const before = tracker.fake.requests.length;
   const running = sync(issue).then((answer) => answer);
