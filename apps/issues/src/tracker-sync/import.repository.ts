@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issues/issue.ts';
 import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
-import { leaseEnd, retryDelayMaxSeconds } from './sync.repository.ts';
+import { leaseEnd, type Retry, retryDelay } from './sync.repository.ts';
 import type { MergeBase } from './sync-merge.ts';
 
 /** A leased import and the page that it continues with. */
@@ -187,15 +187,11 @@ export class ImportRepository {
   }
 
   /** Ends a lease after a failure. The delay doubles with each failure up to an hour, with jitter; there is no last attempt. */
-  async fail(
-    { id, leaseId }: ImportJob,
-    code: string,
-    { firstDelaySeconds, minSeconds }: { firstDelaySeconds: number; minSeconds: number },
-  ): Promise<void> {
+  async fail({ id, leaseId }: ImportJob, code: string, retry: Retry): Promise<void> {
     await this.#database.$executeRaw`
-      UPDATE tracker_imports SET claim_id = NULL, claim_until = NULL, last_error = ${code}, failures = failures + 1,
-        next_attempt_at = clock_timestamp() + make_interval(secs => greatest(${minSeconds}::float8,
-          (0.5 + random() / 2) * least(${retryDelayMaxSeconds}::float8, ${firstDelaySeconds}::float8 * 2 ^ least(failures, 20))))
+      UPDATE tracker_imports SET claim_id = NULL, claim_until = NULL, last_error = ${code},
+        failures = failures + ${retry.isPostponed ? 0 : 1},
+        next_attempt_at = clock_timestamp() + make_interval(secs => ${retryDelay(retry)})
        WHERE id = ${id}::uuid AND claim_id = ${leaseId}::uuid`;
   }
 

@@ -99,9 +99,9 @@ export class ImportService {
       await this.#readPages(this.#import, job, stopping, timeoutMs);
     } catch (error) {
       if (stopping.aborted) return repository.release(job);
-      const { code, minSeconds } = failureOf(error);
+      const { code, ...retry } = failureOf(error);
       logger.warn({ err: error, importId: job.id, code, advice: adviceFor(code) }, 'import interrupted');
-      await repository.fail(job, code, { firstDelaySeconds, minSeconds });
+      await repository.fail(job, code, { firstDelaySeconds, ...retry });
     }
   }
 
@@ -190,9 +190,15 @@ function unlessUnknown(error: unknown): null {
   throw error;
 }
 
-function failureOf(error: unknown): { code: string; minSeconds: number } {
-  if (error instanceof TrackerError) return { code: error.code, minSeconds: error.retryAfterSeconds ?? 0 };
-  return { code: error instanceof ProblemError ? error.code : 'import_failed', minSeconds: 0 };
+function failureOf(error: unknown): { code: string; minSeconds: number; isPostponed: boolean } {
+  if (!(error instanceof TrackerError))
+    return {
+      code: error instanceof ProblemError ? error.code : 'import_failed',
+      minSeconds: 0,
+      isPostponed: false,
+    };
+  const { code, retryAfterSeconds: minSeconds = 0, isPostponed } = error;
+  return { code, minSeconds, isPostponed };
 }
 
 function partsOf(issues: readonly NewImportedIssue[]): NewImportedIssue[][] {

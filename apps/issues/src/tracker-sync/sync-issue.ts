@@ -260,6 +260,7 @@ export class SyncExecutor {
     const remaining = this.#dependencies.tracker.settleSeconds - attemptAge;
     if (remaining <= 0) return;
     throw new TrackerError('create_outcome_unknown', 'an earlier request may still take effect', {
+      isPostponed: true,
       retryAfterSeconds: Math.ceil(remaining),
     });
   }
@@ -439,8 +440,9 @@ export class SyncExecutor {
     if (!(error instanceof TrackerError)) {
       logger.error({ err: error, issueId, requestId }, 'sync failed with an internal error');
       // If the database fails again, the lease expires.
+      const retry = { firstDelaySeconds, minSeconds: 0, isPostponed: false };
       await repository
-        .fail(job, { code: 'sync_failed', movedTo: null, retry: { firstDelaySeconds, minSeconds: 0 } })
+        .fail(job, { code: 'sync_failed', movedTo: null, retry })
         .catch((err: unknown) => logger.warn({ err, issueId }, 'could not record a failed sync'));
       throw error;
     }
@@ -449,6 +451,7 @@ export class SyncExecutor {
       message,
       messages,
       isTransient,
+      isPostponed,
       retryAfterSeconds: minSeconds = 0,
       location: movedTo,
     } = error;
@@ -462,7 +465,7 @@ export class SyncExecutor {
       return { error, nextAttemptAt: new Date() };
     }
     this.#credentialsRejected = code === 'tracker_auth_failed';
-    const retry = isTransient ? { firstDelaySeconds, minSeconds } : null;
+    const retry = isTransient ? { firstDelaySeconds, minSeconds, isPostponed } : null;
     return { error, nextAttemptAt: await repository.fail(job, { code, messages, movedTo, retry }) };
   }
 }

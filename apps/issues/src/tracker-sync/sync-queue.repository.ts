@@ -4,11 +4,12 @@ import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { isSynced } from '../issues/issue.sql.ts';
 import type { RemoteStamp, TrackerLimit } from '../trackers/external-tracker.ts';
-import { issueErrorCodes } from '../trackers/tracker-error.ts';
+import { issueErrorCodes, outageErrorCodes } from '../trackers/tracker-error.ts';
 import {
   type ConfiguredTracker,
   jobColumns,
   leaseEnd,
+  recordAnswer,
   retryDelayMaxSeconds,
   type SyncJob,
 } from './sync.repository.ts';
@@ -17,6 +18,8 @@ import {
 const firstPollOverlapSeconds = 600;
 // A change can become visible later than one with a later time.
 const pollOverlapSeconds = 120;
+/** The retries after an outage are spread over this time. */
+const recoverySeconds = 60;
 
 /** A look for changes in the tracker. */
 export interface RemotePoll {
@@ -116,6 +119,29 @@ export class SyncQueueRepository implements TrackerLimit {
              AND failed_at < clock_timestamp() - make_interval(secs => ${retryDelayMaxSeconds}::float8)
              AND failed_at < (
                    SELECT max(last_synced_at) FROM tracker_links WHERE provider = ${provider} AND project = ${project})))`;
+  }
+
+  /**
+   * Brings the retries forward that failed during an outage, and the import, as soon as the tracker answered again. Their
+   * failures do not count any more; one that fails after the outage waits as usual.
+   */
+  async addRecovered(): Promise<void> {
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      WITH recovered AS (
+        SELECT recovered_at AS at, clock_timestamp() + make_interval(secs => ${recoverySeconds}) AS latest FROM tracker_states
+         WHERE provider = ${provider} AND project = ${project} AND recovered_at > clock_timestamp() - interval '10 minutes'
+      ), import AS (
+        UPDATE tracker_imports i SET next_attempt_at = clock_timestamp(), failures = 0 FROM recovered
+         WHERE provider = ${provider} AND project = ${project} AND finished_at IS NULL AND claim_id IS NULL
+           AND last_error = ANY (${[...outageErrorCodes]}::text[]) AND next_attempt_at > latest
+      )
+      UPDATE tracker_links t SET failures = 0,
+        next_attempt_at = clock_timestamp() + random() * make_interval(secs => ${recoverySeconds})
+        FROM recovered
+       WHERE provider = ${provider} AND project = ${project} AND claim_id IS NULL
+         AND last_error = ANY (${[...outageErrorCodes]}::text[]) AND failed_at < recovered.at
+         AND coalesce(next_attempt_at, 'infinity') > latest`;
   }
 
   /**
@@ -238,10 +264,10 @@ export class SyncQueueRepository implements TrackerLimit {
   async endPoll({ startedAt }: RemotePoll): Promise<void> {
     const { provider, project } = this.#tracker;
     await this.#database.$executeRaw`
-      UPDATE tracker_states SET changes_read_at = coalesce(changes_read_at, clock_timestamp()),
-        changes_settled = coalesce(
+      UPDATE tracker_states SET ${recordAnswer}, changes_read_at = coalesce(changes_read_at, clock_timestamp()),
+        changes_settled = changes_settled OR coalesce(
           changes_read_at < ${startedAt}::timestamptz - make_interval(secs => ${pollOverlapSeconds}), false)
-       WHERE provider = ${provider} AND project = ${project} AND NOT changes_settled`;
+       WHERE provider = ${provider} AND project = ${project}`;
   }
 
   /** Records a webhook delivery and makes the issue due that it names; false if it was recorded before. */

@@ -10,7 +10,7 @@ import type { SyncExecutor } from './sync-issue.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
 interface SyncSchedulerDependencies {
-  tracker: Pick<ExternalTracker, 'clock' | 'listChanged' | 'ordersChanges'>;
+  tracker: Pick<ExternalTracker, 'clock' | 'isPaused' | 'listChanged' | 'ordersChanges'>;
   queue: SyncQueueRepository;
   executor: SyncExecutor;
   imports: Pick<ImportService, 'continue'>;
@@ -74,6 +74,10 @@ export class SyncScheduler {
       this.#dependencies.logger.warn({ err: error }, 'could not queue issues for sync');
     }
     const { autoSync, pollRemoteSeconds, workers } = this.#schedule;
+    if (this.#dependencies.tracker.isPaused) {
+      this.#planPoll();
+      return;
+    }
     if (autoSync !== 'off' && pollRemoteSeconds > 0 && workers > 0) {
       this.#remotePoll ??= this.#pollRemote().finally(() => {
         this.#remotePoll = undefined;
@@ -92,10 +96,10 @@ export class SyncScheduler {
   }
 
   async #workUntilEmpty(): Promise<void> {
-    const { queue, executor, logger } = this.#dependencies;
+    const { tracker, queue, executor, logger } = this.#dependencies;
     const { timeoutMs } = this.#schedule;
     try {
-      while (!this.#isStopping) {
+      while (!this.#isStopping && !tracker.isPaused) {
         const job = await queue.leaseDue(timeoutMs);
         if (job === undefined) return;
         await executor.run(job, `sync-${job.leaseId}`, timeoutMs);
@@ -142,7 +146,7 @@ export class SyncScheduler {
   async #fillQueue(): Promise<void> {
     const { queue } = this.#dependencies;
     const { autoSync: which, timeoutMs, workers } = this.#schedule;
-    if (workers > 0) await Promise.all([queue.addStuck(), queue.addUncertain()]);
+    if (workers > 0) await Promise.all([queue.addStuck(), queue.addRecovered(), queue.addUncertain()]);
     if (which === 'off') return;
     this.#changesReadUntil = await queue.addChanged(this.#changesReadUntil, {
       which,

@@ -49,7 +49,15 @@ export interface FailedSync {
   /** The new URL of a moved remote issue. */
   movedTo: string | null;
   /** Null: not in the background. */
-  retry: { firstDelaySeconds: number; minSeconds: number } | null;
+  retry: Retry | null;
+}
+
+/** When an attempt that failed is repeated. */
+export interface Retry {
+  firstDelaySeconds: number;
+  minSeconds: number;
+  /** Whether it does not count as a failure: it is repeated after `minSeconds`. */
+  isPostponed: boolean;
 }
 
 export interface RecordedMerge {
@@ -82,6 +90,8 @@ export class LeaseLostError extends TrackerError {
 /** Consecutive failures after which the background stops retrying. */
 const attemptsMax = 12;
 export const retryDelayMaxSeconds = 3_600;
+/** After this time without an answer of the tracker, the next answer ends an outage. */
+const outageMinSeconds = 120;
 // A lease outlasts the time limit of its sync, so that it expires only if the process dies.
 const leaseMarginMs = 2_000;
 
@@ -96,6 +106,18 @@ export const jobColumns =
 /** When a lease for a sync with this time limit expires. */
 export function leaseEnd(timeoutMs: number): Prisma.Sql {
   return fromNow(Prisma.sql`${(timeoutMs + leaseMarginMs) / 1000}::float8`);
+}
+
+/** Sets the columns of a row in `tracker_states`, because a request succeeded. */
+export const recordAnswer = Prisma.raw(`answered_at = clock_timestamp(),
+  recovered_at = CASE WHEN tracker_states.answered_at > clock_timestamp() - interval '${outageMinSeconds} seconds'
+    THEN tracker_states.recovered_at ELSE clock_timestamp() END`);
+
+/** The delay before the next attempt: it doubles with each of the `failures`, with jitter. */
+export function retryDelay({ firstDelaySeconds, minSeconds, isPostponed }: Retry): Prisma.Sql {
+  if (isPostponed) return Prisma.sql`${minSeconds}::float8 * (1 + random() / 2)`;
+  return Prisma.sql`greatest(${minSeconds}::float8, (0.5 + random() / 2) *
+    least(${retryDelayMaxSeconds}::float8, ${firstDelaySeconds}::float8 * 2 ^ least(failures, 20)))`;
 }
 
 /** The state of each issue's sync with the configured tracker. Methods that take a `SyncLease` throw `LeaseLostError`. */
@@ -303,19 +325,22 @@ export class SyncRepository {
         moved_to = NULL, failures = 0, synced_activity_id = ${activityId}::bigint, remote_seen_until = ${seenUntil},
         next_attempt_at = CASE WHEN changed_during_sync THEN clock_timestamp() END`,
     );
+    await this.#recordAnswer();
   }
 
-  /** Ends a sync that failed; returns when it is retried. The delay doubles with each failure, with jitter. */
+  /**
+   * Ends a sync that failed; returns when it is retried. The remote issue can have changed during a sync that cannot
+   * succeed as it was.
+   */
   async fail(lease: SyncLease, { code, messages = [], movedTo, retry }: FailedSync): Promise<Date | null> {
+    const failures = Prisma.sql`failures + ${retry?.isPostponed === true ? 0 : 1}`;
     const next =
       retry === null
-        ? Prisma.sql`NULL`
-        : Prisma.sql`CASE WHEN failures + 1 < ${attemptsMax}::int THEN ${fromNow(Prisma.sql`
-            greatest(${retry.minSeconds}::float8, (0.5 + random() / 2) *
-              least(${retryDelayMaxSeconds}::float8, ${retry.firstDelaySeconds}::float8 * 2 ^ failures))`)} END`;
+        ? Prisma.sql`CASE WHEN changed_during_sync THEN clock_timestamp() END`
+        : Prisma.sql`CASE WHEN ${failures} < ${attemptsMax}::int THEN ${fromNow(retryDelay(retry))} END`;
     return this.#end(
       lease,
-      Prisma.sql`last_error = ${code}, last_messages = ${json(messages)}, moved_to = ${movedTo}, failures = failures + 1, next_attempt_at = ${next},
+      Prisma.sql`last_error = ${code}, last_messages = ${json(messages)}, moved_to = ${movedTo}, failures = ${failures}, next_attempt_at = ${next},
         failed_at = clock_timestamp(), failed_configuration = ${this.#tracker.fingerprint},
         failed_activity_id = (
           SELECT max(id) FROM activity WHERE issue_id = ${lease.issueId}::uuid AND origin = 'local')`,
@@ -355,6 +380,16 @@ export class SyncRepository {
       DELETE FROM tracker_comments c USING t, comments
        WHERE c.issue_id = t.issue_id AND ${this.#isTracker} AND comments.id = c.comment_id
          AND comments.origin = 'local'`;
+  }
+
+  async #recordAnswer(): Promise<void> {
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      INSERT INTO tracker_states (provider, project, answered_at, recovered_at)
+      SELECT ${provider}, ${project}, clock_timestamp(), clock_timestamp()
+       WHERE NOT EXISTS (SELECT FROM tracker_states WHERE ${this.#isTracker}
+                            AND answered_at > clock_timestamp() - interval '30 seconds')
+      ON CONFLICT (provider, project) DO UPDATE SET ${recordAnswer}`;
   }
 
   async #updateUnderLease(

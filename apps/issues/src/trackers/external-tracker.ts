@@ -168,6 +168,8 @@ export interface ExternalTracker {
   readonly settleSeconds: number;
   /** Whether `listChanged` lists the issues by the time of their last update. */
   readonly ordersChanges: boolean;
+  /** Whether requests are not sent for a while, because several failed in a row. */
+  readonly isPaused: boolean;
 
   /** The current time by the tracker's clock, as its last response had it. */
   clock(): Date;

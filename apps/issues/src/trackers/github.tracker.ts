@@ -114,6 +114,10 @@ export class GitHubTracker implements ExternalTracker {
     this.#login = config.login;
   }
 
+  get isPaused(): boolean {
+    return this.#transport.isPaused;
+  }
+
   clock(): Date {
     return this.#transport.clock();
   }

@@ -80,6 +80,10 @@ export class GitLabTracker implements ExternalTracker {
     this.#issues = `/api/v4/projects/${encodeURIComponent(config.project)}/issues`;
   }
 
+  get isPaused(): boolean {
+    return this.#transport.isPaused;
+  }
+
   clock(): Date {
     return this.#transport.clock();
   }

@@ -147,6 +147,10 @@ export class RedmineTracker implements ExternalTracker {
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
   }
 
+  get isPaused(): boolean {
+    return this.#transport.isPaused;
+  }
+
   clock(): Date {
     return this.#transport.clock();
   }

@@ -133,10 +133,19 @@ export const issueErrorCodes: readonly string[] = Object.entries(failureKinds)
   .filter(([, kind]: [string, FailureKind]) => kind.isOfIssue)
   .map(([code]) => code);
 
+/** The errors of all issues while the tracker is away. */
+export const outageErrorCodes: readonly TrackerErrorCode[] = [
+  'tracker_unavailable',
+  'tracker_timeout',
+  'tracker_rate_limited',
+];
+
 interface TrackerErrorOptions {
   /** The request did not reach the tracker, or the tracker refused it: it had no effect. */
   hadNoEffect?: boolean;
   retryAfterSeconds?: number;
+  /** The attempt ended before the request that it is about: this is no failure of the issue. */
+  isPostponed?: boolean;
   /** Error messages of the tracker, for the person who asked for the sync. */
   messages?: readonly string[];
   /** The new URL of a moved issue, if the tracker names it. */
@@ -148,6 +157,7 @@ export class TrackerError extends Error {
   override readonly name: string = 'TrackerError';
   readonly code: TrackerErrorCode;
   readonly hadNoEffect: boolean;
+  readonly isPostponed: boolean;
   readonly retryAfterSeconds: number | undefined;
   readonly messages: readonly string[];
   readonly location: string | null;
@@ -156,6 +166,7 @@ export class TrackerError extends Error {
     super(reason);
     this.code = code;
     this.hadNoEffect = options.hadNoEffect ?? false;
+    this.isPostponed = options.isPostponed ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.messages = options.messages ?? [];
     this.location = options.location ?? null;

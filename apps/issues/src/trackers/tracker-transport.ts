@@ -89,6 +89,7 @@ export class TrackerTransport {
   readonly #breaker;
   readonly #retryAndBreaker;
   #nextWriteAt = 0;
+  #pausedUntil = 0;
   /** How far the tracker's clock is ahead of ours; undefined: its responses do not have the time. */
   #clockAheadMs: number | undefined;
   #latestSeen = new Date(0);
@@ -117,9 +118,10 @@ export class TrackerTransport {
       halfOpenAfter: config.breakMs,
       breaker: new ConsecutiveBreaker(breakerThreshold),
     });
-    this.#breaker.onStateChange((state) =>
-      logger.warn({ state: CircuitState[state] }, 'tracker circuit breaker'),
-    );
+    this.#breaker.onStateChange((state) => {
+      this.#pausedUntil = state === CircuitState.Open ? performance.now() + config.breakMs : 0;
+      logger.warn({ state: CircuitState[state] }, 'tracker circuit breaker');
+    });
     const retryUnavailable = retry(
       handleType(TrackerError, ({ code }) => code === 'tracker_unavailable'),
       { maxAttempts: retriesMax, backoff: new ExponentialBackoff({ initialDelay: 250, maxDelay: 2_000 }) },
@@ -136,6 +138,11 @@ export class TrackerTransport {
       }
       return { data: json, headers };
     });
+  }
+
+  /** Whether the circuit breaker is open: requests are not sent. */
+  get isPaused(): boolean {
+    return performance.now() < this.#pausedUntil;
   }
 
   /** The current time by the tracker's clock; ours if it is not known. */
@@ -189,13 +196,22 @@ export class TrackerTransport {
     if (!isRead) await this.#waitToWrite(request.signal);
     await this.#assertNotLimited();
     const policy = isRead ? this.#retryAndBreaker : this.#breaker;
+    let failure: unknown;
+    const send = () =>
+      this.#sendOnce(request, read).catch((error: unknown) => {
+        failure = error;
+        throw error;
+      });
     try {
-      return await policy.execute(() => this.#sendOnce(request, read), request.signal);
+      return await policy.execute(send, request.signal);
     } catch (error) {
       if (!isBrokenCircuitError(error)) throw error;
+      // A failure of this request can have opened the breaker.
+      if (failure !== undefined) throw failure;
       throw new TrackerError('tracker_rate_limited', 'the circuit breaker is open', {
         hadNoEffect: true,
-        retryAfterSeconds: Math.ceil(this.#config.breakMs / 1000),
+        isPostponed: true,
+        retryAfterSeconds: Math.max(1, Math.ceil((this.#pausedUntil - performance.now()) / 1000)),
       });
     }
   }
@@ -234,6 +250,7 @@ export class TrackerTransport {
     if (retryAfterSeconds <= 0) return;
     throw new TrackerError('tracker_rate_limited', 'the tracker limits requests', {
       hadNoEffect: true,
+      isPostponed: true,
       retryAfterSeconds,
     });
   }
