@@ -1,61 +1,53 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServiceDatabase, withRole } from '@tessera/stack/postgres';
 import { MigrationError, migrate } from '../src/database/migrate.ts';
 import { startChild } from './support/child-process.ts';
 import { createPrismaFolder, type PrismaFolder } from './support/prisma-folder.ts';
 import { adminUrl, adoptDatabase, dropDatabases, run } from './support/test-database.ts';
 
+let folder: PrismaFolder;
+let ownerUrl: string;
+let serviceUrl: string;
+let role: string;
+
+async function prepare(): Promise<void> {
+  const name = adoptDatabase(`kit_role_${randomBytes(6).toString('hex')}`);
+  role = `${name}_service`;
+  const owner = { role: `${name}_owner`, password: 'owner' };
+  serviceUrl = await createServiceDatabase(adminUrl(), { database: name, role, password: 'service', owner });
+  ownerUrl = withRole(serviceUrl, owner);
+  folder = createPrismaFolder();
+  folder.write(
+    '20260101000000_first',
+    `CREATE TABLE things (id serial PRIMARY KEY, name text);
+     CREATE TABLE history (id bigserial PRIMARY KEY, what text);
+     CREATE TABLE kept (id int);
+     CREATE FUNCTION forget() RETURNS int LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
+       AS 'DELETE FROM public.history; SELECT 1';
+     REVOKE ALL ON FUNCTION forget() FROM PUBLIC;`,
+  );
+}
+
+const apply = (name = role) =>
+  migrate({
+    connectionString: ownerUrl,
+    prismaDir: folder.path,
+    serviceRole: { name, tableRights: { history: ['INSERT'], kept: ['INSERT', 'UPDATE'] } },
+  });
+const asService = (sql: string) => run(serviceUrl, sql);
+const denied = { code: '42501' };
+
+afterAll(dropDatabases);
+
+// Denied statements change nothing, so they share a database.
 describe("the service's role after the migrations", () => {
-  let folder: PrismaFolder;
-  let ownerUrl: string;
-  let serviceUrl: string;
-  let role: string;
-
-  beforeEach(async () => {
-    const name = adoptDatabase(`kit_role_${randomBytes(6).toString('hex')}`);
-    role = `${name}_service`;
-    const owner = { role: `${name}_owner`, password: 'owner' };
-    serviceUrl = await createServiceDatabase(adminUrl(), {
-      database: name,
-      role,
-      password: 'service',
-      owner,
-    });
-    ownerUrl = withRole(serviceUrl, owner);
-    folder = createPrismaFolder();
-    folder.write(
-      '20260101000000_first',
-      `CREATE TABLE things (id serial PRIMARY KEY, name text);
-       CREATE TABLE history (id bigserial PRIMARY KEY, what text);
-       CREATE TABLE kept (id int);
-       CREATE FUNCTION forget() RETURNS int LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
-         AS 'DELETE FROM public.history; SELECT 1';
-       REVOKE ALL ON FUNCTION forget() FROM PUBLIC;`,
-    );
-  });
-  afterEach(() => folder.remove());
-  afterAll(dropDatabases);
-
-  const apply = (name = role) =>
-    migrate({
-      connectionString: ownerUrl,
-      prismaDir: folder.path,
-      serviceRole: { name, tableRights: { history: ['INSERT'], kept: ['INSERT', 'UPDATE'] } },
-    });
-  const asService = (sql: string) => run(serviceUrl, sql);
-  const denied = { code: '42501' };
-
-  it('may read and change rows, use sequences and call functions', async () => {
+  beforeAll(async () => {
+    await prepare();
     await apply();
-    await asService(`INSERT INTO things (name) VALUES ('a'); UPDATE things SET name = 'b'`);
-    expect(await asService('DELETE FROM things RETURNING id, name')).toEqual([{ id: 1, name: 'b' }]);
-    await asService('INSERT INTO kept VALUES (1); UPDATE kept SET id = 2');
     await asService(`INSERT INTO history (what) VALUES ('x')`);
-    await asService('SELECT forget()');
-    expect(await asService('SELECT * FROM history')).toEqual([]);
-    expect(await asService('SELECT migration_name FROM _prisma_migrations')).toHaveLength(1);
   });
+  afterAll(() => folder.remove());
 
   it.each([
     `UPDATE history SET what = 'y'`,
@@ -79,8 +71,6 @@ describe("the service's role after the migrations", () => {
     'DROP FUNCTION forget()',
     'CREATE OR REPLACE FUNCTION forget() RETURNS int LANGUAGE sql AS $$ SELECT 2 $$',
   ])('may not %s', async (statement) => {
-    await apply();
-    await asService(`INSERT INTO history (what) VALUES ('x')`);
     const outcome = await asService(statement).catch((error: unknown) => error);
     // PostgreSQL only warns when a GRANT grants nothing.
     if (!statement.startsWith('GRANT')) expect(outcome).toMatchObject(denied);
@@ -90,6 +80,22 @@ describe("the service's role after the migrations", () => {
       `SELECT relacl::text AS rights FROM pg_class WHERE relname = 'history'`,
     );
     expect(rights?.rights).not.toMatch(/[{,]=/);
+  });
+});
+
+describe("the service's role", () => {
+  beforeEach(prepare);
+  afterEach(() => folder.remove());
+
+  it('may read and change rows, use sequences and call functions', async () => {
+    await apply();
+    await asService(`INSERT INTO things (name) VALUES ('a'); UPDATE things SET name = 'b'`);
+    expect(await asService('DELETE FROM things RETURNING id, name')).toEqual([{ id: 1, name: 'b' }]);
+    await asService('INSERT INTO kept VALUES (1); UPDATE kept SET id = 2');
+    await asService(`INSERT INTO history (what) VALUES ('x')`);
+    await asService('SELECT forget()');
+    expect(await asService('SELECT * FROM history')).toEqual([]);
+    expect(await asService('SELECT migration_name FROM _prisma_migrations')).toHaveLength(1);
   });
 
   it('cannot take the rights of the owner', async () => {
