@@ -67,6 +67,7 @@ export async function startTessera({
   const stack = await startStack({
     postgres: { adminUrl, stop: async () => undefined },
     replicas: { identity: 2, issues: 2 },
+    started: 1,
     environment,
     checkout,
     logDirectory,
@@ -75,7 +76,6 @@ export async function startTessera({
   const [identity, secondIdentity] = stack.identities;
   const [issues, secondIssues] = stack.issues;
   if (!identity || !secondIdentity || !issues || !secondIssues) throw new Error('a replica is missing');
-  await Promise.all([secondIdentity.stop(), secondIssues.stop()]);
   await fillIdentities(stack, rows);
   await fillIssues(stack, rows);
   const people: Person[] = [];

@@ -19,6 +19,8 @@ import { SigningKeys } from './signing-keys.ts';
 export interface StackOptions {
   /** The number of processes of each service. Default: 1. */
   replicas?: Partial<Record<ServiceName, number>>;
+  /** How many replicas of each service are started. Default: all. */
+  started?: number;
   /** Whether clients reach the replicas of a service through one address. */
   behindOneAddress?: boolean;
   /** Additional variables of each service. */
@@ -47,7 +49,8 @@ export async function startStack(options: StackOptions = {}) {
   const serviceToken = randomBytes(32).toString('base64url');
   const services = await createServices(options, { databases, serviceToken, keysDir: keys.directory });
   await services.startBalancers();
-  for (const service of [...services.identities, ...services.issues]) await service.start();
+  for (const replicas of [services.identities, services.issues])
+    for (const service of replicas.slice(0, options.started)) await service.start();
   const pools = {
     identity: createPool(databases.identity.owner),
     issues: createPool(databases.issues.owner),
