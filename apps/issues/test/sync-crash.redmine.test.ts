@@ -22,7 +22,7 @@ interface Death {
 }
 
 const attemptsMax = 200;
-const issuesPerProcess = 4;
+const issuesPerProcess = 8;
 
 // A process is killed before each query to the database and each request to the tracker.
 describe('a process that is killed while it syncs with a real Redmine', () => {
@@ -108,7 +108,8 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
     const pending: (string | undefined)[] = [undefined];
     // Only the first sync of a process takes these.
     const pendingFirst: string[] = [];
-    const prepareSome = () => Promise.all(Array.from({ length: issuesPerProcess }, prepare));
+    const prepareSome = () =>
+      Promise.all(Array.from({ length: pending.length > 0 ? issuesPerProcess : 1 }, prepare));
     let next = startVictim();
     try {
       while (pending.length + pendingFirst.length > 0) {
