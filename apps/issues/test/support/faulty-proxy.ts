@@ -29,6 +29,8 @@ export interface FaultyProxy {
   url: string;
   /** The number of requests that were received. */
   count: () => number;
+  /** The number of POST requests that the server answered after more than `ms`. */
+  slowPosts: (ms: number) => number;
   close: () => Promise<void>;
 }
 
@@ -39,13 +41,16 @@ export async function startFaultyProxy(
 ): Promise<FaultyProxy> {
   const { hostname, port } = new URL(target);
   let received = 0;
+  const postDurations: number[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     received += 1;
     const { method = 'GET', url = '/', headers } = request;
     const body = await buffer(request);
     const forward = async (): Promise<Reply> => {
       const onward = send({ hostname, port, method, path: url, headers }).end(body);
+      const sentAt = performance.now();
       const [reply]: IncomingMessage[] = await once(onward, 'response');
+      if (method === 'POST') postDurations.push(performance.now() - sentAt);
       if (reply === undefined) throw new Error('no response');
       return { status: reply.statusCode ?? 502, headers: reply.headers, body: await buffer(reply) };
     };
@@ -67,6 +72,7 @@ export async function startFaultyProxy(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     count: () => received,
+    slowPosts: (ms) => postDurations.filter((duration) => duration > ms).length,
     close: async () => {
       server.close();
       server.closeAllConnections();
