@@ -62,8 +62,9 @@ export function readBody(
       const isHeld =
         !isRead && !request.complete && !(Number(request.headers['content-length']) > limitBytes);
       const refuse = (problem: ProblemError) => {
-        // Parsing goes on to the end of what the socket has read; nothing looks at the rest.
+        // Nothing looks at the rest, which is not parsed.
         request.removeAllListeners('data');
+        request.socket.pause();
         reject(problem);
       };
       if (isHeld) stopWatching = incomingBodies.watch(request, limitBytes, refuse);

@@ -5,6 +5,7 @@ import type { Express } from 'express';
 import { refuseClientError, refuseMalformed } from '../http/client-error.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Health } from './health.ts';
+import { paceInput } from './paced-input.ts';
 import { UnsentResponses } from './unsent-responses.ts';
 
 interface ServeOptions {
@@ -132,6 +133,10 @@ export function createHttpServer(
     return latest !== undefined && isUnderWay(latest);
   };
   server.on('clientError', refuseClientError(logger, isBusy));
+  paceInput(server, (socket) => {
+    const latest = connections.get(socket)?.latest;
+    return latest?.writableEnded === true && latest.getHeader('connection') === 'close';
+  });
   server.maxHeadersCount = 100;
   server.maxConnections = 10_000;
   return server;
