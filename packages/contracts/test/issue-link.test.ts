@@ -34,6 +34,13 @@ describe('the metadata of a link', () => {
     expect(problemsOf(metadata)).toEqual(notStorable);
   });
 
+  it.each([
+    ['a number that JSON cannot write', '{"a": [1e999]}', 'must have numbers of at most 1.8e308'],
+    ['a member that JavaScript drops', '{"a": {"__proto__": 1}}', 'must not have a member __proto__'],
+  ])('is refused with %s', (_what, json, message) => {
+    expect(problemsOf(JSON.parse(json))).toEqual([message]);
+  });
+
   it('is read up to the limit and no further', () => {
     let read = 0;
     const member = { enumerable: true, get: () => ++read };

@@ -15,6 +15,7 @@ const { client, log } = startApp([
   bodyRoute('/json', { schema: any }, { limitBytes: 1000 }),
   bodyRoute('/form', { schema: any, form: any }, { limitBytes: 5000 }),
   bodyRoute('/shaped', { schema: z.strictObject({ title: z.string() }) }, { limitBytes: 1000 }),
+  bodyRoute('/large', { schema: any.transform(() => 'large') }, { limitBytes: 5_000_000 }),
   bodyRoute('/default', { schema: z.string().transform((text) => text.length) }, {}),
   bodyRoute('/signed', { schema: any }, { raw: true, from: (request) => String(request.body) }),
 ]);
@@ -40,6 +41,20 @@ describe('readBody', () => {
       expect(response).toMatchObject(problem(400, 'malformed_body'));
     },
   );
+
+  it('parses large bodies one after the other, with other requests in between', async () => {
+    const order: string[] = [];
+    const send = async (what: string, body: string) => {
+      await client.post('/large').set('Content-Type', 'application/json').send(body);
+      order.push(what);
+    };
+    const large = JSON.stringify(Array.from({ length: 200_000 }, (_, index) => ({ index })));
+    const all = Array.from({ length: 6 }, () => send('large', large));
+    while (order.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await send('small', '{}');
+    await Promise.all(all);
+    expect(order.indexOf('small')).toBeLessThan(4);
+  });
 
   it('400s bytes that are not UTF-8, in JSON and in a form, percent-encoded or not', async () => {
     const json = Buffer.concat([Buffer.from('{"password":"'), Buffer.from([0xff]), Buffer.from('"}')]);

@@ -77,12 +77,15 @@ function metadataProblem(value: unknown, depth: number, left: { bytes: number })
   if (typeof value === 'string') {
     if (value.length <= left.bytes && !isStorableText(value)) return notStorable;
     left.bytes -= value.length <= left.bytes ? jsonBytes(value) : value.length;
-  } else if (typeof value === 'number') left.bytes -= digitsOf(value);
-  else if (typeof value !== 'object' || value === null) left.bytes -= String(value).length;
+  } else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return notFinite;
+    left.bytes -= digitsOf(value);
+  } else if (typeof value !== 'object' || value === null) left.bytes -= String(value).length;
   else if (depth >= linkMetadataMaxDepth) return notStorable;
   else {
     const isArray = Array.isArray(value);
     const members: readonly unknown[] = isArray ? value : Object.keys(value);
+    if (Object.hasOwn(value, '__proto__')) return protoMember;
     if (members.length > left.bytes) return tooLarge;
     // Brackets, and with each member a comma or the second bracket.
     left.bytes -= members.length === 0 ? 2 : 1;
@@ -99,6 +102,8 @@ function metadataProblem(value: unknown, depth: number, left: { bytes: number })
 }
 
 const tooLarge = `must be at most ${linkMetadataMaxBytes} bytes as JSON without exponents`;
+const notFinite = 'must have numbers of at most 1.8e308';
+const protoMember = 'must not have a member __proto__';
 const notStorable = `must be storable text at most ${linkMetadataMaxDepth} levels deep`;
 
 function digitsOf(value: number): number {

@@ -84,8 +84,28 @@ export function readBody(
     if (!Buffer.isBuffer(request.body)) return;
     const bytes = request.body;
     await count?.(bytes.length);
-    if (!raw) request.body = parseJson(bytes);
+    if (!raw) request.body = await parseInTurn(bytes);
   };
+}
+
+const largeBytes = 64 * 1024;
+let lastLargeBody: Promise<void> = Promise.resolve();
+
+// One large body is parsed at a time, and other requests have as much time before the next one.
+async function parseInTurn(bytes: Buffer): Promise<unknown> {
+  if (bytes.length <= largeBytes) return parseJson(bytes);
+  const previous = lastLargeBody;
+  let finish = () => {};
+  lastLargeBody = new Promise((resolve) => {
+    finish = resolve;
+  });
+  await previous;
+  const startedAt = performance.now();
+  try {
+    return parseJson(bytes);
+  } finally {
+    setTimeout(finish, performance.now() - startedAt);
+  }
 }
 
 // An empty chunked body is an empty object.

@@ -19,8 +19,11 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
     const { code, status } = problem;
     const logged = { request_id: request.requestId, code, status, ...problem.logged };
     (request as IncomingMessage).logged = problem.logged;
-    if (problem.status >= 500) logger.error({ ...logged, err: problem.cause ?? error }, 'request failed');
-    else logger.debug({ ...logged, err: problem.cause }, 'request refused');
+    const cause = problem.cause ?? (error === problem ? undefined : error);
+    if (problem.status < 500) logger.debug({ ...logged, err: cause }, 'request refused');
+    // An overload has no cause, and its clients decide how often it is logged.
+    else if (cause === undefined) logger.warn(logged, 'request refused');
+    else logger.error({ ...logged, err: cause }, 'request failed');
     if (response.headersSent) {
       // Destroyed, so that the client does not take an incomplete response for a complete one.
       response.destroy();
