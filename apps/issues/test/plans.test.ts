@@ -11,7 +11,7 @@ import { fillWithIssues, syncedWith } from './support/many-issues.ts';
 import { explain, planCases } from './support/plans.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-const count = 200_000;
+const count = 100_000;
 let app: TestApp;
 let client: pg.Client;
 let lists: IssueListService;
