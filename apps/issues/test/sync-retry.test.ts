@@ -56,6 +56,12 @@ describe('GET /api/v1/issues/?sync=', () => {
     expect(await listed('stale')).toEqual([stale.id]);
     expect((await getIssue(ann, stale)).sync.state).toBe('retrying');
     expect(await listed('conflict')).toEqual([conflicting.id]);
+    const [row] = (await ann.get(`${issuesPath}?sync=conflict`).expect(200)).body;
+    expect(row.sync).toMatchObject({ conflicts_count: 1 });
+    // The texts of a conflict can be large.
+    expect(row.sync).not.toHaveProperty('conflicts');
+    const report = await ann.get(issuePath(conflicting, 'sync/')).expect(200);
+    expect(report.body.conflicts).toMatchObject([{ field: 'title', local: 'Here', remote: 'There' }]);
   });
 
   it('counts and searches like other filters', async () => {
