@@ -92,6 +92,13 @@ export type BodyOf<Op extends Operation> = Op extends { readonly body: { readonl
   ? Output<Schema, undefined>
   : undefined;
 
+/** The body of the successful responses of an operation; undefined for one without a body. */
+export type ResponseOf<Op extends Operation> = {
+  [Status in keyof Op['responses']]: Op['responses'][Status] extends { readonly schema: infer Schema }
+    ? Output<Schema, undefined>
+    : undefined;
+}[keyof Op['responses'] & (200 | 201 | 202 | 204)];
+
 /** Names the members of a body that the operation does not know. A misspelled optional member is otherwise not noticed. */
 export const ignoredFieldsHeader = {
   'X-Ignored-Fields': z

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { IdentityClient } from '@tessera/client/identity';
+import { IssuesClient, ProblemError, Session } from '@tessera/client/issues';
 import { type Pair, Person, startPair } from './support/pair.ts';
 
 const password = 'a password of the system test';
@@ -107,6 +109,45 @@ describe.each([
       200,
     );
     expect((await ann.issues.post(`/issues/${second.data.id}/status/`, { status: 'OPEN' })).status).toBe(409);
+  });
+
+  it('a backend and a user work through the client package', async () => {
+    const identity = new IdentityClient({ baseUrl: pair.identityUrl, serviceToken: pair.serviceToken });
+    const email = 'client@example.com';
+    const { id } = await identity.create({ email, password });
+    expect(await identity.findByEmail(email)).toMatchObject({ id, email, is_staff: false });
+    const session = await Session.signIn({ identityUrl: pair.identityUrl, email, password });
+    expect(await identity.introspect(await session.accessToken())).toMatchObject({ active: true, sub: id });
+    const issues = new IssuesClient({ baseUrl: pair.issuesUrl, token: session });
+    const created = [];
+    for (const title of ['first', 'second', 'third'])
+      created.push(await issues.create({ title, assignee_id: id }));
+    const listed = [];
+    for await (const issue of issues.list({ assignee: 'me', ordering: ['number'], limit: 2 }))
+      listed.push(issue);
+    expect(listed.map(({ key }) => key)).toEqual(created.map(({ key }) => key));
+    const [{ key, version }] = created as [(typeof created)[number]];
+    const changed = await issues.update(key, { title: 'changed', version });
+    const refused = await issues.update(key, { title: 'late', version }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ProblemError);
+    expect(refused).toMatchObject({
+      status: 409,
+      code: 'version_conflict',
+      body: { issue: { title: 'changed' } },
+    });
+    await issues.addComment(key, 'done');
+    expect(await issues.changeStatus(key, { status: 'RESOLVED' })).toMatchObject({
+      version: changed.version,
+      comments_count: 1,
+      status: 'RESOLVED',
+    });
+    const kinds = [];
+    for await (const { kind } of issues.activity(key, { limit: 2 })) kinds.push(kind);
+    expect(kinds).toEqual(['created', 'updated', 'comment_added', 'status_changed']);
+    await session.signOut();
+    await expect(session.accessToken()).rejects.toMatchObject({ status: 401, code: 'invalid_grant' });
+    await identity.delete(id);
+    await expect(identity.get(id)).rejects.toMatchObject({ status: 404 });
   });
 
   it('issues continues while identity is down, and returns 503 where it needs identity', async () => {

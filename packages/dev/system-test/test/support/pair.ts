@@ -38,6 +38,7 @@ export async function startPair(
     identity: replicasOf(stack.identities),
     issues: replicasOf(stack.issues),
     issuesUrl: stack.urls.issues,
+    identityUrl: stack.urls.identity,
     serviceToken: stack.serviceToken,
     addKey: (number: number) => stack.keys.add(number),
     internal: stack.internal,

@@ -1,0 +1,99 @@
+import type { AuditEvent, AuditQuery, Identity, Introspection, Session } from '@tessera/contracts';
+import type { IdentityInput } from './identity-input.ts';
+import { type Call, type CallOptions, Transport, type TransportOptions } from './transport.ts';
+
+export type { IdentityInput } from './identity-input.ts';
+export { ProblemError } from './problem-error.ts';
+export type { CallOptions, TransportOptions } from './transport.ts';
+
+// A browser shows the service token to its user, who then is every user.
+if ('window' in globalThis)
+  throw new Error('@tessera/client/identity is for servers: it has the service token');
+
+export interface IdentityClientOptions extends TransportOptions {
+  /** A secret of the backend. */
+  serviceToken: string;
+}
+
+export interface AuditFilters extends Pick<AuditQuery, 'identity_id' | 'type' | 'outcome' | 'actor'> {
+  after?: Date | string;
+  before?: Date | string;
+  /** The size of the pages that an iteration reads, from 1 to 200; 50 by default. */
+  limit?: number;
+}
+
+const identities = '/internal/identities';
+
+/** The internal API of the identity service, for trusted backends. Throws a `ProblemError` for an error response. */
+export class IdentityClient {
+  readonly #transport: Transport;
+
+  constructor({ serviceToken, ...options }: IdentityClientOptions) {
+    this.#transport = new Transport(options, { headers: async () => ({ 'X-Service-Token': serviceToken }) });
+  }
+
+  /** `password` is required unless `sso_provider` and `sso_id` are given. */
+  create(identity: IdentityInput & { email: string }, options?: CallOptions): Promise<Identity> {
+    return this.#call({ method: 'POST', path: identities, body: identity, ...options });
+  }
+
+  get(id: string, options?: CallOptions): Promise<Identity> {
+    return this.#call({ method: 'GET', path: pathOf(id), ...options });
+  }
+
+  findByEmail(email: string, options?: CallOptions): Promise<Identity> {
+    return this.#call({ method: 'GET', path: pathOf('by-email', email), ...options });
+  }
+
+  findBySso(provider: string, ssoId: string, options?: CallOptions): Promise<Identity> {
+    const query = { provider, sso_id: ssoId };
+    return this.#call({ method: 'GET', path: pathOf('by-sso', 'lookup'), query, ...options });
+  }
+
+  /** Only given members change. */
+  update(id: string, change: IdentityInput, options?: CallOptions): Promise<Identity> {
+    return this.#call({ method: 'PUT', path: pathOf(id), body: change, ...options });
+  }
+
+  async delete(id: string, options?: CallOptions): Promise<void> {
+    await this.#transport.send({ method: 'DELETE', path: pathOf(id), ...options });
+  }
+
+  /** The live sessions of an identity, newest first. */
+  sessions(id: string, options?: CallOptions): AsyncGenerator<Session, void> {
+    return this.#transport.pages(pathOf(id, 'sessions'), {}, options);
+  }
+
+  async revokeSessions(id: string, options?: CallOptions): Promise<void> {
+    const path = pathOf(id, 'sessions');
+    await this.#transport.send({ method: 'DELETE', path, isRepeatable: true, ...options });
+  }
+
+  async revokeSession(id: string, session: string, options?: CallOptions): Promise<void> {
+    await this.#transport.send({ method: 'DELETE', path: pathOf(id, 'sessions', session), ...options });
+  }
+
+  /** Whether a token would be accepted now. A refresh token does not authenticate a caller: check `token_use`. */
+  introspect(token: string, options?: CallOptions): Promise<Introspection> {
+    const call = {
+      method: 'POST',
+      path: '/internal/introspect',
+      body: { token },
+      isRepeatable: true,
+    } as const;
+    return this.#call({ ...call, ...options });
+  }
+
+  /** The audit trail, newest first. */
+  auditEvents(filters: AuditFilters = {}, options?: CallOptions): AsyncGenerator<AuditEvent, void> {
+    return this.#transport.pages('/internal/audit-events', { ...filters }, options);
+  }
+
+  async #call<Body>(call: Call): Promise<Body> {
+    return (await this.#transport.send(call)).body as Body;
+  }
+}
+
+function pathOf(...segments: string[]): string {
+  return [identities, ...segments.map(encodeURIComponent)].join('/');
+}

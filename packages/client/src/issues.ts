@@ -1,0 +1,380 @@
+import type {
+  Activity,
+  addComment,
+  attachExternalIssue,
+  backfillSyncs,
+  Comment,
+  changeIssueStatus,
+  createIssue,
+  createUser,
+  describeIssues,
+  detachExternalIssue,
+  FullUser,
+  getComment,
+  getImport,
+  getIssue,
+  getMe,
+  getSyncState,
+  getUser,
+  Import,
+  ImportPreview,
+  Issue,
+  IssuePriority,
+  IssueStatus,
+  IssueSummary,
+  LinkRelation,
+  LinkType,
+  listIntegrations,
+  Operation,
+  OrderingField,
+  PersonInput,
+  patchIssue,
+  putLink,
+  ResponseOf,
+  RetrySyncs,
+  resolveSyncConflict,
+  retrySyncs,
+  syncIssue,
+  User,
+  updateUser,
+} from '@tessera/contracts';
+import type { IdentityInput } from './identity-input.ts';
+import type { TokenSource } from './session.ts';
+import { type Call, type CallOptions, Transport, type TransportOptions } from './transport.ts';
+
+export { ProblemError } from './problem-error.ts';
+export { Session, type TokenSource } from './session.ts';
+export type { CallOptions, TransportOptions } from './transport.ts';
+
+export interface IssuesClientOptions extends TransportOptions {
+  /** An access token, or a source of access tokens such as a `Session`. */
+  token: string | TokenSource;
+}
+
+/** The filters and the order of a list of issues. */
+export interface IssueFilters {
+  status?: readonly IssueStatus[];
+  priority?: readonly IssuePriority[];
+  /** An id of a user. */
+  assignee?: 'me' | 'none' | (string & {});
+  reporter?: 'me' | (string & {});
+  /** `<type>:<ref>`, such as `invoice:2024-17`. */
+  link?: `${LinkType}:${string}`;
+  /** `<provider>:<id>`, such as `redmine:17`. */
+  external?: `${string}:${string}`;
+  sync?: RetrySyncs['sync'];
+  is_open?: boolean;
+  created_after?: Date | string;
+  created_before?: Date | string;
+  updated_after?: Date | string;
+  updated_before?: Date | string;
+  /** Words, "phrases", -excluded, or; for a key or a number, that issue is first. */
+  search?: string;
+  ordering?: readonly (OrderingField | `-${OrderingField}`)[];
+}
+
+/** The size of the pages that an iteration reads, from 1 to 200; 50 by default. */
+interface PageSize {
+  limit?: number;
+}
+
+export interface LinkDraft {
+  type: LinkType;
+  /** The immutable id in the other system. For a user: a UUID, an e-mail address, or an object. */
+  ref: string | PersonInput;
+  title?: string | null;
+  url?: string | null;
+  relation?: LinkRelation;
+  metadata?: Readonly<Record<string, unknown>> | null;
+}
+
+/** At most one of `assignee_id` and `assignee_email`. */
+interface IssueMembers {
+  /** Plain text or Markdown. */
+  description?: string | null;
+  priority?: IssuePriority;
+  assignee_id?: string | null;
+  assignee_email?: string;
+  /** The whole list. */
+  links?: readonly LinkDraft[];
+}
+
+export interface IssueDraft extends IssueMembers {
+  title: string;
+}
+
+/** Only given members change. */
+export interface IssueChange extends IssueMembers {
+  title?: string;
+  /** The version that the change is based on; 409 `version_conflict` if it is not the current one. */
+  version?: number;
+}
+
+export interface StatusChange {
+  status: IssueStatus;
+  /** Is added together with the change. */
+  comment?: string;
+  version?: number;
+}
+
+/** An id, a key such as `ISS-42`, or a number. */
+export type IssueReference = string | number;
+
+const issues = '/api/v1/issues/';
+const users = '/api/v1/users/';
+
+/**
+ * The issue tracker, in the browser and in Node. Every call throws a `ProblemError` for an error response. Creations,
+ * comments, status changes and syncs have an idempotency key, so that an attempt after a lost response has no further
+ * effect.
+ */
+export class IssuesClient {
+  readonly #transport: Transport;
+
+  constructor({ token, ...options }: IssuesClientOptions) {
+    let sent: string | undefined;
+    const source: TokenSource = typeof token === 'string' ? { accessToken: async () => token } : token;
+    this.#transport = new Transport(options, {
+      headers: async (signal) => {
+        sent = await source.accessToken(signal);
+        return { Authorization: `Bearer ${sent}` };
+      },
+      renew: async (signal) => sent !== undefined && (await source.renew?.(sent, signal)) !== undefined,
+    });
+  }
+
+  /** All issues that match, newest first, page by page as they are read. */
+  list(filters: IssueFilters & PageSize = {}, options?: CallOptions): AsyncGenerator<IssueSummary, void> {
+    const { ordering, ...query } = filters;
+    return this.#transport.pages(issues, { ...query, ordering: ordering?.join(',') }, options);
+  }
+
+  get(issue: IssueReference, options?: CallOptions): Promise<Issue> {
+    return this.#call<typeof getIssue>({ method: 'GET', path: pathOf(issue), ...options });
+  }
+
+  create(draft: IssueDraft, options?: CallOptions): Promise<Issue> {
+    return this.#once<typeof createIssue>({ method: 'POST', path: issues, body: draft, ...options });
+  }
+
+  update(issue: IssueReference, change: IssueChange, options?: CallOptions): Promise<Issue> {
+    return this.#call<typeof patchIssue>({
+      method: 'PATCH',
+      path: pathOf(issue),
+      body: change,
+      ...options,
+    });
+  }
+
+  /** Throws 409 `illegal_transition` with `current_status` and `allowed_transitions`. */
+  changeStatus(issue: IssueReference, change: StatusChange, options?: CallOptions): Promise<Issue> {
+    return this.#once<typeof changeIssueStatus>({
+      method: 'POST',
+      path: pathOf(issue, 'status/'),
+      body: change,
+      ...options,
+    });
+  }
+
+  /** The members of an issue with their types, limits and choices. */
+  describe(options?: CallOptions): Promise<ResponseOf<typeof describeIssues>> {
+    return this.#call<typeof describeIssues>({ method: 'OPTIONS', path: issues, ...options });
+  }
+
+  /** All comments of an issue, oldest first. */
+  comments(issue: IssueReference, options: PageSize & CallOptions = {}): AsyncGenerator<Comment, void> {
+    const { limit, ...call } = options;
+    return this.#transport.pages(pathOf(issue, 'comments/'), { limit }, call);
+  }
+
+  comment(issue: IssueReference, comment: string, options?: CallOptions): Promise<Comment> {
+    return this.#call<typeof getComment>({
+      method: 'GET',
+      path: pathOf(issue, `comments/${encodeURIComponent(comment)}/`),
+      ...options,
+    });
+  }
+
+  addComment(issue: IssueReference, body: string, options?: CallOptions): Promise<Comment> {
+    return this.#once<typeof addComment>({
+      method: 'POST',
+      path: pathOf(issue, 'comments/'),
+      body: { body },
+      ...options,
+    });
+  }
+
+  /** Updates the link if the issue has one with this type and ref. */
+  putLink(
+    issue: IssueReference,
+    link: LinkDraft,
+    options?: CallOptions,
+  ): Promise<ResponseOf<typeof putLink>> {
+    return this.#call<typeof putLink>({
+      method: 'POST',
+      path: pathOf(issue, 'links/'),
+      body: link,
+      isRepeatable: true,
+      ...options,
+    });
+  }
+
+  async deleteLink(issue: IssueReference, link: string, options?: CallOptions): Promise<void> {
+    const path = pathOf(issue, `links/${encodeURIComponent(link)}/`);
+    await this.#transport.send({ method: 'DELETE', path, ...options });
+  }
+
+  /** The history of an issue, oldest first. */
+  activity(issue: IssueReference, options: PageSize & CallOptions = {}): AsyncGenerator<Activity, void> {
+    const { limit, ...call } = options;
+    return this.#transport.pages(pathOf(issue, 'activity/'), { limit }, call);
+  }
+
+  /** The state of the sync, with both values of each conflict. */
+  syncState(issue: IssueReference, options?: CallOptions): Promise<ResponseOf<typeof getSyncState>> {
+    return this.#call<typeof getSyncState>({ method: 'GET', path: pathOf(issue, 'sync/'), ...options });
+  }
+
+  sync(issue: IssueReference, options?: CallOptions): Promise<Issue> {
+    return this.#once<typeof syncIssue>({ method: 'POST', path: pathOf(issue, 'sync/'), ...options });
+  }
+
+  resolveConflict(
+    issue: IssueReference,
+    conflict: string,
+    keep: 'local' | 'remote',
+    options?: CallOptions,
+  ): Promise<Issue> {
+    return this.#call<typeof resolveSyncConflict>({
+      method: 'POST',
+      path: pathOf(issue, `sync/conflicts/${encodeURIComponent(conflict)}/`),
+      body: { keep },
+      ...options,
+    });
+  }
+
+  /** `id`: the number of the issue in the tracker. */
+  attachExternal(issue: IssueReference, id: string | number, options?: CallOptions): Promise<Issue> {
+    return this.#call<typeof attachExternalIssue>({
+      method: 'PUT',
+      path: pathOf(issue, 'external/'),
+      body: { id },
+      ...options,
+    });
+  }
+
+  detachExternal(issue: IssueReference, options?: CallOptions): Promise<Issue> {
+    return this.#call<typeof detachExternalIssue>({
+      method: 'DELETE',
+      path: pathOf(issue, 'external/'),
+      ...options,
+    });
+  }
+
+  /** Whether syncs can work, and what to do if they cannot. */
+  integrations(options?: CallOptions): Promise<ResponseOf<typeof listIntegrations>> {
+    return this.#call<typeof listIntegrations>({ method: 'GET', path: '/api/v1/integrations/', ...options });
+  }
+
+  retrySyncs(
+    filter: Partial<RetrySyncs> & Pick<RetrySyncs, 'sync'>,
+    options?: CallOptions,
+  ): Promise<ResponseOf<typeof retrySyncs>> {
+    return this.#call<typeof retrySyncs>({
+      method: 'POST',
+      path: '/api/v1/sync/retry/',
+      body: filter,
+      isRepeatable: true,
+      ...options,
+    });
+  }
+
+  /** Starts an import of the tracker's issues, or continues the running one. */
+  async startImport(options?: CallOptions): Promise<Import> {
+    const call: Call = { method: 'POST', path: importPath, isRepeatable: true, ...options };
+    return (await this.#transport.send(call)).body as Import;
+  }
+
+  /** A page of what an import would do; `cursor` is the `next` of the page before. */
+  async previewImport(cursor?: string, options?: CallOptions): Promise<ImportPreview> {
+    const query = { dry_run: true, cursor };
+    const call: Call = { method: 'POST', path: importPath, query, isRepeatable: true, ...options };
+    return (await this.#transport.send(call)).body as ImportPreview;
+  }
+
+  /** The progress of the last import. */
+  importState(options?: CallOptions): Promise<ResponseOf<typeof getImport>> {
+    return this.#call<typeof getImport>({ method: 'GET', path: importPath, ...options });
+  }
+
+  /** Makes issues due that were never synced; with `dry_run` only lists them. */
+  backfill(
+    { limit, dry_run }: { limit?: number; dry_run?: boolean } = {},
+    options?: CallOptions,
+  ): Promise<ResponseOf<typeof backfillSyncs>> {
+    return this.#call<typeof backfillSyncs>({
+      method: 'POST',
+      path: '/api/v1/sync/backfill/',
+      query: { dry_run },
+      body: limit === undefined ? {} : { limit },
+      isRepeatable: true,
+      ...options,
+    });
+  }
+
+  /** Users, for choosing an assignee; `search` is a prefix of the username, for staff also of the e-mail address. */
+  users(
+    filters: { search?: string; is_active?: boolean } & PageSize = {},
+    options?: CallOptions,
+  ): AsyncGenerator<User | FullUser, void> {
+    return this.#transport.pages(users, { ...filters }, options);
+  }
+
+  /** The calling user. */
+  me(options?: CallOptions): Promise<ResponseOf<typeof getMe>> {
+    return this.#call<typeof getMe>({ method: 'GET', path: `${users}me/`, ...options });
+  }
+
+  user(id: string, options?: CallOptions): Promise<ResponseOf<typeof getUser>> {
+    return this.#call<typeof getUser>({ method: 'GET', path: userPath(id), ...options });
+  }
+
+  createUser(
+    user: IdentityInput & { email: string },
+    options?: CallOptions,
+  ): Promise<ResponseOf<typeof createUser>> {
+    return this.#call<typeof createUser>({ method: 'POST', path: users, body: user, ...options });
+  }
+
+  updateUser(
+    id: string,
+    change: IdentityInput,
+    options?: CallOptions,
+  ): Promise<ResponseOf<typeof updateUser>> {
+    return this.#call<typeof updateUser>({ method: 'PUT', path: userPath(id), body: change, ...options });
+  }
+
+  async deactivateUser(id: string, options?: CallOptions): Promise<void> {
+    await this.#transport.send({ method: 'DELETE', path: userPath(id), ...options });
+  }
+
+  async #call<Op extends Operation>(call: Call): Promise<ResponseOf<Op>> {
+    return (await this.#transport.send(call)).body as ResponseOf<Op>;
+  }
+
+  // The key is the same in all attempts.
+  #once<Op extends Operation>(call: Call): Promise<ResponseOf<Op>> {
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    return this.#call<Op>({ ...call, headers, isRepeatable: true });
+  }
+}
+
+const importPath = '/api/v1/sync/import/';
+
+function pathOf(issue: IssueReference, rest = ''): string {
+  return `${issues}${encodeURIComponent(issue)}/${rest}`;
+}
+
+function userPath(id: string): string {
+  return `${users}${encodeURIComponent(id)}/`;
+}

@@ -1,0 +1,32 @@
+import type { FieldError, Problem } from '@tessera/contracts';
+
+/** An error response of a service, or no response: then `status` is 0 and `code` is `no_response`. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+  /** The HTTP status; 0 if there was no response. */
+  readonly status: number;
+  /** Stable and machine-readable, such as `version_conflict`. */
+  readonly code: string;
+  /** A description for people. */
+  readonly detail: string;
+  /** The invalid fields of a 422; else empty. */
+  readonly errors: readonly FieldError[];
+  /** The id of the request in the log of the service. */
+  readonly requestId: string | undefined;
+  /** The time that the service asks to wait for, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+  /** The whole error body, with further members such as `issue` of a `version_conflict`. */
+  readonly body: Partial<Problem>;
+
+  constructor(body: Partial<Problem>, retryAfterMs?: number, options?: ErrorOptions) {
+    const { status = 0, code = 'no_response', detail = 'The service did not respond.' } = body;
+    super(`${status === 0 ? '' : `${status} `}${code}: ${detail}`, options);
+    this.status = status;
+    this.code = code;
+    this.detail = detail;
+    this.errors = body.errors ?? [];
+    this.requestId = body.request_id;
+    this.retryAfterMs = retryAfterMs;
+    this.body = body;
+  }
+}

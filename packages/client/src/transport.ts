@@ -1,0 +1,193 @@
+import type { Problem } from '@tessera/contracts';
+import { ProblemError } from './problem-error.ts';
+
+export interface TransportOptions {
+  /** The URL of the service, such as `https://issues.example`. */
+  baseUrl: string;
+  /** The global `fetch` by default. */
+  fetch?: typeof fetch;
+  /** Maximum time of a call with all its attempts, in milliseconds; 30,000 by default. */
+  deadlineMs?: number;
+  /** Maximum number of attempts; 4 by default. */
+  attempts?: number;
+}
+
+/** Options of every call. */
+export interface CallOptions {
+  signal?: AbortSignal;
+}
+
+/** Values of a query: lists are repeated parameters, undefined ones are left out. */
+export type Query = Readonly<
+  Record<string, string | number | boolean | Date | readonly string[] | undefined>
+>;
+
+export interface Call extends CallOptions {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
+  path: string;
+  query?: Query | undefined;
+  body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+  /** A write that has no further effect when it is repeated. */
+  isRepeatable?: boolean;
+}
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON; undefined without a body. */
+  body: unknown;
+}
+
+/** Adds a credential to a request. `renew` is called once after a 401; it returns whether another attempt makes sense. */
+export interface Credentials {
+  headers(signal: AbortSignal): Promise<Record<string, string>>;
+  renew?(signal: AbortSignal): Promise<boolean>;
+}
+
+const transientStatuses = new Set([429, 502, 503, 504]);
+const backoffMs = 200;
+const backoffMaxMs = 5_000;
+
+/**
+ * Sends calls as JSON. Repeats reads, and writes that are repeatable, after a network error, 429, 502, 503 and 504: after
+ * the time in `Retry-After`, else with exponential backoff and jitter, until the deadline. Throws `ProblemError`, or the
+ * reason of the caller's signal.
+ */
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #credentials: Credentials | undefined;
+
+  constructor(options: TransportOptions, credentials?: Credentials) {
+    this.#options = options;
+    this.#credentials = credentials;
+  }
+
+  async send(call: Call): Promise<Reply> {
+    const { deadlineMs = 30_000, attempts = 4 } = this.#options;
+    const deadline = AbortSignal.timeout(deadlineMs);
+    const endsAt = Date.now() + deadlineMs;
+    const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
+    const isRepeatable = call.isRepeatable ?? (call.method === 'GET' || call.method === 'OPTIONS');
+    let isRenewed = false;
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.#attempt(call, signal);
+      if (!(outcome instanceof ProblemError)) return outcome;
+      call.signal?.throwIfAborted();
+      if (outcome.status === 401 && !isRenewed && (await this.#credentials?.renew?.(signal)) === true) {
+        isRenewed = true;
+        continue;
+      }
+      const isTransient = outcome.status === 0 || transientStatuses.has(outcome.status);
+      const waitMs = outcome.retryAfterMs ?? jitter(Math.min(backoffMaxMs, backoffMs * 2 ** attempt));
+      if (!isTransient || !isRepeatable || attempt >= attempts || Date.now() + waitMs >= endsAt)
+        throw outcome;
+      await sleep(waitMs, call.signal);
+    }
+  }
+
+  /** The items of all pages of a list. */
+  async *pages<Item>(path: string, query: Query, options?: CallOptions): AsyncGenerator<Item, void> {
+    let next: Query | undefined = query;
+    while (next !== undefined) {
+      const { body, headers } = await this.send({ method: 'GET', path, query: next, ...options });
+      yield* body as Item[];
+      next = nextQuery(headers);
+    }
+  }
+
+  // Returns an error response, and a failure of the network, as ProblemError.
+  async #attempt(call: Call, signal: AbortSignal): Promise<Reply | ProblemError> {
+    const { baseUrl, fetch: send = fetch } = this.#options;
+    try {
+      const response = await send(urlOf(baseUrl, call), {
+        method: call.method,
+        headers: {
+          Accept: 'application/json',
+          ...(call.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...(await this.#credentials?.headers(signal)),
+          ...call.headers,
+        },
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        redirect: 'error',
+        signal,
+      });
+      const text = await response.text();
+      const body = text === '' ? undefined : parseJson(text);
+      if (response.ok || response.status === 304)
+        return { status: response.status, headers: response.headers, body };
+      return problemOf(response, body);
+    } catch (error) {
+      if (error instanceof ProblemError) return error;
+      return new ProblemError({}, undefined, { cause: error });
+    }
+  }
+}
+
+/** The query of the next page, from `Link`. Only its query, so that no other server gets the credential. */
+function nextQuery(headers: Headers): Query | undefined {
+  const link = /<([^>]*)>;\s*rel="next"/.exec(headers.get('Link') ?? '')?.[1];
+  if (link === undefined) return undefined;
+  const { searchParams } = new URL(link, 'http://relative');
+  return Object.fromEntries(
+    [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]),
+  );
+}
+
+function urlOf(baseUrl: string, { path, query = {} }: Call): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    for (const item of Array.isArray(value) ? value : [value])
+      parameters.append(name, item instanceof Date ? item.toISOString() : String(item));
+  }
+  const search = parameters.size === 0 ? '' : `?${parameters}`;
+  return `${baseUrl.replace(/\/$/, '')}${path}${search}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+// A proxy may respond with a body of its own.
+function problemOf(response: Response, body: unknown): ProblemError {
+  const { status, headers } = response;
+  const members: Partial<Problem> = isProblem(body)
+    ? body
+    : { code: 'unexpected_response', detail: `The response is ${status}.` };
+  return new ProblemError({ ...members, status }, retryAfterOf(headers));
+}
+
+function isProblem(body: unknown): body is Problem {
+  return typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string';
+}
+
+/** `Retry-After` in seconds or as a date (RFC 9110 10.2.3), in milliseconds. */
+function retryAfterOf(headers: Headers): number | undefined {
+  const value = headers.get('Retry-After');
+  if (value === null) return undefined;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+function jitter(ms: number): number {
+  return ms * (0.5 + Math.random() / 2);
+}
+
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,50 @@
+// Type checked only: each line has one mistake, and `tsc` reports a line without.
+import { IdentityClient } from '../src/identity.ts';
+import { IssuesClient, ProblemError } from '../src/issues.ts';
+
+export async function mistakes(issues: IssuesClient, identity: IdentityClient): Promise<void> {
+  // @ts-expect-error an unknown status
+  issues.list({ status: ['DONE'] });
+  // @ts-expect-error a status that is not in a list
+  issues.list({ status: 'OPEN' });
+  // @ts-expect-error a boolean as text
+  issues.list({ is_open: 'true' });
+  // @ts-expect-error a number as text
+  issues.list({ limit: '5' });
+  // @ts-expect-error an unknown filter
+  issues.list({ state: 'open' });
+  // @ts-expect-error a field that lists are not ordered by
+  issues.list({ ordering: ['assignee'] });
+  // @ts-expect-error a link without its type
+  issues.list({ link: '2024-17' });
+  // @ts-expect-error a creation without a title
+  await issues.create({ description: 'a' });
+  // @ts-expect-error an unknown priority
+  await issues.create({ title: 'a', priority: 'BLOCKER' });
+  // @ts-expect-error a misspelled member
+  await issues.create({ title: 'a', asignee_id: null });
+  // @ts-expect-error an unknown type of link
+  await issues.putLink('ISS-1', { type: 'ticket', ref: '1' });
+  // @ts-expect-error a status is not changed by an update
+  await issues.update('ISS-1', { status: 'CLOSED' });
+  // @ts-expect-error a change of status without the status
+  await issues.changeStatus('ISS-1', { comment: 'done' });
+  // @ts-expect-error a comment is text
+  await issues.addComment('ISS-1', { body: 'a' });
+  // @ts-expect-error an issue has a reporter, not an author
+  (await issues.get('ISS-1')).author;
+  // @ts-expect-error a list is read page by page
+  (await issues.list()).length;
+  // @ts-expect-error a conflict keeps one side
+  await issues.resolveConflict('ISS-1', 'id', 'both');
+  // @ts-expect-error an identity needs an e-mail address
+  await identity.create({ password: 'a' });
+  // @ts-expect-error an unknown type of event
+  identity.auditEvents({ type: 'login' });
+  // @ts-expect-error a client of identity needs the service token
+  new IdentityClient({ baseUrl: 'https://identity.example' });
+  // @ts-expect-error a client of issues needs a token
+  new IssuesClient({ baseUrl: 'https://issues.example' });
+  // @ts-expect-error the status of an error is a number
+  new ProblemError({}).status === '404';
+}

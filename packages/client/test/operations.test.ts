@@ -1,0 +1,162 @@
+import { describe, expect, it } from '@jest/globals';
+import { identityApi, issuesApi, type Operation } from '@tessera/contracts';
+import { IdentityClient } from '../src/identity.ts';
+import { IssuesClient } from '../src/issues.ts';
+
+interface Sent {
+  method: string;
+  url: URL;
+  body: unknown;
+}
+
+/** Records what is sent; every response is an empty page. */
+function recordingFetch(sent: Sent[]): typeof fetch {
+  return async (input, init) => {
+    const body = init?.body === undefined ? undefined : JSON.parse(String(init.body));
+    sent.push({ method: init?.method ?? 'GET', url: new URL(String(input)), body });
+    return new Response('[]', { status: 200 });
+  };
+}
+
+async function drain(pages: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of pages);
+}
+
+const id = '01980c5e-0000-7000-8000-000000000001';
+const time = new Date('2026-11-22T00:00:00Z');
+
+type IssuesOperation = (typeof issuesApi)['operations'][number]['id'];
+type IdentityOperation = (typeof identityApi)['operations'][number]['id'];
+/** Health is for the platform, webhooks are sent by trackers, and PUT does what PATCH does. */
+type WithoutMethod = 'getLiveness' | 'getReadiness' | 'takeWebhook' | 'updateIssue' | 'patchUser';
+/** For verifiers and for sessions, which `Session` covers. */
+type Public =
+  | 'getDiscoveryDocument'
+  | 'getKeySet'
+  | 'signIn'
+  | 'refreshTokens'
+  | 'revokeToken'
+  | 'getUserInfo'
+  | 'postUserInfo';
+
+const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClient) => Promise<unknown>> = {
+  listIssues: (client) =>
+    drain(
+      client.list({
+        status: ['OPEN', 'REOPENED'],
+        priority: ['HIGH'],
+        assignee: 'none',
+        reporter: 'me',
+        link: 'invoice:2024-17',
+        external: 'redmine:17',
+        sync: 'failed',
+        is_open: true,
+        created_after: time,
+        created_before: time.toISOString(),
+        updated_after: time,
+        updated_before: time,
+        search: 'invoice',
+        ordering: ['-priority', 'created_at'],
+        limit: 10,
+      }),
+    ),
+  describeIssues: (client) => client.describe(),
+  createIssue: (client) => client.create({ title: 'a', links: [{ type: 'invoice', ref: '1' }] }),
+  getIssue: (client) => client.get('ISS-1'),
+  patchIssue: (client) => client.update(1, { title: 'b', assignee_id: null, version: 1 }),
+  changeIssueStatus: (client) => client.changeStatus('ISS-1', { status: 'RESOLVED', comment: 'done' }),
+  addComment: (client) => client.addComment('ISS-1', 'text'),
+  listComments: (client) => drain(client.comments('ISS-1', { limit: 5 })),
+  getComment: (client) => client.comment('ISS-1', id),
+  putLink: (client) => client.putLink('ISS-1', { type: 'user', ref: { email: 'ann@example.com' } }),
+  deleteLink: (client) => client.deleteLink('ISS-1', id),
+  listActivity: (client) => drain(client.activity('ISS-1')),
+  getSyncState: (client) => client.syncState('ISS-1'),
+  syncIssue: (client) => client.sync('ISS-1'),
+  resolveSyncConflict: (client) => client.resolveConflict('ISS-1', id, 'local'),
+  attachExternalIssue: (client) => client.attachExternal('ISS-1', 17),
+  detachExternalIssue: (client) => client.detachExternal('ISS-1'),
+  listIntegrations: (client) => client.integrations(),
+  retrySyncs: (client) => client.retrySyncs({ sync: 'failed', limit: 10 }),
+  importIssues: async (client) => {
+    await client.previewImport('1-1');
+    await client.startImport();
+  },
+  getImport: (client) => client.importState(),
+  backfillSyncs: (client) => client.backfill({ limit: 10, dry_run: true }),
+  listUsers: (client) => drain(client.users({ search: 'ann', is_active: true, limit: 5 })),
+  getMe: (client) => client.me(),
+  getUser: (client) => client.user(id),
+  createUser: (client) =>
+    client.createUser({ email: 'bob@example.com', password: 'paper boat in the harbour' }),
+  updateUser: (client) => client.updateUser(id, { username: 'bob' }),
+  deactivateUser: (client) => client.deactivateUser(id),
+};
+
+const identityCalls: Record<
+  Exclude<IdentityOperation, Public | WithoutMethod>,
+  (client: IdentityClient) => Promise<unknown>
+> = {
+  createIdentity: (client) =>
+    client.create({ email: 'bob@example.com', password: 'paper boat in the harbour' }),
+  getIdentity: (client) => client.get(id),
+  findIdentityByEmail: (client) => client.findByEmail('bob@example.com'),
+  findIdentityBySso: (client) => client.findBySso('google', 'a/b'),
+  updateIdentity: (client) => client.update(id, { is_active: false }),
+  deleteIdentity: (client) => client.delete(id),
+  listSessions: (client) => drain(client.sessions(id)),
+  revokeSessions: (client) => client.revokeSessions(id),
+  revokeSession: (client) => client.revokeSession(id, id),
+  introspectToken: (client) => client.introspect('token'),
+  listAuditEvents: (client) =>
+    drain(client.auditEvents({ type: 'token.issued', outcome: 'success', after: time, limit: 5 })),
+};
+
+/** The method and path of an operation, and its schemas, accept what was sent. */
+function expectSent({ method, url, body }: Sent, operation: Operation): void {
+  expect(method).toBe(operation.method);
+  const pattern = new RegExp(`^${operation.path.replace(/:\w+/g, '[^/]+')}$`);
+  expect(url.pathname).toMatch(pattern);
+  const query: Record<string, unknown> = {};
+  for (const name of new Set(url.searchParams.keys())) {
+    const values = url.searchParams.getAll(name);
+    query[name] = values.length === 1 ? values[0] : values;
+  }
+  expect(operation.query?.safeParse(query).error ?? (operation.query === undefined ? query : {})).toEqual({});
+  if (body !== undefined) expect(operation.body?.schema.safeParse(body).error).toBeUndefined();
+}
+
+describe('the client of issues', () => {
+  it.each(Object.entries(calls))('sends %s as the operation accepts it', async (operationId, call) => {
+    const sent: Sent[] = [];
+    await call(new IssuesClient({ baseUrl: 'http://issues.test/', token: 'a', fetch: recordingFetch(sent) }));
+    const operation = issuesApi.operations.find(({ id: name }) => name === operationId);
+    if (operation === undefined) throw new Error(`no operation ${operationId}`);
+    expect(sent.length).toBeGreaterThan(0);
+    for (const request of sent) expectSent(request, operation);
+  });
+});
+
+describe('the client of identity', () => {
+  it.each(Object.entries(identityCalls))(
+    'sends %s as the operation accepts it',
+    async (operationId, call) => {
+      const sent: Sent[] = [];
+      const fetch = recordingFetch(sent);
+      await call(new IdentityClient({ baseUrl: 'http://identity.test', serviceToken: 'a', fetch }));
+      const operation = identityApi.operations.find(({ id: name }) => name === operationId);
+      if (operation === undefined) throw new Error(`no operation ${operationId}`);
+      expect(sent).toHaveLength(1);
+      for (const request of sent) expectSent(request, operation);
+    },
+  );
+
+  it('does not load in a browser', async () => {
+    Reflect.set(globalThis, 'window', {});
+    try {
+      await expect(import(`../src/identity.ts?browser=${Date.now()}`)).rejects.toThrow('is for servers');
+    } finally {
+      Reflect.deleteProperty(globalThis, 'window');
+    }
+  });
+});

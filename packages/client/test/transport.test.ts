@@ -1,0 +1,220 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { IssuesClient, type IssuesClientOptions, ProblemError, Session } from '../src/issues.ts';
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** A server that answers the requests in turn, the last answer for all further ones. */
+async function serve(...answers: Answer[]) {
+  const requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes) => {
+      body += bytes;
+    });
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      requests.push({ method, url, headers, body });
+      answers[Math.min(requests.length, answers.length) - 1]?.(request, response, body);
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = (options: Partial<IssuesClientOptions> = {}) =>
+    new IssuesClient({ baseUrl: url, token: 'token', ...options });
+  return { url, requests, client };
+}
+
+const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (_request, response) =>
+    response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+const problem = (status: number, code: string, headers?: Record<string, string>, more: object = {}) =>
+  json(status, { title: 'a', status, detail: 'Something.', code, request_id: 'r1', ...more }, headers);
+
+const cut: Answer = (request) => request.socket.destroy();
+const silent: Answer = () => undefined;
+const issue = json(200, { key: 'ISS-1' });
+
+describe('a call', () => {
+  it('returns the body, with a bearer token', async () => {
+    const { client, requests } = await serve(issue);
+    expect(await client().get('iss-1')).toEqual({ key: 'ISS-1' });
+    expect(requests[0]).toMatchObject({
+      method: 'GET',
+      url: '/api/v1/issues/iss-1/',
+      headers: { authorization: 'Bearer token', accept: 'application/json' },
+    });
+  });
+
+  it('throws the error body of a response', async () => {
+    const errors = [{ field: 'title', message: 'is required' }];
+    const { client } = await serve(problem(422, 'invalid', {}, { errors, issue: { version: 2 } }));
+    const error = await client()
+      .get(1)
+      .catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ProblemError);
+    expect(error).toMatchObject({
+      name: 'ProblemError',
+      message: '422 invalid: Something.',
+      status: 422,
+      code: 'invalid',
+      detail: 'Something.',
+      requestId: 'r1',
+      retryAfterMs: undefined,
+      errors,
+      body: { issue: { version: 2 } },
+    });
+  });
+
+  it.each<[string, Answer]>([
+    ['a network error', cut],
+    ['429', problem(429, 'too_many_requests', { 'Retry-After': '0' })],
+    ['502', problem(502, 'bad')],
+    ['503', problem(503, 'unavailable')],
+    ['504 of a proxy', (_request, response) => response.writeHead(504).end('<html>')],
+  ])('repeats a read after %s', async (_what, failure) => {
+    const { client, requests } = await serve(failure, issue);
+    expect(await client().get(1)).toEqual({ key: 'ISS-1' });
+    expect(requests).toHaveLength(2);
+  });
+
+  it('repeats a creation with the same idempotency key, and another creation has another one', async () => {
+    const { client, requests } = await serve(cut, problem(503, 'unavailable'), issue);
+    await client().create({ title: 'a' });
+    await client().create({ title: 'a' });
+    const keys = requests.map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys).size).toBe(2);
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(keys.slice(0, 3)).toEqual(Array(3).fill(keys[0]));
+  });
+
+  it.each<[string, Answer, number]>([
+    ['a network error', cut, 0],
+    ['503', problem(503, 'unavailable'), 503],
+  ])('does not repeat an update after %s', async (_what, failure, status) => {
+    const { client, requests } = await serve(failure, issue);
+    await expect(client().update(1, { title: 'a' })).rejects.toMatchObject({ status });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('does not repeat what was refused for good', async () => {
+    const { client, requests } = await serve(problem(404, 'not_found'), issue);
+    await expect(client().get(1)).rejects.toMatchObject({ status: 404, code: 'not_found' });
+    expect(requests).toHaveLength(1);
+  });
+
+  it('ends after its attempts, at its deadline, and before a wait beyond the deadline', async () => {
+    const unavailable = await serve(problem(503, 'unavailable', { 'Retry-After': '0' }));
+    await expect(unavailable.client({ attempts: 3 }).get(1)).rejects.toMatchObject({ status: 503 });
+    expect(unavailable.requests).toHaveLength(3);
+    const slow = await serve(silent);
+    await expect(slow.client({ deadlineMs: 200 }).get(1)).rejects.toMatchObject({
+      status: 0,
+      code: 'no_response',
+    });
+    const later = await serve(problem(429, 'too_many_requests', { 'Retry-After': '60' }));
+    await expect(later.client().get(1)).rejects.toMatchObject({ status: 429, retryAfterMs: 60_000 });
+    expect(later.requests).toHaveLength(1);
+  });
+
+  it("throws the reason of the caller's signal, in a request and in a wait", async () => {
+    for (const answer of [silent, problem(503, 'unavailable', { 'Retry-After': '20' })]) {
+      const { client, requests } = await serve(answer);
+      const controller = new AbortController();
+      const got = client().get(1, { signal: controller.signal });
+      const caught = got.catch((error: unknown) => error);
+      while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const reason = new Error('no longer wanted');
+      controller.abort(reason);
+      expect(await caught).toBe(reason);
+    }
+  });
+
+  it('does not send the token where a redirect or a `Link` leads', async () => {
+    const other = await serve(json(200, []));
+    const redirecting = await serve(json(302, {}, { Location: `${other.url}/` }));
+    await expect(redirecting.client({ attempts: 1 }).get(1)).rejects.toMatchObject({ code: 'no_response' });
+    const link = `<${other.url}/elsewhere/?cursor=a&status=OPEN&status=CLOSED>; rel="next"`;
+    const { client, requests } = await serve(
+      json(200, [{ number: 2 }], { Link: link }),
+      json(200, [{ number: 1 }]),
+    );
+    const found: number[] = [];
+    for await (const { number } of client().list({ status: ['OPEN', 'CLOSED'] })) found.push(number);
+    expect(found).toEqual([2, 1]);
+    expect(requests.map(({ url }) => url)).toEqual([
+      '/api/v1/issues/?status=OPEN&status=CLOSED',
+      '/api/v1/issues/?cursor=a&status=OPEN&status=CLOSED',
+    ]);
+    expect(other.requests).toEqual([]);
+  });
+});
+
+describe('a session', () => {
+  const tokens = (number: number, expires_in = 900) => ({
+    access_token: `access${number}`,
+    refresh_token: `refresh${number}`,
+    token_type: 'Bearer' as const,
+    expires_in,
+  });
+
+  it('signs in, refreshes an expiring token once for parallel callers, and signs out', async () => {
+    const identity = await serve(json(200, tokens(1, 1)), json(200, tokens(2)), json(200, {}));
+    const { client, requests } = await serve(issue);
+    const kept: string[] = [];
+    const session = await Session.signIn({
+      identityUrl: identity.url,
+      email: 'ann@example.com',
+      password: 'secret',
+      onTokens: ({ refresh_token }) => kept.push(refresh_token),
+    });
+    const issues = client({ token: session });
+    await Promise.all([issues.get(1), issues.get(2), issues.get(3)]);
+    expect(requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer access2'));
+    await session.signOut();
+    expect(identity.requests.map(({ url, body }) => [url, JSON.parse(body)])).toEqual([
+      ['/token', { grant_type: 'password', email: 'ann@example.com', password: 'secret' }],
+      ['/token/refresh', { refresh_token: 'refresh1' }],
+      ['/token/revoke', { token: 'refresh2' }],
+    ]);
+    expect(kept).toEqual(['refresh1', 'refresh2']);
+  });
+
+  it('refreshes a token that the service refuses, once', async () => {
+    const identity = await serve(json(200, tokens(2)));
+    const { client, requests } = await serve(
+      problem(401, 'invalid_token'),
+      issue,
+      problem(401, 'invalid_token'),
+    );
+    const session = new Session({ identityUrl: identity.url, tokens: tokens(1) });
+    await session.accessToken();
+    expect(await client({ token: session }).get(1)).toEqual({ key: 'ISS-1' });
+    await expect(client({ token: session }).get(1)).rejects.toMatchObject({ status: 401 });
+    expect(requests).toHaveLength(4);
+    expect(identity.requests).toHaveLength(3);
+  });
+
+  it('throws what the identity service refuses', async () => {
+    const identity = await serve(problem(401, 'invalid_grant'));
+    const { client, requests } = await serve(issue);
+    const options = { identityUrl: identity.url, email: 'ann@example.com', password: 'wrong' };
+    await expect(Session.signIn(options)).rejects.toMatchObject({ status: 401, code: 'invalid_grant' });
+    const session = new Session({ identityUrl: identity.url, tokens: tokens(1) });
+    await expect(client({ token: session }).get(1)).rejects.toMatchObject({ code: 'invalid_grant' });
+    expect(requests).toEqual([]);
+  });
+});
