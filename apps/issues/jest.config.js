@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { canRunRedmine } from '@tessera/trackers/redmine';
 import preset from '../../jest.preset.js';
 
@@ -12,6 +13,8 @@ if (!hasRedmine) {
 
 export default {
   ...preset,
+  // Two also on two cores: these tests wait for processes, for Redmine and for times.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
   testPathIgnorePatterns: ['/node_modules/', ...(hasRedmine ? [] : ['\\.redmine\\.test\\.ts$'])],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
