@@ -89,22 +89,28 @@ export function readBody(
 }
 
 const largeBytes = 64 * 1024;
-let lastLargeBody: Promise<void> = Promise.resolve();
+let isParsing = false;
+const largeBodies: { bytes: number; parse: () => void }[] = [];
 
-// One large body is parsed at a time, and other requests have as much time before the next one.
-async function parseInTurn(bytes: Buffer): Promise<unknown> {
-  if (bytes.length <= largeBytes) return parseJson(bytes);
-  const previous = lastLargeBody;
-  let finish = () => {};
-  lastLargeBody = new Promise((resolve) => {
-    finish = resolve;
-  });
-  await previous;
+// One large body is parsed at a time, the smallest first, and other requests have as much time before the next one.
+async function parseInTurn(body: Buffer): Promise<unknown> {
+  if (body.length <= largeBytes) return parseJson(body);
+  if (isParsing) {
+    await new Promise<void>((parse) => {
+      largeBodies.push({ bytes: body.length, parse });
+      largeBodies.sort((left, right) => left.bytes - right.bytes);
+    });
+  }
+  isParsing = true;
   const startedAt = performance.now();
   try {
-    return parseJson(bytes);
+    return parseJson(body);
   } finally {
-    setTimeout(finish, performance.now() - startedAt);
+    setTimeout(() => {
+      const next = largeBodies.shift();
+      if (next === undefined) isParsing = false;
+      else next.parse();
+    }, performance.now() - startedAt);
   }
 }
 

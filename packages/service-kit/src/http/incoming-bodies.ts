@@ -6,7 +6,7 @@ const incomingMax = 32 * 1024 * 1024;
 const chunkOverhead = 600;
 
 // Bodies of normal chunks never need it.
-const smallBodyMemory = 64 * 1024;
+const smallBodyMemory = 256 * 1024;
 
 interface IncomingBody {
   /** Bytes of memory. */
