@@ -149,7 +149,7 @@ describe('the order of checks', () => {
     },
   );
 
-  it.each(['/', '/tokens', '/.well-known', '/internals', '/token/refresh/x'])(
+  it.each(['/tokens', '/.well-known', '/internals', '/token/refresh/x'])(
     'returns 404 for %s',
     async (path) => {
       expectProblem(await app.http.get(path), 404, 'not_found');

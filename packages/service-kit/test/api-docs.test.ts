@@ -48,6 +48,22 @@ describe('apiDocsRoutes', () => {
     expect(text).not.toMatch(/<script>|<style|style=|onload|https?:/);
   });
 
+  it('leads from the root to the documents, as a page for browsers and as JSON for others', async () => {
+    const links = {
+      docs: '/api/docs/',
+      openapi: '/api/openapi.json',
+      health: '/healthz',
+      readiness: '/readyz',
+    };
+    const { body, headers } = await client.get('/');
+    expect(body).toEqual({ title: 'Tessera issues', version: expect.any(String), links });
+    expect(headers.vary).toContain('Accept');
+    const page = await client.get('/').set('Accept', 'text/html,application/xhtml+xml,*/*;q=0.8');
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+    expect([...page.text.matchAll(/href="([^"]*)"/g)].map(([, url]) => url)).toEqual(Object.values(links));
+  });
+
   it("writes the document's title, as text", async () => {
     expect((await client.get('/api/docs')).text).toContain('<title>Tessera issues</title>');
     expect(renderPage('<Tickets> & "more"', '/docs', new Map())).toContain(
@@ -93,6 +109,7 @@ describe('apiDocsRoutes', () => {
     expect((await client.post('/api/docs/start.js')).status).toBe(405);
     expect((await client.post('/api/docs')).status).toBe(405);
     expect(routes.map(({ operation }) => `${operation.id} ${operation.method} ${operation.path}`)).toEqual([
+      'undefined GET /',
       'undefined GET /api/openapi.json',
       'undefined GET /api/docs/',
       'undefined GET /api/docs/swagger-ui.css',

@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { type PreparedDocument, prepareBytes, prepareDocument } from './prepared-document.ts';
+import {
+  type PreparedDocument,
+  prepareBytes,
+  prepareDocument,
+  sendPreparedDocument,
+} from './prepared-document.ts';
 import { documentRoute, type Route } from './route.ts';
 
 interface ApiDocsOptions {
@@ -30,28 +35,39 @@ const pagePolicy = [
 
 /**
  * Routes of the OpenAPI document of `@tessera/contracts`, and of an interactive page for it by Swagger UI. The page
- * loads nothing from other origins, and sends its requests to the origin that served it.
+ * loads nothing from other origins, and sends its requests to the origin that served it. `/` leads to both.
  */
 export function apiDocsRoutes({ api, documentPath, pagePath }: ApiDocsOptions): Route[] {
   const document = readApiDocument(api);
   const files = prepareFiles(documentPath);
   const basePath = pagePath.replace(/\/$/, '');
   const page = renderPage(document.info.title, basePath, files);
+  const preparePage = (html: string, headers?: Record<string, string>) =>
+    prepareBytes(Buffer.from(html), 'text/html; charset=utf-8', {
+      ...forMinutes,
+      'Content-Security-Policy': pagePolicy,
+      ...headers,
+    });
+  const links = { docs: pagePath, openapi: documentPath, health: '/healthz', readiness: '/readyz' };
+  const { title, version } = document.info;
+  const home = prepareDocument({ title, version, links }, { ...forMinutes, Vary: 'Accept' });
+  const homePage = preparePage(renderHome(title, links), { Vary: 'Accept' });
   return [
+    {
+      ...documentRoute({ method: 'GET', path: '/' }, home),
+      serve: (request, response) => {
+        const isBrowser = request.headers.accept?.includes('text/html') === true;
+        sendPreparedDocument(request, response, isBrowser ? homePage : home);
+      },
+    },
     documentRoute({ method: 'GET', path: documentPath }, prepareDocument(document, forMinutes)),
-    documentRoute(
-      { method: 'GET', path: pagePath },
-      prepareBytes(Buffer.from(page), 'text/html; charset=utf-8', {
-        ...forMinutes,
-        'Content-Security-Policy': pagePolicy,
-      }),
-    ),
+    documentRoute({ method: 'GET', path: pagePath }, preparePage(page)),
     ...[...files].map(([name, file]) => documentRoute({ method: 'GET', path: `${basePath}${name}` }, file)),
   ];
 }
 
 /** Reads a committed OpenAPI document. */
-export function readApiDocument(api: ApiDocsOptions['api']): { info: { title: string } } {
+export function readApiDocument(api: ApiDocsOptions['api']): { info: { title: string; version: string } } {
   const path = createRequire(import.meta.url).resolve(`@tessera/contracts/openapi/${api}.json`);
   return JSON.parse(readFileSync(path, 'utf8'));
 }
@@ -102,6 +118,21 @@ export function renderPage(title: string, basePath: string, files: Map<string, P
 <div id="page"></div>
 <script src="${urlOf('/swagger-ui-bundle.js')}"></script>
 <script src="${urlOf('/start.js')}"></script>
+</html>
+`;
+}
+
+function renderHome(title: string, links: Readonly<Record<string, string>>): string {
+  const items = Object.entries(links).map(([name, path]) => `<li><a href="${path}">${name}</a></li>`);
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}</title>
+<h1>${escapeHtml(title)}</h1>
+<ul>
+${items.join('\n')}
+</ul>
 </html>
 `;
 }
