@@ -43,7 +43,7 @@ export interface FuzzSettings {
  * change of the code. `FUZZ_SEED=random` (`pnpm fuzz`) sends new ones.
  */
 export function fuzzSettings(variables: Record<string, string | undefined>): FuzzSettings {
-  const { FUZZ_RUNS: runs = 100, FUZZ_SEED: seed = 1 } = variables;
+  const { FUZZ_RUNS: runs = 50, FUZZ_SEED: seed = 1 } = variables;
   return { runs: Number(runs), seed: seed === 'random' ? undefined : Number(seed) };
 }
 
