@@ -18,6 +18,7 @@ describe('the route list', () => {
     );
     const documents = operations.filter(({ id }) => id === undefined);
     expect(documents.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /',
       'GET /api/openapi.json',
       'GET /api/docs/',
       'GET /api/docs/swagger-ui.css',
