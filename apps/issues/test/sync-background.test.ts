@@ -278,12 +278,14 @@ describe('SYNC_AUTO', () => {
       status: 422,
       body: { message: 'no such title' },
       on: { method: 'PATCH' },
+      times: Number.POSITIVE_INFINITY,
     });
     await ann.put(`/api/v1/issues/${issue.id}/`, { title: 'Refused' }).expect(200);
     await until(
       () => read(ann, issue),
       ({ sync }) => sync.last_error === 'tracker_rejected',
     );
+    tracker.fake.clearFaults();
     await ann.put(`/api/v1/issues/${issue.id}/`, { title: 'Accepted' }).expect(200);
     await until(
       () => read(ann, issue),

@@ -145,7 +145,7 @@ describe('after an outage', () => {
 
   it('an issue that fails again waits longer each time, also while other issues are synced', async () => {
     const issues = await failedIssues();
-    await app.sql(`UPDATE tracker_links SET failed_at = now() + interval '1 second'`);
+    await app.sql(`UPDATE tracker_links SET failed_at = now() + interval '1 hour'`);
     await startBackground();
     await syncIssue(ann, await createIssue(ann));
     await pause(1_000);
