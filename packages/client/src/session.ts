@@ -40,7 +40,8 @@ export class Session implements TokenSource {
   /** Throws a `ProblemError` with the code `invalid_grant` for a wrong e-mail address or password. */
   static async signIn(options: SessionOptions & { email: string; password: string }): Promise<Session> {
     const { email, password, ...rest } = options;
-    const transport = new Transport({ ...options, baseUrl: options.identityUrl });
+    const { identityUrl, onTokens: _, ...settings } = rest;
+    const transport = new Transport({ ...settings, baseUrl: identityUrl });
     const { body } = await transport.send({
       method: 'POST',
       path: '/token',
