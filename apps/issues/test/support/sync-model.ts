@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Activity, type Issue, issuePriorities, issueSchema, issueStatuses } from '@tessera/contracts';
+import { randomNumbers } from '@tessera/stack/random';
 import type { Response } from 'supertest';
 import {
   canonicalText,
@@ -55,17 +56,6 @@ const priorityNames = ['Low', 'Normal', 'High', 'Urgent', 'Immediate'];
 
 /** Both replicas can be starting. */
 const attemptsMax = 300;
-
-/** Returns numbers in [0, 1) that depend on the seed only (Mulberry32). */
-export function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** Random edits on both sides and random faults between them, and what must hold afterwards. */
 export class SyncModel {

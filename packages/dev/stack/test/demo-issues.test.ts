@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { generateIssue, randomNumbers } from '../src/demo/issue-generator.ts';
+import { generateIssue } from '../src/demo/issue-generator.ts';
+import { randomNumbers } from '../src/random.ts';
 
 describe('generateIssue', () => {
   it('generates the same issues for the same seed and different ones for another', () => {

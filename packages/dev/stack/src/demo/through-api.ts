@@ -1,5 +1,6 @@
 import axios, { type AxiosInstance } from 'axios';
-import { type DemoIssue, generateIssue, people, pick, randomNumbers } from './issue-generator.ts';
+import { randomNumbers } from '../random.ts';
+import { type DemoIssue, generateIssue, people, pick } from './issue-generator.ts';
 import { Progress } from './progress.ts';
 import { retryWhenLimited } from './retry-when-limited.ts';
 
