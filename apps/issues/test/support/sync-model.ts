@@ -360,12 +360,13 @@ export class SyncModel {
     return replaced.map((value) => `${JSON.stringify(value)} is lost`);
   }
 
-  /** The texts typed here that neither a field nor a history contains. */
+  /** The values typed here that neither a field nor a history contains. */
   async lostHere(): Promise<string[]> {
     const kept = new Set<string>();
     for (const id of this.#ids) {
       const issue = issueSchema.parse((await this.#here('get', issuePath({ id }))).body);
-      for (const text of [issue.title, issue.description]) kept.add(text);
+      // A priority that an issue already had leaves no line in its history.
+      for (const text of [issue.title, issue.description, issue.priority]) kept.add(text);
       for (const { old, new: value } of await this.#history(issue))
         for (const text of [old, value]) kept.add(String(text));
     }
