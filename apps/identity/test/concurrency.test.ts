@@ -85,6 +85,25 @@ describe('two processes on one database', () => {
     expect(rows).toEqual([{ id: answers.find((answer) => answer.status === 201)?.body.id }]);
   });
 
+  it('derives a different username for each of 40 concurrent requests, and keeps one that is given', async () => {
+    const names = ['bob', 'BOB', 'bob-2', 'bob'];
+    const answers = await inParallel(40, ({ http }) =>
+      http
+        .post('/internal/identities')
+        .set('X-Service-Token', serviceToken)
+        .send({ email: `${names.pop() ?? 'bob'}@${anEmail().split('@')[0]}.example`, password: aPassword() }),
+    );
+    const usernames = answers.map(({ body }) => String(body.username).toLowerCase());
+    expect(new Set(usernames).size).toBe(40);
+    expect(usernames.filter((name) => !/^bob(-\d+){0,2}$/.test(name))).toEqual([]);
+    const { http } = services[0];
+    const given = await http
+      .post('/internal/identities')
+      .set('X-Service-Token', serviceToken)
+      .send({ email: anEmail(), password: aPassword(), username: 'bob' });
+    expect([given.status, given.body.username]).toEqual([201, 'bob']);
+  });
+
   it('creates one identity for 20 concurrent requests with the same SSO pair', async () => {
     const sso = { sso_provider: 'google', sso_id: anEmail() };
     const answers = await inParallel(20, ({ http }) =>

@@ -14,6 +14,8 @@ afterAll(() => app.close());
 const call = internalClient(() => app);
 const create = (body: object) => call('post', '/internal/identities').send(body);
 
+const unique = () => anEmail().slice(4, 16);
+
 const countByEmail = async (email: string) => {
   const rows = await app.sql('SELECT 1 FROM identities WHERE email_canonical = lower($1)', [email]);
   return rows.length;
@@ -28,6 +30,7 @@ describe('POST /internal/identities', () => {
     expect(identitySchema.strict().parse(response.body)).toMatchObject({
       email: body.email,
       username: body.email.split('@')[0],
+      display_name: null,
       sso_provider: null,
       sso_id: null,
       is_active: true,
@@ -43,6 +46,7 @@ describe('POST /internal/identities', () => {
   it('accepts every field', async () => {
     const body = anIdentity({
       username: ' Ann Lee ',
+      display_name: ' Dr. Ann Ødegård ',
       sso_provider: 'google',
       sso_id: anEmail(),
       is_active: false,
@@ -53,6 +57,7 @@ describe('POST /internal/identities', () => {
     const { body: created } = await create(body).expect(201);
     expect(created).toMatchObject({
       username: 'Ann Lee',
+      display_name: 'Dr. Ann Ødegård',
       sso_provider: 'google',
       sso_id: body.sso_id,
       is_active: false,
@@ -102,6 +107,23 @@ describe('POST /internal/identities', () => {
     await create(anIdentity({ username: 'same' })).expect(201);
   });
 
+  it('derives a free username from the e-mail, also after deletions and among thousands', async () => {
+    const derived = async (local: string) =>
+      (await create(anIdentity({ email: `${local}@${anEmail().split('@')[1]}.${unique()}` })).expect(201))
+        .body;
+    await create(anIdentity({ username: 'Carol' })).expect(201);
+    const second = await derived('carol');
+    expect(second.username).toBe('carol-2');
+    await call('delete', `/internal/identities/${second.id}`).expect(204);
+    expect((await derived('carol')).username).toBe('carol-3');
+    expect((await derived('carol-2')).username).toBe('carol-2-2');
+    await app.sql(
+      `INSERT INTO identities (id, email, email_canonical, username)
+       SELECT gen_random_uuid(), n || '@many.example', n || '@many.example', 'carol-' || n FROM generate_series(4, 5000) n`,
+    );
+    expect((await derived('carol')).username).toBe('carol-5001');
+  });
+
   it('ignores the read-only members of its own representation', async () => {
     const { body } = await create({
       ...anIdentity(),
@@ -130,6 +152,9 @@ describe('POST /internal/identities', () => {
     ['username', { username: 'a\u0000b' }],
     ['username', { username: '\ud800' }],
     ['username', { username: null }],
+    ['display_name', { display_name: ' ' }],
+    ['display_name', { display_name: 'x'.repeat(151) }],
+    ['display_name', { display_name: 'a\u0000b' }],
     ['password', { password: undefined }],
     ['password', { password: 'short' }],
     ['password', { password: '' }],

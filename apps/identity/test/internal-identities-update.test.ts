@@ -17,9 +17,12 @@ describe('PUT /internal/identities/{id}', () => {
   it('changes only the supplied fields', async () => {
     const { identity } = await createIdentity(app, { is_verified: true });
     const email = anEmail();
-    const { updated_at: _, ...changed } = await updateIdentity(app, identity.id, { email });
+    const { updated_at: _, ...changed } = await updateIdentity(app, identity.id, {
+      email,
+      display_name: 'Ann',
+    });
     const { updated_at: __, ...before } = identity;
-    expect(changed).toEqual({ ...before, email });
+    expect(changed).toEqual({ ...before, email, display_name: 'Ann' });
     expect(changed.is_verified).toBe(true);
   });
 

@@ -9,6 +9,7 @@ const mebibyte = 1024 * 1024;
 const userAgent = '"'.repeat(400);
 const largestFields = {
   username: '€'.repeat(150),
+  display_name: '€'.repeat(150),
   sso_provider: '€'.repeat(64),
   sso_id: '€'.repeat(255),
 };

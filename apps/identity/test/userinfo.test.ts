@@ -38,6 +38,14 @@ describe('GET /userinfo', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
+  it('returns the display name as name, until it is removed', async () => {
+    const { tokens, identity } = await signedIn(app, { display_name: 'Ann Lee' });
+    expect((await userInfo(tokens.access_token).expect(200)).body.name).toBe('Ann Lee');
+    await updateIdentity(app, identity.id, { display_name: null });
+    expect((await userInfo(tokens.access_token).expect(200)).body).not.toHaveProperty('name');
+    expect(decodeJwt(tokens.access_token)).not.toHaveProperty('name');
+  });
+
   it('returns the same to POST and for any case of the scheme', async () => {
     const { tokens } = await signedIn(app);
     const post = await app.http

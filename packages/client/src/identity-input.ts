@@ -2,6 +2,8 @@
 export interface IdentityInput {
   email?: string;
   username?: string;
+  /** Null: without a name. */
+  display_name?: string | null;
   password?: string;
   /** Together with `sso_id`: both strings, or both null. */
   sso_provider?: string | null;

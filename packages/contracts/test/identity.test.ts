@@ -22,6 +22,7 @@ const identity = {
   id,
   email: 'ann@example.com',
   username: 'ann',
+  display_name: 'Ann Lee',
   sso_provider: null,
   sso_id: null,
   is_active: true,

@@ -7,6 +7,7 @@ export function presentIdentity(identity: Identity): WireIdentity {
     id: identity.id,
     email: identity.email,
     username: identity.username,
+    display_name: identity.displayName,
     sso_provider: identity.ssoProvider,
     sso_id: identity.ssoId,
     is_active: identity.isActive,
@@ -28,6 +29,7 @@ export function readIdentityChanges(body: UpdateIdentity): IdentityChanges {
   return {
     email: body.email,
     username: body.username,
+    displayName: body.display_name,
     password: body.password,
     sso: readSso(body),
     isActive: body.is_active,

@@ -23,19 +23,23 @@ export class IdentityRepository {
     this.#database = database;
   }
 
-  /** Inserts an identity, or returns the conflict. The unique indexes decide between parallel creates. */
+  /**
+   * Inserts an identity, or returns the conflict. The unique indexes decide between parallel creates. Without a username,
+   * the identity gets `wantedUsername`, with a number if another identity has that one.
+   */
   async create(
-    identity: StoredChanges & { email: string; username: string },
+    identity: StoredChanges & { email: string; wantedUsername: string },
     audit: (created: Identity) => AuditEvent,
   ): Promise<Identity | IdentityConflict> {
     return catchConflict(() =>
       this.#database.$transaction(async (transaction) => {
+        const username = identity.username ?? (await freeUsername(transaction, identity.wantedUsername));
         const row = await transaction.identity.create({
           data: {
             ...toColumns(identity),
             email: identity.email,
             emailCanonical: canonicalEmail(identity.email),
-            username: identity.username,
+            username,
           },
         });
         const created = toIdentity(row);
@@ -109,6 +113,13 @@ export class IdentityRepository {
   }
 }
 
+// Of parallel calls, the second one waits until the first transaction ends, and then sees its username.
+async function freeUsername(transaction: Prisma.TransactionClient, wanted: string): Promise<string> {
+  const rows = await transaction.$queryRaw<{ username: string }[]>`
+    SELECT free_username(${wanted}) AS username`;
+  return rows[0]?.username ?? wanted;
+}
+
 async function catchConflict<Result>(write: () => Promise<Result>): Promise<Result | IdentityConflict> {
   try {
     return await write();
@@ -125,6 +136,7 @@ function toColumns(changes: StoredChanges) {
     email: changes.email,
     emailCanonical: changes.email === undefined ? undefined : canonicalEmail(changes.email),
     username: changes.username,
+    displayName: changes.displayName,
     passwordHash: changes.passwordHash,
     ssoProvider: changes.sso === undefined ? undefined : (changes.sso?.provider ?? null),
     ssoId: changes.sso === undefined ? undefined : (changes.sso?.id ?? null),
@@ -148,6 +160,7 @@ function toIdentity(row: IdentityRow): Identity {
     id: row.id,
     email: row.email,
     username: row.username,
+    displayName: row.displayName,
     ssoProvider: row.ssoProvider,
     ssoId: row.ssoId,
     isActive: row.isActive,

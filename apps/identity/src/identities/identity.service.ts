@@ -26,11 +26,14 @@ export class IdentityService {
   }
 
   async create(identity: NewIdentity, origin: RequestOrigin, signal: AbortSignal): Promise<Identity> {
-    const username = identity.username ?? localPart(identity.email);
+    const wantedUsername = localPart(identity.email);
     if (identity.password !== undefined) {
-      this.#passwordPolicy.assertAcceptable(identity.password, { email: identity.email, username });
+      this.#passwordPolicy.assertAcceptable(identity.password, {
+        email: identity.email,
+        username: identity.username ?? wantedUsername,
+      });
     }
-    const stored = { ...(await this.#withHash(identity, signal)), email: identity.email, username };
+    const stored = { ...(await this.#withHash(identity, signal)), email: identity.email, wantedUsername };
     const result = await this.#repository.create(stored, (created) =>
       auditEvent('identity.created', created.id, origin, { fields: suppliedFields(identity) }),
     );

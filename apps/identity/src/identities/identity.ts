@@ -3,6 +3,7 @@ export interface Identity {
   id: string;
   email: string;
   username: string;
+  displayName: string | null;
   ssoProvider: string | null;
   ssoId: string | null;
   isActive: boolean;
@@ -18,6 +19,7 @@ export interface Identity {
 export interface IdentityChanges {
   email?: string | undefined;
   username?: string | undefined;
+  displayName?: string | null | undefined;
   password?: string | undefined;
   sso?: { provider: string; id: string } | null | undefined;
   isActive?: boolean | undefined;

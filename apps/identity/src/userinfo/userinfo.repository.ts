@@ -6,6 +6,7 @@ export interface UserInfoSubject {
   id: string;
   email: string;
   username: string;
+  displayName: string | null;
   isVerified: boolean;
   sessionsValidAfter: Date | null;
 }
@@ -31,7 +32,8 @@ export class UserInfoRepository {
 
   async #findSubjects(ids: readonly string[]): Promise<(UserInfoSubject | undefined)[]> {
     const rows = await this.#database.$queryRaw<UserInfoSubject[]>`
-      SELECT id, email, username, is_verified AS "isVerified", sessions_valid_after AS "sessionsValidAfter"
+      SELECT id, email, username, display_name AS "displayName", is_verified AS "isVerified",
+        sessions_valid_after AS "sessionsValidAfter"
         FROM identities WHERE id = ANY(${ids}::uuid[]) AND deleted_at IS NULL AND is_active`;
     const byId = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => byId.get(id));

@@ -36,6 +36,7 @@ export class UserInfoService {
       email: subject.email,
       email_verified: subject.isVerified,
       preferred_username: subject.username,
+      ...(subject.displayName === null ? {} : { name: subject.displayName }),
     };
   }
 }

@@ -31,6 +31,9 @@ export interface WriteResult extends Observation {
   identity: Identity;
 }
 
+// An earlier release of identity has no display names.
+const anyIdentitySchema = identitySchema.extend({ display_name: z.string().nullable().default(null) });
+
 const problemSchema = z.looseObject({
   code: z
     .string()
@@ -160,7 +163,7 @@ function parseWriteResult(reply: IdentityReply): WriteResult {
 }
 
 function parseIdentity(data: unknown): Identity {
-  const parsed = identitySchema.safeParse(data);
+  const parsed = anyIdentitySchema.safeParse(data);
   if (parsed.success) return parsed.data;
   throw identityAnswerInvalid('not an identity');
 }

@@ -142,6 +142,7 @@ export function wireIdentity(overrides: Partial<Identity> = {}): Identity {
     id: randomUUID(),
     email: 'ann@example.com',
     username: 'ann',
+    display_name: null,
     sso_provider: null,
     sso_id: null,
     is_active: true,

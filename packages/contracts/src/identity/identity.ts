@@ -27,6 +27,8 @@ export const usernameSchema = singleLineText()
   .min(1, { error: 'must not be empty' })
   .max(usernameMaxLength, { error: `must be at most ${usernameMaxLength} characters` });
 
+export const displayNameSchema = usernameSchema;
+
 /** Only the form; the permitted length depends on the service's configuration. */
 export const passwordSchema = text();
 
@@ -52,7 +54,12 @@ export type IdentityMirrorFields = z.infer<typeof identityMirrorFieldsSchema>;
 
 /** An identity in responses of the internal API, without password and hash. */
 export const identitySchema = identityMirrorFieldsSchema
-  .extend({ deleted_at: timestamp.nullable(), created_at: timestamp, updated_at: timestamp })
+  .extend({
+    display_name: z.string().nullable().describe('The name of the person; null if it is not known.'),
+    deleted_at: timestamp.nullable(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
   .meta({ id: 'Identity' });
 export type Identity = z.infer<typeof identitySchema>;
 
@@ -64,8 +71,8 @@ const readOnlyMembers = {
   updated_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
 };
 
-// The common members of create and update; only `email` differs.
-const optionalMembers = {
+/** The common members of create and update; `email` and the display name have names or rules of their own. */
+export const writableIdentityMembers = {
   username: usernameSchema.optional(),
   password: passwordSchema.optional(),
   sso_provider: ssoProviderSchema.nullable().optional(),
@@ -74,46 +81,51 @@ const optionalMembers = {
   is_verified: z.boolean().optional(),
   is_staff: z.boolean().optional(),
   is_superuser: z.boolean().optional(),
+  ...readOnlyMembers,
 };
+
+const displayName = { display_name: displayNameSchema.nullable().optional() };
+
+interface Credentials {
+  password?: string | undefined;
+  sso_provider?: string | null | undefined;
+  sso_id?: string | null | undefined;
+}
 
 const ssoPairRule = {
   error: 'sso_provider and sso_id are given together: both strings, or both null',
   path: ['sso_id'],
 };
 
-function isSsoPair(body: {
-  sso_provider?: string | null | undefined;
-  sso_id?: string | null | undefined;
-}): boolean {
+function isSsoPair(body: Credentials): boolean {
   const bothAbsent = body.sso_provider === undefined && body.sso_id === undefined;
   const bothNull = body.sso_provider === null && body.sso_id === null;
   return bothAbsent || bothNull || (typeof body.sso_provider === 'string' && typeof body.sso_id === 'string');
 }
 
+/** Adds the rules for the credentials of a new identity. */
+export function withNewCredentials<Schema extends z.ZodType<Credentials>>(schema: Schema) {
+  return withSsoPair(schema).refine(
+    (body) => body.password !== undefined || typeof body.sso_id === 'string',
+    { error: 'is required unless sso_provider and sso_id are given', path: ['password'] },
+  );
+}
+
+/** Adds the rule for the two members of an SSO link. */
+export function withSsoPair<Schema extends z.ZodType<Credentials>>(schema: Schema) {
+  return schema.refine(isSsoPair, ssoPairRule);
+}
+
 /** POST /internal/identities */
-export const createIdentitySchema = z
-  .strictObject({
-    email: emailSchema,
-    ...optionalMembers,
-    ...readOnlyMembers,
-  })
-  .refine(isSsoPair, ssoPairRule)
-  .refine((body) => body.password !== undefined || typeof body.sso_id === 'string', {
-    error: 'is required unless sso_provider and sso_id are given',
-    path: ['password'],
-  })
-  .meta({ id: 'CreateIdentity' });
+export const createIdentitySchema = withNewCredentials(
+  z.strictObject({ email: emailSchema, ...displayName, ...writableIdentityMembers }),
+).meta({ id: 'CreateIdentity' });
 export type CreateIdentity = z.infer<typeof createIdentitySchema>;
 
 /** PUT /internal/identities/{id}: only given members change. Nulls unlink the SSO pair. */
-export const updateIdentitySchema = z
-  .strictObject({
-    email: emailSchema.optional(),
-    ...optionalMembers,
-    ...readOnlyMembers,
-  })
-  .refine(isSsoPair, ssoPairRule)
-  .meta({ id: 'UpdateIdentity' });
+export const updateIdentitySchema = withSsoPair(
+  z.strictObject({ email: emailSchema.optional(), ...displayName, ...writableIdentityMembers }),
+).meta({ id: 'UpdateIdentity' });
 export type UpdateIdentity = z.infer<typeof updateIdentitySchema>;
 
 export const identityIdParamsSchema = z.object({ id: uuid() });
@@ -135,7 +147,7 @@ export const createIdentity = operation({
   path: '/internal/identities',
   summary: 'Create an identity',
   description:
-    '`password` is required unless `sso_provider` and `sso_id` are given. `username` defaults to the local part of the e-mail address.',
+    '`password` is required unless `sso_provider` and `sso_id` are given. `username` defaults to the local part of the e-mail address, with a number if another identity has that username: `bob`, `bob-2`.',
   body: {
     schema: createIdentitySchema,
     example: { email: 'bob@example.com', password: 'paper boat in the harbour' },

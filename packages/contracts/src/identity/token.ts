@@ -76,6 +76,7 @@ export const userInfoSchema = z
     email: z.string(),
     email_verified: z.boolean(),
     preferred_username: z.string(),
+    name: z.string().optional().describe('The display name; absent without one.'),
   })
   .meta({ id: 'UserInfo' });
 export type UserInfo = z.infer<typeof userInfoSchema>;

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import {
-  createIdentitySchema,
+  emailSchema,
   identityMirrorFieldsSchema,
-  updateIdentitySchema,
+  withNewCredentials,
+  withSsoPair,
+  writableIdentityMembers,
 } from '../identity/identity.ts';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
@@ -23,8 +25,12 @@ export const fullUserSchema = identityMirrorFieldsSchema.meta({
 export type FullUser = z.infer<typeof fullUserSchema>;
 
 /** POST and PUT /api/v1/users/: the input of the identity service. */
-export const createUserSchema = createIdentitySchema;
-export const updateUserSchema = updateIdentitySchema;
+export const createUserSchema = withNewCredentials(
+  z.strictObject({ email: emailSchema, ...writableIdentityMembers }),
+).meta({ id: 'CreateUser' });
+export const updateUserSchema = withSsoPair(
+  z.strictObject({ email: emailSchema.optional(), ...writableIdentityMembers }),
+).meta({ id: 'UpdateUser' });
 
 export const userParamsSchema = z.object({ id: uuid() });
 
