@@ -16,6 +16,10 @@ export interface FakeTracker {
   createIssue(issue: { title: string; body?: string }): number;
   /** Edits an issue as another user on the tracker's own pages. @throws RangeError for an unknown issue */
   editIssue(number: number, changes: IssueChanges): void;
+  /** The labels of the project. */
+  labels(): FakeLabel[];
+  /** Creates a label as another user. @param color six hexadecimal digits */
+  createLabel(name: string, color: string): void;
   /** Adds a comment as another user. @returns the comment's id */
   addComment(number: number, body: string, author?: string): number;
   /** Deletes an issue: GitHub then answers 410, GitLab and Gitea 404. */
@@ -70,6 +74,12 @@ export interface FakeIssue {
   readonly comments: readonly FakeComment[];
   /** RFC 3339, UTC, milliseconds; responses have the tracker's own resolution. */
   readonly updatedAt: string;
+}
+
+export interface FakeLabel {
+  readonly name: string;
+  /** Six hexadecimal digits. */
+  readonly color: string;
 }
 
 export interface FakeComment {

@@ -180,7 +180,7 @@ describe('labels', () => {
     const [high, bug] = [await label('high'), await label('bug')];
     await create('One');
     const path = `${ISSUES}/1/labels`;
-    const put = await send(gitea, 'PUT', path, { body: { labels: [high.id, 'bug', 'unknown'] } });
+    const put = await send(gitea, 'PUT', path, { body: { labels: ['high', 'bug', 'unknown'] } });
     await send(gitea, 'DELETE', `${path}/${bug.id}`);
 
     expect((await send(gitea, 'GET', `${REPOSITORY}/labels`)).body).toEqual([high, bug]);
@@ -189,6 +189,16 @@ describe('labels', () => {
     expect((await send(gitea, 'POST', path, { body: { labels: ['bug'] } })).body).toEqual([high, bug]);
     expect((await send(gitea, 'DELETE', path)).status).toBe(204);
     expect(gitea.issues()).toMatchObject([{ labels: [] }]);
+    expect((await send(gitea, 'POST', path, { body: { labels: [high.id] } })).body).toEqual([high]);
+  });
+
+  it('422s on the removal of an unknown one, and 400s on ids and names together', async () => {
+    const { id } = await label('high');
+    await create('One');
+    const path = `${ISSUES}/1/labels`;
+
+    expect((await send(gitea, 'DELETE', `${path}/1`)).status).toBe(422);
+    expect((await send(gitea, 'POST', path, { body: { labels: [id, 'high'] } })).status).toBe(400);
   });
 
   it('do not exist after a silent drop', async () => {

@@ -106,6 +106,26 @@ describe('PATCH /repos/{owner}/{repo}/issues/{issue_number}', () => {
     expect(github.issues()).toMatchObject([{ title: 'One', body: 'kept', labels: ['b', 'c'] }]);
   });
 
+  it('has labels of its own operations, with names in any case', async () => {
+    const labels = '/repos/tessera/tracker/labels';
+    const bug = await send(github, 'POST', labels, { body: { name: 'bug', color: 'd73a4a' } });
+    const again = await send(github, 'POST', labels, { body: { name: 'BUG' } });
+    const long = await send(github, 'POST', labels, { body: { name: 'x'.repeat(51) } });
+    await create('One');
+    const added = await send(github, 'POST', `${ISSUES}/1/labels`, { body: { labels: ['Bug', 'new one'] } });
+    const removed = await send(github, 'DELETE', `${ISSUES}/1/labels/BUG`);
+    const missing = await send(github, 'DELETE', `${ISSUES}/1/labels/bug`);
+
+    expect([bug.status, bug.body.color]).toEqual([201, 'd73a4a']);
+    expect([again.status, again.body]).toMatchObject([422, { errors: [{ code: 'already_exists' }] }]);
+    expect(long.status).toBe(422);
+    expect(added.body).toMatchObject([{ name: 'bug' }, { name: 'new one' }]);
+    expect((await send(github, 'GET', labels)).body).toEqual(added.body);
+    expect(removed.body).toMatchObject([{ name: 'new one' }]);
+    expect([missing.status, missing.body.message]).toEqual([404, 'Label does not exist']);
+    expect(github.violations()).toEqual([]);
+  });
+
   it('422s on an unknown state and records the violation', async () => {
     await create('One');
     const reply = await send(github, 'PATCH', `${ISSUES}/1`, { body: { state: 'resolved' } });

@@ -75,6 +75,21 @@ describe('PUT /projects/:id/issues/:issue_iid', () => {
     });
   });
 
+  it('has labels of the project, created with a colour', async () => {
+    const path = '/api/v4/projects/tessera%2Ftracker/labels';
+    const post = (body: object) => send(gitlab, 'POST', path, { body });
+    const bug = await post({ name: 'bug', color: '#D73A4A' });
+    await create('One', { labels: 'a' });
+
+    expect([bug.status, bug.body]).toMatchObject([201, { name: 'bug', color: '#D73A4A' }]);
+    expect((await send(gitlab, 'GET', path)).body).toMatchObject([{ name: 'a' }, { name: 'bug' }]);
+    expect((await post({ name: 'bug', color: '#000000' })).body).toEqual({ message: 'Label already exists' });
+    expect((await post({ name: 'a, b', color: '#000000' })).body).toEqual({
+      message: { title: ['is invalid'] },
+    });
+    expect((await post({ name: 'c' })).body).toEqual({ error: 'color is missing' });
+  });
+
   it('replaces, adds and removes labels; an empty string clears them', async () => {
     await create('One', { labels: 'a,b' });
 

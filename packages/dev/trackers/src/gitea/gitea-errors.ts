@@ -42,6 +42,14 @@ export class GiteaErrors {
     return this.#refused(422, '[]: invalid character');
   }
 
+  mixedLabels(): ErrorResponse {
+    return this.#refused(400, 'labels should be an array of strings or integers');
+  }
+
+  noSuchLabel(id: number): ErrorResponse {
+    return this.#refused(422, `label does not exist [label_id: ${id}]`);
+  }
+
   unknownState(state: string): ErrorResponse {
     return this.#refused(412, `unknown state: ${state}`);
   }

@@ -42,7 +42,8 @@ export class GiteaLabels {
   readonly remove = (call: TrackerRequest): TrackerResponse => {
     const issue = findIssue(this.#repository, call);
     const gone = this.#repository.tracker.labels().find(({ id }) => id === Number(call.params.id));
-    if (gone === undefined) throw this.#repository.errors.notFound();
+    // Gitea's routers/api/v1/repo/issue_label.go, DeleteIssueLabel.
+    if (gone === undefined) throw this.#repository.errors.noSuchLabel(Number(call.params.id));
     this.#set(
       issue,
       issue.labels.filter((name) => name !== gone.name),
@@ -59,6 +60,8 @@ export class GiteaLabels {
   #named(call: TrackerRequest): string[] {
     const { labels } = membersOf(call.body);
     const asked = Array.isArray(labels) ? labels : [];
+    // Gitea's routers/api/v1/repo/issue_label.go, prepareForReplaceOrAdd.
+    if (new Set(asked.map((label) => typeof label)).size > 1) throw this.#repository.errors.mixedLabels();
     const found = this.#repository.tracker
       .labels()
       .filter(({ id, name }) => asked.includes(id) || asked.includes(name));

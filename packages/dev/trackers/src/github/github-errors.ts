@@ -14,6 +14,8 @@ export const requiresAuthentication = (): ErrorResponse =>
   basic(401, 'Requires authentication', DOCUMENTATION);
 export const badCredentials = (): ErrorResponse => basic(401, 'Bad credentials', DOCUMENTATION);
 export const notFound = (): ErrorResponse => basic(404, 'Not Found');
+export const noSuchLabel = (): ErrorResponse =>
+  basic(404, 'Label does not exist', `${DOCUMENTATION}/issues/labels#remove-a-label-from-an-issue`);
 export const gone = (): ErrorResponse => basic(410, 'This issue was deleted');
 // docs.github.com/rest/issues: "If issues are disabled in the repository, the API returns a 410 Gone status."
 export const issuesDisabled = (): ErrorResponse => basic(410, 'Issues are disabled for this repo');
@@ -47,9 +49,9 @@ export function movedTo(location: string | null): ErrorResponse {
 }
 
 export interface FieldError {
-  readonly resource: 'Issue' | 'IssueComment';
+  readonly resource: 'Issue' | 'IssueComment' | 'Label';
   readonly field: string;
-  readonly code: 'missing_field' | 'invalid' | 'custom' | 'unprocessable';
+  readonly code: 'missing_field' | 'already_exists' | 'invalid' | 'custom' | 'unprocessable';
   readonly message?: string;
 }
 

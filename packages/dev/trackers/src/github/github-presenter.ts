@@ -1,4 +1,5 @@
 import { BOT, type FakeContext } from '../server/run-fake.ts';
+import type { TrackerLabel } from '../tracker/tracker.ts';
 import type { TrackerComment, TrackerIssue } from '../tracker/tracker-issue.ts';
 
 /** GitHub's timestamps have whole seconds. */
@@ -48,7 +49,7 @@ export class GitHubPresenter {
       title: issue.title,
       body: issue.body === '' ? null : issue.body,
       user: this.user(issue.author),
-      labels: issue.labels.map((name) => this.#label(name)),
+      labels: issue.labels.map((name) => this.label(this.#context.tracker.label(name))),
       assignee: issue.assignee === null ? null : this.user(issue.assignee),
       assignees: issue.assignee === null ? [] : [this.user(issue.assignee)],
       milestone: null,
@@ -110,8 +111,7 @@ export class GitHubPresenter {
     };
   }
 
-  #label(name: string): Record<string, unknown> {
-    const { id, color } = this.#context.tracker.label(name);
+  label({ id, name, color }: TrackerLabel): Record<string, unknown> {
     return {
       id,
       node_id: nodeId('Label', id),

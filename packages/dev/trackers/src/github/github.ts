@@ -8,6 +8,7 @@ import { GitHubContract } from './github-contract.ts';
 import * as errors from './github-errors.ts';
 import { githubIssueList } from './github-issue-list.ts';
 import { GitHubIssues, pageEdit } from './github-issues.ts';
+import { GitHubLabels } from './github-labels.ts';
 import { GitHubPages, REPOSITORY_ID } from './github-pages.ts';
 import { GitHubPresenter } from './github-presenter.ts';
 import { githubHeaders } from './github-rate-limit.ts';
@@ -16,7 +17,7 @@ const BASE_PATH = '/api/v3';
 
 /** Starts a fake GitHub Enterprise Server with one repository, checked against GitHub's API description. */
 export async function startGitHub(options: FakeTrackerOptions = {}): Promise<FakeGitHub> {
-  const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: true });
+  const tracker = new Tracker({ crlf: options.crlf ?? false, stateReasons: true, labelsIgnoreCase: true });
   const contract = new GitHubContract();
   if (options.withPullRequest === true)
     tracker.create({ title: 'A pull request', body: '', labels: [], author: BOT, pullRequest: true });
@@ -47,6 +48,7 @@ function githubProtocol(
   const pages = new GitHubPages(context, pageSize);
   const issues = new GitHubIssues(context, present);
   const comments = new GitHubComments(context, issues, present, pages);
+  const labels = new GitHubLabels(context, issues, present, pages);
   const list = githubIssueList(context, issues, present, pages);
   const authenticate = authentication(context);
   const { owner, name } = context.project;
@@ -65,6 +67,10 @@ function githubProtocol(
       contract.route('patch', one, authenticate, issues.update),
       contract.route('get', `${one}/comments`, authenticate, comments.list),
       contract.route('post', `${one}/comments`, authenticate, comments.create),
+      contract.route('post', `${one}/labels`, authenticate, labels.add),
+      contract.route('delete', `${one}/labels/{name}`, authenticate, labels.remove),
+      contract.route('get', '/repos/{owner}/{repo}/labels', authenticate, labels.list),
+      contract.route('post', '/repos/{owner}/{repo}/labels', authenticate, labels.create),
       [
         'get',
         '/repos/:owner/:repo',

@@ -24,6 +24,7 @@ export const unreadable = (): ErrorResponse => parameter(400, 'message body does
 export const missing = (name: string): ErrorResponse => parameter(400, `${name} is missing`);
 export const notAllowed = (name: string): ErrorResponse =>
   parameter(400, `${name} does not have a valid value`);
+export const labelExists = (): ErrorResponse => message(409, 'Label already exists');
 export const blankNote = (): ErrorResponse =>
   message(400, `400 Bad request - Note {:note=>["can't be blank"]}`);
 

@@ -6,6 +6,7 @@ import { Tracker } from '../tracker/tracker.ts';
 import * as errors from './gitlab-errors.ts';
 import { gitlabIssueList } from './gitlab-issue-list.ts';
 import { GitLabIssues, gitlabEdit } from './gitlab-issues.ts';
+import { GitLabLabels } from './gitlab-labels.ts';
 import { GitLabNotes } from './gitlab-notes.ts';
 import { GitLabPages } from './gitlab-pages.ts';
 import { GitLabPresenter, PROJECT_ID } from './gitlab-presenter.ts';
@@ -26,6 +27,7 @@ function gitlabProtocol(context: FakeContext, pageSize: number | undefined): Pro
   const present = new GitLabPresenter(context);
   const pages = new GitLabPages(context, pageSize);
   const issues = new GitLabIssues(context, present);
+  const labels = new GitLabLabels(context, issues, pages);
   const notes = new GitLabNotes(context, issues, present, pages);
   const authenticate = authentication(context);
   const route = (method: Route[0], path: string, operation: Operation): Route => [
@@ -48,6 +50,8 @@ function gitlabProtocol(context: FakeContext, pageSize: number | undefined): Pro
       route('get', `${one}/notes`, notes.list),
       route('post', `${one}/notes`, notes.create),
       route('get', `${one}/notes/:note_id`, notes.get),
+      route('get', '/projects/:id/labels', labels.list),
+      route('post', '/projects/:id/labels', labels.create),
       route('get', '/projects/:id', ({ params }) => {
         const { owner, name } = context.project;
         const path = `${owner}/${name}`;

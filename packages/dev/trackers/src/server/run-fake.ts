@@ -67,6 +67,8 @@ export async function runFake(definition: FakeDefinition): Promise<FakeTracker> 
     createIssue: ({ title, body = '' }) =>
       tracker.create({ title, body, labels: [], author: MAINTAINER }).number,
     editIssue: (number, changes) => definition.edit(present(number), changes, MAINTAINER),
+    labels: () => tracker.labels().map(({ name, color }) => ({ name, color })),
+    createLabel: (name, color) => void tracker.label(name, color),
     addComment: (number, body, author = MAINTAINER) => tracker.comment(present(number), body, author).id,
     deleteIssue: (number) => {
       present(number).presence = { kind: 'deleted' };

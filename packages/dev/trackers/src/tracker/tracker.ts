@@ -5,6 +5,8 @@ export interface TrackerOptions {
   readonly crlf: boolean;
   /** Whether visible issues have `stateReason`. */
   readonly stateReasons: boolean;
+  /** Whether names of labels differ by more than their case. */
+  readonly labelsIgnoreCase?: boolean;
 }
 
 export interface TrackerLabel {
@@ -55,7 +57,7 @@ export class Tracker {
       body: this.#stored(draft.body),
       state: 'open',
       stateReason: null,
-      labels: [...new Set(draft.labels)],
+      labels: this.#labelNames(draft.labels),
       assignee: null,
       author: draft.author,
       pullRequest: draft.pullRequest ?? false,
@@ -71,14 +73,17 @@ export class Tracker {
     };
     this.#issues.push(issue);
     this.userId(draft.author);
-    for (const name of draft.labels) this.label(name);
     return issue;
   }
 
   edit(issue: TrackerIssue, changes: IssueChanges, by: string): void {
-    const stored = changes.body === undefined ? changes : { ...changes, body: this.#stored(changes.body) };
+    const { body, labels } = changes;
+    const stored = {
+      ...changes,
+      ...(body === undefined ? {} : { body: this.#stored(body) }),
+      ...(labels === undefined ? {} : { labels: this.#labelNames(labels) }),
+    };
     applyChanges(issue, stored, by, new Date());
-    for (const name of changes.labels ?? []) this.label(name);
   }
 
   comment(issue: TrackerIssue, body: string, author: string, system = false): TrackerComment {
@@ -115,11 +120,16 @@ export class Tracker {
 
   /** The label of that name, created if missing. @param color of a new label */
   label(name: string, color = 'ededed'): TrackerLabel {
-    const known = this.#labels.find((label) => label.name === name);
+    const known = this.findLabel(name);
     if (known !== undefined) return known;
     const label = { id: this.#nextId(), name, color };
     this.#labels = [...this.#labels, label];
     return label;
+  }
+
+  findLabel(name: string): TrackerLabel | undefined {
+    const key = (text: string) => (this.#options.labelsIgnoreCase === true ? text.toLowerCase() : text);
+    return this.#labels.find((label) => key(label.name) === key(name));
   }
 
   /** In the order of creation. */
@@ -155,6 +165,10 @@ export class Tracker {
         .map(({ id, body, author }) => ({ id, body, author })),
       updatedAt: issue.updatedAt.toISOString(),
     }));
+  }
+
+  #labelNames(names: readonly string[]): string[] {
+    return [...new Set(names.map((name) => this.label(name).name))];
   }
 
   #stored(text: string): string {
