@@ -5,14 +5,17 @@ import {
   backfillSyncs,
   changeIssueStatus,
   createIssue,
+  createLabel,
   createUser,
   deactivateUser,
+  deleteLabel,
   deleteLink,
   describeIssues,
   detachExternalIssue,
   getComment,
   getImport,
   getIssue,
+  getLabel,
   getLiveness,
   getMe,
   getReadiness,
@@ -23,6 +26,7 @@ import {
   listComments,
   listIntegrations,
   listIssues,
+  listLabels,
   listUsers,
   patchIssue,
   patchUser,
@@ -32,6 +36,7 @@ import {
   syncIssue,
   takeWebhook,
   updateIssue,
+  updateLabel,
   updateUser,
 } from '@tessera/contracts';
 import { BearerError, unverifiedTokenIds } from '@tessera/jwt-verify';
@@ -47,7 +52,7 @@ import {
   type Route,
   route,
 } from '@tessera/service-kit';
-import { assertMayAdministerSync } from './access/issue-access.ts';
+import { assertMayAdministerLabels, assertMayAdministerSync } from './access/issue-access.ts';
 import { activityHandlers } from './activity/activity.handlers.ts';
 import type { Actor } from './authentication/actor.ts';
 import { authenticate } from './authentication/authenticate.ts';
@@ -55,6 +60,7 @@ import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
 import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
+import { labelHandlers } from './labels/label.handlers.ts';
 import { linkHandlers } from './links/link.handlers.ts';
 import { limitRate } from './rate-limit/limit-rate.ts';
 import { syncHandlers } from './tracker-sync/sync.handlers.ts';
@@ -83,6 +89,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const issues = issueHandlers(dependencies);
   const comments = commentHandlers(dependencies);
   const links = linkHandlers(dependencies);
+  const labels = labelHandlers({ ...dependencies, publicBaseUrl: config.publicBaseUrl });
   const activity = activityHandlers(dependencies);
   const sync = syncHandlers(dependencies);
   const webhooks = webhookHandlers(dependencies.webhooks);
@@ -98,6 +105,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   // Holds every issue that the schemas accept, also with each character escaped.
   const issueBody = { limitBytes: 1024 * 1024 };
   const userBody = { limitBytes: 64 * 1024 };
+  const labelEditor = { access: member, limit: writes, authorize: assertMayAdministerLabels };
 
   return [
     route(listIssues, { access: member, limit: listReads }, lists.list),
@@ -113,6 +121,11 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),
     route(describeIssues, { access: member, limit: reads }, issues.describe),
+    route(listLabels, { access: member, limit: reads }, labels.list),
+    route(getLabel, { access: member, limit: reads }, labels.get),
+    route(createLabel, labelEditor, labels.create),
+    route(updateLabel, labelEditor, labels.update),
+    route(deleteLabel, labelEditor, labels.remove),
 
     route(getSyncState, { access: member, limit: reads }, sync.getState),
     route(syncIssue, { access: member, limit: syncs }, sync.run),

@@ -21,6 +21,8 @@ import { IssuePresenter } from './issues/issue.presenter.ts';
 import { IssueRepository } from './issues/issue.repository.ts';
 import { IssueService } from './issues/issue.service.ts';
 import { IssueUrls } from './issues/issue-urls.ts';
+import { LabelRepository } from './labels/label.repository.ts';
+import { LabelService } from './labels/label.service.ts';
 import { LinkService } from './links/link.service.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
@@ -153,6 +155,7 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
   const urls = new IssueUrls({ publicBaseUrl, keyPrefix });
   const presenter = new IssuePresenter({ urls });
   const repository = new IssueRepository(main, tracker);
+  const labels = new LabelService({ repository: new LabelRepository(main) });
   const statusRepository = new IssueStatusRepository(main, tracker);
   const statuses = new IssueStatusService({
     issues: repository,
@@ -163,11 +166,12 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
   return {
     urls,
     idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
-    issues: new IssueService({ repository, presenter, people, requirePrecondition }),
+    issues: new IssueService({ repository, presenter, people, labels, requirePrecondition }),
     lists: new IssueListService({ repository: new IssueListRepository(lists, tracker), presenter }),
     statuses,
     presenter,
     links: new LinkService({ issues: repository, people }),
+    labels,
     comments: new CommentService({ repository: new CommentRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),
     ...createTracking(config, logger, {

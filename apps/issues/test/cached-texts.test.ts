@@ -9,6 +9,8 @@ import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueRepository } from '../src/issues/issue.repository.ts';
 import { IssueService } from '../src/issues/issue.service.ts';
 import { IssueUrls } from '../src/issues/issue-urls.ts';
+import { LabelRepository } from '../src/labels/label.repository.ts';
+import { LabelService } from '../src/labels/label.service.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -43,12 +45,15 @@ function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {
 
 function issuesOf({ database, dependencies: { mirror: people } }: TestApp): IssueService {
   const repository = new IssueRepository(database);
-  return new IssueService({ repository, presenter, people, requirePrecondition: false });
+  const labels = new LabelService({ repository: new LabelRepository(database) });
+  return new IssueService({ repository, presenter, people, labels, requirePrecondition: false });
 }
 
 /** An issue, and every kind of change that it shows, one after the other. */
 async function anIssueThatChanges() {
   const issue = await createIssue(ann, { assignee_id: bob.id });
+  const { id: labelId } = await app.dependencies.labels.create({ name: randomUUID(), color: '#000000' });
+  const changeLabel = (set: string) => app.sql(`UPDATE labels SET ${set} WHERE id = $1`, [labelId]);
   let linkId = '';
   const changes: (() => Promise<unknown>)[] = [
     async () => undefined,
@@ -63,6 +68,14 @@ async function anIssueThatChanges() {
     },
     () => ann.delete(issuePath(issue, `links/${linkId}/`)).expect(204),
     () => ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200),
+    () =>
+      app.sql('UPDATE issues SET label_ids = ARRAY[$1::uuid], updated_at = now() WHERE id = $2', [
+        labelId,
+        issue.id,
+      ]),
+    () => changeLabel(`name = 'Bug'`),
+    () => changeLabel(`color = '#ffffff'`),
+    () => app.sql('DELETE FROM labels WHERE id = $1', [labelId]),
     () => rename(ann),
   ];
   return { issue, changes };

@@ -75,6 +75,29 @@ describe('two processes on one database', () => {
     }
   });
 
+  it('creates a label once, and no more labels than there may be', async () => {
+    const staff = await aPerson(store, { is_staff: true });
+    const create = (service: IssuesService, name: string) =>
+      staff.on(service).post('/api/v1/labels/', { name });
+    const same = await inParallel(10, (service, index) => create(service, index < 5 ? 'Bug' : 'BUG'));
+    expect(same.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(9).fill(409)]);
+    await store.sql(
+      `INSERT INTO labels (id, name, key, color)
+       SELECT gen_random_uuid(), 'l' || n, 'l' || n, '#000000' FROM generate_series(1, 497) n`,
+    );
+    const many = await inParallel(10, (service, index) => create(service, `new ${index}`));
+    expect(many.map(({ status, body }) => body.code ?? status).sort()).toEqual([
+      ...[201, 201],
+      ...Array<string>(8).fill('too_many_labels'),
+    ]);
+    const [renamed] = many.filter(({ status }) => status === 201);
+    const renamings = await inParallel(4, (service) =>
+      staff.on(service).patch(`/api/v1/labels/${renamed?.body.id}/`, { name: 'l1' }),
+    );
+    expect(renamings.map(({ status }) => status)).toEqual([409, 409, 409, 409]);
+    expect(await store.sql('SELECT 1 FROM labels')).toHaveLength(500);
+  });
+
   it('gives every issue a unique number', async () => {
     const answers = await inParallel(40, (service) => post(service, '').send({ title: 'Numbered' }));
     expect(new Set(answers.map((answer) => answer.body.number)).size).toBe(40);

@@ -26,6 +26,7 @@ describe('every response matches the API document, and a rejected request writes
   let commentedId: string;
   let commentId: string;
   const linkIds: string[] = [];
+  const labelIds: string[] = [];
   const disposable: string[] = [];
 
   beforeAll(async () => {
@@ -39,6 +40,10 @@ describe('every response matches the API document, and a rejected request writes
     target = await identity.create({ email: anEmail(), password });
     for (let count = 0; count < 20; count += 1) {
       disposable.push((await identity.create({ email: anEmail(), password })).id);
+    }
+    for (let count = 0; count < 20; count += 1) {
+      const { body } = await staff.post('/api/v1/labels/', { name: `label ${count}` }).expect(201);
+      labelIds.push(body.id);
     }
     ({ id: commentedId } = await anIssue());
     ({ id: commentId } = (
@@ -63,6 +68,9 @@ describe('every response matches the API document, and a rejected request writes
         link_id: () => linkIds.shift() ?? issueId,
         'updateIssue.status': () => 'OPEN',
         'patchIssue.status': () => 'OPEN',
+        'getLabel.id': () => labelIds[0] ?? issueId,
+        'updateLabel.id': () => labelIds[0] ?? issueId,
+        'deleteLabel.id': () => labelIds.pop() ?? issueId,
         assignee_id: () => user.id,
         assignee_email: () => user.email,
         'getUser.id': () => target.id,
@@ -105,7 +113,7 @@ describe('every response matches the API document, and a rejected request writes
   // Without the mirror, which is a cache, and without the idempotency keys, which store rejections.
   async function state() {
     const [ours, theirs] = await Promise.all([
-      digestTables(app.sql, ['issues', 'comments', 'issue_links', 'activity']),
+      digestTables(app.sql, ['issues', 'comments', 'issue_links', 'activity', 'labels']),
       digestTables(async (text) => (await identityDatabase.query(text)).rows, ['identities']),
     ]);
     return { ...ours, ...theirs };

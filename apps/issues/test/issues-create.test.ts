@@ -41,6 +41,7 @@ describe('POST /api/v1/issues/', () => {
       reporter: { id: ann.id, username: ann.username },
       assignee: null,
       links: [],
+      labels: [],
       links_count: 0,
       external: null,
       sync: {

@@ -220,7 +220,7 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-          'is not a known parameter; known are limit, cursor, page, page_size, status, priority, assignee, reporter, link, external, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
+          'is not a known parameter; known are limit, cursor, page, page_size, status, priority, assignee, reporter, link, external, label, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
   });

@@ -4,7 +4,7 @@ import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Issue, issuePriorities, issueStatuses } from '@tessera/contracts';
+import { type Issue, issuePriorities, issueStatuses, type Label } from '@tessera/contracts';
 import { fuzzSettings } from '@tessera/testing/fuzz';
 import { rememberSecret } from '@tessera/testing/leaks';
 import fc from 'fast-check';
@@ -185,6 +185,22 @@ const actions = {
       ],
     }),
 
+  labels: ({ ann, issue, choice }: Call) =>
+    ann.patch(issuePath(issue), { labels: [['Bug'], ['bug', 'UI'], [], ['UI', 'none']][choice % 4] }),
+  createLabel: async ({ ann, choice }: Call) => {
+    await ann.post(labelsPath, { name: choice % 2 === 0 ? 'Bug' : 'UI' });
+  },
+  changeLabel: async ({ ann, choice }: Call) => {
+    const label = await oneLabel(ann, choice);
+    if (label === undefined) return;
+    const names = { name: ['Bug', 'BUG', 'UI', 'Web'][choice % 4] };
+    await ann.patch(`${labelsPath}${label.id}/`, choice % 3 === 0 ? { color: `#0000${choice + 10}` } : names);
+  },
+  deleteLabel: async ({ ann, choice }: Call) => {
+    const label = await oneLabel(ann, choice);
+    if (label !== undefined && choice % 2 === 0) await ann.delete(`${labelsPath}${label.id}/`);
+  },
+
   rename: ({ world: { apps }, ann, bob, choice }: Call) =>
     apps[0].sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', [
       `name-${choice}`,
@@ -268,6 +284,13 @@ const actions = {
   },
 } satisfies Record<string, (call: Call) => PromiseLike<unknown>>;
 
+const labelsPath = '/api/v1/labels/';
+
+async function oneLabel(person: TestPerson, choice: number): Promise<Label | undefined> {
+  const { body } = await person.get(labelsPath).expect(200);
+  return body[choice % Math.max(body.length, 1)];
+}
+
 // The id in the tracker, unless the remote issue was deleted.
 async function remoteOf({ ann, tracker }: World, issue: Issue): Promise<string | undefined> {
   const { external } = await getIssue(ann, issue);
@@ -326,7 +349,8 @@ describe('representations of an issue on two instances', () => {
   it('are current after every write, and never share an ETag if they differ', async () => {
     const property = fc.asyncProperty(steps, async (taken) => {
       const { apps, ann, bob } = world;
-      const issue = await createIssue(ann, { assignee_id: bob.id });
+      await ann.post(labelsPath, { name: 'Bug' });
+      const issue = await createIssue(ann, { assignee_id: bob.id, labels: ['Bug'] });
       const reader = new Reader(world, issue.id);
       await reader.compare([0, 1]);
       for (const { do: name, on, readers, choice } of taken) {

@@ -46,6 +46,7 @@ beforeAll(async () => {
   const sso = { sso_provider: '€'.repeat(64), sso_id: text255 };
   staff = await aPerson(app, { email, username, is_staff: true, is_superuser: true, ...sso });
   expect(Buffer.byteLength(JSON.stringify(metadata))).toBeGreaterThan(4_090);
+  await fillLabels();
   const [first, second] = [await createLargestIssue(), await createLargestIssue()];
   [worst, synced] = [first, second];
   small = (await staff.post(issuesPath, { title: 'Small' }).expect(201)).body;
@@ -64,9 +65,27 @@ afterAll(async () => {
   await tracker.close();
 });
 
+const labelName = (number: number) => `${String(number).padStart(3, '0')}${'🏷'.repeat(47)}`;
+
+// One less than there may be.
+async function fillLabels(): Promise<void> {
+  const names = Array.from({ length: 499 }, (_, index) => labelName(index + 1));
+  await app.sql(
+    `INSERT INTO labels (id, name, key, color)
+     SELECT gen_random_uuid(), name, name, '#000000' FROM unnest($1::text[]) name`,
+    [names],
+  );
+}
+
+async function oneLabel(): Promise<string> {
+  const [row] = await app.sql('SELECT id FROM labels WHERE name = $1', [labelName(499)]);
+  return `/api/v1/labels/${row?.id}/`;
+}
+
 async function createLargestIssue(): Promise<{ id: string }> {
   const title = '🖨'.repeat(255);
-  const { body } = await staff.post(issuesPath, { title, assignee_id: staff.id }).expect(201);
+  const labels = Array.from({ length: 20 }, (_, index) => labelName(index + 1));
+  const { body } = await staff.post(issuesPath, { title, assignee_id: staff.id, labels }).expect(201);
   await staff.put(issuePath(body), { description }).expect(200);
   for (let index = 0; index < 49; index += 1) {
     const ref = `${index}${'€'.repeat(250)}`;
@@ -120,8 +139,8 @@ async function addConflicts(issue: string): Promise<void> {
 async function fillList(): Promise<void> {
   await app.sql(
     `WITH i AS (
-       INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id)
-       SELECT gen_random_uuid(), title, description, priority, reporter_id, assignee_id
+       INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id, label_ids)
+       SELECT gen_random_uuid(), title, description, priority, reporter_id, assignee_id, label_ids
          FROM issues, generate_series(1, 250) n WHERE id = $1
        RETURNING id
      )
@@ -210,6 +229,19 @@ const largest: Record<string, LargestResponse> = {
     status: 200,
     atLeast: 510_000,
   },
+  listLabels: { send: () => staff.get('/api/v1/labels/'), status: 200, atLeast: 150_000 },
+  createLabel: {
+    send: () => staff.post('/api/v1/labels/', { name: labelName(500) }),
+    status: 201,
+    atLeast: 300,
+  },
+  getLabel: { send: async () => staff.get(await oneLabel()), status: 200, atLeast: 300 },
+  updateLabel: {
+    send: async () => staff.patch(await oneLabel(), { name: labelName(500) }),
+    status: 409,
+    atLeast: 400,
+  },
+  deleteLabel: { send: async () => staff.delete(await oneLabel()), status: 204 },
   getSyncState: { send: () => staff.get(issuePath(worst, 'sync/')), status: 200, atLeast: 840_000 },
   syncIssue: { send: () => staff.post(issuePath(synced, 'sync/')), status: 200, atLeast: 880_000 },
   attachExternalIssue: {

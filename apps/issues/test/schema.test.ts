@@ -33,6 +33,7 @@ describe('the database schema', () => {
       only('identity_mirror_email_idx'),
       only('identity_mirror_username_idx'),
       only('issue_search_words_idx'),
+      only('issues_labels_idx'),
       only('issues_title_idx'),
       only('tracker_links_attention_idx'),
       only('tracker_links_conflicts_idx'),
@@ -89,6 +90,7 @@ describe('the database schema', () => {
       VALUES ('${issue}', '${issue}', 'gitea', 'a/b', now())`;
     for (const statement of [
       `UPDATE issues SET title = 'y'`,
+      `UPDATE issues SET label_ids = ARRAY['${issue}']::uuid[] WHERE id = '${issue}'`,
       comment,
       external,
       `UPDATE tracker_comments SET external_author = 'eve'`,
@@ -113,6 +115,23 @@ describe('the database schema', () => {
     expect([await revs('issues'), await revs('tracker_links')]).toEqual([unseen, 2]);
     await client.query('DELETE FROM tracker_links');
     expect(await revs('issues')).toBe(unseen + 1);
+  });
+
+  it('increases the revision of all labels when one changes or is deleted', async () => {
+    const rev = async () => (await client.query('SELECT rev FROM label_catalog')).rows[0].rev;
+    await client.query(
+      `INSERT INTO labels (id, name, key, color) VALUES (gen_random_uuid(), 'a', 'a', '#000000')`,
+    );
+    expect(await rev()).toBe(1);
+    for (const statement of [`UPDATE labels SET name = 'A'`, 'DELETE FROM labels', 'TRUNCATE labels']) {
+      const before = await rev();
+      await client.query(statement);
+      expect({ statement, rev: await rev() }).toEqual({ statement, rev: before + 1 });
+    }
+    await expect(client.query('INSERT INTO label_catalog VALUES (false)')).rejects.toThrow('one_row_check');
+    await expect(client.query('UPDATE issues SET label_ids = NULL')).rejects.toThrow(
+      'issues_label_ids_check',
+    );
   });
 
   it('sets the words of an issue when a text changes, and only then', async () => {

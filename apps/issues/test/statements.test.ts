@@ -59,6 +59,14 @@ const table: Expected[] = [
     because: 'it is parsed once, and planned with its values each time',
   },
   {
+    request: 'GET a list of the issues with a label',
+    send: () => ann.get('/api/v1/issues/?limit=50&label=bug'),
+    statements: 2,
+    roundTrips: 2,
+    parsed: 0,
+    because: 'the label is found by its name, so that the list is planned with its id',
+  },
+  {
     request: 'POST an issue',
     send: () => create(),
     statements: 1,
@@ -73,6 +81,14 @@ const table: Expected[] = [
     roundTrips: 2,
     parsed: 0,
     because: 'the mirror is read for the assignee first',
+  },
+  {
+    request: 'POST an issue with labels',
+    send: () => create({ labels: ['bug', 'web'] }),
+    statements: 2,
+    roundTrips: 2,
+    parsed: 0,
+    because: 'the labels are found by their names first',
   },
   {
     request: 'POST an issue with a new Idempotency-Key',
@@ -119,8 +135,9 @@ beforeAll(async () => {
   jest.spyOn(performance, 'now').mockImplementation(() => now);
   app = await startTestApp(oneConnection, { databaseUrl: recorder.url });
   [ann, bob] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
+  for (const name of ['bug', 'web']) await ann.post('/api/v1/labels/', { name }).expect(201);
   for (let count = 0; count < 60; count += 1) {
-    const created = await create({ assignee_id: bob.id, links }).expect(201);
+    const created = await create({ assignee_id: bob.id, links, labels: ['bug'] }).expect(201);
     issue = created.body.id;
   }
   for (let count = 0; count < 3; count += 1) await comment().expect(201);

@@ -4,8 +4,10 @@ import type {
   attachExternalIssue,
   backfillSyncs,
   Comment,
+  CreateLabel,
   changeIssueStatus,
   createIssue,
+  createLabel,
   createUser,
   describeIssues,
   detachExternalIssue,
@@ -13,6 +15,7 @@ import type {
   getComment,
   getImport,
   getIssue,
+  getLabel,
   getMe,
   getSyncState,
   getUser,
@@ -22,9 +25,11 @@ import type {
   IssuePriority,
   IssueStatus,
   IssueSummary,
+  Label,
   LinkRelation,
   LinkType,
   listIntegrations,
+  listLabels,
   Operation,
   OrderingField,
   PersonInput,
@@ -35,7 +40,9 @@ import type {
   resolveSyncConflict,
   retrySyncs,
   syncIssue,
+  UpdateLabel,
   User,
+  updateLabel,
   updateUser,
 } from '@tessera/contracts';
 import type { IdentityInput } from './identity-input.ts';
@@ -62,6 +69,8 @@ export interface IssueFilters {
   link?: `${LinkType}:${string}`;
   /** `<provider>:<id>`, such as `redmine:17`. */
   external?: `${string}:${string}`;
+  /** Names: issues that have all of these labels. */
+  label?: readonly string[];
   sync?: RetrySyncs['sync'];
   is_open?: boolean;
   created_after?: Date | string;
@@ -97,6 +106,8 @@ interface IssueMembers {
   assignee_email?: string;
   /** The whole list. */
   links?: readonly LinkDraft[];
+  /** Names of existing labels, the whole list. */
+  labels?: readonly string[];
 }
 
 export interface IssueDraft extends IssueMembers {
@@ -121,6 +132,7 @@ export interface StatusChange {
 export type IssueReference = string | number;
 
 const issues = '/api/v1/issues/';
+const labels = '/api/v1/labels/';
 const users = '/api/v1/users/';
 
 /**
@@ -228,6 +240,31 @@ export class IssuesClient {
   activity(issue: IssueReference, options: PageSize & CallOptions = {}): AsyncGenerator<Activity, void> {
     const { limit, ...call } = options;
     return this.#transport.pages(pathOf(issue, 'activity/'), { limit }, call);
+  }
+
+  /** All labels, by name. */
+  labels(options?: CallOptions): Promise<ResponseOf<typeof listLabels>> {
+    return this.#call<typeof listLabels>({ method: 'GET', path: labels, ...options });
+  }
+
+  label(id: string, options?: CallOptions): Promise<ResponseOf<typeof getLabel>> {
+    return this.#call<typeof getLabel>({ method: 'GET', path: labelPath(id), ...options });
+  }
+
+  /** Throws 409 `label_exists` with the `label` that has the name. */
+  createLabel(
+    label: Pick<CreateLabel, 'name'> & Partial<CreateLabel>,
+    options?: CallOptions,
+  ): Promise<Label> {
+    return this.#once<typeof createLabel>({ method: 'POST', path: labels, body: label, ...options });
+  }
+
+  updateLabel(id: string, change: UpdateLabel, options?: CallOptions): Promise<Label> {
+    return this.#call<typeof updateLabel>({ method: 'PATCH', path: labelPath(id), body: change, ...options });
+  }
+
+  async deleteLabel(id: string, options?: CallOptions): Promise<void> {
+    await this.#transport.send({ method: 'DELETE', path: labelPath(id), ...options });
   }
 
   /** The state of the sync, with both values of each conflict. */
@@ -373,6 +410,10 @@ const importPath = '/api/v1/sync/import/';
 
 function pathOf(issue: IssueReference, rest = ''): string {
   return `${issues}${encodeURIComponent(issue)}/${rest}`;
+}
+
+function labelPath(id: string): string {
+  return `${labels}${encodeURIComponent(id)}/`;
 }
 
 function userPath(id: string): string {

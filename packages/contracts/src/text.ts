@@ -27,3 +27,26 @@ export function singleLineText(): z.ZodString {
 export function uuid() {
   return z.guid({ error: 'must be a UUID' }).toLowerCase();
 }
+
+/** Checks the length in code points, as PostgreSQL and JSON Schema count characters. */
+export function atMost(max: number) {
+  return z.refine<string>(
+    (value) => value.length <= max || (value.length <= 2 * max && [...value].length <= max),
+    {
+      error: `must be at most ${max} characters`,
+    },
+  );
+}
+
+/** A title or a name: one line that is not empty, without white space around it. */
+export function oneLine(maxLength: number) {
+  return z
+    .string()
+    .trim()
+    .min(1, { error: 'must not be empty' })
+    .refine((value) => isStorableText(value) && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(value), {
+      error: 'must be one line of text without control characters',
+    })
+    .check(atMost(maxLength))
+    .meta({ minLength: 1, maxLength });
+}

@@ -29,7 +29,11 @@ export interface IssueParties {
 }
 
 /** Throws a 403 problem if the actor may not administer the sync with the external tracker. */
-export function assertMayAdministerSync({ isStaff, isSuperuser }: Actor): void {
+export const assertMayAdministerSync = assertIsStaff;
+/** Throws a 403 problem if the actor may not create, change and delete labels. */
+export const assertMayAdministerLabels = assertIsStaff;
+
+function assertIsStaff({ isStaff, isSuperuser }: Actor): void {
   if (isStaff || isSuperuser) return;
   throw new ProblemError({ status: 403, code: 'forbidden', detail: 'Only staff may do this.' });
 }

@@ -7,7 +7,7 @@ import type { IdempotencyRequest } from './idempotency-request.ts';
 export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
-  /** The issue or comment of the response, which a replay reads again. */
+  /** The issue, comment or label of the response, which a replay reads again. */
   resourceId: string | null;
   /** JSON text of the body of a refusal. Earlier releases stored other bodies as well. */
   body: string | null;

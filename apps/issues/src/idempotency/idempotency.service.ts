@@ -8,7 +8,7 @@ import {
 } from './idempotency.repository.ts';
 import type { IdempotencyRequest } from './idempotency-request.ts';
 
-/** The response of a request that took effect, and the issue or comment that it shows. */
+/** The response of a request that took effect, and the issue, comment or label that it shows. */
 export interface Done<Response extends JsonResponse> {
   resourceId: string;
   response: Response;
@@ -17,7 +17,7 @@ export interface Done<Response extends JsonResponse> {
 /** Carries out a request, in the transaction if one is given. */
 export type Effect<Response extends JsonResponse> = (transaction?: Transaction) => Promise<Done<Response>>;
 
-/** The response to a request, with the present state of its issue or comment. */
+/** The response to a request, with the present state of its issue, comment or label. */
 export type Present<Response extends JsonResponse> = (resourceId: string) => Promise<Response>;
 
 /** The response of an effect, the problem that it threw, or the response of an earlier request. */

@@ -14,6 +14,7 @@ import type { Actor } from '../authentication/actor.ts';
 import { openStatuses } from '../issue-status/issue-status.ts';
 import { parseIssueNumber } from '../issues/issue-reference.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
+import { labelKey } from '../labels/label.ts';
 import { presentIssueList } from './issue-list.presenter.ts';
 import type { IssueListService } from './issue-list.service.ts';
 import {
@@ -109,6 +110,7 @@ function readFilters(query: WireQuery, actor: Actor, keyPrefix: string): IssueFi
     reporterId: personId(reporter, actor),
     links:
       link === undefined && external === undefined ? undefined : links.filter((one) => one !== undefined),
+    labels: query.label === undefined ? undefined : [...new Set(query.label.map(labelKey))].sort(),
     sync: query.sync,
     createdFrom: query.created_after,
     createdBefore: query.created_before,

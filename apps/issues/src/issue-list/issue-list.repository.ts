@@ -8,6 +8,7 @@ import {
   toSnapshots,
 } from '../issues/issue.sql.ts';
 import type { IssueSnapshot, TrackerIdentity } from '../issues/issue.ts';
+import { LabelRepository } from '../labels/label.repository.ts';
 import { pageStatement } from './issue-list.sql.ts';
 import { type IssueListRequest, type ListedIssue, totalMax } from './issue-list.ts';
 
@@ -27,15 +28,24 @@ interface PageRow extends Omit<ListedIssue, 'id'> {
 export class IssueListRepository {
   readonly #database: Database;
   readonly #tracker: TrackerIdentity | undefined;
+  readonly #labels: LabelRepository;
 
   constructor(database: Database, tracker?: TrackerIdentity) {
     this.#database = database;
     this.#tracker = tracker;
+    this.#labels = new LabelRepository(database);
   }
 
   /** The issues of a page, with what decides how each is shown. */
   async findPage(request: IssueListRequest, within: Transaction = this.#database): Promise<FoundPage> {
-    const rows = await within.$queryRaw<PageRow[]>(pageStatement(request, this.#tracker));
+    const { labels } = request.filters;
+    const found = labels === undefined ? undefined : await this.#labels.findByNames(labels, within);
+    // No issue has a label that does not exist.
+    if (found !== undefined && found.size < new Set(labels).size)
+      return { issues: [], total: request.total === 'none' ? undefined : 0 };
+    const labelIds = found === undefined ? undefined : [...found.values()].map(({ id }) => id);
+    const statement = pageStatement({ ...request, labelIds }, this.#tracker);
+    const rows = await within.$queryRaw<PageRow[]>(statement);
     const total = rows[0]?.total ?? undefined;
     const isAboveBound = request.total === 'capped' && total !== undefined && total > totalMax;
     return { issues: rows.filter(isIssue), total: isAboveBound ? undefined : total };

@@ -138,13 +138,15 @@ const partMax = 50;
 type ListedRevision = Omit<ListedIssue, 'id' | 'isSearched'>;
 
 // Keeps no other value of the issue: the cache lives long, and the garbage collector visits all of it.
-function revisionOf({ rev, trackerRev, reporterName, assigneeName }: IssueSnapshot): ListedRevision {
-  return { rev, trackerRev, reporterName, assigneeName };
+function revisionOf(issue: IssueSnapshot): ListedRevision {
+  const { rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
+  return { rev, labelRev, trackerRev, reporterName, assigneeName };
 }
 
 function isUnchanged(left: ListedRevision, right: ListedRevision): boolean {
   return (
     left.rev === right.rev &&
+    left.labelRev === right.labelRev &&
     left.trackerRev === right.trackerRev &&
     left.reporterName === right.reporterName &&
     left.assigneeName === right.assigneeName

@@ -3,7 +3,6 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { people, revisionColumns, selectSynced, trackerLink } from '../issues/issue.sql.ts';
 import type { TrackerIdentity } from '../issues/issue.ts';
 import {
-  type IssueFilters,
   type IssueListRequest,
   type SortField,
   type SortKey,
@@ -44,7 +43,7 @@ interface TrackedRequest extends IssueListRequest {
 
 /** What a page and its order are made of. */
 const columns = Prisma.raw(
-  'i.id, i.rev, i.reporter_id, i.assignee_id, i.number, i.title, i.priority, i.status, i.created_at, i.updated_at',
+  'i.id, i.rev, i.reporter_id, i.assignee_id, i.number, i.title, i.priority, i.status, i.created_at, i.updated_at, i.label_ids',
 );
 
 function listed(request: TrackedRequest): Sql {
@@ -69,10 +68,11 @@ function searchOf(request: TrackedRequest) {
   };
 }
 
-function conditionsOf({ filters, sort, after: end, tracker }: TrackedRequest): Sql {
+function conditionsOf(request: TrackedRequest): Sql {
+  const { filters, sort, after: end } = request;
   const { searchedNumber } = filters;
   return every([
-    ...filterConditions(filters, tracker),
+    ...filterConditions(request),
     ...(end === undefined || end.length === 0 ? [] : [after(sort, end)]),
     // It comes first, and only there.
     ...(searchedNumber === undefined ? [] : [Prisma.sql`i.number <> ${searchedNumber}::bigint`]),
@@ -80,10 +80,11 @@ function conditionsOf({ filters, sort, after: end, tracker }: TrackedRequest): S
 }
 
 // The issue whose number was searched for; it stands at the beginning of the first page.
-function isNumbered({ filters, after: end, tracker }: TrackedRequest): Sql | undefined {
+function isNumbered(request: TrackedRequest): Sql | undefined {
+  const { filters, after: end } = request;
   const { searchedNumber } = filters;
   if (searchedNumber === undefined || end !== undefined) return undefined;
-  return every([...filterConditions(filters, tracker), Prisma.sql`i.number = ${searchedNumber}::bigint`]);
+  return every([...filterConditions(request), Prisma.sql`i.number = ${searchedNumber}::bigint`]);
 }
 
 function every(conditions: Sql[]): Sql {
@@ -169,7 +170,7 @@ function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
 }
 
 // The filters but for the search.
-function filterConditions(filters: IssueFilters, tracker: TrackerIdentity | undefined): Sql[] {
+function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[] {
   const { statuses, priorities, assigneeId, reporterId, links = [] } = filters;
   return [
     ...anyOf('status', statuses),
@@ -180,6 +181,11 @@ function filterConditions(filters: IssueFilters, tracker: TrackerIdentity | unde
     ...links.map(
       ({ type, ref }) => Prisma.sql`EXISTS (SELECT FROM issue_links l
         WHERE l.issue_id = i.id AND l.type = ${type}::link_type AND l.ref = ${ref})`,
+    ),
+    ...given(
+      labelIds,
+      // The second condition is that of the index.
+      (ids) => Prisma.sql`i.label_ids @> ${[...ids]}::uuid[] AND i.label_ids <> '{}'`,
     ),
     ...given(filters.sync, (sync) => Prisma.sql`i.id IN (${selectSynced(sync, tracker)})`),
     ...given(filters.createdFrom, (date) => Prisma.sql`i.created_at >= ${date}::timestamptz`),

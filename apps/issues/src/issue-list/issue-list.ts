@@ -29,6 +29,8 @@ export interface IssueFilters {
   assigneeId?: string | null | undefined;
   reporterId?: string | undefined;
   links?: readonly { type: LinkType; ref: string }[] | undefined;
+  /** Names. */
+  labels?: readonly string[] | undefined;
   sync?: SyncFilter | undefined;
   createdFrom?: Date | undefined;
   createdBefore?: Date | undefined;
@@ -42,6 +44,8 @@ export interface IssueFilters {
 /** One page of a list, as asked for. */
 export interface IssueListRequest {
   filters: IssueFilters;
+  /** The labels that `filters.labels` names. */
+  labelIds?: readonly string[] | undefined;
   sort: readonly SortKey[];
   size: number;
   /** Where the page before ended; empty: with the issue whose number was searched for. */

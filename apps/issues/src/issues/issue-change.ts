@@ -1,10 +1,13 @@
+import type { IssueLabel } from '@tessera/contracts';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
+import { describeLabelChanges } from '../labels/label.ts';
 import { describeLinkChanges, type LinkChanges, type NewLink, planLinks } from '../links/link.ts';
 import type { IssueChange, IssueFields, IssueState, IssueWithLinks } from './issue.ts';
 
 /** What a change of an issue is to make of it: absent means as it is. */
 export interface WantedIssue extends IssueFields {
   links?: readonly NewLink[] | undefined;
+  labels?: readonly IssueLabel[] | undefined;
   /** Whether links to external trackers, which `links` leaves out, stay. */
   keepTrackerLinks: boolean;
 }
@@ -20,8 +23,14 @@ const wireNames = {
 export function planChange(issue: IssueWithLinks, wanted: WantedIssue): IssueChange | undefined {
   const fields = changedFields(issue, wanted);
   const links = wanted.links === undefined ? noLinkChanges : planWhole(issue, wanted.links, wanted);
-  const activity = [...describeFieldChanges(issue, fields), ...describeLinkChanges(issue.links, links)];
-  return activity.length === 0 ? undefined : { fields, links, activity };
+  const labels = describeLabelChanges(issue.labels, wanted.labels ?? issue.labels);
+  const activity = [
+    ...describeFieldChanges(issue, fields),
+    ...describeLinkChanges(issue.links, links),
+    ...labels,
+  ];
+  if (activity.length === 0) return undefined;
+  return { fields, links, labels: labels.length === 0 ? undefined : wanted.labels, activity };
 }
 
 const noLinkChanges: LinkChanges = { put: [], removed: [] };

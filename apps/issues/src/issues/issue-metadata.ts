@@ -1,6 +1,8 @@
 import {
   descriptionMaxLength,
+  issueLabelsMax,
   issuePriorities,
+  labelNameMaxLength,
   linkRelations,
   linksMax,
   linkTypes,
@@ -50,6 +52,14 @@ export const issueMetadata = {
             metadata: { type: 'field', required: false },
           },
         },
+      },
+      labels: {
+        type: 'list',
+        required: false,
+        read_only: false,
+        label: 'Labels',
+        max_length: issueLabelsMax,
+        child: { type: 'string', required: true, max_length: labelNameMaxLength },
       },
     },
   },

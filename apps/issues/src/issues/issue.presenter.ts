@@ -68,6 +68,7 @@ export class IssuePresenter {
       allowed_transitions: [...allowedTransitions(issue.status)],
       reporter: presentPerson(issue.reporterId, issue.reporterName),
       assignee: presentPerson(issue.assigneeId, issue.assigneeName),
+      labels: issue.labels,
       external: presentExternal(issue),
       comments_count: issue.commentsCount,
       version: issue.version,
@@ -101,7 +102,7 @@ const issueBytesMax = 1024 * 1024 - 4096;
 // The statement has limited the texts; as JSON they can be larger. The newest comment may exceed the limit alone.
 function newestThatFit(comments: WireComment[], rest: Omit<Issue, 'comments' | 'comments_truncated'>) {
   const estimate = comments.reduce((bytes, comment) => bytes + commentBytesMax(comment), 0);
-  const restEstimate = rest.description.length * 6 + rest.links.length * 16_384 + 65_536;
+  const restEstimate = rest.description.length * 6 + rest.links.length * 16_384 + 65_536 + 8_192;
   if (estimate <= embeddedCommentsBytesMax && estimate + restEstimate <= issueBytesMax) return comments;
   const room = issueBytesMax - Buffer.byteLength(JSON.stringify(rest));
   let first = comments.length;
@@ -172,6 +173,7 @@ export function readNewIssue(body: CreateIssue): IssueDraft {
     status: body.status,
     assignee: readAssignee(body) ?? null,
     links: body.links.map(readLink),
+    labels: body.labels,
   };
 }
 
@@ -183,6 +185,7 @@ export function readIssueEdit(body: UpdateIssue): IssueEdit {
     status: body.status,
     assignee: readAssignee(body),
     links: body.links?.map(readLink),
+    labels: body.labels,
   };
 }
 

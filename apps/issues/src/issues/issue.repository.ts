@@ -31,6 +31,7 @@ import type { IssueReference } from './issue-reference.ts';
 
 interface RevisionRow {
   rev: number;
+  labelRev: number | null;
   trackerRev?: number | null;
   personId: string | null;
   username: string | null;
@@ -71,6 +72,7 @@ export class IssueRepository {
     const names = rows.map(({ personId, username }) => [personId ?? '', username] as const);
     return {
       rev: first.rev,
+      labelRev: first.labelRev,
       trackerRev: first.trackerRev,
       names: new Map(first.personId === null ? [] : names),
     };
@@ -86,7 +88,7 @@ export class IssueRepository {
     return rows[0];
   }
 
-  /** The same, and its links. */
+  /** The same, with its links and labels. */
   async findWithLinks(
     reference: IssueReference,
     within: Transaction = this.#database,
@@ -121,9 +123,9 @@ export class IssueRepository {
           ];
     const rows = await within.$queryRaw<SnapshotRow[]>`
       WITH inserted AS (
-        INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id)
+        INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id, label_ids)
         VALUES (${id}::uuid, ${issue.title}, ${issue.description}, ${issue.priority}::issue_priority,
-                ${by.actorId}::uuid, ${issue.assigneeId}::uuid)
+                ${by.actorId}::uuid, ${issue.assigneeId}::uuid, ${issue.labels.map((label) => label.id)}::uuid[])
         RETURNING ${issueColumns}
       ), logged AS (
         INSERT INTO activity (issue_id, actor_id, kind, request_id)
@@ -173,7 +175,11 @@ export class IssueRepository {
   }
 }
 
-function updateIssue(id: string, { fields, links, activity }: IssueChange, by: ChangedBy): Prisma.Sql {
+function updateIssue(
+  id: string,
+  { fields, links, labels, activity }: IssueChange,
+  by: ChangedBy,
+): Prisma.Sql {
   const isNewVersion = Object.keys(fields).length > 0;
   return Prisma.sql`
     WITH removed AS (${deleteLinks(links.removed.map((link) => link.id))}),
@@ -185,6 +191,7 @@ function updateIssue(id: string, { fields, links, activity }: IssueChange, by: C
       priority = coalesce(${fields.priority ?? null}::issue_priority, priority),
       assignee_id = CASE WHEN ${fields.assigneeId !== undefined}
                          THEN ${fields.assigneeId ?? null}::uuid ELSE assignee_id END,
+      label_ids = coalesce(${labels?.map((label) => label.id) ?? null}::uuid[], label_ids),
       version = version + ${isNewVersion ? 1 : 0}::int, updated_at = clock_timestamp()
      WHERE id = ${id}::uuid`;
 }

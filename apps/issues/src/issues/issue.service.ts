@@ -4,6 +4,7 @@ import { assertMay, may } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
 import type { Transaction } from '../database.ts';
 import { initialStatus } from '../issue-status/issue-status.ts';
+import type { LabelService } from '../labels/label.service.ts';
 import { resolveLinks } from '../links/link-resolver.ts';
 import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
 import type { IssuePresenter } from './issue.presenter.ts';
@@ -35,6 +36,7 @@ interface IssueServiceDependencies {
   repository: IssueRepository;
   presenter: IssuePresenter;
   people: PersonResolver;
+  labels: Pick<LabelService, 'resolve'>;
   /** Whether a change must say what it is based on. */
   requirePrecondition: boolean;
 }
@@ -44,13 +46,15 @@ export class IssueService {
   readonly #repository: IssueRepository;
   readonly #presenter: IssuePresenter;
   readonly #people: PersonResolver;
+  readonly #labels: Pick<LabelService, 'resolve'>;
   readonly #requirePrecondition: boolean;
   readonly #texts = createTextCache<PresentedIssue & { revision: IssueRevision }>();
 
-  constructor({ repository, presenter, people, requirePrecondition }: IssueServiceDependencies) {
+  constructor({ repository, presenter, people, labels, requirePrecondition }: IssueServiceDependencies) {
     this.#repository = repository;
     this.#presenter = presenter;
     this.#people = people;
+    this.#labels = labels;
     this.#requirePrecondition = requirePrecondition;
   }
 
@@ -74,7 +78,7 @@ export class IssueService {
     return found(await this.#repository.findWithConflicts(reference, conflictsBytesMax));
   }
 
-  /** A draft with its people looked up: the one part of a creation that may have to ask another service. */
+  /** A draft with its people and labels looked up: the one part of a creation that may have to ask another service. */
   async resolve(actor: Actor, draft: IssueDraft): Promise<NewIssue> {
     assertStatus(draft.status, initialStatus);
     const { title, description, priority, assignee } = draft;
@@ -88,6 +92,7 @@ export class IssueService {
         assigneeId: null,
         links: [],
       }),
+      labels: await this.#labels.resolve(draft.labels),
     };
   }
 
@@ -135,6 +140,7 @@ export class IssueService {
           ? assignee
           : await this.#resolveAssignee(actor, assignee, seen.assigneeId),
       links: edit.links === undefined ? undefined : await this.#resolveLinks(actor, edit.links, seen),
+      labels: edit.labels === undefined ? undefined : await this.#labels.resolve(edit.labels),
       keepTrackerLinks: !may(actor, 'linkTracker', seen),
     };
   }
@@ -168,6 +174,7 @@ export function found<Issue>(issue: Issue | undefined): Issue {
 
 function revisionOf({
   rev,
+  labelRev,
   trackerRev,
   reporterId,
   reporterName,
@@ -178,12 +185,13 @@ function revisionOf({
   const names = new Map([[reporterId, reporterName]]);
   if (assigneeId !== null) names.set(assigneeId, assigneeName);
   for (const { authorId, authorName } of comments) if (authorId !== null) names.set(authorId, authorName);
-  return { rev, trackerRev, names };
+  return { rev, labelRev, trackerRev, names };
 }
 
 function isSameRevision(left: IssueRevision, right: IssueRevision): boolean {
   return (
     left.rev === right.rev &&
+    left.labelRev === right.labelRev &&
     left.trackerRev === right.trackerRev &&
     [...left.names].every(([id, name]) => name === (right.names.get(id) ?? null))
   );

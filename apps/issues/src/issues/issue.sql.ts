@@ -10,13 +10,20 @@ import pg from 'pg';
 import { commentDetails, commentRelations } from '../comments/comment.sql.ts';
 import type { Comment } from '../comments/comment.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import {
+  type LabelColumns,
+  labelColumns,
+  labelRelation,
+  labelRevision,
+  toLabels,
+} from '../labels/label.sql.ts';
 import { linkDetails } from '../links/link.sql.ts';
 import type { StoredLink } from '../links/link.ts';
 import type { IssueRecord, IssueSnapshot, TrackerIdentity } from './issue.ts';
 import type { IssueReference } from './issue-reference.ts';
 
 const shortColumns =
-  'id, number, title, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at';
+  'id, number, title, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at, label_ids';
 
 /** The columns of `issues` but for `search`, which is large and never read. */
 export const issueColumns = Prisma.raw(`${shortColumns}, description`);
@@ -44,7 +51,8 @@ export const people = Prisma.raw(`
 
 /** What decides whether a text of the row `i` with its `trackerLink` is still true, apart from the names of people. */
 export function revisionColumns(tracker: TrackerIdentity | undefined): Prisma.Sql {
-  return tracker === undefined ? Prisma.sql`i.rev` : Prisma.sql`i.rev, tracker.rev AS "trackerRev"`;
+  const revisions = Prisma.sql`i.rev, ${labelRevision}`;
+  return tracker === undefined ? revisions : Prisma.sql`${revisions}, tracker.rev AS "trackerRev"`;
 }
 
 /** Joins how the row `i` is synced, as `tracker`; nothing where no tracker is configured. */
@@ -77,9 +85,9 @@ export function selectSynced(sync: SyncFilter, tracker: TrackerIdentity | undefi
     : Prisma.sql`SELECT issue_id FROM tracker_links WHERE ${isSynced(sync, tracker)}`;
 }
 
-const details = Prisma.raw(`i.number, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
+const details = Prisma.sql`${Prisma.raw(`i.number, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
   reporter.username AS "reporterName", i.assignee_id AS "assigneeId", assignee.username AS "assigneeName", i.version,
-  i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`);
+  i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelColumns}, ${labelRevision}`;
 // A statement does not see the history that it writes, but it sees its own `updated_at`.
 const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",
@@ -115,7 +123,7 @@ function issueDetails(
 
 /** A row of the statements below. At run time it may have columns of the other kinds, as null. */
 export type SnapshotRow =
-  | ({ kind: 'issue' } & IssueRecord)
+  | ({ kind: 'issue' } & Omit<IssueRecord, 'labels'> & LabelColumns)
   | ({ kind: 'link'; linksCount?: number } & StoredLink)
   | ({ kind: 'comment' } & Comment);
 
@@ -163,7 +171,7 @@ export function selectSnapshots(
            ${isList ? Prisma.sql`, l.links_count AS "linksCount"` : Prisma.empty}
       FROM (${issues}) root
      CROSS JOIN (VALUES ('issue'), ('link'), ('comment')) part (kind)
-      LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${trackerLink(tracker)}
+      LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${labelRelation} ${trackerLink(tracker)}
       LEFT JOIN LATERAL (
         SELECT * FROM ${links} l WHERE part.kind = 'link' AND l.issue_id = root.id
       ) l ON true
@@ -188,14 +196,15 @@ export function selectBareIssues(
   return Prisma.sql`
     SELECT 'issue' AS kind, i.id, i.title, i.created_at AS "createdAt", i.updated_at AS "updatedAt",
            ${issueDetails(tracker, conflictsBytes)}
-      FROM (${issues}) i ${people} ${trackerLink(tracker)}`;
+      FROM (${issues}) i ${people} ${labelRelation} ${trackerLink(tracker)}`;
 }
 
 /** The issues of the rows, each with its links and comments, oldest first. */
 export function toSnapshots(rows: readonly SnapshotRow[]): IssueSnapshot[] {
   const snapshots = new Map<string, IssueSnapshot>();
   for (const row of rows) {
-    if (row.kind === 'issue') snapshots.set(row.id, { ...row, links: [], linksCount: 0, comments: [] });
+    if (row.kind !== 'issue') continue;
+    snapshots.set(row.id, { ...row, labels: toLabels(row), links: [], linksCount: 0, comments: [] });
   }
   for (const row of rows) {
     const snapshot = row.kind === 'issue' ? undefined : snapshots.get(row.issueId);

@@ -1,5 +1,6 @@
 import type {
   Issue,
+  IssueLabel,
   IssuePriority,
   IssueStatus,
   SyncConflict,
@@ -27,6 +28,8 @@ export interface IssueDraft {
   status: IssueStatus | undefined;
   assignee: NamedAssignee | null;
   links: LinkDraft[];
+  /** Names. */
+  labels: string[];
 }
 
 /** A requested change; undefined: not supplied. */
@@ -37,15 +40,18 @@ export interface IssueEdit {
   status: IssueStatus | undefined;
   assignee: NamedAssignee | null | undefined;
   links: LinkDraft[] | undefined;
+  /** Names. */
+  labels: string[] | undefined;
 }
 
-/** An issue to be, its people resolved. */
+/** An issue to be, its people and labels resolved. */
 export interface NewIssue {
   title: string;
   description: string;
   priority: IssuePriority;
   assigneeId: string | null;
   links: NewLink[];
+  labels: IssueLabel[];
 }
 
 /** An issue as rules look at it. */
@@ -72,6 +78,8 @@ export interface IssueFields {
 export interface IssueChange {
   fields: IssueFields;
   links: LinkChanges;
+  /** All labels of the issue after the change; absent means unchanged. */
+  labels?: readonly IssueLabel[] | undefined;
   activity: ActivityEntry[];
 }
 
@@ -81,9 +89,10 @@ export type ChangedBy = { requestId: string } & (
   | { actorId: null; origin: TrackerProvider }
 );
 
-/** An issue as rules look at it, with its links. */
+/** An issue as rules look at it, with its links and its labels. */
 export interface IssueWithLinks extends IssueState {
   links: StoredLink[];
+  labels: IssueLabel[];
 }
 
 /** The tracker that issues are synced with. */
@@ -124,6 +133,10 @@ export interface IssueRecord extends IssueState, Partial<TrackerState> {
   reporterName: string | null;
   assigneeName: string | null;
   commentsCount: number;
+  /** By name. */
+  labels: IssueLabel[];
+  /** Changes when labels are changed or deleted; null for an issue without labels. */
+  labelRev: number | null;
   createdAt: Date;
   updatedAt: Date;
   closedAt: Date | null;
@@ -142,6 +155,8 @@ export interface IssueSnapshot extends IssueRecord {
 export interface IssueRevision {
   /** Grows with every change of the issue, its links and its comments. */
   rev: number;
+  /** Changes when labels are changed or deleted; null for an issue without labels. */
+  labelRev: number | null;
   trackerRev?: number | null | undefined;
   /** By the ids of those people that are known. */
   names: ReadonlyMap<string, string | null>;

@@ -21,12 +21,13 @@ export function etagOf(issue: IssueWithLinks, text: string): string {
   return `"${overwritable(issue)}-${shortHash(text)}"`;
 }
 
-// `version` covers title, description, priority and assignee.
-function overwritable({ version, status, links }: IssueWithLinks): string {
-  return `${version}.${shortHash(JSON.stringify([status, links.map(linkValue)]))}`;
+// `version` covers title, description, priority and assignee. People do not overwrite the name of a label here.
+function overwritable({ version, status, links, labels }: IssueWithLinks): string {
+  const ids = labels.length === 0 ? [] : [labels.map(({ id }) => id).sort()];
+  return `${version}.${shortHash(JSON.stringify([status, links.map(linkValue), ...ids]))}`;
 }
 
-function shortHash(text: string): string {
+export function shortHash(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
@@ -66,11 +67,17 @@ export function assertMatches({ ifMatch }: Precondition, issue: IssueWithLinks):
   if (ifMatch === undefined || ifMatch.trim() === '*') return;
   // Weak tags never match strongly (RFC 9110 8.8.3.2).
   if (entityTags(ifMatch).some((tag) => tag.startsWith(`"${overwritable(issue)}-`))) return;
-  throw new ProblemError({
-    status: 412,
-    code: 'precondition_failed',
-    detail: 'The issue has changed since; read it again.',
-  });
+  throw preconditionFailed('The issue has changed since; read it again.');
+}
+
+/** Throws a 412 problem if `If-Match` does not name the ETag of another resource than an issue. */
+export function assertNames(ifMatch: string | undefined, etag: string): void {
+  if (ifMatch === undefined || ifMatch.trim() === '*' || entityTags(ifMatch).includes(etag)) return;
+  throw preconditionFailed('It has changed since; read it again.');
+}
+
+function preconditionFailed(detail: string): ProblemError {
+  return new ProblemError({ status: 412, code: 'precondition_failed', detail });
 }
 
 /** Whether `If-None-Match` names the ETag, strong or weak (RFC 9110 13.1.2). */

@@ -3,6 +3,12 @@ import type pg from 'pg';
 /** The assignee of one issue in a thousand, and the reporter of as many. */
 export const busyPerson = '01980c5e-0000-7000-8000-000000000001';
 
+/** One issue in a thousand has the first label, every eighth one the second. */
+export const [rareLabel, commonLabel] = [
+  '01980c5e-0000-7000-8000-00000000000a',
+  '01980c5e-0000-7000-8000-00000000000b',
+] as const;
+
 /** The tracker that all issues are synced with. */
 export const syncedWith = { provider: 'redmine', project: 'website' } as const;
 
@@ -26,7 +32,8 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
   await client.query('BEGIN');
   await client.query(
     `WITH people AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY username, id) - 1 AS place FROM identity_mirror)
-     INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, created_at, updated_at)
+     INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, label_ids, created_at,
+                         updated_at)
      SELECT gen_random_uuid(),
             'Issue ' || n || ' w' || n * 7919 % 5000 || CASE WHEN n % 8 = 0 THEN ' printer' ELSE '' END,
             'everywhere w' || n % 50 || ' w' || n * 31 % 500 || ' w' || n * 41 % 5000
@@ -37,12 +44,13 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
             (CASE WHEN n % 1000 = 1 THEN 'REOPENED' WHEN n % 10 < 3 THEN 'OPEN' WHEN n % 10 = 3 THEN 'IN_PROGRESS'
                   WHEN n % 10 = 4 THEN 'RESOLVED' ELSE 'CLOSED' END)::issue_status,
             reporter.id, CASE WHEN n % 3 > 0 THEN assignee.id END,
+            CASE WHEN n % 1000 = 7 THEN ARRAY[$2::uuid] ELSE '{}' END || CASE WHEN n % 8 = 7 THEN ARRAY[$3::uuid] ELSE '{}' END,
             now() - ($1::bigint - n) * interval '2 seconds', now() - (n * 7919 % $1::bigint) * interval '2 seconds'
        FROM generate_series(1, $1::bigint) n
        JOIN people reporter ON reporter.place = n * 37 % 1000
        JOIN people assignee ON assignee.place = n * 41 % 1000
       ORDER BY n`,
-    [count],
+    [count, rareLabel, commonLabel],
   );
   await client.query(
     `INSERT INTO issue_links (id, issue_id, type, ref, created_by)

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { IssueListRequest } from '../../src/issue-list/issue-list.ts';
 import { completeOrder } from '../../src/issue-list/issue-list.ts';
-import { busyPerson } from './many-issues.ts';
+import { busyPerson, commonLabel, rareLabel } from './many-issues.ts';
 
 /** The part of a query plan that the tests read. */
 interface PlanNode {
@@ -73,6 +73,10 @@ function only(filters: IssueListRequest['filters']): IssueListRequest {
   return { ...newestFirst, filters };
 }
 
+function labelled(...labelIds: string[]): IssueListRequest {
+  return { ...newestFirst, labelIds };
+}
+
 /** A list, the indexes that may serve it, and the maximum number of issues read. */
 export interface PlanCase {
   name: string;
@@ -134,6 +138,9 @@ export function planCases(count: number): PlanCase[] {
     list('unassigned issues', only({ assigneeId: null }), 'issues_assignee_idx issues_created_idx', 35_000),
     list('a reporter', only({ reporterId: busyPerson }), 'issues_reporter_idx', count / 500),
     list('a link', only({ links: [{ type: 'invoice', ref: '17' }] }), 'issue_links_ref_idx', count / 490),
+    list('a rare label', labelled(rareLabel), 'issues_labels_idx', count / 490),
+    list('a common label', labelled(commonLabel), 'issues_labels_idx issues_created_idx', 100_000),
+    list('two labels', labelled(rareLabel, commonLabel), 'issues_labels_idx', count / 490),
     list('a failed sync', only({ sync: 'failed' }), 'tracker_links_attention_idx', count / 490),
     list('a conflict', only({ sync: 'conflict' }), 'tracker_links_conflicts_idx', count / 490),
     list('a stale sync', only({ sync: 'stale' }), 'issues_created_idx', 25_000),

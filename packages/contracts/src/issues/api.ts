@@ -13,6 +13,7 @@ import {
   updateIssue,
 } from './issue.ts';
 import { deleteLink, putLink } from './issue-link.ts';
+import { createLabel, deleteLabel, getLabel, listLabels, updateLabel } from './label.ts';
 import {
   attachExternalIssue,
   backfillSyncs,
@@ -31,13 +32,14 @@ import { createUser, deactivateUser, getMe, getUser, listUsers, patchUser, updat
 /** The API of the issues service, in the order of its document. */
 export const issuesApi = {
   title: 'Tessera issues',
-  version: '1.2.1',
+  version: '1.3.0',
   description:
     'The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash, in upper and lower case. Every response to an identified caller has `RateLimit`, errors included. Only additive changes: clients ignore unknown members.',
   tags: {
     Issues: 'Issues and their workflow.',
     Comments: 'Comments of an issue.',
     Links: 'Links of an issue to objects of other systems.',
+    Labels: 'Names and colours that issues are marked with.',
     Activity: 'The history of an issue, which is never changed.',
     Sync: 'Synchronisation with the external tracker.',
     Users: 'People, as the identity service has them.',
@@ -68,6 +70,11 @@ export const issuesApi = {
     putLink,
     deleteLink,
     listActivity,
+    listLabels,
+    createLabel,
+    getLabel,
+    updateLabel,
+    deleteLabel,
     getSyncState,
     syncIssue,
     resolveSyncConflict,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { emailMaxLength } from '../identity/identity.ts';
-import { isStorableText, singleLineText, text, uuid } from '../text.ts';
+import { atMost, oneLine, singleLineText, text, uuid } from '../text.ts';
 import { linkInputSchema, linksMax } from './issue-link.ts';
+import { labelsInput } from './label.ts';
 
 /** issue-tracking.md 2.1 */
 export const issueStatuses = ['OPEN', 'IN_PROGRESS', 'RESOLVED', 'CLOSED', 'REOPENED'] as const;
@@ -26,25 +27,7 @@ export const priorityInputSchema = z
   }, issuePrioritySchema)
   .meta({ description: 'Case-insensitive; `NORMAL` means `MEDIUM`.' });
 
-// Length in code points, as PostgreSQL and JSON Schema count characters.
-function atMost(max: number) {
-  return z.refine<string>(
-    (value) => value.length <= max || (value.length <= 2 * max && [...value].length <= max),
-    {
-      error: `must be at most ${max} characters`,
-    },
-  );
-}
-
-const titleInput = z
-  .string()
-  .trim()
-  .min(1, { error: 'must not be empty' })
-  .refine((value) => isStorableText(value) && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(value), {
-    error: 'must be one line of text without control characters',
-  })
-  .check(atMost(titleMaxLength))
-  .meta({ minLength: 1, maxLength: titleMaxLength });
+const titleInput = oneLine(titleMaxLength);
 
 const descriptionInput = text()
   .check(atMost(descriptionMaxLength))
@@ -89,6 +72,7 @@ export const createIssueSchema = z
     priority: priorityInputSchema.default('MEDIUM'),
     ...assigneeInput,
     links: linksInput.default([]),
+    labels: labelsInput.default([]),
     status: issueStatusSchema.optional().describe('Only `OPEN`: the status has its own endpoint.'),
   })
   .refine(namesOneAssignee, oneAssignee)
@@ -102,9 +86,10 @@ const writableMembers = [
   'assignee_id',
   'assignee_email',
   'links',
+  'labels',
 ] as const;
 
-/** PUT and PATCH /api/v1/issues/{id}/: only given members change; `links` replaces the whole list. */
+/** PUT and PATCH /api/v1/issues/{id}/: only given members change; `links` and `labels` replace the whole list. */
 export const updateIssueSchema = z
   .object({
     title: titleInput.optional(),
@@ -112,6 +97,7 @@ export const updateIssueSchema = z
     priority: priorityInputSchema.optional(),
     ...assigneeInput,
     links: linksInput.optional(),
+    labels: labelsInput.optional(),
     status: issueStatusSchema.optional().describe('Only the current status.'),
     version: versionInput,
   })

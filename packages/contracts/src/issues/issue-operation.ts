@@ -21,7 +21,7 @@ export const replayedHeader = {
     .string()
     .optional()
     .describe(
-      '`true` for the status and the headers of the response of an earlier request, with the present state of its issue or comment and the ETag of that state.',
+      '`true` for the status and the headers of the response of an earlier request, with the present state of its issue, comment or label and the ETag of that state.',
     ),
 };
 
@@ -44,6 +44,6 @@ export const preconditionHeaders = z.object({
     .string()
     .optional()
     .describe(
-      'The ETag on which the change is based. The change is refused unless `version`, the status and the links are those of the ETag; comments, the sync and names may differ. Compared strongly: a weak ETag never matches (RFC 9110 13.1.1). 400 `malformed_if_match` for anything else than `*` or ETags.',
+      'The ETag on which the change is based. The change is refused unless `version`, the status, the links and the labels are those of the ETag; comments, the sync and names may differ. Compared strongly: a weak ETag never matches (RFC 9110 13.1.1). 400 `malformed_if_match` for anything else than `*` or ETags.',
     ),
 });

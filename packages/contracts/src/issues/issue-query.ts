@@ -4,6 +4,7 @@ import { singleLineText, uuid } from '../text.ts';
 import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issue-input.ts';
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
 import { issueSummarySchema } from './issue-response.ts';
+import { labelFilter } from './label.ts';
 import { syncFilterSchema } from './tracker-sync.ts';
 
 export const searchMaxLength = 200;
@@ -76,6 +77,7 @@ const issueListQuery = z.strictObject({
   reporter: z.union([z.literal('me'), uuid()], { error: 'must be me or a UUID' }).optional(),
   link: linkFilter.optional().describe('`<type>:<ref>`, such as `invoice:2024-17`.'),
   external: externalFilter.optional().describe('`<provider>:<id>`, such as `redmine:17`.'),
+  label: labelFilter.optional(),
   sync: syncFilterSchema
     .optional()
     .describe(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { uuid } from '../text.ts';
 import { issuePrioritySchema, issueStatusSchema } from './issue-input.ts';
 import { linkSchema, linksMax } from './issue-link.ts';
+import { issueLabelSchema, issueLabelsMax } from './label.ts';
 import { externalIssueSchema, syncStateSchema, syncSummarySchema } from './tracker-sync.ts';
 
 /** An issue's response has its newest comments: so many, and so many bytes of JSON. The others have their own list. */
@@ -57,6 +58,7 @@ export const issueSummarySchema = z
       .max(listedLinksMax)
       .describe('The oldest ones.'),
     links_count: z.int().nonnegative(),
+    labels: z.array(issueLabelSchema).max(issueLabelsMax).describe('By name.'),
     external: externalIssueSchema.nullable(),
     sync: syncSummarySchema,
     comments_count: z.int().nonnegative(),
@@ -97,6 +99,8 @@ export const activityKindSchema = z
     'link_added',
     'link_changed',
     'link_removed',
+    'label_added',
+    'label_removed',
     'sync_conflict',
   ])
   .meta({ id: 'ActivityKind' });

@@ -1,0 +1,68 @@
+import {
+  type createLabel,
+  type deleteLabel,
+  type getLabel,
+  listLabels,
+  type updateLabel,
+} from '@tessera/contracts';
+import { type Handler, jsonText } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
+import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
+import { assertNames, isKnown, readIfMatch, shortHash } from '../issues/precondition.ts';
+import { createdLabelResponse, labelResponse, presentLabel } from './label.presenter.ts';
+import type { LabelService } from './label.service.ts';
+import type { Label } from './label.ts';
+
+interface LabelHandlersOptions {
+  labels: LabelService;
+  idempotency: IdempotencyService;
+  publicBaseUrl: string;
+}
+
+/** Labels: every user reads them, staff administer them. */
+export function labelHandlers({ labels, idempotency, publicBaseUrl }: LabelHandlersOptions) {
+  const labelsUrl = `${publicBaseUrl}${listLabels.path}`;
+
+  const list: Handler<typeof listLabels, Actor> = async ({ headers }) => {
+    const body = jsonText((await labels.list()).map(presentLabel));
+    return unlessKnown(headers, { status: 200, headers: { ETag: `"${shortHash(body)}"` }, body });
+  };
+
+  const get: Handler<typeof getLabel, Actor> = async ({ params, headers }) =>
+    unlessKnown(headers, labelResponse(await labels.find(params.id)));
+
+  const create: Handler<typeof createLabel, Actor> = async (call) =>
+    idempotency.once(idempotencyRequest(call, call.body), call.requestId, {
+      prepare: () => async (transaction) => {
+        const created = await labels.create(call.body, transaction);
+        return { resourceId: created.id, response: createdLabelResponse(created, labelsUrl) };
+      },
+      present: async (id) => createdLabelResponse(await labels.find(id), labelsUrl),
+    });
+
+  const update: Handler<typeof updateLabel, Actor> = async ({ params, headers, body }) =>
+    labelResponse(await labels.update(params.id, body, assertSeen(headers)));
+
+  const remove: Handler<typeof deleteLabel, Actor> = async ({ params, headers }) => {
+    await labels.delete(params.id, assertSeen(headers));
+    return { status: 204 };
+  };
+
+  return { list, get, create, update, remove };
+}
+
+function unlessKnown<Response extends { status: 200; headers: { ETag: string } }>(
+  { 'If-None-Match': known }: { 'If-None-Match'?: string | undefined },
+  response: Response,
+) {
+  const headers = { ...response.headers, 'Cache-Control': 'private, no-cache' };
+  return known !== undefined && isKnown(known, headers.ETag)
+    ? { status: 304 as const, headers }
+    : { ...response, headers };
+}
+
+function assertSeen({ 'If-Match': header }: { 'If-Match'?: string | undefined }) {
+  const ifMatch = readIfMatch(header);
+  return (label: Label) => assertNames(ifMatch, labelResponse(label).headers.ETag);
+}

@@ -1,0 +1,78 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Database, Transaction } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { type Label, labelKey } from './label.ts';
+
+const columns = Prisma.raw('id, name, color, created_at AS "createdAt", updated_at AS "updatedAt"');
+
+/** Labels in the database. */
+export class LabelRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** All labels, by name. */
+  async list(within: Transaction = this.#database): Promise<Label[]> {
+    return within.$queryRaw<Label[]>`SELECT ${columns} FROM labels ORDER BY key COLLATE "C"`;
+  }
+
+  async find(id: string, within: Transaction = this.#database): Promise<Label | undefined> {
+    const [label] = await within.$queryRaw<Label[]>`SELECT ${columns} FROM labels WHERE id = ${id}::uuid`;
+    return label;
+  }
+
+  /** The labels with these names, by key. */
+  async findByNames(
+    names: readonly string[],
+    within: Transaction = this.#database,
+  ): Promise<Map<string, Label>> {
+    if (names.length === 0) return new Map();
+    const rows = await within.$queryRaw<Label[]>`
+      SELECT ${columns} FROM labels WHERE key = ANY(${names.map(labelKey)}::text[])`;
+    return new Map(rows.map((label) => [labelKey(label.name), label]));
+  }
+
+  /**
+   * Runs the function in a transaction in which no other one writes labels. The next statement sees what the previous
+   * holder of the lock wrote.
+   */
+  async change<Result>(
+    run: (transaction: Transaction) => Promise<Result>,
+    within?: Transaction,
+  ): Promise<Result> {
+    const locked = async (transaction: Transaction) => {
+      await transaction.$queryRaw`SELECT rev FROM label_catalog FOR UPDATE`;
+      return run(transaction);
+    };
+    return within === undefined ? this.#database.$transaction(locked) : locked(within);
+  }
+
+  async insert({ name, color }: Pick<Label, 'name' | 'color'>, within: Transaction): Promise<Label> {
+    const [label] = await within.$queryRaw<Label[]>`
+      INSERT INTO labels (id, name, key, color)
+      VALUES (${uuidv7()}::uuid, ${name}, ${labelKey(name)}, ${color}) RETURNING ${columns}`;
+    return present(label);
+  }
+
+  async update(
+    { id, name, color }: Pick<Label, 'id' | 'name' | 'color'>,
+    within: Transaction,
+  ): Promise<Label> {
+    const [label] = await within.$queryRaw<Label[]>`
+      UPDATE labels SET name = ${name}, key = ${labelKey(name)}, color = ${color}, updated_at = clock_timestamp()
+       WHERE id = ${id}::uuid RETURNING ${columns}`;
+    return present(label);
+  }
+
+  /** The issues keep the id, which counts as none. */
+  async delete(id: string, within: Transaction): Promise<void> {
+    await within.$executeRaw`DELETE FROM labels WHERE id = ${id}::uuid`;
+  }
+}
+
+function present(label: Label | undefined): Label {
+  if (label === undefined) throw new Error('a label that was just written is missing');
+  return label;
+}

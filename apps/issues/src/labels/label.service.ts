@@ -1,0 +1,86 @@
+import { type CreateLabel, type FieldError, labelsMax, type UpdateLabel } from '@tessera/contracts';
+import { ProblemError, validationProblem } from '@tessera/service-kit';
+import type { Transaction } from '../database.ts';
+import { presentLabel } from './label.presenter.ts';
+import type { LabelRepository } from './label.repository.ts';
+import { type Label, labelKey } from './label.ts';
+
+/** Labels. Every active user may read them, staff may write them. */
+export class LabelService {
+  readonly #repository: LabelRepository;
+
+  constructor({ repository }: { repository: LabelRepository }) {
+    this.#repository = repository;
+  }
+
+  async list(): Promise<Label[]> {
+    return this.#repository.list();
+  }
+
+  async find(id: string): Promise<Label> {
+    return found(await this.#repository.find(id));
+  }
+
+  /** The labels with these names, each once; throws a 422 problem that names the unknown ones. */
+  async resolve(names: readonly string[]): Promise<Label[]> {
+    const labels = await this.#repository.findByNames(names);
+    const errors = names.flatMap((name, place): FieldError[] =>
+      labels.has(labelKey(name))
+        ? []
+        : [{ field: `labels.${place}`, message: 'must be the name of a label' }],
+    );
+    if (errors.length > 0) throw validationProblem(errors);
+    return [...labels.values()];
+  }
+
+  async create(label: CreateLabel, within?: Transaction): Promise<Label> {
+    return this.#repository.change(async (transaction) => {
+      const labels = await this.#repository.list(transaction);
+      assertUnique(label.name, labels);
+      if (labels.length >= labelsMax) {
+        const detail = `There are ${labelsMax} labels already.`;
+        throw new ProblemError({ status: 409, code: 'too_many_labels', detail });
+      }
+      return this.#repository.insert(label, transaction);
+    }, within);
+  }
+
+  /** `assertCurrent` throws if the client has not seen the label as it is. */
+  async update(id: string, change: UpdateLabel, assertCurrent: (label: Label) => void): Promise<Label> {
+    return this.#repository.change(async (transaction) => {
+      const labels = await this.#repository.list(transaction);
+      const label = found(labels.find((one) => one.id === id));
+      assertCurrent(label);
+      const { name = label.name, color = label.color } = change;
+      if (name === label.name && color === label.color) return label;
+      assertUnique(
+        name,
+        labels.filter((other) => other !== label),
+      );
+      return this.#repository.update({ id, name, color }, transaction);
+    });
+  }
+
+  async delete(id: string, assertCurrent: (label: Label) => void): Promise<void> {
+    await this.#repository.change(async (transaction) => {
+      assertCurrent(found(await this.#repository.find(id, transaction)));
+      await this.#repository.delete(id, transaction);
+    });
+  }
+}
+
+function found(label: Label | undefined): Label {
+  if (label !== undefined) return label;
+  throw new ProblemError({ status: 404, code: 'label_not_found', detail: 'There is no such label.' });
+}
+
+function assertUnique(name: string, labels: readonly Label[]): void {
+  const other = labels.find((label) => labelKey(label.name) === labelKey(name));
+  if (other === undefined) return;
+  throw new ProblemError({
+    status: 409,
+    code: 'label_exists',
+    detail: 'There is a label with this name already.',
+    members: { label: presentLabel(other) },
+  });
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { ignoredFieldsHeader, operation } from '../operation.ts';
+import { oneLine, uuid } from '../text.ts';
+import { idempotencyHeaders, locationHeader, replayedHeader } from './issue-operation.ts';
+
+export const labelNameMaxLength = 50;
+/** Of the service, and of one issue. */
+export const labelsMax = 500;
+export const issueLabelsMax = 20;
+
+const labelName = oneLine(labelNameMaxLength);
+const colorPattern = /^#[0-9A-Fa-f]{6}$/;
+const colorInput = z.string().regex(colorPattern, { error: 'must be #rrggbb' }).toLowerCase();
+export const labelColorDefault = '#cccccc';
+
+const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.');
+
+export const labelSchema = z
+  .object({
+    id: uuid(),
+    name: z.string(),
+    color: z.string().meta({ example: '#d73a4a' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Label' });
+export type Label = z.infer<typeof labelSchema>;
+
+/** A label of an issue. */
+export const issueLabelSchema = labelSchema
+  .pick({ id: true, name: true, color: true })
+  .meta({ id: 'IssueLabel' });
+export type IssueLabel = z.infer<typeof issueLabelSchema>;
+
+const issueLabelsError = { error: `must be at most ${issueLabelsMax} labels` };
+
+/** The labels of an issue in a request: names, or labels as responses have them. */
+export const labelsInput = z
+  .preprocess(
+    // The schema parses all items before it counts them.
+    (value) => (Array.isArray(value) ? value.slice(0, issueLabelsMax + 1) : value),
+    z
+      .array(z.union([labelName, z.object({ name: labelName }).transform(({ name }) => name)]))
+      .max(issueLabelsMax, issueLabelsError),
+  )
+  .describe('Names of existing labels, case-insensitive. The whole list.');
+
+/** The `label` of a list of issues. A name may contain a comma, so that commas do not separate names. */
+export const labelFilter = z
+  .preprocess(
+    (given) => (Array.isArray(given) ? given.slice(0, issueLabelsMax + 1) : [given]),
+    z.array(labelName).max(issueLabelsMax, issueLabelsError),
+  )
+  .describe('A name, case-insensitive. Given several times: issues that have all of these labels.');
+
+/** POST /api/v1/labels/ */
+export const createLabelSchema = z
+  .object({ name: labelName, color: colorInput.default(labelColorDefault) })
+  .meta({ id: 'CreateLabel' });
+export type CreateLabel = z.output<typeof createLabelSchema>;
+
+/** PATCH /api/v1/labels/{id}/ */
+export const updateLabelSchema = z
+  .object({ name: labelName.optional(), color: colorInput.optional() })
+  .refine(({ name, color }) => name !== undefined || color !== undefined, {
+    error: 'must hold at least one of name, color',
+  })
+  .meta({ id: 'UpdateLabel' });
+export type UpdateLabel = z.output<typeof updateLabelSchema>;
+
+const path = '/api/v1/labels/';
+const common = { tags: ['Labels'], security: ['accessToken'] };
+const params = z.object({ id: uuid() });
+const etagHeader = { ETag: z.string().describe('Strong ETag of the response.') };
+const label = { description: 'The label.', schema: labelSchema, headers: etagHeader };
+const notModified = { description: 'Not modified.', headers: etagHeader };
+const conditionalHeaders = z.object({ 'If-None-Match': z.string().optional() });
+const preconditionHeaders = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .describe('The ETag of the label on which the change is based. Compared strongly (RFC 9110 13.1.1).'),
+});
+const staleProblem = { status: 412, description: 'The label has been changed since the ETag in `If-Match`.' };
+const existsProblem = { status: 409, description: '`label_exists`: `label` has this name already.' };
+
+export const listLabels = operation({
+  id: 'listLabels',
+  ...common,
+  method: 'GET',
+  path,
+  summary: 'List all labels',
+  description: `All labels by name, at most ${labelsMax}, on one page.`,
+  headers: conditionalHeaders,
+  responses: {
+    200: { description: 'The labels.', schema: z.array(labelSchema).max(labelsMax), headers: etagHeader },
+    304: notModified,
+  },
+  problems: [401],
+});
+
+export const createLabel = operation({
+  id: 'createLabel',
+  ...common,
+  method: 'POST',
+  path,
+  summary: 'Create a label',
+  description: `For staff. Names are unique without regard to case. There are at most ${labelsMax} labels.`,
+  headers: idempotencyHeaders,
+  body: { schema: createLabelSchema, example: { name: 'billing', color: '#d73a4a' } },
+  responses: {
+    201: {
+      ...label,
+      headers: { ...etagHeader, ...locationHeader, ...replayedHeader, ...ignoredFieldsHeader },
+    },
+  },
+  problems: [
+    401,
+    403,
+    {
+      status: 409,
+      description:
+        '`label_exists`: `label` has this name already; `too_many_labels`; `request_in_progress`: a request with the same key is in progress.',
+      members: { label: labelSchema },
+    },
+    422,
+  ],
+});
+
+export const getLabel = operation({
+  id: 'getLabel',
+  ...common,
+  method: 'GET',
+  path: `${path}:id/`,
+  summary: 'Read a label',
+  description: 'Every user may read labels.',
+  params,
+  headers: conditionalHeaders,
+  responses: { 200: label, 304: notModified },
+  problems: [401, 404, 422],
+});
+
+export const updateLabel = operation({
+  id: 'updateLabel',
+  ...common,
+  method: 'PATCH',
+  path: `${path}:id/`,
+  summary: 'Rename a label or change its colour',
+  description:
+    'For staff. Only given members change. All issues with the label show the change at once, without a line in their history. Equal values change nothing.',
+  params,
+  headers: preconditionHeaders,
+  body: { schema: updateLabelSchema, example: { name: 'invoices' } },
+  responses: { 200: { ...label, headers: { ...etagHeader, ...ignoredFieldsHeader } } },
+  problems: [401, 403, 404, { ...existsProblem, members: { label: labelSchema } }, staleProblem, 422],
+});
+
+export const deleteLabel = operation({
+  id: 'deleteLabel',
+  ...common,
+  method: 'DELETE',
+  path: `${path}:id/`,
+  summary: 'Delete a label',
+  description: 'For staff. All issues lose the label at once, without a line in their history.',
+  params,
+  headers: preconditionHeaders,
+  responses: { 204: { description: 'Deleted.' } },
+  problems: [401, 403, 404, staleProblem, 422],
+});
