@@ -30,6 +30,7 @@ Options:
                              with them are measured.
   --no-build                 Measure the services as they were last built.
   --no-redmine               Leave out Redmine, which takes a minute to start.
+  --no-peers                 Leave out every other product: measure Tessera, --against and the limits alone.
   -h, --help                 Print this help.
 
 Environment:

@@ -19,6 +19,8 @@ export interface BenchOptions {
   build: boolean;
   /** Whether Redmine is measured, where it is installed. */
   redmine: boolean;
+  /** Whether other products are measured. */
+  peers: boolean;
 }
 
 const small = { rows: 1_000, footprintRequests: 20_000 };
@@ -42,6 +44,7 @@ export const commandOptions = {
   'footprint-requests': text,
   'no-build': { type: 'boolean', default: false },
   'no-redmine': { type: 'boolean', default: false },
+  'no-peers': { type: 'boolean', default: false },
 } as const;
 
 /**
@@ -77,6 +80,7 @@ export function readOptions(
     against: against === undefined ? undefined : readCheckout(against),
     build: !values['no-build'],
     redmine: !values['no-redmine'],
+    peers: !values['no-peers'],
   };
 }
 

@@ -24,6 +24,7 @@ describe('options of the bench', () => {
       against: undefined,
       build: true,
       redmine: true,
+      peers: true,
     });
   });
 

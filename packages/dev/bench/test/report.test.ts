@@ -20,7 +20,15 @@ const report: BenchReport = {
   },
   options: {
     ...{ only: undefined, rounds: 5, rows: 1000, seconds: 3, json: undefined },
-    ...{ footprintRequests: 1000, node: undefined, against: undefined, build: true, redmine: true, cores: 2 },
+    ...{
+      footprintRequests: 1000,
+      node: undefined,
+      against: undefined,
+      build: true,
+      redmine: true,
+      peers: true,
+      cores: 2,
+    },
   },
   rows: [
     {

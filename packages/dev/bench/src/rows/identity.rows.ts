@@ -134,8 +134,8 @@ export const verificationRow: RowPlan = {
     { kind: 'bound', contender: knownToken, measure: cpu, atMost: 60 },
     { kind: 'bound', contender: newToken, measure: cpu, atMost: 150 },
   ],
-  start: async (_lab, scope) =>
-    new RowBuilder()
+  start: async (lab, scope) =>
+    new RowBuilder(lab.options)
       .add(
         startLimit(scope, knownToken, 'verify-known-token'),
         startLimit(scope, newToken, 'verify-new-token'),

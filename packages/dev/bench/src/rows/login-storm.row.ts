@@ -33,7 +33,7 @@ export const loginStormRow: RowPlan = {
   start: async (lab, scope) => {
     const readers = lab.startGenerator(scope);
     const tessera = await lab.tessera();
-    const row = new RowBuilder()
+    const row = new RowBuilder(lab.options)
       .add(
         storm(lab, readers, {
           name: ours,

@@ -3,6 +3,7 @@ import { before, tesseraContender } from '../contenders/tessera.ts';
 import type { Lab } from '../lab/lab.ts';
 import type { Scope } from '../lab/scope.ts';
 import type { Tessera } from '../lab/tessera.ts';
+import type { BenchOptions } from '../options.ts';
 import type { Absence, Contender, Goal, Row } from '../run/sample.ts';
 
 /** A row before its contenders are started. */
@@ -19,15 +20,21 @@ export interface RowPlan {
 export class RowBuilder {
   readonly #contenders: Contender[] = [];
   readonly #absent: Absence[] = [];
+  readonly #options: Pick<BenchOptions, 'peers'>;
+
+  constructor(options: Pick<BenchOptions, 'peers'>) {
+    this.#options = options;
+  }
 
   add(...contenders: Contender[]): this {
     this.#contenders.push(...contenders);
     return this;
   }
 
-  /** Adds a peer, or the reason why it cannot run on this machine. */
+  /** Adds a peer, or the reason why it is left out, such as that it cannot run on this machine. */
   async addPeer(name: string, start: () => Promise<Contender>): Promise<this> {
     try {
+      if (!this.#options.peers) throw new Error('left out by --no-peers');
       this.#contenders.push(await start());
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -59,7 +66,7 @@ export function endpointRow({ endpoint, rows, addReferences, ...row }: EndpointR
     ...row,
     start: async (lab, scope) => {
       const tessera = await lab.tessera({ rows });
-      const contenders = new RowBuilder().add(await tesseraContender(lab, tessera, endpoint));
+      const contenders = new RowBuilder(lab.options).add(await tesseraContender(lab, tessera, endpoint));
       const checkout = lab.options.against;
       if (checkout !== undefined && isComparedWithBefore(row)) {
         const earlier = await lab.tessera({ rows, checkout });

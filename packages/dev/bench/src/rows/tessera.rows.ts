@@ -17,7 +17,7 @@ export function replicasRow(endpoint: 'userinfo' | 'get-issue' | 'list-issues'):
       const second = endpoint === 'userinfo' ? tessera.secondIdentity : tessera.secondIssues;
       await second.start();
       scope.defer(() => second.stop());
-      return new RowBuilder()
+      return new RowBuilder(lab.options)
         .add(
           await tesseraContender(lab, tessera, endpoints[endpoint], { name: 'two processes', both: true }),
           await tesseraContender(lab, tessera, endpoints[endpoint], { name: oneProcess }),
@@ -35,7 +35,7 @@ export function scaleRow(endpoint: EndpointName, rows: number): RowPlan {
     title: `${rows.toLocaleString('en')} issues and identities: ${endpoint}`,
     goals: [{ kind: 'ratio', of: fewRows, atLeast: 0.85 }],
     start: async (lab) =>
-      new RowBuilder()
+      new RowBuilder(lab.options)
         .add(
           await tesseraContender(lab, await lab.tessera({ rows }), endpoints[endpoint], { name: manyRows }),
           await tesseraContender(lab, await lab.tessera(), endpoints[endpoint], { name: fewRows }),
