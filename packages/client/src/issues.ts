@@ -131,6 +131,7 @@ export interface StatusChange {
 /** An id, a key such as `ISS-42`, or a number. */
 export type IssueReference = string | number;
 
+const scheme = 'Bearer ';
 const issues = '/api/v1/issues/';
 const labels = '/api/v1/labels/';
 const users = '/api/v1/users/';
@@ -144,14 +145,11 @@ export class IssuesClient {
   readonly #transport: Transport;
 
   constructor({ token, ...options }: IssuesClientOptions) {
-    let sent: string | undefined;
     const source: TokenSource = typeof token === 'string' ? { accessToken: async () => token } : token;
     this.#transport = new Transport(options, {
-      headers: async (signal) => {
-        sent = await source.accessToken(signal);
-        return { Authorization: `Bearer ${sent}` };
-      },
-      renew: async (signal) => sent !== undefined && (await source.renew?.(sent, signal)) !== undefined,
+      headers: async (signal) => ({ Authorization: `${scheme}${await source.accessToken(signal)}` }),
+      renew: async ({ Authorization: refused = '' }, signal) =>
+        (await source.renew?.(refused.slice(scheme.length), signal)) !== undefined,
     });
   }
 

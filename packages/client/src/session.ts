@@ -1,4 +1,5 @@
 import type { TokenResponse } from '@tessera/contracts';
+import { ProblemError } from './problem-error.ts';
 import { Transport, type TransportOptions } from './transport.ts';
 
 /** Supplies access tokens. */
@@ -26,6 +27,7 @@ export class Session implements TokenSource {
   #tokens: TokenResponse;
   #expiresAt: number;
   #refreshing: Promise<TokenResponse> | undefined;
+  #isSignedOut = false;
 
   /** Continues a session with the tokens of an earlier `onTokens`. Its first call refreshes them. */
   constructor(options: SessionOptions & { tokens: TokenResponse }) {
@@ -53,17 +55,23 @@ export class Session implements TokenSource {
   }
 
   async accessToken(): Promise<string> {
+    this.#assertSignedIn();
     if (Date.now() < this.#expiresAt - marginMs) return this.#tokens.access_token;
     return (await this.#refresh()).access_token;
   }
 
   async renew(refused: string): Promise<string> {
+    this.#assertSignedIn();
     if (refused !== this.#tokens.access_token) return this.#tokens.access_token;
     return (await this.#refresh()).access_token;
   }
 
-  /** Ends the session: its refresh token becomes invalid. */
+  /**
+   * Ends the session: its refresh token becomes invalid, and further calls throw a `ProblemError` with the code `signed_out`.
+   * An access token that was used before stays valid until it expires.
+   */
   async signOut(): Promise<void> {
+    this.#isSignedOut = true;
     await this.#refreshing?.catch(() => undefined);
     await this.#transport.send({
       method: 'POST',
@@ -71,7 +79,11 @@ export class Session implements TokenSource {
       body: { token: this.#tokens.refresh_token },
       isRepeatable: true,
     });
-    this.#expiresAt = 0;
+  }
+
+  #assertSignedIn(): void {
+    if (this.#isSignedOut)
+      throw new ProblemError({ code: 'signed_out', detail: 'The session was signed out.' });
   }
 
   #refresh(): Promise<TokenResponse> {

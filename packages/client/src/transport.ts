@@ -39,10 +39,11 @@ export interface Reply {
   body: unknown;
 }
 
-/** Adds a credential to a request. `renew` is called once after a 401; it returns whether another attempt makes sense. */
+/** Adds a credential to a request. */
 export interface Credentials {
   headers(signal: AbortSignal): Promise<Record<string, string>>;
-  renew?(signal: AbortSignal): Promise<boolean>;
+  /** Is called once after a 401, with the headers that were refused; returns whether another attempt makes sense. */
+  renew?(refused: Readonly<Record<string, string>>, signal: AbortSignal): Promise<boolean>;
 }
 
 const transientStatuses = new Set([429, 502, 503, 504]);
@@ -51,8 +52,8 @@ const backoffMaxMs = 5_000;
 
 /**
  * Sends calls as JSON. Repeats reads, and writes that are repeatable, after a network error, 429, 502, 503 and 504: after
- * the time in `Retry-After`, else with exponential backoff and jitter, until the deadline. Throws `ProblemError`, or the
- * reason of the caller's signal.
+ * the time in `Retry-After`, else with exponential backoff and jitter, until the deadline. Throws `ProblemError`, the
+ * reason of the caller's signal, or the error of the token source.
  */
 export class Transport {
   readonly #options: TransportOptions;
@@ -69,12 +70,14 @@ export class Transport {
     const endsAt = Date.now() + deadlineMs;
     const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
     const isRepeatable = call.isRepeatable ?? (call.method === 'GET' || call.method === 'OPTIONS');
+    const renew = this.#credentials?.renew?.bind(this.#credentials);
     let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#attempt(call, signal);
+      const credential = (await this.#credentials?.headers(signal)) ?? {};
+      const outcome = await this.#attempt(call, credential, signal);
       if (!(outcome instanceof ProblemError)) return outcome;
       call.signal?.throwIfAborted();
-      if (outcome.status === 401 && !isRenewed && (await this.#credentials?.renew?.(signal)) === true) {
+      if (outcome.status === 401 && !isRenewed && (await renew?.(credential, signal)) === true) {
         isRenewed = true;
         continue;
       }
@@ -97,7 +100,11 @@ export class Transport {
   }
 
   // Returns an error response, and a failure of the network, as ProblemError.
-  async #attempt(call: Call, signal: AbortSignal): Promise<Reply | ProblemError> {
+  async #attempt(
+    call: Call,
+    credential: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Reply | ProblemError> {
     const { baseUrl, fetch: send = fetch } = this.#options;
     try {
       const response = await send(urlOf(baseUrl, call), {
@@ -105,7 +112,7 @@ export class Transport {
         headers: {
           Accept: 'application/json',
           ...(call.body === undefined ? {} : { 'Content-Type': 'application/json' }),
-          ...(await this.#credentials?.headers(signal)),
+          ...credential,
           ...call.headers,
         },
         ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
@@ -118,7 +125,6 @@ export class Transport {
         return { status: response.status, headers: response.headers, body };
       return problemOf(response, body);
     } catch (error) {
-      if (error instanceof ProblemError) return error;
       return new ProblemError({}, undefined, { cause: error });
     }
   }

@@ -185,6 +185,9 @@ describe('a session', () => {
     await Promise.all([issues.get(1), issues.get(2), issues.get(3)]);
     expect(requests.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill('Bearer access2'));
     await session.signOut();
+    await expect(issues.get(4)).rejects.toMatchObject({ status: 0, code: 'signed_out' });
+    await expect(session.renew('access2')).rejects.toMatchObject({ code: 'signed_out' });
+    expect(requests).toHaveLength(3);
     expect(identity.requests.map(({ url, body }) => [url, JSON.parse(body)])).toEqual([
       ['/token', { grant_type: 'password', email: 'ann@example.com', password: 'secret' }],
       ['/token/refresh', { refresh_token: 'refresh1' }],
@@ -206,6 +209,26 @@ describe('a session', () => {
     await expect(client({ token: session }).get(1)).rejects.toMatchObject({ status: 401 });
     expect(requests).toHaveLength(4);
     expect(identity.requests).toHaveLength(3);
+  });
+
+  it('refreshes once for parallel calls, also if a refusal arrives after the refresh', async () => {
+    const identity = await serve(json(200, tokens(1)), json(200, tokens(2)));
+    const late: (() => void)[] = [];
+    const { client, requests } = await serve((request, response, body) => {
+      if (request.headers.authorization === 'Bearer access2') {
+        issue(request, response, body);
+        for (const refuse of late.splice(0)) refuse();
+        return;
+      }
+      const refuse = () => problem(401, 'invalid_token')(request, response, body);
+      if (request.url === '/api/v1/issues/2/') late.push(refuse);
+      else refuse();
+    });
+    const session = new Session({ identityUrl: identity.url, tokens: tokens(0) });
+    const issues = client({ token: session });
+    await Promise.all([issues.get(1), issues.get(2)]);
+    expect(requests).toHaveLength(4);
+    expect(identity.requests).toHaveLength(2);
   });
 
   it('throws what the identity service refuses', async () => {
