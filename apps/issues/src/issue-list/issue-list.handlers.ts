@@ -1,4 +1,5 @@
 import {
+  type IssuePage,
   issuePrioritySchema,
   issueStatuses,
   issueStatusSchema,
@@ -8,19 +9,30 @@ import {
   uuid,
   type IssueListQuery as WireQuery,
 } from '@tessera/contracts';
-import { cursorTime, decodeCursor, type Handler } from '@tessera/service-kit';
+import {
+  cursorTime,
+  decodeCursor,
+  encodeCursor,
+  type Handler,
+  jsonObject,
+  jsonText,
+  nextLink,
+  type ResponseOf,
+  withParameters,
+} from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../authentication/actor.ts';
 import { openStatuses } from '../issue-status/issue-status.ts';
 import { parseIssueNumber } from '../issues/issue-reference.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import { labelKey } from '../labels/label.ts';
-import { presentIssueList } from './issue-list.presenter.ts';
 import type { IssueListService } from './issue-list.service.ts';
 import {
   completeOrder,
   type IssueFilters,
+  type IssueListPage,
   type IssueListQuery,
+  offsetMax,
   type SortField,
   type SortKey,
   type SortValue,
@@ -128,4 +140,35 @@ function statusesThatAre(open: boolean, among: WireQuery['status']) {
 
 function personId(value: string | undefined, actor: Actor): string | undefined {
   return value === 'me' ? actor.id : value;
+}
+
+/** A page as an array with headers, or as an envelope if one was requested. */
+function presentIssueList(
+  found: IssueListPage,
+  { request, page, url }: IssueListQuery,
+): ResponseOf<typeof listIssues> {
+  const { filters, sort, size } = request;
+  const cursor = found.end === undefined ? undefined : encodeCursor(found.end, { list: filters, sort });
+  if (page === undefined) return presentArray(found, nextLink(url, cursor));
+  const link = (changed: Record<string, string | undefined>) =>
+    jsonText(withParameters(url, { cursor: undefined, page_size: String(size), ...changed }));
+  const body = jsonObject<IssuePage>({
+    count: jsonText(found.total ?? 0),
+    // The link has the place where this page ended, so new issues do not shift the next page.
+    next: cursor === undefined ? jsonText(null) : link({ page: String(page + 1), cursor }),
+    previous:
+      page === 1 || (page - 2) * size > offsetMax
+        ? jsonText(null)
+        : link({ page: page === 2 ? undefined : String(page - 1) }),
+    results: found.items,
+  });
+  return { status: 200, body };
+}
+
+function presentArray(
+  { items, total }: IssueListPage,
+  link: Record<string, string>,
+): ResponseOf<typeof listIssues> {
+  const count = total === undefined ? {} : { 'X-Total-Count': String(total) };
+  return { status: 200, headers: { ...count, ...link }, body: items };
 }
