@@ -52,7 +52,8 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
     settings: { plan_cache_mode: 'force_custom_plan' },
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
-  // Filters, orders and sizes make many texts, and PostgreSQL keeps 0.1 to 0.2 MB of each on each connection.
+  // Filters, orders and page sizes make many different statements. PostgreSQL uses 0.1 to 0.2 MB per prepared statement
+  // and connection.
   const adapter = new PrismaPg(pool, { statementNameGenerator: createStatementNames({ max: 100 }) });
   const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
   return {

@@ -2,7 +2,7 @@ import type { Activity } from '@tessera/contracts';
 import { presentPerson } from '../people/person.presenter.ts';
 import type { ActivityLine } from './activity.repository.ts';
 
-/** The wire form of a line of history. */
+/** Converts a history entry to its representation in the API. */
 export function presentActivity(line: ActivityLine): Activity {
   return {
     id: line.id,
@@ -18,7 +18,7 @@ export function presentActivity(line: ActivityLine): Activity {
   };
 }
 
-// An assignee is stored as the id, and shown as the person.
+// The stored value of an assignee is an id. The API shows the person.
 function presentValue({ field }: ActivityLine, value: unknown, name: string | null): unknown {
   return field === 'assignee' && typeof value === 'string' ? presentPerson(value, name) : value;
 }

@@ -2,7 +2,10 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy } from '../issues/issue.ts';
 import type { ActivityEntry } from './activity-entry.ts';
 
-/** Inserts lines of history for an issue, in their order: a statement, or a part of the one that makes the change. */
+/**
+ * Inserts history entries of an issue in the given order, as a statement or as a CTE of the statement that makes the
+ * change.
+ */
 export function insertActivity(
   issueId: string,
   entries: readonly ActivityEntry[],

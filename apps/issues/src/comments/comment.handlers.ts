@@ -16,7 +16,7 @@ interface CommentHandlersOptions {
 
 const place = z.object({ createdAt: cursorTime, id: uuid() });
 
-/** issue-tracking.md 4: adds a comment; reading them page by page is an addition. */
+/** Handlers of comments (issue-tracking.md 4). The paged list is an addition to the specification. */
 export function commentHandlers({ comments, idempotency, urls }: CommentHandlersOptions) {
   const add: Handler<typeof addComment, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;

@@ -4,7 +4,7 @@ import type { IssueUrls } from '../issues/issue-urls.ts';
 import { presentPerson } from '../people/person.presenter.ts';
 import type { Comment } from './comment.ts';
 
-/** The wire form of a comment, by itself and in its issue. */
+/** Converts a comment to its representation in the API, which is the same in an issue. */
 export function presentComment(comment: Comment): WireComment {
   return {
     id: comment.id,

@@ -8,7 +8,7 @@ import type { IssueReference } from '../issues/issue-reference.ts';
 import { commentColumns, commentRelations } from './comment.sql.ts';
 import type { Comment } from './comment.ts';
 
-/** Where a page of comments ended. */
+/** The keyset position of a comment: the last comment of a page. */
 export interface CommentPlace {
   createdAt: string;
   id: string;
@@ -23,9 +23,9 @@ export class CommentRepository {
   }
 
   /**
-   * Adds a comment, counts it and writes the history, in one statement; undefined where there is no such issue. The
-   * issue's row comes first: it lets comments of one issue happen one after the other, so that they are in the order of
-   * their times.
+   * Adds a comment, increments the comment count and writes the history, in one statement; returns undefined if the
+   * issue does not exist. The statement locks the issue's row first, so concurrent comments on one issue are stored in
+   * the order of their timestamps.
    */
   async create(
     reference: IssueReference,
@@ -59,7 +59,7 @@ export class CommentRepository {
   }
 
   /**
-   * Comments of an issue, oldest first; undefined where there is no such issue. Ends early after the comment whose text
+   * Returns the comments of an issue, oldest first; undefined if the issue does not exist. Stops after the comment that
    * exceeds `pageBytesMax`. PostgreSQL knows the size of a text without reading it.
    */
   async list(

@@ -6,7 +6,7 @@ import type { IssueReference } from '../issues/issue-reference.ts';
 import type { CommentPlace, CommentRepository } from './comment.repository.ts';
 import type { Comment } from './comment.ts';
 
-/** Comments. Every active user may read and write them, also on a closed issue. */
+/** Reads and adds comments. Every active user may do both, also on a closed issue. */
 export class CommentService {
   readonly #repository: CommentRepository;
 
@@ -29,7 +29,7 @@ export class CommentService {
     throw new ProblemError({ status: 404, code: 'comment_not_found', detail: 'There is no such comment.' });
   }
 
-  /** Comments of an issue, oldest first. */
+  /** Returns the comments of an issue, oldest first. Throws a 404 problem if the issue does not exist. */
   async list(
     reference: IssueReference,
     page: { limit: number; after: CommentPlace | undefined },

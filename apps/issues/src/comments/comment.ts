@@ -1,4 +1,4 @@
-/** A comment, with what is shown of its author. */
+/** A comment with the displayed fields of its author. */
 export interface Comment {
   id: string;
   issueId: string;
@@ -6,9 +6,9 @@ export interface Comment {
   /** Null for a comment from a tracker, whose author has no identity. */
   authorId: string | null;
   authorName: string | null;
-  /** `local`, or the tracker that it came from. */
+  /** `local`, or the tracker from which the comment was copied. */
   origin: string;
-  /** Whether its details in that tracker are known. */
+  /** Whether the comment has an id in the tracker `origin`. */
   isExternal: boolean;
   externalAuthor: string | null;
   externalCreatedAt: Date | null;

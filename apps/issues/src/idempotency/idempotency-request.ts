@@ -10,7 +10,7 @@ export interface IdempotencyRequest {
   method: string;
   /** The operation's path, with `:id` for the issue and without the trailing slash. */
   path: string;
-  /** However the request names it: by its id or its number. */
+  /** The id or the number of the issue, as in the path. */
   issue: IssueReference | undefined;
   key: string;
   /** Hash of the parsed body. Reusing a key with a different body is an error. */

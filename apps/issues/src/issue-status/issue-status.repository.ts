@@ -13,15 +13,18 @@ import {
 import type { ChangedBy, IssueSnapshot, IssueState, TrackerIdentity } from '../issues/issue.ts';
 
 export interface StatusChange {
-  /** The issue as the rules have seen it. */
+  /** The state of the issue that the rules have checked. */
   seen: IssueState;
   status: IssueStatus;
   comment: string | null;
-  /** Whether the issue must not have changed at all since: the client sent `If-Match`, which is checked again if it has. */
+  /**
+   * Whether any change of the issue since `seen` prevents this change. True if the client sent `If-Match`, which is
+   * then checked again.
+   */
   exactly: boolean;
 }
 
-/** Changes of status. */
+/** Writes changes of status. */
 export class IssueStatusRepository {
   readonly #database: Database;
   readonly #tracker: TrackerIdentity | undefined;
@@ -32,9 +35,9 @@ export class IssueStatusRepository {
   }
 
   /**
-   * Changes the status if the issue is still what the rules have seen, and with it the history and the comment, in one
-   * statement: of any number of conflicting changes at once exactly one finds the status that it starts from, and the
-   * others, after waiting for its row, find nothing. Undefined means: look again.
+   * Changes the status and writes the history and the comment in one statement, if the issue still has the status in
+   * `seen`. Of several concurrent changes exactly one succeeds; the others wait for the row lock and then match no row.
+   * Returns undefined if no row matched: read the issue again.
    */
   async change(
     change: StatusChange,
@@ -69,7 +72,7 @@ function updateStatus({ seen, status, comment, exactly }: StatusChange): Prisma.
     RETURNING ${issueColumns}`;
 }
 
-// Set on entry; kept while the issue is closed after being resolved; cleared when it is taken up again.
+// `resolved_at` and `closed_at` are set on entry to the status. Closing keeps `resolved_at`; reopening clears both.
 function datesOf(status: IssueStatus): Prisma.Sql {
   switch (status) {
     case 'RESOLVED':
@@ -88,7 +91,7 @@ function addComment(body: string, by: ChangedBy): Prisma.Sql {
     RETURNING *`;
 }
 
-// One INSERT: several in a statement would have no order.
+// One INSERT, because several INSERTs in one statement have no defined order.
 function log({ seen, status, comment }: StatusChange, by: ChangedBy): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO activity (issue_id, actor_id, origin, kind, field, old_value, new_value, at, request_id)

@@ -22,7 +22,7 @@ interface StatusServiceDependencies {
   issues: IssueRepository;
   presenter: IssuePresenter;
   repository: IssueStatusRepository;
-  /** Whether a change must say what it is based on. */
+  /** Whether a change requires `If-Match` or `version`. */
   requirePrecondition: boolean;
 }
 
@@ -33,10 +33,10 @@ export interface StatusRequest {
   requestId: string;
 }
 
-// Each retry means that another request changed the status in between, and the workflow has few edges.
+// Each retry means that a concurrent request changed the status.
 const looksMax = 20;
 
-/** Changes of status (issue-tracking.md 3). */
+/** Changes the status of an issue (issue-tracking.md 3). */
 export class IssueStatusService {
   readonly #issues: IssueRepository;
   readonly #presenter: IssuePresenter;
@@ -50,7 +50,7 @@ export class IssueStatusService {
     this.#requirePrecondition = requirePrecondition;
   }
 
-  /** The status that is there already is no change: a request that is sent again must not fail. */
+  /** Changes the status. A request for the current status succeeds without a change, so that a client can retry. */
   async change(
     actor: Actor,
     reference: IssueReference,

@@ -1,6 +1,6 @@
 import type { IssueStatus } from '@tessera/contracts';
 
-/** Where a status may go. The document leaves it open; this is the classic workflow of trackers. */
+/** The allowed transitions. issue-tracking.md does not define them; this is the common workflow of issue trackers. */
 const transitions: Readonly<Record<IssueStatus, readonly IssueStatus[]>> = {
   OPEN: ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
   IN_PROGRESS: ['OPEN', 'RESOLVED', 'CLOSED'],
@@ -9,13 +9,13 @@ const transitions: Readonly<Record<IssueStatus, readonly IssueStatus[]>> = {
   REOPENED: ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
 };
 
-/** What a new issue starts in. */
+/** The status of a new issue. */
 export const initialStatus: IssueStatus = 'OPEN';
 
-/** The statuses in which there is still something to do. */
+/** The statuses of issues that are neither resolved nor closed. */
 export const openStatuses: readonly IssueStatus[] = ['OPEN', 'IN_PROGRESS', 'REOPENED'];
 
-/** The statuses that may follow; staying is always possible and not named. */
+/** Returns the statuses that may follow, without the current status, which is always allowed. */
 export function allowedTransitions(from: IssueStatus): readonly IssueStatus[] {
   return transitions[from];
 }

@@ -1,28 +1,28 @@
 import { issuesPath } from '@tessera/contracts';
 import { type IssueReference, parseIssueReference } from './issue-reference.ts';
 
-/** The public URLs of issues and of what belongs to them. */
+/** The public URLs of issues and their subresources. */
 export class IssueUrls {
   readonly list: string;
   readonly keyPrefix: string;
 
-  /** `publicBaseUrl` is where clients find this service: a request's Host header is not to be trusted. */
+  /** `publicBaseUrl`: the public origin of the service. It is configured because a client controls the Host header. */
   constructor({ publicBaseUrl, keyPrefix }: { publicBaseUrl: string; keyPrefix: string }) {
     this.list = `${publicBaseUrl.replace(/\/+$/, '')}${issuesPath}/`;
     this.keyPrefix = keyPrefix;
   }
 
-  /** Reads `{id}` of a path; throws a 422 problem. */
+  /** Parses `{id}` of a path. Throws a 422 problem if it is invalid. */
   parse({ id }: { id: string }): IssueReference {
     return parseIssueReference(id, this.keyPrefix);
   }
 
-  /** The URL of a list of an issue, the same for each spelling of its key. */
+  /** Returns the URL of a list of an issue. It is the same for each spelling of the key. */
   listOf(reference: IssueReference, name: 'comments' | 'activity'): string {
     return this.of('id' in reference ? reference.id : `${this.keyPrefix}-${reference.number}`, name);
   }
 
-  /** The URL of an issue, or of something that belongs to it. */
+  /** Returns the URL of an issue or of a subresource. */
   of(id: string, ...parts: string[]): string {
     return `${this.list}${[id, ...parts].join('/')}/`;
   }

@@ -30,7 +30,7 @@ interface IssueHandlersOptions {
   urls: IssueUrls;
 }
 
-/** issue-tracking.md 4 */
+/** Handlers of issues (issue-tracking.md 4). */
 export function issueHandlers({ issues, statuses, presenter, idempotency, urls }: IssueHandlersOptions) {
   const get: Handler<typeof getIssue, Actor> = async ({ params, headers }) => {
     const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params)));

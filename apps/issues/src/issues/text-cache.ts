@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache';
 
-/** Presented texts with what they were made of, bounded by their length. */
+/** A cache of JSON texts and their revisions, limited by their total length. */
 export type TextCache<Entry extends { text: string }> = LRUCache<string, Entry>;
 
-/** In characters of one or two bytes: a small part of a container of 512 MiB. */
+/** In characters, each of one or two bytes: a small part of a container with 512 MiB. */
 const maxCharacters = 16 * 1024 * 1024;
 
 export function createTextCache<Entry extends { text: string }>(): TextCache<Entry> {
   return new LRUCache({
     maxSize: maxCharacters,
-    // What an entry holds beside its text is small, and counted as much.
+    // The estimated size of an entry without its text is 500.
     sizeCalculation: ({ text }) => text.length + 500,
   });
 }

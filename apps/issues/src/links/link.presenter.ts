@@ -2,12 +2,12 @@ import type { Link, LinkInput } from '@tessera/contracts';
 import { toPersonReference } from '../people/person-resolver.ts';
 import type { LinkDraft, StoredLink } from './link.ts';
 
-/** The wire form of a link, by itself and in its issue. */
+/** Converts a link to its representation in the API, which is the same in an issue. */
 export function presentLink(link: StoredLink): Link {
   return { ...presentListedLink(link), metadata: link.metadata };
 }
 
-/** The wire form of a link in a list of issues. */
+/** Converts a link to its representation in a list of issues. */
 export function presentListedLink(link: StoredLink): Omit<Link, 'metadata'> {
   return {
     id: link.id,

@@ -2,12 +2,12 @@ import { v7 as uuidv7 } from 'uuid';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { NewLink } from './link.ts';
 
-/** What only a link `l` has, of all that is read with an issue. */
+/** The columns that only rows of links have, of `l`. */
 export const linkDetails = Prisma.raw(
   'l.type, l.ref, l.url, l.relation, l.metadata, l.created_by AS "createdBy"',
 );
 
-/** Inserts links of an issue; where the target is linked already, its details are replaced. */
+/** Inserts links of an issue. Replaces the details of an existing link with the same target. */
 export function upsertLinks(
   issueId: string,
   links: readonly NewLink[],

@@ -4,7 +4,7 @@ import { validationProblem } from '@tessera/service-kit';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
 import type { PersonReference } from '../people/person-resolver.ts';
 
-/** A link to be; unique within its issue by type and ref. */
+/** A link to write. Type and ref are unique within an issue. */
 export interface NewLink {
   type: LinkType;
   ref: string;
@@ -14,7 +14,7 @@ export interface NewLink {
   metadata: Record<string, unknown> | null;
 }
 
-/** A link as it is asked for: a person may be named by something else than the id. */
+/** A requested link. The person can be referenced by e-mail or SSO pair instead of the id. */
 export type LinkDraft = Omit<NewLink, 'ref'> & ({ ref: string } | { person: PersonReference });
 
 export interface StoredLink extends NewLink {
@@ -24,14 +24,14 @@ export interface StoredLink extends NewLink {
   createdAt: Date;
 }
 
-/** What becomes of an issue's links. */
+/** The changes of an issue's links. */
 export interface LinkChanges {
-  /** New ones, and those whose details change. */
+  /** New links, and links whose details change. */
   put: NewLink[];
   removed: StoredLink[];
 }
 
-/** The link of a list that has the same target. */
+/** Returns the link with the same target; undefined if there is none. */
 export function findSameTarget<Link extends NewLink>(
   links: readonly Link[],
   target: NewLink,
@@ -43,14 +43,14 @@ export function isSameLink(left: NewLink, right: NewLink): boolean {
   return isDeepStrictEqual(linkValue(left), linkValue(right));
 }
 
-/** One link for each target: the last one says how it is. */
+/** Keeps one link for each target: the last one. */
 export function withoutRepeats(links: readonly NewLink[]): NewLink[] {
   return links.filter((link, index) => findSameTarget(links.slice(index + 1), link) === undefined);
 }
 
 /**
- * What has to be written so that `wanted` are there, and of the `current` ones none of `unwanted`. Throws a 422 problem
- * where they would become too many.
+ * Plans the changes that add or update `wanted` and delete those `current` links that are in `unwanted`. Throws a 422
+ * problem if the issue would have too many links.
  */
 export function planLinks(
   current: readonly StoredLink[],
@@ -69,7 +69,7 @@ export function planLinks(
   return { put, removed };
 }
 
-/** The history of a plan. */
+/** Returns the history entries of the changes. */
 export function describeLinkChanges(
   current: readonly StoredLink[],
   { put, removed }: LinkChanges,
@@ -85,7 +85,7 @@ export function describeLinkChanges(
   ];
 }
 
-/** What a client writes of a link. */
+/** Returns the members of a link that a client can write. */
 export function linkValue({ type, ref, title, url, relation, metadata }: NewLink) {
   return { type, ref, title, url, relation, metadata };
 }

@@ -10,7 +10,7 @@ export interface RateLimits {
   syncs: RateLimiter | undefined;
 }
 
-/** What is stored grows with the body, so a body counts as a further request for each of its 4 KiB. */
+/** A body counts as one further request per 4 KiB, because the stored data grows with it. */
 const bytesPerRequest = 4 * 1024;
 
 /**
@@ -30,7 +30,7 @@ export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShar
       await shares?.enter(id, response);
     },
     body: ({ id }, response, bytes) => {
-      // At most a whole quota, so that the largest body is accepted with a small one, too.
+      // At most the whole quota, so that a small quota also accepts the largest body.
       const requests = Math.min(Math.floor(bytes / bytesPerRequest), (limiter?.quota ?? 1) - 1);
       if (requests > 0)
         return count(id, response, requests, ' A body counts as a further one for each 4 KiB.');
