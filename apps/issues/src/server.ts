@@ -9,7 +9,7 @@ await runService({
   createDependencies: async (...options) => {
     const dependencies = await createDependencies(...options);
     const { integration, logger } = dependencies;
-    // Logs what to do. The service also starts without the tracker.
+    // Logs how to correct the configuration. The service also starts if the tracker is unavailable.
     integration.list().catch((err: unknown) => logger.warn({ err }, 'could not check the external tracker'));
     return dependencies;
   },

@@ -40,10 +40,10 @@ interface ImportRow {
   nextAttemptAt: Date;
 }
 
-/** Of names that people have in the tracker, what is stored and shown. */
+/** Maximum number of stored characters of a person's name in the tracker. */
 export const nameMaxLength = 255;
 
-/** The place where a list begins. */
+/** The position of the first page of a list. */
 export const listStart: ListPosition = { since: new Date(0), page: 1 };
 
 const importColumns = Prisma.raw(`requested_by AS "requestedBy", started_at AS "startedAt",
@@ -62,7 +62,7 @@ export class ImportRepository {
     this.#isTracker = Prisma.sql`provider = ${tracker.provider} AND project = ${tracker.project}`;
   }
 
-  /** Starts an import, or makes the one that is running due at once. */
+  /** Starts an import. If one is running, makes it due at once. */
   async start(requestedBy: string): Promise<ImportRow> {
     const { provider, project } = this.#tracker;
     const [row] = await this.#database.$queryRaw<ImportRow[]>`
@@ -75,14 +75,17 @@ export class ImportRepository {
     return row;
   }
 
-  /** The last import. */
+  /** Returns the last import; undefined if there was none. */
   async findLast(): Promise<ImportRow | undefined> {
     const [row] = await this.#database.$queryRaw<ImportRow[]>`
       SELECT ${importColumns} FROM tracker_imports WHERE ${this.#isTracker} ORDER BY id DESC LIMIT 1`;
     return row;
   }
 
-  /** Leases the running import for a page with this time limit; undefined if there is none, or another process has it. */
+  /**
+   * Leases the running import to process one page within `timeoutMs`; undefined if no import is running or another
+   * process holds the lease.
+   */
   async lease(timeoutMs: number): Promise<ImportJob | undefined> {
     const [job] = await this.#database.$queryRaw<ImportJob[]>`
       UPDATE tracker_imports SET claim_id = ${uuidv7()}::uuid, claim_until = ${leaseEnd(timeoutMs)}
@@ -92,7 +95,7 @@ export class ImportRepository {
     return job;
   }
 
-  /** Which remote issues belong to an issue, and which of the issues exist. */
+  /** Returns the remote ids that are bound to a local issue, and the local issues that exist. */
   async findKnown(remoteIds: readonly string[], issueIds: readonly string[]) {
     const rows = await this.#database.$queryRaw<{ remoteId: string | null; issueId: string | null }[]>`
       SELECT remote_id AS "remoteId", NULL::uuid AS "issueId" FROM tracker_links
@@ -105,8 +108,8 @@ export class ImportRepository {
   }
 
   /**
-   * Creates the issues whose remote issues belong to none yet, with their history and their links, and makes them due, so
-   * that a sync adds their comments. The unique index decides which of several concurrent imports creates an issue.
+   * Creates issues for the remote issues without a local one, with their history and links, and makes them due so that
+   * a sync adds their comments. If several imports run concurrently, the unique index lets only one create an issue.
    * Returns false if the lease has expired.
    */
   async create(
@@ -162,7 +165,9 @@ export class ImportRepository {
     return leased.length > 0;
   }
 
-  /** Records that a page was read, and extends the lease for the next one; null: it was the last page. */
+  /**
+   * Records that a page was read and extends the lease for the next page. `null` as the next position ends the import.
+   */
   async endPage(
     { id, leaseId }: ImportJob,
     next: ListPosition | null,
@@ -186,7 +191,10 @@ export class ImportRepository {
        WHERE id = ${id}::uuid AND claim_id = ${leaseId}::uuid`;
   }
 
-  /** Ends a lease after a failure. The delay doubles with each failure up to an hour, with jitter; there is no last attempt. */
+  /**
+   * Ends a lease after a failure. The delay doubles with each failure up to an hour, with jitter. The number of retries
+   * is unlimited.
+   */
   async fail({ id, leaseId }: ImportJob, code: string, retry: Retry): Promise<void> {
     await this.#database.$executeRaw`
       UPDATE tracker_imports SET claim_id = NULL, claim_until = NULL, last_error = ${code},
@@ -196,8 +204,8 @@ export class ImportRepository {
   }
 
   /**
-   * Makes at most `limit` issues due that were never synced, the oldest first, or only finds them; returns their numbers,
-   * and whether there are more.
+   * Makes at most `limit` issues due that were never synced, oldest first; a dry run only finds them. Returns their
+   * numbers, and whether more exist.
    */
   async backfill(
     requestedBy: string,
@@ -233,7 +241,7 @@ function remoteMembers({ id, key, url, state, author, createdAt }: NewImportedIs
   };
 }
 
-/** The wire form of an import. */
+/** Converts an import to its representation in the API. */
 export function presentImport(row: ImportRow | undefined, detailOf: (code: string) => string): Import {
   if (row === undefined) return noImport;
   const isRunning = row.finishedAt === null;

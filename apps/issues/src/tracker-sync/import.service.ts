@@ -23,7 +23,7 @@ import {
 import { trackerNotConfigured } from './sync-issue.ts';
 import { issueOf } from './sync-merge.ts';
 
-/** Who an account of the tracker is here. */
+/** The local identity of a tracker account. */
 export interface MappedAssignee {
   /** The name of the account. */
   name: string;
@@ -47,19 +47,19 @@ type Candidate =
   | { remote: ListedIssue; skipped: 'linked' | 'private' | 'created_here' }
   | { remote: ListedIssue; skipped: null; issue: NewImportedIssue };
 
-/** A statement with more text can take longer than the statement timeout, because the words of each text are indexed. */
+/** Maximum number of characters in one statement. Indexing more text can exceed the statement timeout. */
 const charactersPerStatement = 256 * 1024;
 
 /** Creates local issues for the issues of the tracker. */
 export class ImportService {
   readonly #import: ConfiguredImport | undefined;
 
-  /** Without an import no tracker is configured. */
+  /** `configured`: undefined if no tracker is configured. */
   constructor(configured: ConfiguredImport | undefined) {
     this.#import = configured;
   }
 
-  /** Starts an import, or makes the one that is running due. */
+  /** Starts an import. If one is running, makes it due. */
   async start(actor: Actor): Promise<Import> {
     return presentImport(await this.#configured().repository.start(actor.id), adviceFor);
   }
@@ -68,7 +68,7 @@ export class ImportService {
     return presentImport(await this.#configured().repository.findLast(), adviceFor);
   }
 
-  /** What an import would do with a page of the remote issues. */
+  /** Returns the effects that an import of one page of remote issues would have. */
   async preview(position: ListPosition = listStart): Promise<ImportPreview> {
     const { tracker, deadlineMs } = this.#configured();
     const signal = AbortSignal.timeout(deadlineMs);
@@ -89,7 +89,7 @@ export class ImportService {
     return this.#configured().repository.backfill(actor.id, options);
   }
 
-  /** Continues the import that is running, if no other process does, until its end or a failure. */
+  /** Continues the running import until its end or a failure, unless another process holds its lease. */
   async continue(stopping: AbortSignal, timeoutMs: number): Promise<void> {
     if (this.#import === undefined) return;
     const { repository, retrySeconds: firstDelaySeconds, logger } = this.#import;
@@ -105,7 +105,7 @@ export class ImportService {
     }
   }
 
-  // Each step can be the last one before a crash: then another process reads the same page again.
+  // The process can crash after each step. Another process then reads the same page again.
   async #readPages(
     { tracker, repository, logger }: ConfiguredImport,
     job: ImportJob,
@@ -184,7 +184,7 @@ function toId({ id }: { id: string }): string {
   return id;
 }
 
-// No such identity, or an inactive one.
+// Returns null if the identity does not exist or is inactive.
 function unlessUnknown(error: unknown): null {
   if (error instanceof ProblemError && error.status === 422) return null;
   throw error;

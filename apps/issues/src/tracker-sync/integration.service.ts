@@ -16,10 +16,10 @@ interface ConfiguredIntegration {
 
 type Step = 'reachable' | 'credentials' | 'project' | 'permissions';
 
-/** What a tracker must pass, in this order, before its settings can be looked at. */
+/** The checks that must succeed, in this order, before the settings are checked. */
 const steps: readonly Step[] = ['reachable', 'credentials', 'project', 'permissions'];
 
-/** The steps that errors belong to; others concern the project. */
+/** The step that each error fails. All other errors fail the step `project`. */
 const stepOf: Partial<Record<TrackerErrorCode, Step>> = {
   tracker_unavailable: 'reachable',
   tracker_timeout: 'reachable',
@@ -30,20 +30,23 @@ const stepOf: Partial<Record<TrackerErrorCode, Step>> = {
   not_a_member: 'permissions',
 };
 
-/** A check takes up to about ten requests: this bounds how many clients can cause. */
+/**
+ * How long a result is cached. A check sends about ten requests to the tracker, so this limits the load that clients
+ * can cause.
+ */
 const checkLifetimeMs = 15_000;
 
-/** What staff see and do about the configured tracker as a whole. */
+/** Checks the configured tracker and retries its failed syncs. Only for staff. */
 export class IntegrationService {
   readonly #integration: ConfiguredIntegration | undefined;
   #latest: { startedAt: number; result: Promise<Integration> } | undefined;
 
-  /** Without an integration no tracker is configured. */
+  /** `integration`: undefined if no tracker is configured. */
   constructor(integration: ConfiguredIntegration | undefined) {
     this.#integration = integration;
   }
 
-  /** Whether syncs can work, and what to do if they cannot; checked at most once in 15 seconds. Logs what is found. */
+  /** Checks whether syncs can work and how to correct problems, at most once in 15 seconds. Logs the result. */
   async list(): Promise<Integration[]> {
     if (this.#integration === undefined) return [];
     const now = performance.now();
@@ -103,7 +106,7 @@ function asTrackerError(error: unknown): TrackerError {
   throw error;
 }
 
-// What comes after the failed step cannot be checked.
+// The steps after the failed step cannot be checked.
 function checksUntil(error: TrackerError): IntegrationCheck[] {
   const failed = stepOf[error.code] ?? 'project';
   const place = steps.indexOf(failed);

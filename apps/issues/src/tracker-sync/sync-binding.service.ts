@@ -30,7 +30,7 @@ interface SyncBindingDependencies {
   tracking: Tracking | undefined;
 }
 
-/** What staff can correct: which remote issue belongs to an issue, and which side wins a conflict. */
+/** Lets staff change the remote issue of an issue, and decide conflicts. */
 export class SyncBindingService {
   readonly #dependencies: SyncBindingDependencies;
 

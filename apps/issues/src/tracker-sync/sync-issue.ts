@@ -85,9 +85,9 @@ interface SyncExecutorDependencies {
   issues: IssueRepository;
   statuses: IssueStatusRepository;
   policies: ConflictPolicies;
-  /** Time limit of a sync that a person waits for. */
+  /** Time limit of a sync during a request, in milliseconds. */
   deadlineMs: number;
-  /** Delay before the first retry in the background. */
+  /** Delay before the first retry in the background, in seconds. */
   retrySeconds: number;
   /** Called with `synced` or the error code of each sync. */
   onEnded: (outcome: string) => void;
@@ -96,7 +96,7 @@ interface SyncExecutorDependencies {
 
 interface FailedRun {
   error: TrackerError;
-  /** When the background retries; null: never. */
+  /** Time of the next background retry; null if the sync is not retried. */
   nextAttemptAt: Date | null;
 }
 
@@ -111,11 +111,11 @@ interface MergedFields extends Merge {
   /** All conflicts of the issue after the merge. */
   allConflicts: SyncJob['conflicts'];
   unverified: UnverifiedPush | null;
-  /** The last local line of history that the merge took into account. */
+  /** The id of the last local history entry that the merge has included. */
   activityId: number;
 }
 
-/** Errors that can have a cause which `findProblem` finds. */
+/** Errors whose cause `findProblem` may find. */
 const explainedCodes = new Set<string>([
   'not_a_member',
   'tracker_rejected',
@@ -123,10 +123,10 @@ const explainedCodes = new Set<string>([
   'project_not_found',
 ]);
 
-/** How often fields are merged again in one sync because someone changed the remote issue before our update. */
+/** Maximum number of merges in one sync. A merge is repeated if the remote issue changed before our update. */
 const mergesMax = 2;
 
-/** Syncs issues with the tracker. Each step can be the last one before a crash: the next sync continues after it. */
+/** Syncs issues with the tracker. The process can crash after each step; the next sync then continues. */
 export class SyncExecutor {
   readonly #dependencies: SyncExecutorDependencies;
   readonly #stopping = new AbortController();
@@ -142,7 +142,10 @@ export class SyncExecutor {
     return this.#credentialsRejected;
   }
 
-  /** Syncs an issue while a person waits. Of several concurrent calls one syncs, the others throw `sync_in_progress`. */
+  /**
+   * Syncs an issue during a request. If several calls run concurrently, one syncs and the others throw
+   * `sync_in_progress`.
+   */
   async syncNow(issueId: string, requestedBy: string, requestId: string): Promise<void> {
     const { repository, deadlineMs } = this.#dependencies;
     const job = await repository.lease(issueId, requestedBy, deadlineMs);
@@ -151,7 +154,7 @@ export class SyncExecutor {
     if (failed !== undefined) throw trackerProblem(failed.error, failed.nextAttemptAt);
   }
 
-  /** Syncs a leased issue within a time limit, and records how the sync ended. */
+  /** Syncs a leased issue within `timeoutMs` and records the result. */
   async run(job: SyncJob, requestId: string, timeoutMs: number): Promise<FailedRun | undefined> {
     const { onEnded } = this.#dependencies;
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal]);
@@ -207,7 +210,7 @@ export class SyncExecutor {
     this.#credentialsRejected = false;
   }
 
-  // A request to create whose response was lost may have had an effect: the next sync looks for it first.
+  // A create request without a response may have taken effect, so the next sync first searches for its issue.
   async #createOrAdopt(job: SyncJob, signal: AbortSignal): Promise<RemotePair> {
     const { tracker, issues, repository } = this.#dependencies;
     const { createAttemptedAt, createAttemptAge } = job;
@@ -234,7 +237,7 @@ export class SyncExecutor {
     return { remoteId: created.id, base, others };
   }
 
-  // A request can take effect long after its response was given up, even after the next one.
+  // A request can take effect long after it timed out, even after a later request.
   async #findOthers(job: SyncJob, remoteId: string, signal: AbortSignal): Promise<OtherRemotes> {
     if (job.uncertainSince === null) return { duplicates: [], copies: [] };
     const { created, copies } = await this.#findMarked(job.issueId, job.uncertainSince, signal);
@@ -283,7 +286,7 @@ export class SyncExecutor {
       const external = [...overwritten, ...externalConflicts(before, others)];
       const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId, signal);
       const { push, activityId } = merged;
-      // Also after a push: others may have changed another field before it.
+      // Also required after a push, because others may have changed another field before it.
       const { updatedAt, commentsCount } = before;
       const seen = { updatedAt, commentsCount, seenUntil: seenUntil(before, job) };
       unverified = merged.unverified;
@@ -334,7 +337,7 @@ export class SyncExecutor {
     });
   }
 
-  // One transaction that locks the issue's row, so that no one changes the issue between comparing and writing.
+  // One transaction locks the issue's row, so the issue cannot change between the comparison and the write.
   async #mergeLocally(
     job: SyncJob,
     { base, conflicts, external }: Pick<SyncJob, 'base' | 'conflicts'> & { external: FieldConflict[] },
@@ -382,8 +385,8 @@ export class SyncExecutor {
     });
   }
 
-  // Comments are only added, never changed or removed. Each is independent of the others. A comment changes the time of the
-  // remote issue's last update, so that they are not listed if it is known, or if there is none.
+  // Syncs comments, which are only added, never changed or removed. A new comment changes the remote issue's
+  // `updatedAt`, so comments are not listed if that time is unchanged or the remote issue has no comments.
   async #syncComments(
     issueId: string,
     remoteId: string,
@@ -425,7 +428,8 @@ export class SyncExecutor {
     await repository.recordSent(id, sentId);
   }
 
-  // Trackers answer a wrong project, a missing permission and disabled issues like other errors.
+  // Trackers report a wrong project, a missing permission and disabled issues with the same status codes as other
+  // errors.
   async #explain(error: unknown): Promise<unknown> {
     if (!(error instanceof TrackerError) || !explainedCodes.has(error.code)) return error;
     const { tracker, deadlineMs } = this.#dependencies;
@@ -470,7 +474,7 @@ export class SyncExecutor {
   }
 }
 
-/** Throws for a remote issue that not every user of its project may see: here every user would. */
+/** Throws if the remote issue is visible to only some users of its project, because every local user would see it. */
 export function assertPublic(remote: RemoteIssue): RemoteIssue {
   if (!remote.isPrivate) return remote;
   throw new TrackerError('remote_private', 'private in the tracker', { hadNoEffect: true });

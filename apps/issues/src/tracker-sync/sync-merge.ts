@@ -31,12 +31,12 @@ import {
 
 // The decisions of a sync, without side effects: a three-way merge of each field, conflicts, and which comments to copy.
 
-/** Which side wins a field that both sides changed; `manual`: neither, until staff decide. */
+/** The side that wins if both sides changed a field. `manual`: neither, until staff decide. */
 export type ConflictPolicy = 'local' | 'remote' | 'newest' | 'manual';
 export type ConflictPolicies = Readonly<Record<SyncedField, ConflictPolicy>>;
 
 /**
- * The values on which both sides last agreed, by field; absent if they never did. The status is a pair because several local
+ * The last common values of both sides, by field; absent if there were none. The status is a pair because several local
  * statuses can map to one remote state; `local` is null while a pushed status is not confirmed.
  */
 export interface MergeBase {
@@ -87,7 +87,7 @@ export interface MergeInput {
   newest: (field: SyncedField) => 'local' | 'remote' | null;
 }
 
-/** The fields to create a remote issue with. */
+/** Returns the fields of the remote issue to create. */
 export function draftOf(
   { title, description, priority }: Pick<LocalIssue, keyof RemoteDraft>,
   tracker: Pick<ExternalTracker, 'toFit'>,
@@ -99,7 +99,10 @@ export function draftOf(
   };
 }
 
-/** The base after creating a remote issue: its own values. A value that the tracker did not apply is pushed next. */
+/**
+ * Returns the base after creating a remote issue: the values that the tracker returned. A value that it did not apply
+ * is pushed next.
+ */
 export function baseOfCreated({ title, description, priority, state }: RemoteIssue): MergeBase {
   return {
     title,
@@ -109,15 +112,18 @@ export function baseOfCreated({ title, description, priority, state }: RemoteIss
   };
 }
 
-/** The base after finding the remote issue of an earlier attempt: what was sent, so that edits there are pulled. */
+/**
+ * Returns the base after finding the remote issue of an earlier attempt: the values that were sent, so that later edits
+ * in the tracker are pulled.
+ */
 export function baseOfAdopted(draft: MergeBase, tracker: Pick<ExternalTracker, 'stateOf'>): MergeBase {
   const state = tracker.stateOf({ status: 'OPEN', wasResolved: false });
   return { ...draft, status: { local: 'OPEN', remote: state } };
 }
 
 /**
- * The local issue for a remote one, and the base of its first merge. A text that an issue cannot hold is cut; that merge
- * records the conflict.
+ * Returns the local issue for a remote one, and the base of its first merge. A text that exceeds the local limit is
+ * cut; the merge records the conflict.
  */
 export function issueOf(
   remote: RemoteIssue,
@@ -212,7 +218,7 @@ function mergeText(input: MergeInput, field: 'title' | 'description', merge: Mer
   const local = field === 'title' ? whole : input.tracker.toFit(whole);
   const remote = input.remote[field];
   const sides = compare(field, local, remote, base);
-  // Pulling an edit of a text that the tracker cannot hold whole would lose its end.
+  // Pulling an edit of a text that exceeds the tracker's limit would lose its end.
   const localChanged = sides.localChanged || local !== whole;
   const { action, updatesBase } = decide(
     { ...sides, localChanged, local: input.local[field], isStorable: isStorable(remote) },
@@ -226,7 +232,7 @@ function mergeText(input: MergeInput, field: 'title' | 'description', merge: Mer
 
 function mergePriority(input: MergeInput, merge: Merge): void {
   const { local, remote, base } = input;
-  // A remote priority that maps to none of ours stays unchanged.
+  // A remote priority without a local equivalent stays unchanged.
   if (remote.priority === null) return;
   const sides = compare('priority', local.priority, remote.priority, base.priority ?? null);
   const { action, updatesBase } = decide({ ...sides, isStorable: true }, input, merge.conflicts);
@@ -247,7 +253,7 @@ function compare(field: SyncedField, local: string, remote: string, base: string
   };
 }
 
-/** The local statuses through which an issue goes to follow a remote state, in order. */
+/** Returns the local statuses, in order, through which an issue reaches a remote state. */
 export function stepsTowards(
   state: string,
   local: IssueStatus,
@@ -289,7 +295,7 @@ function mergeStatus(input: MergeInput, merge: Merge): void {
   const meaning = tracker.meaningOf(remote.state);
   const shown = tracker.stateOf({ status, wasResolved: local.wasResolved });
   const isVisible = meaning !== undefined && meaning !== status && shown !== remote.state;
-  // Otherwise the difference would stay without a trace: neither side changes any more.
+  // Records the difference, because neither side will change and no later merge would report it.
   if (isVisible && action !== 'push' && !merge.conflicts.some(({ field }) => field === 'status')) {
     const values = { local: status, remote: remote.state, base: null };
     merge.conflicts.push({ field: 'status', reason: 'not_representable', ...values, kept: null });
@@ -300,11 +306,11 @@ function mergeStatus(input: MergeInput, merge: Merge): void {
 
 /** A push until its effect is verified. */
 export interface UnverifiedPush extends RemotePush {
-  /** The local status that it pushes. */
+  /** The local status that the push sends. */
   status: IssueStatus;
 }
 
-/** The record of a push before it is sent; null if there is nothing to push. */
+/** Returns the record of a push before it is sent; null if there is nothing to push. */
 export function unverifiedPush(
   { push }: Pick<Merge, 'push'>,
   local: LocalIssue,
@@ -316,7 +322,7 @@ export function unverifiedPush(
   return { seen, wanted: push, seenAt: before.updatedAt.toISOString(), status: local.status };
 }
 
-/** The conflicts of values in the tracker that a push replaced unseen. */
+/** Returns the conflicts for values in the tracker that a push replaced without reading them. */
 export function overwrittenConflicts(
   { seen, wanted, status }: UnverifiedPush,
   overwritten: RemoteChange,
@@ -370,7 +376,7 @@ export function verifyPush(
   return result;
 }
 
-/** More or larger conflicts replace the oldest ones, whose values stay in the history. */
+/** Maximum number of conflicts. Further conflicts replace the oldest, whose values stay in the history. */
 const conflictsMax = 100;
 const conflictsBytesMax = 800 * 1024;
 
@@ -397,8 +403,8 @@ function withDisplayTexts<Texts extends Pick<FieldConflict, 'local' | 'remote' |
 }
 
 /**
- * The conflicts after a merge, with the history of new ones whose value would be lost. A decided conflict stays until staff
- * remove it; an undecided one as long as the merge finds it.
+ * Returns the conflicts after a merge, and history entries for new conflicts whose value would be lost. A decided
+ * conflict stays until staff remove it; an open conflict stays as long as the merge finds it.
  */
 export function addConflicts(
   present: readonly SyncConflict[],
@@ -417,11 +423,11 @@ export function addConflicts(
   };
 }
 
-/** Remote issues that contain the marker of an issue, beside its own one. */
+/** Remote issues with the marker of an issue, other than the bound remote issue. */
 export interface OtherRemotes {
-  /** Created for this issue. */
+  /** Remote issues that were created for this issue. */
   duplicates: readonly RemoteIssue[];
-  /** Created for another issue, or with the marker in another place. */
+  /** Remote issues that were created for another issue, or that contain the marker in another place. */
   copies: readonly RemoteIssue[];
 }
 
@@ -440,8 +446,8 @@ export function externalConflicts(own: RemoteIssue, { duplicates, copies }: Othe
 }
 
 /**
- * The conflicts after a push, with the history of values that it replaced. `previous`: the conflicts before the merge, whose
- * ids and times are kept.
+ * Returns the conflicts after a push, and history entries for the values that it replaced. `previous`: the conflicts
+ * before the merge, whose ids and times are kept.
  */
 export function addPushConflicts(
   merged: readonly SyncConflict[],
@@ -495,7 +501,7 @@ export interface NewRemoteComment {
 }
 
 interface CommentPlan {
-  /** Local comments that arrived although the response was lost. */
+  /** Local comments that the tracker has stored although the response was lost. */
   arrived: { commentId: string; remoteId: string }[];
   pull: NewRemoteComment[];
   push: UnsentComment[];
@@ -508,12 +514,14 @@ interface CommentState {
   toFit: ExternalTracker['toFit'];
 }
 
-/** The local comments whose markers remote comments carry. */
+/** Returns the ids of the local comments whose markers the remote comments contain. */
 export function claimedComments(remote: readonly RemoteComment[]): string[] {
   return remote.map(({ body }) => markedComment(body)).filter((id) => id !== undefined);
 }
 
-/** Which comments one side has and the other lacks. `remote`: those that are not known to be on both sides. */
+/**
+ * Returns the comments that only one side has. `remote`: the remote comments that are not known to be on both sides.
+ */
 export function planComments(
   remote: readonly RemoteComment[],
   { unsent, claimed, toFit }: CommentState,

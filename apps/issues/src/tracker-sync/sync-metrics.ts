@@ -1,7 +1,10 @@
 import type { Metrics } from '@tessera/service-kit';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
-/** Registers the metrics of syncs, also without a tracker; returns what counts the outcome of a sync. */
+/**
+ * Registers the metrics of syncs, also if no tracker is configured. Returns the function that counts the outcome of a
+ * sync.
+ */
 export function observeSyncs(
   metrics: Metrics,
   queue: SyncQueueRepository | undefined,

@@ -21,26 +21,32 @@ const pollOverlapSeconds = 120;
 /** The retries after an outage are spread over this time. */
 const recoverySeconds = 60;
 
-/** A look for changes in the tracker. */
+/** A poll for changes in the tracker. */
 export interface RemotePoll {
   /** By the database's clock. */
   startedAt: Date;
-  /** The same by the tracker's clock. A change with a later time does not count as read: that clock can have been set back. */
+  /**
+   * The start by the tracker's clock. A change with a later time does not count as read, because that clock may have
+   * been set back.
+   */
   clock: Date;
   /**
-   * Where the list begins, by the tracker's clock: some time before the last change that was read, because a change can
-   * become visible after one with a later time. Once none can any more, it is the second after the last change, so that a
-   * project without further changes is an empty page.
+   * The start of the list, by the tracker's clock. It precedes the last change that was read, because a change can
+   * become visible after another with a later time. When this is no longer possible, it is the second after the last
+   * change, so that a project without further changes returns an empty page.
    */
   since: Date;
 }
 
-/** Makes the rows `t` due; a sync that is running may have read the remote issue too early. */
+/** Makes the rows `t` due, also during a running sync, which may have read the remote issue before the change. */
 const dueNow = Prisma.raw(
   'next_attempt_at = clock_timestamp(), changed_during_sync = t.claim_id IS NOT NULL',
 );
 
-/** What the replicas share: the issues that the background has to sync (`next_attempt_at` has passed), and the tracker's limit. */
+/**
+ * State that all replicas share: the queue of issues to sync in the background (`next_attempt_at` has passed), and the
+ * tracker's rate limit.
+ */
 export class SyncQueueRepository implements TrackerLimit {
   readonly #database: Database;
   readonly #tracker: ConfiguredTracker;
@@ -51,7 +57,7 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Leases the issue that is due for the longest time, or whose lease has expired because its process died. Imported issues
+   * Leases the issue that has been due longest, or whose lease has expired because its process died. Imported issues
    * come last: there can be many, and their comments are not urgent.
    */
   async leaseDue(timeoutMs: number): Promise<SyncJob | undefined> {
@@ -70,9 +76,9 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Makes issues due that were changed since a time (at first: within a day) and not synced since: those with a remote
-   * issue, or all. Failed syncs are `addStuck`'s. Returns the time to continue from,
-   * which overlaps by `overlapMs` for transactions and syncs that are still running.
+   * Makes issues due that were changed since a time (by default within a day) and not synced since: those with a remote
+   * issue, or all. `addStuck` handles failed syncs. Returns the time to continue from, which overlaps by `overlapMs`
+   * for transactions and syncs that are still running.
    */
   async addChanged(
     since: Date | undefined,
@@ -100,9 +106,9 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Makes issues due whose sync failed and has no retry scheduled, if the cause may be gone: the configuration or the
-   * issue was changed, or the tracker has synced another issue since; in any case after a day. An issue whose remote issue
-   * was deleted and its id reused is left to staff, because its sync would create a new one.
+   * Makes issues due whose sync failed without a scheduled retry, if the cause may be gone: the configuration or the
+   * issue was changed, another issue was synced since, or a day has passed. Skips an issue whose remote issue was
+   * deleted and its id reused: its sync would create a new remote issue, so staff decide.
    */
   async addStuck(): Promise<void> {
     const { provider, project, fingerprint } = this.#tracker;
@@ -122,8 +128,8 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Brings the retries forward that failed during an outage, and the import, as soon as the tracker answered again. Their
-   * failures do not count any more; one that fails after the outage waits as usual.
+   * Makes the import and the syncs that failed during an outage due as soon as the tracker responds again, and resets
+   * their failure counts. A sync that fails after the outage waits as usual.
    */
   async addRecovered(): Promise<void> {
     const { provider, project } = this.#tracker;
@@ -145,8 +151,8 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Makes at most `limit` issues due that match a filter and are not due yet, those that failed first; returns how many,
-   * and whether there are more. The exceptions are those of `addStuck`.
+   * Makes at most `limit` issues due that match a filter and are not due yet, the earliest failures first. Skips the
+   * same issues as `addStuck`. Returns the number, and whether more exist.
    */
   async addMatching({ sync, last_error: error, limit }: RetrySyncs): Promise<RetriedSyncs> {
     const [row] = await this.#database.$queryRaw<{ matching: number; made_due: number }[]>`
@@ -196,7 +202,7 @@ export class SyncQueueRepository implements TrackerLimit {
       ON CONFLICT (provider, project) DO UPDATE SET limited_until = greatest(t.limited_until, excluded.limited_until)`;
   }
 
-  /** How many issues have a failed sync without a scheduled retry, by error. */
+  /** Counts the issues with a failed sync and no scheduled retry, by error code. */
   async countStuck(): Promise<{ error: string; count: number }[]> {
     const { provider, project } = this.#tracker;
     return this.#database.$queryRaw<{ error: string; count: number }[]>`
@@ -206,7 +212,7 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Begins a look for changed remote issues if no replica began one within `intervalSeconds`, and if there are any.
+   * Begins a poll for changed remote issues if no replica began one within `intervalSeconds` and remote issues exist.
    * `clock`: the current time by the tracker's clock.
    */
   async beginPoll(intervalSeconds: number, clock: Date): Promise<RemotePoll | undefined> {
@@ -228,8 +234,8 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Makes the issues due whose remote issues were changed after their last sync; failed ones once for each change. A sync
-   * that is running may have read its remote issue before the change.
+   * Makes the issues due whose remote issues were changed after their last sync; failed syncs once per change. Includes
+   * issues that are being synced, because that sync may have read the remote issue before the change.
    */
   async addChangedRemotes(changed: readonly RemoteStamp[]): Promise<void> {
     const { provider, project } = this.#tracker;
@@ -247,7 +253,7 @@ export class SyncQueueRepository implements TrackerLimit {
        WHERE (t.issue_id, t.provider, t.project) = (changed.issue_id, changed.provider, changed.project)`;
   }
 
-  /** Records that all changes up to a time were read; the next look begins before it. */
+  /** Records that all changes up to a time were read. The next poll begins before that time. */
   async recordChanges(readUntil: Date, { clock }: RemotePoll): Promise<void> {
     const { provider, project } = this.#tracker;
     const until = readUntil < clock ? readUntil : clock;
@@ -258,8 +264,8 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
-   * Records the end of a look that read all changes. If it began long enough after the last change was read, no earlier
-   * change can become visible any more.
+   * Records the end of a poll that read all changes. If the poll began long enough after the last change was read, no
+   * earlier change can become visible.
    */
   async endPoll({ startedAt }: RemotePoll): Promise<void> {
     const { provider, project } = this.#tracker;
@@ -270,7 +276,7 @@ export class SyncQueueRepository implements TrackerLimit {
        WHERE provider = ${provider} AND project = ${project}`;
   }
 
-  /** Records a webhook delivery and makes the issue due that it names; false if it was recorded before. */
+  /** Records a webhook delivery and makes its issue due. Returns false if the delivery was recorded before. */
   async addDelivery(deliveryId: string, remoteId: string | undefined): Promise<boolean> {
     const { provider, project } = this.#tracker;
     const rows = await this.#database.$queryRaw<{ id: string }[]>`

@@ -18,7 +18,7 @@ interface SyncSchedulerDependencies {
 }
 
 export interface SyncSchedule {
-  /** Average time between two looks into the queue. */
+  /** Average time between two polls of the queue, in milliseconds. */
   pollMs: number;
   /** Maximum number of background syncs at once in this process. */
   workers: number;
@@ -26,11 +26,13 @@ export interface SyncSchedule {
   timeoutMs: number;
   /** Which changed issues are synced in the background: none, those with a remote issue, or all. */
   autoSync: 'off' | 'linked' | 'all';
-  /** Time between two looks for changes in the tracker, over all replicas; 0: none. */
+  /** Time between two polls of the tracker by all replicas together, in seconds; 0 disables polling. */
   pollRemoteSeconds: number;
 }
 
-/** Syncs in the background: retries, syncs whose process died, and changes. Leases let any number of replicas do so. */
+/**
+ * Syncs issues in the background: retries, syncs whose process died, and changes. Leases allow any number of replicas.
+ */
 export class SyncScheduler {
   readonly #dependencies: SyncSchedulerDependencies;
   readonly #schedule: SyncSchedule;

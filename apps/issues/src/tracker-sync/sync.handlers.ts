@@ -33,7 +33,7 @@ interface SyncHandlersOptions {
   urls: IssueUrls;
 }
 
-/** issue-tracking.md 4: syncs an issue with the external issue tracker; what staff correct about it is an addition. */
+/** Handlers of syncs (issue-tracking.md 4). The operations for staff are additions to the specification. */
 export function syncHandlers({
   issues,
   sync,

@@ -30,13 +30,13 @@ export interface SyncJob extends SyncLease {
   unverifiedPush: UnverifiedPush | null;
   /** When a request to create the remote issue was last sent without a known outcome. */
   createAttemptedAt: Date | null;
-  /** Seconds since then, by the database's clock. */
+  /** Seconds since `createAttemptedAt`, by the database's clock. */
   createAttemptAge: number | null;
-  /** Changes of the remote issue until then were synced, by the tracker's clock. */
+  /** Changes of the remote issue up to this time were synced, by the tracker's clock. */
   remoteSeenUntil: Date | null;
   /** Seconds since the last sync that succeeded. */
   lastSyncAge: number | null;
-  /** Since when an earlier request to create may have created a second remote issue; null after a day. */
+  /** Time of an earlier create request that may have created a second remote issue; null after a day. */
   uncertainSince: Date | null;
   requestedBy: string;
 }
@@ -44,19 +44,19 @@ export interface SyncJob extends SyncLease {
 /** A sync that ended with an error. */
 export interface FailedSync {
   code: string;
-  /** The tracker's own words. */
+  /** Error messages of the tracker. */
   messages?: readonly string[];
   /** The new URL of a moved remote issue. */
   movedTo: string | null;
-  /** Null: not in the background. */
+  /** Null if the background does not retry the sync. */
   retry: Retry | null;
 }
 
-/** When an attempt that failed is repeated. */
+/** The schedule of the next attempt after a failure. */
 export interface Retry {
   firstDelaySeconds: number;
   minSeconds: number;
-  /** Whether it does not count as a failure: it is repeated after `minSeconds`. */
+  /** Whether the attempt does not count as a failure. It is then repeated after `minSeconds`. */
   isPostponed: boolean;
 }
 
@@ -64,15 +64,15 @@ export interface RecordedMerge {
   base: MergeBase;
   conflicts: SyncConflict[];
   remote: RemoteIssue;
-  /** The push that follows. */
+  /** The push that follows the merge; null if there is none. */
   push: UnverifiedPush | null;
 }
 
 type LocalComment = Omit<UnsentComment, 'attemptAge'>;
 
-/** What people did to an issue, by its history. */
+/** The changes that people made to an issue, according to its history. */
 export interface LocalHistory {
-  /** The last line; 0 if there is none. */
+  /** The id of the last entry; 0 if there is none. */
   lastId: number;
   /** When each field was last changed. */
   changedAt: Map<SyncedField, Date>;
@@ -90,7 +90,7 @@ export class LeaseLostError extends TrackerError {
 /** Consecutive failures after which the background stops retrying. */
 const attemptsMax = 12;
 export const retryDelayMaxSeconds = 3_600;
-/** After this time without an answer of the tracker, the next answer ends an outage. */
+/** The minimum duration of an outage: the next response after this time without one ends an outage. */
 const outageMinSeconds = 120;
 // A lease outlasts the time limit of its sync, so that it expires only if the process dies.
 const leaseMarginMs = 2_000;
@@ -103,17 +103,17 @@ export const jobColumns =
   CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END AS "uncertainSince",
   t.remote_seen_until AS "remoteSeenUntil", extract(epoch FROM clock_timestamp() - t.last_synced_at)::float8 AS "lastSyncAge", t.requested_by AS "requestedBy"`);
 
-/** When a lease for a sync with this time limit expires. */
+/** Returns the expiry of a lease for a sync with this time limit. */
 export function leaseEnd(timeoutMs: number): Prisma.Sql {
   return fromNow(Prisma.sql`${(timeoutMs + leaseMarginMs) / 1000}::float8`);
 }
 
-/** Sets the columns of a row in `tracker_states`, because a request succeeded. */
+/** Sets the columns of a row in `tracker_states` after a successful request. */
 export const recordAnswer = Prisma.raw(`answered_at = clock_timestamp(),
   recovered_at = CASE WHEN tracker_states.answered_at > clock_timestamp() - interval '${outageMinSeconds} seconds'
     THEN tracker_states.recovered_at ELSE clock_timestamp() END`);
 
-/** The delay before the next attempt: it doubles with each of the `failures`, with jitter. */
+/** Returns the delay before the next attempt, which doubles with each of the `failures`, with jitter. */
 export function retryDelay({ firstDelaySeconds, minSeconds, isPostponed }: Retry): Prisma.Sql {
   if (isPostponed) return Prisma.sql`${minSeconds}::float8 * (1 + random() / 2)`;
   return Prisma.sql`greatest(${minSeconds}::float8, (0.5 + random() / 2) *
@@ -166,8 +166,8 @@ export class SyncRepository {
   }
 
   /**
-   * Records the remote issue, and adds a link to it. SQLite behind a Redmine reuses the id of a deleted issue: another
-   * issue with this remote id has lost its own.
+   * Records the remote issue and adds a link to it. A Redmine on SQLite reuses the ids of deleted issues, so another
+   * local issue with this remote id has lost its remote issue.
    */
   async recordRemote(
     { issueId, leaseId }: SyncLease,
@@ -199,7 +199,9 @@ export class SyncRepository {
     if (rows.length === 0) throw new LeaseLostError();
   }
 
-  /** Within a transaction that holds the issue's lock, under which every line of its history is written. */
+  /**
+   * Reads the local changes. The transaction must hold the issue's lock, under which all history entries are written.
+   */
   async localHistory(issueId: string, within: Transaction): Promise<LocalHistory> {
     const rows = await within.$queryRaw<{ field: SyncedField; at: Date; id: number }[]>`
       SELECT field, max(at) AS at, max(id)::float8 AS id FROM activity
@@ -210,7 +212,7 @@ export class SyncRepository {
     };
   }
 
-  /** Records a merge before its push, and what the push changed, within the transaction that changes the issue. */
+  /** Records a merge and the push that follows, within the transaction that changes the issue. */
   async recordMerge(
     lease: SyncLease,
     { base, conflicts, remote, push }: RecordedMerge,
@@ -225,7 +227,10 @@ export class SyncRepository {
     );
   }
 
-  /** Records that staff decided a conflict: the remaining ones, and the base that makes the next merge follow. */
+  /**
+   * Records the decision of a conflict by staff: the remaining conflicts, and the base with which the next merge
+   * applies the decision.
+   */
   async recordDecision(lease: SyncLease, conflicts: readonly SyncConflict[], base: MergeBase): Promise<void> {
     await this.#updateUnderLease(
       lease,
@@ -233,7 +238,10 @@ export class SyncRepository {
     );
   }
 
-  /** The remote ids of the comments that both sides have, and the local comments not known to be in the tracker. */
+  /**
+   * Returns the remote ids of the comments that both sides have, and the local comments that are not known to be in the
+   * tracker.
+   */
   async listComments(issueId: string): Promise<{ knownIds: Set<string>; unsent: UnsentComment[] }> {
     const known = await this.#database.$queryRaw<{ id: string }[]>`
       SELECT remote_id AS id FROM tracker_comments
@@ -249,7 +257,7 @@ export class SyncRepository {
     return { knownIds: new Set(known.map(({ id }) => id)), unsent };
   }
 
-  /** Local comments of an issue, by id. */
+  /** Returns local comments of an issue by id. */
   async findComments(issueId: string, ids: readonly string[]): Promise<Map<string, LocalComment>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#database.$queryRaw<LocalComment[]>`
@@ -259,7 +267,7 @@ export class SyncRepository {
     return new Map(rows.map((comment) => [comment.id, comment]));
   }
 
-  /** Records that a comment is sent, before the request. */
+  /** Records that a comment is about to be sent. */
   async beginSend(issueId: string, commentId: string): Promise<void> {
     const { provider, project } = this.#tracker;
     await this.#database.$executeRaw`
@@ -275,7 +283,7 @@ export class SyncRepository {
        WHERE comment_id = ${commentId}::uuid AND ${this.#isTracker}`;
   }
 
-  /** Adds remote comments to an issue, in order, each once, with their history; returns how many were new. */
+  /** Adds remote comments to an issue in order, each once, with history entries. Returns the number of new comments. */
   async addRemoteComments(
     issueId: string,
     comments: readonly NewRemoteComment[],
@@ -311,8 +319,8 @@ export class SyncRepository {
   }
 
   /**
-   * Ends a sync that succeeded. `activityId`: the last local line of history that it took into account; `seenUntil`: later
-   * changes of the remote issue are to be synced.
+   * Ends a successful sync. `activityId`: the last local history entry that the sync has included. `seenUntil`: later
+   * changes of the remote issue are not yet synced.
    */
   async finish(
     lease: SyncLease,
@@ -329,8 +337,8 @@ export class SyncRepository {
   }
 
   /**
-   * Ends a sync that failed; returns when it is retried. The remote issue can have changed during a sync that cannot
-   * succeed as it was.
+   * Ends a failed sync. Returns the time of the retry; null if there is none. A permanent failure is retried at once if
+   * the remote issue changed during the sync.
    */
   async fail(lease: SyncLease, { code, messages = [], movedTo, retry }: FailedSync): Promise<Date | null> {
     const failures = Prisma.sql`failures + ${retry?.isPostponed === true ? 0 : 1}`;
@@ -347,7 +355,7 @@ export class SyncRepository {
     );
   }
 
-  /** Ends a lease without a result; `isDue`: the issue is to be synced as soon as possible. */
+  /** Ends a lease without a result. `isDue`: whether the issue becomes due at once. */
   async release(lease: SyncLease, { isDue }: { isDue: boolean }): Promise<void> {
     await this.#end(
       lease,

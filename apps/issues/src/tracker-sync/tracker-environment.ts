@@ -84,15 +84,15 @@ const defaultUrls: Partial<Record<TrackerEnvironment['TRACKER_PROVIDER'], string
 
 export interface TrackingConfig {
   tracker: TrackerConfig;
-  /** Differs between configurations of the tracker: failed syncs are retried with a new one. */
+  /** Identifies the tracker's configuration. Failed syncs are retried when it changes. */
   fingerprint: string;
   webhookSecret: string | undefined;
   policies: ConflictPolicies;
-  /** Who the assignees of imported issues are here. */
+  /** The local identities of the assignees of imported issues. */
   assignees: readonly MappedAssignee[];
-  /** Time limit of a sync that a person waits for. */
+  /** Time limit of a sync during a request, in milliseconds. */
   deadlineMs: number;
-  /** Delay before the first retry in the background. */
+  /** Delay before the first retry in the background, in seconds. */
   retrySeconds: number;
   schedule: SyncSchedule;
 }
@@ -118,7 +118,7 @@ export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undef
   };
   return {
     tracker,
-    // Too short to confirm a guess of the token.
+    // Eight characters are too short to confirm a guess of the token.
     fingerprint: createHash('sha256').update(JSON.stringify(tracker)).digest('hex').slice(0, 8),
     webhookSecret: read.TRACKER_WEBHOOK_SECRET,
     policies: read.SYNC_CONFLICT_POLICY,
@@ -135,7 +135,7 @@ export function trackingConfig(read: TrackerEnvironment): TrackingConfig | undef
   };
 }
 
-/** Problems of the variables in combination. */
+/** Returns the problems of combinations of variables. */
 export function trackerProblems(read: Partial<TrackerEnvironment>, isProduction: boolean): string[] {
   const { TRACKER_PROVIDER: provider = 'none', TRACKER_PROJECT: project } = read;
   if (provider === 'none') return [];
@@ -153,7 +153,7 @@ export function trackerProblems(read: Partial<TrackerEnvironment>, isProduction:
   return problems;
 }
 
-// `local,status=remote`: a policy for all fields, then exceptions.
+// Format: `local,status=remote`, a policy for all fields, then exceptions.
 function parsePolicies(value: string, context: z.RefinementCtx): ConflictPolicies {
   const result: Record<SyncedField, ConflictPolicy> = {
     title: 'local',
@@ -175,7 +175,7 @@ function parsePolicies(value: string, context: z.RefinementCtx): ConflictPolicie
   return result;
 }
 
-// `octocat=ann@example.com,Jo Smith=01980c5e-…`: the account's name in the tracker, and the e-mail or id here.
+// Format: `octocat=ann@example.com,Jo Smith=01980c5e-…`, the account's name in the tracker and the local e-mail or id.
 function parseAssignees(value: string, context: z.RefinementCtx): MappedAssignee[] {
   const entries = value.split(',').filter((part) => part.trim() !== '');
   const assignees = entries.flatMap((part): MappedAssignee[] => {
@@ -189,7 +189,7 @@ function parseAssignees(value: string, context: z.RefinementCtx): MappedAssignee
   return z.NEVER;
 }
 
-// `5=web,7=A customer`: the number of each field in Redmine, and its value in new issues.
+// Format: `5=web,7=A customer`, the id of each field in Redmine and its value in new issues.
 function parseFields(value: string, context: z.RefinementCtx): RedmineSettings['customFields'] {
   const fields = value
     .split(',')
@@ -201,7 +201,7 @@ function parseFields(value: string, context: z.RefinementCtx): RedmineSettings['
   return z.NEVER;
 }
 
-// `OPEN=New,IN_PROGRESS=Doing`: keys that are left out keep their default.
+// Format: `OPEN=New,IN_PROGRESS=Doing`. Omitted keys keep their default.
 function names<Key extends string>(keys: readonly Key[], defaults: Readonly<Record<Key, string>>) {
   return z
     .string()

@@ -3,7 +3,10 @@ import { type takeWebhook, trackerProviderSchema } from '@tessera/contracts';
 import { type BodyOptions, type Handler, ProblemError, unavailableProblem } from '@tessera/service-kit';
 import type { WebhookReceiver } from './webhook.ts';
 
-/** The signature covers the bytes. A body is at most an issue and a comment, with the tracker's data of its repository. */
+/**
+ * The body is read as bytes, because the signature covers them. It contains at most an issue, a comment and the data of
+ * the repository.
+ */
 export const webhookBody: BodyOptions = {
   raw: true,
   limitBytes: 1024 * 1024,
@@ -11,12 +14,12 @@ export const webhookBody: BodyOptions = {
   from: () => ({}),
 };
 
-/** Bodies of unknown senders are in memory until their signature is verified: 32 MiB at most. */
+/** Limits the memory for bodies whose signature is not verified yet to 32 MiB. */
 const concurrentMax = 32;
 
-/** Inbound webhooks of the tracker: authenticated by a signature instead of an access token. */
+/** Handlers of the tracker's webhooks, which are authenticated by a signature instead of an access token. */
 export function webhookHandlers(webhooks: WebhookReceiver) {
-  /** Throws a 404 problem for a tracker whose webhook is not configured; no body is read then. */
+  /** Throws a 404 problem before the body is read if no webhook is configured for the tracker. */
   const assertConfigured = (_caller: undefined, { params }: IncomingMessage): void => {
     const provider = trackerProviderSchema.safeParse(params?.provider).data;
     if (provider !== undefined && webhooks.isFor(provider)) return;
@@ -28,7 +31,10 @@ export function webhookHandlers(webhooks: WebhookReceiver) {
   };
 
   let open = 0;
-  /** Throws a 503 problem if too many requests are in progress; the tracker delivers again, or the next sync finds the change. */
+  /**
+   * Throws a 503 problem if too many requests are in progress. The tracker delivers again, or the next sync finds the
+   * change.
+   */
   const enter = (_caller: undefined, response: ServerResponse): void => {
     if (open >= concurrentMax) throw unavailableProblem('Too many webhooks are in progress.', 1);
     open += 1;

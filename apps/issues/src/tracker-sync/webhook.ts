@@ -4,7 +4,7 @@ import { ProblemError } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
-/** What a sync needs of a delivery: it reads everything else from the tracker. */
+/** The part of a delivery that a sync uses. The sync reads all other data from the tracker. */
 interface Delivery {
   id: string;
   /** The remote issue in the configured project; undefined for other events. */
@@ -21,7 +21,7 @@ interface WebhookRules {
   isSigned: (request: WebhookRequest, secret: string) => boolean;
   /** Headers that can contain the id of the delivery. */
   deliveryHeaders: readonly string[];
-  /** `projects`: what `TRACKER_PROJECT` can be for the project of the delivery. */
+  /** `projects`: the possible values of `TRACKER_PROJECT` for the project of the delivery. */
   payload: z.ZodType<{ projects: readonly string[]; id: number } | undefined>;
 }
 
@@ -85,7 +85,7 @@ interface WebhookHook {
 export class WebhookReceiver {
   readonly #hook: WebhookHook | undefined;
 
-  /** Without a hook no webhook is configured. */
+  /** `hook`: undefined if no webhook is configured. */
   constructor(hook: WebhookHook | undefined) {
     this.#hook = hook;
   }

@@ -11,7 +11,7 @@ export interface TrackerConfig {
   url: string;
   project: string;
   token: string;
-  /** The account that the token belongs to; undefined: ask the tracker. */
+  /** The account of the token; if undefined, the tracker is asked. */
   login: string | undefined;
   /** Redmine only: its administrators choose the names of statuses and priorities. */
   words: TrackerWords;
@@ -26,23 +26,23 @@ export interface TrackerConfig {
   writeIntervalMs: number | undefined;
 }
 
-/** While the tracker limits our requests, nothing is sent. Shared by all replicas. */
+/** The tracker's rate limit, which all replicas share. While it lasts, no request is sent. */
 export interface TrackerLimit {
-  /** How long the limit still lasts; 0: there is none. */
+  /** Seconds until the limit ends; 0 if there is none. */
   remainingSeconds: () => Promise<number>;
   /** Records that the tracker accepts no requests for a time. */
   extend: (seconds: number) => Promise<void>;
 }
 
-/** What a tracker needs of the service. */
+/** The dependencies of a tracker client. */
 export interface TrackerContext {
   logger: Logger;
   limit: TrackerLimit;
 }
 
-/** What a Redmine may require of a new issue. */
+/** Values that a Redmine may require in a new issue. */
 export interface RedmineSettings {
-  /** The name of its tracker, Redmine's word for the type of an issue; undefined: the first one of the project. */
+  /** The name of the issue type, which Redmine calls a tracker; undefined for the first type of the project. */
   type: string | undefined;
   customFields: readonly { id: number; value: string }[];
 }
@@ -63,15 +63,15 @@ export interface RemoteIssue {
   description: string;
   /** The marker on the last line of the description. */
   marker: string | null;
-  /** Whether the tracker shows it only to some users of the project. */
+  /** Whether only some users of the project can see the issue. */
   isPrivate: boolean;
   /** The name of the tracker's own status. */
   state: string;
-  /** Null if the tracker has no priorities, or its value maps to none of ours. */
+  /** Null if the tracker has no priorities, or its value has no local equivalent. */
   priority: IssuePriority | null;
   createdAt: Date;
   updatedAt: Date;
-  /** When it was read, by the tracker's clock; if that is not known, an earlier time. */
+  /** The time of the read by the tracker's clock, or an earlier time if the exact time is unknown. */
   readAt: Date;
   /** Null if the tracker does not count them. */
   commentsCount: number | null;
@@ -93,13 +93,13 @@ export interface ChangedPage {
 
 /** A user of the tracker. */
 export interface RemotePerson {
-  /** The login, or the display name where the tracker does not show logins. */
+  /** The login, or the display name if the tracker does not show logins. */
   name: string;
   /** Null if the tracker does not show it to our account. */
   email: string | null;
 }
 
-/** A remote issue with what only an import uses. */
+/** A remote issue with the data that only an import uses. */
 export interface ListedIssue extends RemoteIssue {
   author: string | null;
   assignee: RemotePerson | null;
@@ -171,20 +171,20 @@ export interface ExternalTracker {
   /** Whether requests are not sent for a while, because several failed in a row. */
   readonly isPaused: boolean;
 
-  /** The current time by the tracker's clock, as its last response had it. */
+  /** Returns the current time by the tracker's clock, according to its last response. */
   clock(): Date;
-  /** What prevents every sync: the credentials, the project or a permission; undefined if nothing does. */
+  /** Returns the problem that prevents every sync (credentials, project or permission); undefined if there is none. */
   findProblem(signal: AbortSignal): Promise<TrackerError | undefined>;
   /**
-   * Whether the account may do what syncs need, and whether the configured names exist; in a project in which `findProblem`
-   * found no problem.
+   * Checks the permissions that syncs need, and whether the configured names exist. Requires that `findProblem` found
+   * no problem.
    */
   checkSettings(signal: AbortSignal): Promise<TrackerCheck[]>;
-  /** The part of a text that the tracker can hold: shorter only if the text exceeds the tracker's limit. */
+  /** Returns the text, cut to the tracker's maximum length. */
   toFit(text: string): string;
-  /** The marker becomes part of the description; `findByMarker` finds it. */
+  /** Creates an issue with the marker in its description. `findByMarker` finds the issue by it. */
   create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue>;
-  /** Throws `remote_gone` or `remote_moved` if the issue no longer exists there. */
+  /** Reads an issue. Throws `remote_gone` or `remote_moved` if it no longer exists in the project. */
   get(id: string, signal: AbortSignal): Promise<RemoteIssue>;
   /**
    * Updates an issue that was just read as `seen`. Success does not prove that the tracker applied the change: read the
@@ -192,42 +192,45 @@ export interface ExternalTracker {
    */
   update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void>;
   /**
-   * The values that an update replaced although they were not seen before it, as far as the tracker's history contains
-   * values.
+   * Returns the values that an update replaced without having been read before, as far as the tracker's history
+   * contains values.
    */
   findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange>;
-  /** When people last changed fields of an issue, as far as the tracker's history tells. */
+  /** Returns the time of the last change of each field by a person, as far as the tracker's history contains it. */
   changeTimes(id: string, signal: AbortSignal): Promise<Map<SyncedField, Date>>;
-  /** Issues that our account created since a time and that contain the marker, oldest first. */
+  /** Returns the issues with the marker that our account created since a time, oldest first. */
   findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]>;
-  /** Issues that were updated at or after a time, comments included. */
+  /** Returns a page of the issues that were updated at or after a time. A new comment counts as an update. */
   listChanged(position: ListPosition, signal: AbortSignal): Promise<ChangedPage>;
-  /** The same with their content. */
+  /** Returns the same page with the content of the issues. */
   listIssues(position: ListPosition, signal: AbortSignal): Promise<IssuePage>;
-  /** The public comments whose ids are wanted, oldest first. */
+  /** Returns the public comments whose ids satisfy `isWanted`, oldest first. */
   listComments(id: string, isWanted: (id: string) => boolean, signal: AbortSignal): Promise<RemoteComment[]>;
-  /** Returns the id of the new comment. */
+  /** Adds a comment and returns its id. */
   addComment(id: string, body: string, marker: string, signal: AbortSignal): Promise<string>;
 
-  /** The remote state for a local issue. */
+  /** Returns the remote state for a local issue. */
   stateOf(local: LocalState): string;
   /** Whether the tracker cannot move an issue from `state` closer to `wanted`. */
   isReached(state: string, wanted: string): boolean;
-  /** The local status that a remote state stands for; undefined if it only tells open from closed. */
+  /**
+   * Returns the local status that corresponds to a remote state; undefined if the state only distinguishes open from
+   * closed.
+   */
   meaningOf(state: string): IssueStatus | undefined;
-  /** The local status for a remote state: the current one, or one that the workflow allows next. */
+  /** Returns the local status for a remote state: the current status, or a status that the workflow allows next. */
   statusOf(state: string, local: IssueStatus): IssueStatus;
 }
 
-/** Whether two names of statuses, priorities or types are the same for an operator. */
+/** Whether two names of statuses, priorities or types are equal, ignoring case and surrounding white space. */
 export function isSameName(left: string, right: string): boolean {
   return left.trim().toLowerCase() === right.trim().toLowerCase();
 }
 
 /**
- * Where a list goes on after a page. If the tracker can order issues by their last update, a page begins where the previous
- * one ended in time: an issue that changes meanwhile moves to the end of the list, and later pages by number would skip
- * another one.
+ * Returns the position of the next page. If the tracker can order issues by their last update, the next page begins at
+ * the time of the previous page's last issue: an issue that changes meanwhile moves to the end of the list, and page
+ * numbers would then skip an issue.
  */
 export function positionAfter(
   { since, page }: ListPosition,
@@ -238,7 +241,7 @@ export function positionAfter(
   return newest > since ? { since: newest, page: 1 } : { since, page: page + 1 };
 }
 
-/** The time of the last update of a list, or a later one. */
+/** Returns the latest `updatedAt` of a list, but at least `atLeast`. */
 export function newestOf(issues: readonly RemoteStamp[], atLeast: Date): Date {
   const times = issues.map(({ updatedAt }) => updatedAt.getTime());
   return new Date(Math.max(atLeast.getTime(), ...times));
@@ -255,8 +258,8 @@ export function isDone(status: IssueStatus): boolean {
 }
 
 /**
- * The status after one workflow step from `local` towards `wanted`. A done issue is reopened before work continues; without
- * a step that leads closer, the status stays.
+ * Returns the status after one workflow step from `local` towards `wanted`. A resolved or closed issue is reopened
+ * first. If no step leads closer, returns `local`.
  */
 export function stepTowards(wanted: IssueStatus, local: IssueStatus): IssueStatus {
   if (wanted === local || mayFollow(local, wanted)) return wanted;

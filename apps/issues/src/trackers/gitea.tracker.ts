@@ -15,12 +15,12 @@ function giteaApi(token: string): ForgeApi {
   return {
     root: '/api/v1',
     headers: { Authorization: `token ${token}` },
-    // Longer than proxies hold a request that they have accepted.
+    // Longer than a proxy delays a request that it has accepted.
     settleSeconds: 120,
     writeIntervalMs: 0,
     creatorQuery: (login) => ({ created_by: login, type: 'issues', limit: 50 }),
     changesQuery: { type: 'issues', limit: 50 },
-    // The list has no order by update: it begins with the newest issue.
+    // The list cannot be ordered by update; it begins with the newest issue.
     ordersChanges: false,
     commentsQuery: {},
   };
@@ -58,7 +58,7 @@ export class GiteaTracker extends GitHubTracker {
       ...(title === undefined ? {} : { title }),
       ...(description === undefined ? {} : { body: outboundText(description, marker, 'markdown') }),
       ...(state === undefined ? {} : { state }),
-      // Newer versions respond 409 if the text has changed since; older ones ignore the member.
+      // Newer versions respond 409 if the text has changed since then; older versions ignore the member.
       ...(seen === undefined || seen.revision === null ? {} : { content_version: Number(seen.revision) }),
     };
   }

@@ -55,7 +55,7 @@ const commentSchema = z.object({
 type Issue = z.output<typeof issueSchema>;
 type Query = NonNullable<TrackerRequest['query']>;
 
-/** What Gitea's API does differently in requests. */
+/** The differences between the requests of GitHub's and Gitea's API. */
 export interface ForgeApi {
   /** Prefix of all paths. */
   root: string;
@@ -158,7 +158,8 @@ export class GitHubTracker implements ExternalTracker {
     await this.#transport.send({ method: 'PATCH', ...this.#onIssue(seen.id), body, signal });
   }
 
-  // docs.github.com/rest/issues/events, docs.gitea.com/api: no history contains the texts that an edit replaced.
+  // docs.github.com/rest/issues/events, docs.gitea.com/api: the history does not contain the texts that an edit
+  // replaced.
   async findOverwritten(): Promise<RemoteChange> {
     return {};
   }

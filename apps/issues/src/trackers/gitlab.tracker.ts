@@ -59,7 +59,7 @@ const noteSchema = z.object({
   created_at: time,
 });
 
-// Longer than proxies hold a request that they have accepted.
+// Longer than a proxy delays a request that it has accepted.
 const settleSeconds = 120;
 
 /** GitLab's REST API, version 4 (docs.gitlab.com/api/issues, docs.gitlab.com/api/notes). */
@@ -103,7 +103,7 @@ export class GitLabTracker implements ExternalTracker {
     return [await checkWriting(() => this.#transport.send(request))];
   }
 
-  // GitLab holds a mebibyte, which is more than any local text.
+  // GitLab's limit of 1 MiB exceeds the local limits.
   toFit(text: string): string {
     return text;
   }
@@ -126,7 +126,7 @@ export class GitLabTracker implements ExternalTracker {
     await this.#transport.send({ method: 'PUT', ...this.#onIssue(seen.id), body, signal });
   }
 
-  // Of the synced values only titles are in the history, as system notes.
+  // Of the synced fields, the history contains only titles, as system notes.
   async findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange> {
     const { seen, wanted, seenAt } = push;
     if (wanted.title === undefined) return {};
@@ -280,7 +280,7 @@ export class GitLabTracker implements ExternalTracker {
   }
 }
 
-// After a move to another project a closed issue stays behind that names the id of the new one.
+// A move to another project leaves a closed issue with the id of the new one.
 function isMoved({ moved_to_id: target }: Pick<z.output<typeof issueSchema>, 'moved_to_id'>): boolean {
   return typeof target === 'number';
 }

@@ -16,17 +16,17 @@ const neutralised = new RegExp(
   `${zeroWidthSpace}(?:(?<=${atSign}.)(?=\\S)|(?<=${numberSign}.)(?=\\d|&#)|(?<=^[ \\t]*.)(?=\\/[a-z]))`,
   'gim',
 );
-// Trackers link such an address, and look for no mention in a link. Only characters that no tracker ends a link at, and not
-// after a bracket or within HTML, where addresses are not linked.
+// Trackers link such an address and find no mentions in a link. The pattern contains only characters at which no
+// tracker ends a link. It excludes addresses after a bracket or within HTML, which are not linked.
 const address = /(?<=^|[\s(*_~])https?:\/\/[a-z0-9]+(?:[.-][a-z0-9]+)*(?::\d+)?\/[\w./~%?=+:@#-]*/gi;
 const textileCode = /(<pre>[\s\S]*?(?:<\/pre>|$)|(?<![\w@])@[^@\n]+@(?![\w@]))/;
-// Footnotes and formulas change what is code, and are not part of CommonMark.
+// Footnotes and formulas affect which text is code, but are not part of CommonMark.
 const otherSyntax = /\[\^[^\]\n]*\]:|\$`|[`~]{3}\s*math/i;
 
 // With tables, as in GitHub Flavored Markdown: a cell ends at `|`, also within backticks.
 const commonMark = new MarkdownIt('default', { html: true });
 
-// Trackers extend an address to the next white space, so a backtick in it may begin no code.
+// Trackers extend an address to the next white space, so a backtick within an address does not begin code.
 const extendedAddress = /(?:(?:https?|ftp):\/\/|www\.)[^\s<]*/gi;
 const addressesWithBacktick = new WeakMap<object, Range[]>();
 commonMark.inline.ruler.before('backticks', 'backtick_in_address', (state) => {
@@ -66,8 +66,9 @@ function separate(text: string): string {
   );
 }
 
-// The parser reports no positions within a line. So each place gets a mark, which has no meaning in Markdown, and the
-// parser's output tells which marks are in code. A text cannot contain a mark: the nonce is random.
+// The parser reports no positions within a line. Therefore a mark without meaning in Markdown is inserted at each
+// place, and the parser's output shows which marks are in code. The nonce in a mark is random, so a text cannot contain
+// a mark.
 function neutraliseMarkdown(text: string): string {
   const nonce = randomBytes(8).toString('hex');
   const mark = new RegExp(`\ue000${nonce}(\\d+)\ue000`, 'g');
@@ -88,7 +89,7 @@ function neutraliseMarkdown(text: string): string {
   });
 }
 
-// Indented code is left out: whether it is code depends on lists and footnotes around it, which trackers extend.
+// Excludes indented code, because it depends on the surrounding lists and footnotes, whose syntax trackers extend.
 function codeOf(markdown: string): string[] {
   const env: { hasUncertainCode?: boolean } & Record<string, unknown> = {};
   const tokens = commonMark.parse(markdown, env);
@@ -113,7 +114,7 @@ function addressesOf(text: string): Range[] {
   return Array.from(plain.matchAll(address), ({ 0: found, index }) => [index, index + found.length]);
 }
 
-/** Whether a sign stands after a slash in an address, as in `https://host/@name`. */
+/** Whether a sign follows a slash in an address, as in `https://host/@name`. */
 function isInPath(text: string, at: number, addresses: readonly Range[]): boolean {
   return text[at - 1] === '/' && addresses.some(([start, end]) => start < at && at < end);
 }

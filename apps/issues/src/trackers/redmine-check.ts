@@ -21,7 +21,7 @@ const projectBody = z.object({
   project: z.object({
     id: z.int(),
     trackers: z.array(named).default([]),
-    // Since Redmine 4.2.
+    // Requires Redmine 4.2 or later.
     issue_custom_fields: z.array(named).optional(),
   }),
 });
@@ -39,7 +39,7 @@ const permissions = {
   add_issue_notes: 'Add notes',
 } as const;
 
-/** Whether the account has the permissions in the project, and whether the configured names exist in Redmine. */
+/** Checks the account's permissions in the project, and whether the configured names exist in Redmine. */
 export async function checkRedmine(redmine: CheckedRedmine): Promise<TrackerCheck[]> {
   const { transport, signal, words } = redmine;
   const get = <Schema extends z.ZodType>(path: string, schema: Schema, include?: string) =>
@@ -57,10 +57,10 @@ export async function checkRedmine(redmine: CheckedRedmine): Promise<TrackerChec
   }
   const { issue_statuses: statuses } = await get('/issue_statuses.json', statusesBody);
   const { issue_priorities: priorities } = await get('/enumerations/issue_priorities.json', prioritiesBody);
-  // An issue that is reopened can be in progress there.
+  // Redmine may have no status for reopened issues; they are then in progress.
   const { REOPENED: _optional, ...needed } = words.statuses;
   return [
-    // The roles of administrators and of users who are no members are not in their memberships.
+    // Administrators and non-members have roles that their memberships do not contain.
     { name: 'permissions', problem: roles.length === 0 ? null : missingPermissions(roles, granted) },
     { name: 'statuses', problem: missingNames('status', 'TRACKER_STATUSES', needed, statuses) },
     {

@@ -34,7 +34,7 @@ import { problemOr, TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
-/** The names in a Redmine with its default data. */
+/** The names of a Redmine with the default data. */
 export const redmineWords: TrackerWords = {
   statuses: {
     OPEN: 'New',
@@ -109,15 +109,15 @@ const attributeMembers = [
 
 // Redmine's app/models/project.rb: 5 is closed, 9 archived.
 const activeProject = 1;
-// Longer than proxies hold a request that they have accepted.
+// Longer than a proxy delays a request that it has accepted.
 const settleSeconds = 120;
 // Redmine reduces a larger limit to this.
 const pageSize = 100;
 const vocabularyLifetimeMs = 10 * 60_000;
 
 /**
- * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_Issues). A PUT is answered with 204 even if Redmine applied
- * nothing of it. A comment is the note of a journal entry and has no URL of its own.
+ * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_Issues). Redmine responds 204 to a PUT even if it applied
+ * none of the changes. A comment is the note of a journal entry and has no separate URL.
  */
 export class RedmineTracker implements ExternalTracker {
   readonly provider = 'redmine';
@@ -176,7 +176,7 @@ export class RedmineTracker implements ExternalTracker {
     if (modules !== undefined && !modules.some(({ name }) => name === 'issue_tracking'))
       return new TrackerError('issues_disabled', 'the module issue_tracking is off');
     const { admin, memberships } = user.user;
-    // In a public project the role Non member can suffice.
+    // In a public project, the role "Non member" can suffice.
     if (admin !== true && isPublic !== true && !memberships.some(({ project }) => project.id === id))
       return new TrackerError('not_a_member', 'no membership in the project');
     return undefined;
@@ -220,7 +220,7 @@ export class RedmineTracker implements ExternalTracker {
     if (Object.values(issue).some((value) => value !== undefined))
       await this.#put(seen.id, { issue }, signal);
     if (unknown.length === 0) return;
-    // An administrator may add them at any time.
+    // An administrator may add names at any time.
     this.#vocabularyLoadedAt = Number.NEGATIVE_INFINITY;
     throw new TrackerError('tracker_rejected', 'a configured name does not exist', { messages: unknown });
   }
@@ -263,7 +263,7 @@ export class RedmineTracker implements ExternalTracker {
     await this.#loadVocabulary(signal);
     const query = {
       project_id: this.project,
-      // Without it Redmine lists open issues only.
+      // Without this parameter, Redmine lists only open issues.
       status_id: '*',
       author_id: 'me',
       description: `~${marker}`,
@@ -342,7 +342,7 @@ export class RedmineTracker implements ExternalTracker {
     });
   }
 
-  // Redmine may have no status for reopened issues: they are in progress there.
+  // Redmine may have no status for reopened issues; they are then in progress.
   stateOf({ status }: Pick<LocalState, 'status'>): string {
     const { statuses } = this.#words;
     const isMissing = status === 'REOPENED' && this.#statusId(statuses.REOPENED) === undefined;
@@ -369,10 +369,10 @@ export class RedmineTracker implements ExternalTracker {
   #updatedSince({ since, page }: ListPosition) {
     const query = {
       project_id: this.project,
-      // Subprojects have issues of their own.
+      // Excludes the issues of subprojects.
       subproject_id: '!*',
       status_id: '*',
-      // In contrast to a date, a time has a zone.
+      // A time has a zone, unlike a date.
       updated_on: `>=${since.toISOString().slice(0, 19)}Z`,
       sort: 'updated_on,id',
       limit: pageSize,
@@ -381,7 +381,8 @@ export class RedmineTracker implements ExternalTracker {
     return { path: '/issues.json', list: '$.issues', query };
   }
 
-  // Redmine's app/views/users/show.api.rsb: unless the user hides it. A group can be an assignee as well, and has none.
+  // Redmine's app/views/users/show.api.rsb: the e-mail is absent if the user hides it. A group can also be an assignee
+  // and has no e-mail.
   async #mailOf(userId: number, signal: AbortSignal): Promise<string | null> {
     const cached = this.#mails.get(userId);
     if (cached !== undefined) return cached.mail;
@@ -392,7 +393,7 @@ export class RedmineTracker implements ExternalTracker {
     return mail;
   }
 
-  // What a Redmine may require of a new issue.
+  // Returns the members that a Redmine may require in a new issue.
   async #requiredMembers(signal: AbortSignal): Promise<object> {
     const { type, customFields } = this.#settings;
     const fields = customFields.length === 0 ? {} : { custom_fields: customFields };
@@ -407,7 +408,7 @@ export class RedmineTracker implements ExternalTracker {
     });
   }
 
-  // Redmine's app/controllers/issues_controller.rb: an update during another one is answered with 422 without a message.
+  // Redmine's app/controllers/issues_controller.rb: Redmine rejects concurrent updates with 422 and no message.
   async #put(id: string, body: object, signal: AbortSignal): Promise<void> {
     try {
       await this.#transport.send({ method: 'PUT', ...onIssue(id), body, signal });
@@ -421,7 +422,7 @@ export class RedmineTracker implements ExternalTracker {
     }
   }
 
-  // Redmine cannot page journals, which contain the texts before and after each edit.
+  // Redmine returns all journal entries at once, with the texts before and after each edit.
   async #readJournals<Kept>(
     id: string,
     signal: AbortSignal,
@@ -433,7 +434,7 @@ export class RedmineTracker implements ExternalTracker {
     return (await this.#transport.readList(request)).items;
   }
 
-  // Maps names to the ids that requests need.
+  // Loads the ids for the names of statuses, priorities and types, because requests contain ids.
   async #loadVocabulary(signal: AbortSignal): Promise<void> {
     if (performance.now() - this.#vocabularyLoadedAt < vocabularyLifetimeMs) return;
     const [{ issue_statuses: statuses }, { issue_priorities: priorities }] = await Promise.all([
@@ -476,7 +477,7 @@ export class RedmineTracker implements ExternalTracker {
     };
   }
 
-  // The value of a field in a journal entry. Undefined for a priority that maps to none of ours.
+  // Returns the value of a field in a journal entry; undefined for a priority without a local equivalent.
   #toMember(member: keyof RemoteChange, value: string | null | undefined): string | undefined {
     const text = value ?? '';
     switch (member) {

@@ -1,19 +1,19 @@
 import { TrackerError } from './tracker-error.ts';
 
-/** One thing that syncs need of the tracker. */
+/** The result of one check of the tracker. */
 export interface TrackerCheck {
   name: 'permissions' | 'statuses' | 'priorities' | 'type' | 'custom_fields';
-  /** What is missing and what to do about it; null: nothing is missing. */
+  /** The problem and its solution; null if the check succeeded. */
   problem: string | null;
-  /** The tracker's own words. */
+  /** Error messages of the tracker. */
   messages?: readonly string[];
 }
 
 const refusals = new Set<string>(['not_a_member', 'tracker_auth_failed', 'project_archived']);
 
 /**
- * Whether the token may change issues. `update` sends an update of issue 0, which no tracker has: a token without the
- * permission is refused before the issue is looked for.
+ * Checks whether the token may change issues. `update` sends an update of issue 0, which does not exist in any tracker:
+ * trackers check the token's permission before they look for the issue.
  */
 export async function checkWriting(update: () => Promise<unknown>): Promise<TrackerCheck> {
   try {
@@ -31,7 +31,7 @@ export async function checkWriting(update: () => Promise<unknown>): Promise<Trac
 
 const namesMax = 30;
 
-/** Names for a sentence, of which there can be many. */
+/** Formats names for a sentence, and shortens a long list. */
 export function listNames(names: readonly string[]): string {
   const listed = names.slice(0, namesMax).map((name) => `"${name.slice(0, 60)}"`);
   return names.length > namesMax ? `${listed.join(', ')}, …` : listed.join(', ') || 'none';

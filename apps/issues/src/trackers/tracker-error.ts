@@ -2,18 +2,18 @@ import { ProblemError } from '@tessera/service-kit';
 import { z } from 'zod';
 
 interface FailureKind {
-  /** Status of the response to the person who asked for the sync. */
+  /** Status of the response to a sync request. */
   status: number;
   detail: string;
-  /** Whether the same request may succeed later without a change by anyone: such syncs are retried in the background. */
+  /** Whether the same request may succeed later without any change. The background retries such syncs. */
   isTransient: boolean;
-  /** Whether the cause is this one issue: other syncs can succeed meanwhile. */
+  /** Whether the cause affects only this issue, so that other syncs can succeed. */
   isOfIssue?: boolean;
-  /** Whether the cause is one part of the issue: its other parts can be synced. */
+  /** Whether the cause affects only one part of the issue, so that the other parts can be synced. */
   isOfPart?: boolean;
 }
 
-/** Every way in which a tracker can fail, by the `code` of the problem response. */
+/** All kinds of tracker errors, by the `code` of the problem response. */
 const failureKinds = {
   /** No response, a 5xx, or a response that is not in the documented form. */
   tracker_unavailable: {
@@ -46,7 +46,7 @@ const failureKinds = {
       'The account of this service lacks a permission in the project of the external tracker: give it a role that may view, create and edit issues and add comments.',
     isTransient: false,
   },
-  /** No such project, or the tracker does not show it to our account. */
+  /** The project does not exist or is not visible to our account. */
   project_not_found: {
     status: 502,
     detail:
@@ -104,7 +104,7 @@ const failureKinds = {
     isTransient: false,
     isOfIssue: true,
   },
-  /** Every user of this service would see it. */
+  /** The remote issue is private, but every user of this service would see it. */
   remote_private: {
     status: 409,
     detail:
@@ -133,7 +133,7 @@ export const issueErrorCodes: readonly string[] = Object.entries(failureKinds)
   .filter(([, kind]: [string, FailureKind]) => kind.isOfIssue)
   .map(([code]) => code);
 
-/** The errors of all issues while the tracker is away. */
+/** The errors that affect all issues during an outage of the tracker. */
 export const outageErrorCodes: readonly TrackerErrorCode[] = [
   'tracker_unavailable',
   'tracker_timeout',
@@ -144,15 +144,15 @@ interface TrackerErrorOptions {
   /** The request did not reach the tracker, or the tracker refused it: it had no effect. */
   hadNoEffect?: boolean;
   retryAfterSeconds?: number;
-  /** The attempt ended before the request that it is about: this is no failure of the issue. */
+  /** The attempt ended before the request was sent, so it does not count as a failure of the issue. */
   isPostponed?: boolean;
-  /** Error messages of the tracker, for the person who asked for the sync. */
+  /** Error messages of the tracker, which the response to the sync request contains. */
   messages?: readonly string[];
   /** The new URL of a moved issue, if the tracker names it. */
   location?: string | null;
 }
 
-/** Its message contains neither content nor credentials. */
+/** An error of a tracker request. Its message contains neither content nor credentials. */
 export class TrackerError extends Error {
   override readonly name: string = 'TrackerError';
   readonly code: TrackerErrorCode;
@@ -196,12 +196,15 @@ const advices: Partial<Record<string, string>> = {
   identity_unavailable: 'The identity service does not respond, so that assignees cannot be looked up.',
 };
 
-/** What an operator can do about an error code. */
+/** Returns the advice to operators for an error code. */
 export function adviceFor(code: string): string {
   return advices[code] ?? Object.entries(failureKinds).find(([name]) => name === code)?.[1].detail ?? code;
 }
 
-/** The problem response to a sync that failed; `nextAttemptAt`: when the background retries it. */
+/**
+ * Returns the problem response to a failed sync. `nextAttemptAt`: the time of the background retry; null if there is
+ * none.
+ */
 export function trackerProblem(error: TrackerError, nextAttemptAt: Date | null): ProblemError {
   const { code, messages, location } = error;
   const { status, detail } = failureKinds[code];
@@ -228,7 +231,10 @@ function secondsUntilRetry({ retryAfterSeconds }: TrackerError, nextAttemptAt: D
   return Math.max(1, Math.ceil(inMs / 1000));
 }
 
-/** Returns what a request was rejected with because of the credentials, the project or a permission; throws other errors. */
+/**
+ * Returns the result of a request, or its error if the cause is the credentials, the project or a permission. Throws
+ * other errors.
+ */
 export async function problemOr<Result>(request: Promise<Result>): Promise<Result | TrackerError> {
   return request.catch((error: unknown) => {
     if (error instanceof TrackerError && !error.isTransient) return error;
@@ -246,11 +252,11 @@ interface TrackerResponse {
   json: unknown;
 }
 
-/** The error for a response that is not a success. `target`: what a 404 means, the issue or the project. */
+/** Returns the error for an unsuccessful response. `target`: the resource that a 404 refers to. */
 export function responseError(response: TrackerResponse, target: 'issue' | 'project'): TrackerError {
   const { status, headers, data, json } = response;
   const reason = `responded ${status}`;
-  // A 5xx can be sent after the change was made.
+  // A tracker can respond 5xx after it has applied a change.
   const hadNoEffect = status < 500;
   const messages = errorMessages(json);
   if (isRateLimit(response) || (status >= 500 && headers['retry-after'] !== undefined)) {
@@ -274,9 +280,9 @@ export function responseError(response: TrackerResponse, target: 'issue' | 'proj
     }
     case 404:
     case 410: {
-      // Trackers answer 404 for a project that our account may not see.
+      // Trackers respond 404 for a project that our account cannot see.
       const missing = target === 'issue' ? 'remote_gone' : 'project_not_found';
-      // GitHub answers 410 also where issues are disabled.
+      // GitHub also responds 410 if issues are disabled.
       const code = status === 410 && /\bdisabled\b/i.test(data) ? 'issues_disabled' : missing;
       return new TrackerError(code, reason, { hadNoEffect, messages });
     }
@@ -292,7 +298,9 @@ export function responseError(response: TrackerResponse, target: 'issue' | 'proj
   }
 }
 
-/** GitHub answers 403, not only 429, when a primary or secondary limit is exceeded. */
+/**
+ * Whether the response reports an exceeded rate limit. GitHub responds 403 or 429 for its primary and secondary limits.
+ */
 export function isRateLimit({ status, headers, data }: Omit<TrackerResponse, 'json'>): boolean {
   if (status === 429) return true;
   if (status !== 403) return false;
@@ -306,7 +314,10 @@ export function isRateLimit({ status, headers, data }: Omit<TrackerResponse, 'js
 const waitDefaultSeconds = 60;
 const waitMaxSeconds = 3_600;
 
-/** `Retry-After` (seconds or a date, RFC 9110 10.2.3), else the end of the exhausted rate limit window, else a minute. */
+/**
+ * Returns the seconds to wait: `Retry-After` (RFC 9110 10.2.3), otherwise the end of the exhausted rate limit window,
+ * otherwise a minute.
+ */
 export function retryAfterOf(headers: Headers, now = Date.now()): number {
   const given = String(headers['retry-after'] ?? '');
   if (/^\d{1,9}$/.test(given)) return bounded(Number(given));

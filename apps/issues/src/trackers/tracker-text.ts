@@ -3,12 +3,14 @@ import { type Markup, neutralise, withoutSeparators } from './neutralise.ts';
 
 const marker = /<!-- issues-sync:[\w:-]+ -->/g;
 
-/** Identifies the remote issue of a local one, even if the response to its creation was lost. */
+/**
+ * Returns the marker that identifies the remote issue of a local one, even if the response to its creation was lost.
+ */
 export function issueMarker(issueId: string): string {
   return `<!-- issues-sync:${issueId} -->`;
 }
 
-/** The local issue that a marker names. */
+/** Returns the id of the local issue in a marker; undefined if there is none. */
 export function issueOfMarker(marking: string | null): string | undefined {
   return /^<!-- issues-sync:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->$/.exec(marking ?? '')?.[1];
 }
@@ -19,30 +21,33 @@ export function commentMarker(commentId: string): string {
 
 const longestMarker = commentMarker('01980c5e-0000-7000-8000-000000000000');
 
-/** The marker on the last line of a text, where we put it. */
+/** Returns the marker on the last line of a text, where `outboundText` puts it; null if there is none. */
 export function endMarker(text: string): string | null {
   return /(?:^|\n)(<!-- issues-sync:[\w:-]+ -->)\s*$/.exec(text)?.[1] ?? null;
 }
 
-/** The text of a local comment in the tracker. */
+/** Returns the text of a local comment in the tracker. */
 export function commentText(username: string | null, body: string): string {
   return `${username ?? 'Somebody'} wrote:\n\n${body}`;
 }
 
-/** The id of the local comment that a remote comment is a copy of: the marker on its last line. A quoted marker does not count. */
+/**
+ * Returns the id of the local comment that a remote comment copies, from the marker on its last line. Ignores quoted
+ * markers.
+ */
 export function markedComment(body: string): string | undefined {
   return /(?:^|\n)<!-- issues-sync:comment:([0-9a-f-]{36}) -->\s*$/.exec(body)?.[1];
 }
 
 /**
- * The form in which texts are compared and stored: lines end with LF, without trailing white space, markers and what
- * `neutralise` adds. Redmine turns LF into CRLF, which must not count as a change.
+ * Returns the canonical form of a text for comparison and storage: lines end with LF; trailing white space, markers and
+ * the characters that `neutralise` adds are removed. Redmine replaces LF by CRLF, which must not count as a change.
  */
 export function canonicalText(text: string): string {
   return withoutSeparators(withoutMarkers(storable(text).replace(/\r\n?/g, '\n'))).trimEnd();
 }
 
-/** The same for a title, which is a single line. */
+/** Returns the canonical form of a title, which is a single line. */
 export function canonicalTitle(title: string): string {
   return withoutSeparators(
     storable(title)
@@ -51,7 +56,10 @@ export function canonicalTitle(title: string): string {
   );
 }
 
-/** The text to send to a tracker: without active mentions, references and quick actions, with a marker at its end. */
+/**
+ * Returns the text to send to a tracker: without active mentions, references and quick actions, with a marker at its
+ * end.
+ */
 export function outboundText(text: string, marking: string, markup: Markup): string {
   const body = neutralise(canonicalText(text), markup);
   return body === '' ? marking : `${body}\n\n${marking}`;
@@ -61,27 +69,27 @@ export function isStorableTitle(title: string): boolean {
   return title !== '' && [...title].length <= titleMaxLength;
 }
 
-/** JSON of a text that a request of 256 KiB can contain; responses are dimensioned for it. */
+/** Maximum size of a text as JSON in bytes. Requests have the same limit, and response limits are based on it. */
 const textBytesMax = 256 * 1024;
-// JSON has at most six bytes for a character that is not two UTF-16 units.
+// A shorter text needs no measurement: JSON uses at most six bytes per UTF-16 unit.
 const alwaysFits = 40_000;
 
 export function isStorableDescription(description: string): boolean {
   return [...description].length <= descriptionMaxLength && bytesOf(description) <= textBytesMax;
 }
 
-/** The beginning of a title that an issue can hold; `otherwise` for an empty one. */
+/** Returns a title cut to the length limit of issues; `otherwise` if it is empty. */
 export function storableTitle(title: string, otherwise: string): string {
   return title === '' ? otherwise : [...title].slice(0, titleMaxLength).join('').trim();
 }
 
-/** The beginning of a description that an issue can hold. */
+/** Returns a description cut to the length limit of issues. */
 export function storableDescription(description: string): string {
   const cut = cutText(description, descriptionMaxLength);
   return isStorableDescription(cut) ? cut : cutText(description, alwaysFits);
 }
 
-/** A text of the tracker for display, which can be larger than an issue can hold. */
+/** Returns a text of the tracker for display. It can exceed the length limit of issues. */
 export function displayText(text: string): string {
   return bytesOf(text) <= textBytesMax ? text : cutText(text, alwaysFits);
 }
@@ -90,7 +98,7 @@ function bytesOf(text: string): number {
   return Buffer.byteLength(JSON.stringify(text));
 }
 
-/** Cuts a text so that `outboundText` makes at most `max` characters of it, including a notice about the cut. */
+/** Cuts a text so that the result of `outboundText` has at most `max` characters, including a notice about the cut. */
 export function fitText(text: string, markup: Markup, max: number): string {
   const excessOf = (part: string) => [...outboundText(part, longestMarker, markup)].length - max;
   const characters = [...canonicalText(text)];
@@ -111,7 +119,7 @@ export function cutText(text: string, max: number): string {
   return characters.slice(0, max - notice.length).join('') + notice;
 }
 
-// Removing a marker can join the text around it into another one: break that one.
+// Removing a marker can join the surrounding text to another marker, which is then broken.
 function withoutMarkers(text: string): string {
   return text.replace(marker, '').replace(marker, (joined) => joined.replace(' ', ''));
 }

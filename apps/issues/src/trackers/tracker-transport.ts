@@ -19,7 +19,7 @@ import type { z } from 'zod';
 import type { TrackerConfig, TrackerContext, TrackerLimit } from './external-tracker.ts';
 import { responseError, TrackerError } from './tracker-error.ts';
 
-/** What differs between trackers in every request. */
+/** The parts of requests that differ between trackers. */
 interface TrackerApi {
   /** Credentials, media type, API version. */
   headers: Record<string, string>;
@@ -30,7 +30,7 @@ interface TrackerApi {
 export interface TrackerRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   path: string;
-  /** What is missing if the tracker answers 404; by default the project. */
+  /** The resource that a 404 refers to; by default the project. */
   target?: 'issue';
   query?: Record<string, string | number>;
   body?: object;
@@ -42,10 +42,10 @@ export interface ListRequest<Item extends z.ZodType, Kept> {
   path: string;
   target?: 'issue';
   query?: NonNullable<TrackerRequest['query']>;
-  /** Where the response contains the list, as a JSONPath; default: the response is the list. */
+  /** JSONPath of the list in the response; by default the response is the list. */
   list?: string;
   item: Item;
-  /** What to keep of an item; undefined: nothing. */
+  /** Returns the part of an item to keep; undefined to drop the item. */
   keep: (item: z.output<Item>) => Kept | undefined;
   signal: AbortSignal;
 }
@@ -66,7 +66,8 @@ export interface TrackerReply {
 const connections = {
   keepAlive: true,
   maxSockets: 8,
-  // Of idle connections. Node's servers close theirs after 5 s: a write on one that is being closed has no known outcome.
+  // Timeout of idle connections. Node's servers close them after 5 s, and a write on a connection that is being closed
+  // has an unknown outcome.
   timeout: 4_000,
 };
 const responseMaxBytes = 5 * 1024 * 1024;
@@ -90,7 +91,7 @@ export class TrackerTransport {
   readonly #retryAndBreaker;
   #nextWriteAt = 0;
   #pausedUntil = 0;
-  /** How far the tracker's clock is ahead of ours; undefined: its responses do not have the time. */
+  /** Difference between the tracker's clock and ours; undefined if responses do not contain the time. */
   #clockAheadMs: number | undefined;
   #latestSeen = new Date(0);
 
@@ -145,12 +146,12 @@ export class TrackerTransport {
     return performance.now() < this.#pausedUntil;
   }
 
-  /** The current time by the tracker's clock; ours if it is not known. */
+  /** Returns the current time by the tracker's clock, or by ours if it is unknown. */
   clock(): Date {
     return new Date(Date.now() + (this.#clockAheadMs ?? 0));
   }
 
-  /** A time that has passed by the tracker's clock, the latest that is known; `seen` is one. */
+  /** Returns a time that has passed by the tracker's clock: its current time if known, otherwise the latest `seen`. */
   passedTime(seen: Date): Date {
     if (seen > this.#latestSeen) this.#latestSeen = seen;
     return this.#clockAheadMs === undefined ? this.#latestSeen : this.clock();
@@ -162,7 +163,7 @@ export class TrackerTransport {
     return parseData(data, schema);
   }
 
-  /** Reads a list of any length, of whose items only parts are kept. */
+  /** Reads a list of any length, and keeps only parts of its items. */
   async readList<Item extends z.ZodType, Kept>(request: ListRequest<Item, Kept>): Promise<ListPage<Kept>> {
     const { list = '$', item: schema, keep, ...rest } = request;
     return this.#run({ ...rest, method: 'GET' }, async ({ headers, data }) => {
@@ -206,7 +207,7 @@ export class TrackerTransport {
       return await policy.execute(send, request.signal);
     } catch (error) {
       if (!isBrokenCircuitError(error)) throw error;
-      // A failure of this request can have opened the breaker.
+      // A failure of this request may have opened the breaker.
       if (failure !== undefined) throw failure;
       throw new TrackerError('tracker_rate_limited', 'the circuit breaker is open', {
         hadNoEffect: true,
@@ -289,7 +290,7 @@ async function* limited(data: Readable, maxBytes: number): AsyncGenerator<Buffer
   }
 }
 
-// Passes each item of the list at `path` on and forgets it.
+// Passes each item of the list at `path` to `take` without keeping it.
 async function parseItems(data: Readable, path: string, take: (item: unknown) => void): Promise<void> {
   const parser = new JSONParser({ paths: [path, `${path}.*`], keepStack: false });
   let hasList = false;
