@@ -72,7 +72,7 @@ export function cleanupDeletions(metrics: Metrics): (table: string, rows: number
   return (table, rows) => counter.inc({ table }, rows);
 }
 
-/** The age of the active key. A key from `JWT_PRIVATE_KEY` has no known age. */
+/** Exposes the age of the active key. The age of a key from `JWT_PRIVATE_KEY` is unknown. */
 export function observeKeyAge(metrics: Metrics, { active }: SigningKeys): void {
   const help = 'Age of the active signing key.';
   const age = metrics.gauge('identity_signing_key_age_seconds', help, ['kid'], () => {
@@ -84,8 +84,8 @@ export function observeKeyAge(metrics: Metrics, { active }: SigningKeys): void {
 const countIntervalMs = 60_000;
 
 /**
- * Active sessions across all replicas. The query scans them all, so it runs at most once a minute; if it fails, the
- * gauge keeps the last count.
+ * Exposes the number of active sessions of all replicas. The query scans all sessions, so it runs at most once a
+ * minute; if it fails, the gauge keeps the last count.
  */
 export function observeSessions(metrics: Metrics, count: () => Promise<number>): void {
   let countedAt = Number.NEGATIVE_INFINITY;

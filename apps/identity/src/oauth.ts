@@ -19,9 +19,10 @@ export function oauthMembers(problem: ProblemError, request: IncomingMessage): R
 }
 
 /**
- * 401 for a refused password or refresh token (identity-service.md 7; RFC 6749 5.2 has 400). The detail is the same for
- * every reason. Without the challenge of RFC 9110 15.5.2: the credential is in the body, no scheme of that header applies,
- * and OAuth clients (oauth4webapi) report a challenge instead of the body's `error`.
+ * 401 for a refused password or refresh token (identity-service.md 7; RFC 6749 5.2 specifies 400). The detail is the
+ * same for every reason. The response omits the challenge that RFC 9110 15.5.2 requires: no authentication scheme
+ * applies to a credential in the body, and OAuth clients (oauth4webapi) would report the challenge instead of the
+ * body's `error`.
  */
 export function invalidGrantProblem(detail: string, cause?: unknown): ProblemError {
   return new ProblemError({

@@ -1,19 +1,19 @@
 import type { FieldError, Problem } from '@tessera/contracts';
 
-/** An error response of a service, or no response: then `status` is 0 and `code` is `no_response`. */
+/** An error response of a service. If there was no response, `status` is 0 and `code` is `no_response`. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   /** The HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** Stable and machine-readable, such as `version_conflict`. */
+  /** The stable, machine-readable error code, such as `version_conflict`. */
   readonly code: string;
   /** A description for people. */
   readonly detail: string;
-  /** The invalid fields of a 422; else empty. */
+  /** The invalid fields of a 422; otherwise empty. */
   readonly errors: readonly FieldError[];
   /** The id of the request in the log of the service. */
   readonly requestId: string | undefined;
-  /** The time that the service asks to wait for, in milliseconds. */
+  /** The requested delay before a retry (`Retry-After`), in milliseconds. */
   readonly retryAfterMs: number | undefined;
   /** The whole error body, with further members such as `issue` of a `version_conflict`. */
   readonly body: Partial<Problem>;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** A schema of an object whose members become parameters. */
 type ParametersSchema = z.ZodType<unknown, Record<string, unknown>> & { shape: Record<string, z.ZodType> };
 
-/** A response that an operation defines: a success, or a status whose body is not the common error body. */
+/** A response of an operation: a success, or a status whose body is not the common error body. */
 export interface OperationResponse {
   readonly description: string;
   /** The JSON body; absent for a response without a body. */
@@ -12,7 +12,7 @@ export interface OperationResponse {
   readonly headers?: Readonly<Record<string, z.ZodType>>;
 }
 
-/** The JSON body of a request; `form` is the schema of the same body as a form, for operations that accept forms. */
+/** The JSON body of a request. `form`: the schema of the same body as a form, for operations that accept forms. */
 export interface OperationBody {
   readonly schema: z.ZodType;
   readonly form?: z.ZodType;
@@ -21,17 +21,17 @@ export interface OperationBody {
   readonly example?: unknown;
 }
 
-/** An error response that needs a description of its own, such as the `code` values that it carries. */
+/** An error response with a specific description, for example of its `code` values. */
 export interface OperationProblem {
   readonly status: number;
   readonly description: string;
-  /** Members of the body besides those of every error, each present with some codes. */
+  /** Members of the body in addition to the common error body. Each is present with some codes. */
   readonly members?: Readonly<Record<string, z.ZodType>>;
 }
 
-/** One operation of an HTTP API: the OpenAPI document, the routes and typed clients are derived from it. */
+/** An operation of an HTTP API. The OpenAPI document, the routes and typed clients are derived from it. */
 export interface Operation {
-  /** Unique in the API; generated clients name their functions after it. */
+  /** The unique name of the operation. Generated clients use it as the function name. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /** Path template in the syntax of Express, such as `/issues/:id`. */
@@ -53,7 +53,7 @@ export interface Operation {
   readonly oauth?: boolean;
 }
 
-/** An HTTP API: everything that its OpenAPI document states. */
+/** An HTTP API with all data of its OpenAPI document. */
 export interface Api {
   readonly title: string;
   readonly version: string;
@@ -99,7 +99,10 @@ export type ResponseOf<Op extends Operation> = {
     : undefined;
 }[keyof Op['responses'] & (200 | 201 | 202 | 204)];
 
-/** Names the members of a body that the operation does not know. A misspelled optional member is otherwise not noticed. */
+/**
+ * Lists the members of a body that the operation does not know. Otherwise a misspelled optional member would go
+ * unnoticed.
+ */
 export const ignoredFieldsHeader = {
   'X-Ignored-Fields': z
     .string()

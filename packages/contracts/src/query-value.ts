@@ -4,12 +4,12 @@ import { z } from 'zod';
 export const pageSizeMax = 200;
 export const pageSizeDefault = 50;
 
-/** A query parameter that may be given once. */
+/** A query parameter that must not be repeated. */
 export const once = z.string({
   error: ({ input }) => (Array.isArray(input) ? 'must be given once' : 'must be text'),
 });
 
-/** Documents a parameter by the JSON type that its text stands for, such as `integer`. */
+/** Documents a parameter with the JSON type that its text represents, such as `integer`. */
 function documentedAs<Schema extends z.ZodType>(schema: Schema, type: Record<string, unknown>): Schema {
   return schema.meta({ override: { enum: undefined, pattern: undefined, ...type } });
 }
@@ -46,7 +46,7 @@ export function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string
   }, z.array(item).max(20));
 }
 
-/** A point in time; a date means its midnight, UTC. */
+/** A point in time. A date means midnight UTC. */
 export const instant = documentedAs(
   once
     // An unescaped "+" of an offset arrives as a space.

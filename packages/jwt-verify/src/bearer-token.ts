@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InvalidRequestError, MissingTokenError } from './errors.ts';
 
-/** The part of a request that is read: `headersDistinct`, because `headers` drops a second Authorization header. */
+/** The used part of a request: `headersDistinct`, because `headers` drops a second Authorization header. */
 export interface AuthorizedRequest {
   headersDistinct: NodeJS.Dict<string[]>;
 }
@@ -10,12 +10,12 @@ export interface AuthorizedRequest {
 const bearer = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const bearerScheme = /^Bearer(?:[ \t]|$)/i;
 
-// Short, so that a forged token cannot fill the log; without quotes and blanks.
+// Limited in length, so that a forged token cannot fill the log; without quotes and blanks.
 const loggable = z.string().regex(/^[\w.:-]{1,64}$/);
 
 /**
- * The `kid` and `jti` of a request's bearer token, for the log line of a refused token. They are not verified: anyone can
- * send any value. Absent if the token has none, or one of another form.
+ * Returns the `kid` and `jti` of a request's bearer token, for the log line of a refused token. They are not verified,
+ * so a caller can send any value. Absent if the token has none or the value has another form.
  */
 export function unverifiedTokenIds({ headersDistinct }: AuthorizedRequest): { kid?: string; jti?: string } {
   const [header = '', payload = ''] =

@@ -26,7 +26,7 @@ export function assertClaimRules(
   if (iat > nowSeconds + clockToleranceSeconds) throw new InvalidTokenError('issued in the future');
   if (iss !== issuer) throw new InvalidTokenError('wrong issuer');
   if (!isSameAudience(aud, audience)) throw new InvalidTokenError('wrong audience');
-  // Last, because the response tells that a token has expired.
+  // Checked last, because the response reveals that an otherwise valid token has expired.
   if (nowSeconds >= exp + clockToleranceSeconds) throw new InvalidTokenError(expired);
 }
 

@@ -1,4 +1,4 @@
-/** The reason of a token whose only fault is its age. */
+/** The reason for a token that is valid except that it has expired. */
 export const expired = 'expired';
 
 /** An error of a request's bearer credentials (RFC 6750 3), with the status and headers of the response. */
@@ -68,7 +68,7 @@ export class InvalidTokenError extends BearerError {
   }
 }
 
-/** 503: there are no keys and none can be fetched, so the token can be neither accepted nor refused. */
+/** 503: no keys are available and none can be fetched, so the token can be neither accepted nor refused. */
 export class KeysUnavailableError extends BearerError {
   override readonly name = 'KeysUnavailableError';
   readonly retryAfterSeconds: number;

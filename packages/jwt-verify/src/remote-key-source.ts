@@ -23,7 +23,7 @@ export interface RemoteKeySourceOptions {
 
 export type KeySourceEvent =
   | { type: 'refreshed'; kids: string[]; ignored: number; changed: boolean }
-  /** `ready`: whether older keys are still used. */
+  /** `ready`: whether tokens are still verified with the previous keys. */
   | { type: 'refresh_failed'; reason: string; ready: boolean };
 
 /** The state of a key source, for readiness and metrics. */
@@ -102,7 +102,8 @@ export class RemoteKeySource implements KeySource {
     if (held === undefined || key === undefined) return this.#findAfterRefresh(kid);
     const ageMs = this.#ageOf(held);
     if (ageMs < held.maxAgeMs * renewalShare) return key;
-    // Long stale keys may include a withdrawn one, so the request waits for the renewal, except during an outage.
+    // Keys that have been stale for long may include a withdrawn key, so the request waits for the renewal, except
+    // during an outage.
     if (ageMs > held.maxAgeMs + graceMs && !this.#failedLately()) return this.#findAfterRefresh(kid);
     if (this.#mayRefresh(this.#failureCooldownMs)) void this.#refresh();
     return key;
@@ -115,7 +116,7 @@ export class RemoteKeySource implements KeySource {
     if (this.#inFlight !== undefined || this.#mayRefresh(cooldownMs)) await this.#refresh();
     const held = this.#usable();
     const key = held?.keys.get(kid);
-    // The kid may be newer than the last successful fetch, which cannot be decided while identity is down.
+    // The kid may be newer than the last successful fetch. While identity is down, this is unknown.
     if (held === undefined || (key === undefined && this.#lastAttemptFailed)) {
       const retryAfterSeconds = Math.max(1, Math.ceil(this.#failureCooldownMs / 1000));
       throw new KeysUnavailableError('the key set cannot be fetched', retryAfterSeconds);
@@ -141,7 +142,7 @@ export class RemoteKeySource implements KeySource {
     return this.#lastAttemptFailed && this.#now() - this.#lastAttemptAt < graceMs;
   }
 
-  // Never rejects: state and event have the outcome.
+  // Never rejects. The state and the event contain the result.
   #refresh(): Promise<void> {
     this.#inFlight ??= this.#fetch().finally(() => {
       this.#inFlight = undefined;
@@ -183,7 +184,7 @@ export class RemoteKeySource implements KeySource {
     try {
       this.#onEvent(event);
     } catch {
-      // An error of the listener must not count as a failed fetch.
+      // An error in the listener must not count as a failed fetch.
     }
   }
 }

@@ -97,11 +97,11 @@ function assertSignature(token: string, key: KeyObject, rules: ClaimRules, nowSe
       audience: typeof audience === 'string' ? audience : [...audience],
       clockTolerance: clockToleranceSeconds,
       clockTimestamp: nowSeconds,
-      // `assertClaimRules` checks it after everything else.
+      // `assertClaimRules` checks the expiry after all other rules.
       ignoreExpiration: true,
     });
   } catch (error) {
-    // Any other error is not the token's.
+    // Other errors are not caused by the token.
     if (error instanceof jwt.JsonWebTokenError) throw new InvalidTokenError(error.message);
     throw error;
   }

@@ -69,7 +69,7 @@ export class KeyRotation {
     if (next !== undefined) throw new RotationRefusal(`${next.kid} is already the next key.`);
     const number = lastNumber + 1;
     const kid = `${this.#options.keyName}-key-${number}`;
-    // Before the file, so that a crash in between cannot give the number to another key.
+    // Save the number before the file: a crash in between then cannot assign the number to another key.
     this.#save(records, number);
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength });
     this.#write(`${kid}.pem`, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());

@@ -12,8 +12,8 @@ export interface Lifetimes {
 }
 
 /**
- * How long to wait before each step, in seconds: `activate` until every consumer has fetched the key, `retire` until
- * all access tokens signed with it have expired, `delete` until all refresh tokens have.
+ * Returns the waiting time before each step, in seconds: `activate` until every consumer has fetched the key, `retire`
+ * until all access tokens signed with it have expired, `delete` until all refresh tokens have expired.
  */
 export function waitingTimes({ accessTtlSeconds, refreshAbsoluteTtlSeconds, rolloutSeconds }: Lifetimes) {
   return {

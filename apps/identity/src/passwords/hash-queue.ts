@@ -1,6 +1,6 @@
 import { ProblemError, unavailableProblem } from '@tessera/service-kit';
 
-/** The client that a job is for. */
+/** The address and the account of a job, by which the queue shares its slots. */
 export interface HashClient {
   address: string;
   account: string;
@@ -34,9 +34,10 @@ interface HashQueueOptions {
 }
 
 /**
- * A bounded queue that takes addresses in turn, and of one address the accounts in turn, so that many sign-ins of one
- * client do not delay others. If it is full, a new job replaces the newest one of the address or account with the most
- * jobs, or is refused if its own has the most. A job is dropped when its client disconnects.
+ * A bounded queue that serves addresses round robin, and the accounts of an address round robin, so that many sign-ins
+ * of one client do not delay other clients. If the queue is full, a new job replaces the newest job of the address or
+ * account with the most jobs; if the new job belongs to that address or account, it is refused. A job is dropped when
+ * its client disconnects.
  */
 export class HashQueue {
   readonly #options: HashQueueOptions;
@@ -115,7 +116,7 @@ export class HashQueue {
   }
 }
 
-/** Jobs by address and account. The first key of a map is the next in turn. */
+/** Waiting jobs by address and account. The first key of a map is served next. */
 class WaitingJobs {
   readonly #addresses = new Map<string, Map<string, Set<WaitingJob>>>();
   size = 0;
@@ -138,7 +139,7 @@ class WaitingJobs {
     if (accounts.size === 0) this.#addresses.delete(address);
   }
 
-  /** The next job. Its address and account move to the end. */
+  /** Returns the next job and moves its address and account to the end. */
   next(): WaitingJob | undefined {
     const [first] = this.#addresses;
     if (first === undefined) return undefined;
@@ -150,7 +151,11 @@ class WaitingJobs {
     return job;
   }
 
-  /** The newest job of the address with the most jobs, else of the account of the client's address with the most. */
+  /**
+   * Returns the job that a new job of the client replaces: the newest job of the address with the most jobs or, if that
+   * is the client's address, of its account with the most jobs. Undefined if the client's own account has the most
+   * jobs.
+   */
   findExcess({ address, account }: HashClient): WaitingJob | undefined {
     const own = this.#addresses.get(address) ?? new Map<string, Set<WaitingJob>>();
     const countOf = (accounts: Map<string, Set<WaitingJob>>) =>

@@ -8,18 +8,21 @@ interface CompareOptions {
   hash: string | null;
   client: HashClient;
   signal?: AbortSignal;
-  /** Runs in the job, before the comparison; may throw to refuse. `waited` tells whether the job was queued. */
+  /** Runs in the job before the comparison; throws to refuse the sign-in. `waited`: whether the job was queued. */
   beforeCompare: (waited: boolean) => Promise<void>;
   /** Runs in the job after a failed comparison, so that its writes are visible to the next job. */
   onMismatch: () => Promise<void>;
 }
 
-/** Runs bcrypt in the hash queue. A refusal takes the same time for every cost of a stored hash, and without one. */
+/**
+ * Runs bcrypt in the hash queue. A refusal takes the same time for every cost of the stored hash, and without a stored
+ * hash.
+ */
 export class PasswordHasher {
   readonly #cost: number;
   readonly #queue: HashQueue;
   readonly #decoys: Map<number, string> = new Map();
-  /** The cost of every refusal: the highest one of any hash. */
+  /** The cost of every refusal: the highest cost of all stored hashes. */
   #refusalCost: number;
 
   constructor(cost: number, queue: HashQueue) {
@@ -28,7 +31,10 @@ export class PasswordHasher {
     this.#refusalCost = cost;
   }
 
-  /** Takes into account that there is a hash of this cost, such as from before the configured cost was lowered. */
+  /**
+   * Raises the cost of refusals to that of a stored hash. Stored hashes cost more than configured if the configured
+   * cost was lowered.
+   */
   expectCost(cost: number): void {
     this.#refusalCost = Math.max(this.#refusalCost, cost);
   }
@@ -53,8 +59,8 @@ export class PasswordHasher {
     return this.#queue.run(compare, { client, signal });
   }
 
-  // A comparison of cost n takes twice as long as one of n - 1. So after one of cost c, decoys of c, c + 1, … n - 1 make
-  // the time that of one of n.
+  // A comparison of cost n takes twice as long as a comparison of cost n - 1. After a comparison of cost c, comparisons
+  // with decoys of cost c, c + 1, … n - 1 therefore bring the total time to that of cost n.
   async #spendRest(password: string, compared: string | null): Promise<void> {
     if (compared === null) {
       await bcrypt.compare(password, await this.#decoyOf(this.#refusalCost));
@@ -67,7 +73,7 @@ export class PasswordHasher {
     }
   }
 
-  // A hash of no password: a random salt and a random result.
+  // Returns a hash that matches no password: a random salt and a random result.
   async #decoyOf(cost: number): Promise<string> {
     const known = this.#decoys.get(cost);
     if (known !== undefined) return known;

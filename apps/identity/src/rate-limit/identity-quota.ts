@@ -3,12 +3,15 @@ import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 
 const windowSeconds = 60;
 
-/** Limits how often an identity does one thing in a minute. Each replica counts alone, so no request waits for a count. */
+/**
+ * Limits how often an identity performs an action per minute. Each replica counts alone, so no request waits for a
+ * shared counter.
+ */
 export class IdentityQuota {
   readonly #name: string;
   readonly #counts: RateLimiterMemory | undefined;
 
-  /** `name` is what is counted, for the error message. A maximum of 0 means no limit. */
+  /** `name`: the plural noun for the counted actions, for the error message. A maximum of 0 means no limit. */
   constructor(name: string, maxPerMinute: number) {
     this.#name = name;
     this.#counts =

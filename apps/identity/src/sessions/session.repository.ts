@@ -53,7 +53,7 @@ export class SessionRepository {
     return row?.count ?? 0;
   }
 
-  /** Revokes an active session. Of two parallel calls, one returns `no_session`. */
+  /** Revokes an active session. If two calls run concurrently, one returns `no_session`. */
   async revoke(
     { identityId, sessionId, sessionsValidAfter }: SessionReference,
     origin: RequestOrigin,

@@ -54,7 +54,10 @@ export class SignInRepository {
     return { candidate: { ...row, id: row.id }, counters: row.counters };
   }
 
-  /** The highest bcrypt cost of a stored hash, as in `$2b$10$…`. Reads the table: once in a process. */
+  /**
+   * Returns the highest bcrypt cost of all stored hashes (10 in `$2b$10$…`). Scans the table, so each process calls
+   * this only once.
+   */
   async findHighestCost(): Promise<number> {
     const rows = await this.#database.$queryRaw<{ cost: number | null }[]>`
       SELECT max(substr(password_hash, 5, 2))::int AS cost FROM identities WHERE deleted_at IS NULL`;

@@ -13,7 +13,7 @@ import type { SignInKeys, SignInLimits } from './sign-in-limits.ts';
 interface SignInDependencies {
   repository: SignInRepository;
   limits: SignInLimits;
-  /** Counts sessions. Only the holder of the password can use it up. */
+  /** Limits new sessions. Only successful sign-ins count, so only the password's owner can exhaust the quota. */
   quota: IdentityQuota;
   hasher: PasswordHasher;
   issuer: TokenIssuer;
@@ -74,7 +74,7 @@ export class SignInService {
     return this.#openSession(candidate, keys, origin);
   }
 
-  // The first refusals would otherwise reveal accounts whose hashes cost more than the configuration.
+  // Otherwise the duration of the first refusals would reveal accounts whose hashes have a higher cost than configured.
   async #learnCosts(): Promise<void> {
     if (this.#knowsCosts) return;
     const { repository, hasher } = this.#dependencies;

@@ -43,9 +43,9 @@ export class RefreshTokenRepository {
   }
 
   /**
-   * Revokes the presented token and inserts its successor in one statement. Of parallel calls exactly one finds
-   * `revoked_at IS NULL`; the others wait for the row lock and then match no row. Returns undefined if the token cannot
-   * be rotated. One statement takes one round trip; an interactive transaction would take four.
+   * Revokes the presented token and inserts its successor in one statement. If several calls run concurrently, exactly
+   * one finds `revoked_at IS NULL`; the others wait for the row lock and then match no row. Returns undefined if the
+   * token cannot be rotated. One statement takes one round trip; an interactive transaction would take four.
    */
   async rotate(rotation: Rotation): Promise<RotatedToken | undefined> {
     const { jti, sub, nextJti, nextExpiresAt, sessionsValidAfter, origin } = rotation;

@@ -11,7 +11,10 @@ import type { TokenIssuer } from './token-issuer.ts';
 
 interface TokenServiceDependencies extends OwnTokenVerifiers {
   repository: RefreshTokenRepository;
-  /** Counts rotations. A refused token does not count: its holder could otherwise stop the rotations of the owner. */
+  /**
+   * Limits rotations. Refused tokens do not count; otherwise an attacker with an old token could block the owner's
+   * rotations.
+   */
   quota: IdentityQuota;
   issuer: TokenIssuer;
   refreshIdleTtlSeconds: number;

@@ -2,7 +2,7 @@ import type { AccessTokenClaims, getUserInfo } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
 import type { UserInfoService } from './userinfo.service.ts';
 
-/** identity-service.md 4.1.4 */
+/** Handlers of the userinfo endpoint (identity-service.md 4.1.4). */
 export function userInfoHandlers(userInfo: UserInfoService) {
   const get: Handler<typeof getUserInfo, AccessTokenClaims> = async ({ actor }) => ({
     status: 200,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { text, uuid } from '../text.ts';
 
-/** POST /token. Without a rule for e-mail addresses: a malformed one is not found. */
+/** POST /token. The e-mail address is not validated, because a malformed address matches no identity. */
 export const passwordGrantSchema = z
   .object({
     grant_type: z.string().min(1, { error: 'must not be empty' }).meta({ example: 'password' }),

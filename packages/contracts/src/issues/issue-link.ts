@@ -32,7 +32,7 @@ const refText = singleLineText()
   .min(1, { error: 'must not be empty' })
   .max(linkRefMaxLength, { error: `must be at most ${linkRefMaxLength} characters` });
 
-/** An e-mail address for a lookup; a malformed one is not found. */
+/** An e-mail address for a lookup. A malformed address matches no identity. */
 const lookupEmail = singleLineText()
   .trim()
   .max(emailMaxLength, { error: `must be at most ${emailMaxLength} characters` })
@@ -43,7 +43,7 @@ const personText = z.union([
   lookupEmail.transform((email) => ({ email })),
 ]);
 
-/** How a request names a user. */
+/** A reference to a user in a request. */
 export type PersonInput = { id: string } | { email: string } | { sso_provider: string; sso_id: string };
 
 const encoder = new TextEncoder();
@@ -70,8 +70,9 @@ const metadata = z.preprocess(
 );
 
 /**
- * Why a JSON value is not accepted as metadata. Stops at the limit, so that a large body costs no more than a small one.
- * Counts numbers as PostgreSQL writes them: without an exponent, so that `5e-324` has 326 digits.
+ * Returns the reason why a JSON value is invalid as metadata; undefined if it is valid. Stops at the limit, so that a
+ * large body costs no more than a small one. Counts numbers in PostgreSQL's notation without an exponent, in which
+ * `5e-324` has 326 digits.
  */
 function metadataProblem(value: unknown, depth: number, left: { bytes: number }): string | undefined {
   if (typeof value === 'string') {
@@ -87,7 +88,7 @@ function metadataProblem(value: unknown, depth: number, left: { bytes: number })
     const members: readonly unknown[] = isArray ? value : Object.keys(value);
     if (Object.hasOwn(value, '__proto__')) return protoMember;
     if (members.length > left.bytes) return tooLarge;
-    // Brackets, and with each member a comma or the second bracket.
+    // Counts the brackets and commas.
     left.bytes -= members.length === 0 ? 2 : 1;
     for (const member of members) {
       left.bytes -= isArray ? 1 : 2;

@@ -66,7 +66,7 @@ export const syncConflictSchema = z
   .meta({ id: 'SyncConflict' });
 export type SyncConflict = z.infer<typeof syncConflictSchema>;
 
-/** An issue's response has the newest conflicts of so many bytes of JSON, and the sync state of so many. */
+/** Maximum size of the newest conflicts in an issue and in the sync state, in bytes of JSON. */
 export const embeddedConflictsBytesMax = 64 * 1024;
 export const conflictsBytesMax = 900 * 1024;
 
@@ -91,13 +91,13 @@ export const syncStates = [
   'failed',
 ] as const;
 
-/** Which issues need attention because of their sync. */
+/** Filters issues whose sync needs attention. */
 export const syncFilterSchema = z.enum(['failed', 'conflict', 'stale'], {
   error: 'must be failed, conflict or stale',
 });
 export type SyncFilter = z.infer<typeof syncFilterSchema>;
 
-/** How an issue is synced, in a list. */
+/** The sync state of an issue in a list. */
 export const syncSummarySchema = z
   .object({
     state: z.enum(syncStates).meta({
@@ -113,7 +113,7 @@ export const syncSummarySchema = z
   })
   .meta({ id: 'SyncSummary' });
 
-/** How an issue is synced. */
+/** The sync state of an issue. */
 export const syncStateSchema = syncSummarySchema
   .extend({
     conflicts: z
@@ -209,7 +209,7 @@ export type RetriedSyncs = z.infer<typeof retriedSyncsSchema>;
 
 const dryRun = flag.optional();
 
-/** A place in the tracker's list of issues. */
+/** A position in the tracker's list of issues. */
 const importCursor = once
   .regex(/^\d{1,14}-\d{1,7}$/, { error: 'must be the `next` of another dry run' })
   .transform((value) => {
@@ -256,7 +256,7 @@ export const importSchema = z
   .meta({ id: 'Import' });
 export type Import = z.infer<typeof importSchema>;
 
-/** A page of what an import would do. */
+/** The effects that an import of one page would have. */
 export const importPreviewSchema = z
   .object({
     issues: z.array(

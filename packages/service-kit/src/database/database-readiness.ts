@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { ReadinessCheck } from '../process/health.ts';
 import { listMigrations } from './migrations.ts';
 
-/** Ready when the database answers and has every migration of this release. */
+/** Readiness requires that the database responds and has all migrations of this release. */
 export function databaseReadiness(pool: pg.Pool, prismaDir: string): ReadinessCheck[] {
   const expected = listMigrations(prismaDir);
   let migrated = false;

@@ -8,7 +8,7 @@ import { databaseReadiness } from './database-readiness.ts';
 /** Fail fast: the client gets 503 and may retry. */
 const connectionTimeoutMs = 2_000;
 
-/** The pool of a service and Prisma's adapter over it: one limit for all connections. */
+/** Creates the connection pool of a service and Prisma's adapter for it. The pool limits all connections. */
 export function createDatabasePool(config: DatabaseConfig, applicationName: string, logger: Logger) {
   const pool = createPool({
     connectionString: config.url,
@@ -18,7 +18,7 @@ export function createDatabasePool(config: DatabaseConfig, applicationName: stri
     applicationName,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
-  // Named statements are parsed and planned once per connection: twice the throughput of a small read.
+  // Named statements are parsed and planned once per connection, which doubles the throughput of a small read.
   return {
     pool,
     adapter: new PrismaPg(pool, { statementNameGenerator: createStatementNames({ max: 1000 }) }),
@@ -36,8 +36,8 @@ interface DatabaseOptions<Client> {
 }
 
 /**
- * Creates a service's Prisma client, with its pool and readiness checks. Connects on first use. Readiness has a connection
- * of its own, so that a process whose pool is busy stays ready.
+ * Creates a service's Prisma client with its pool and readiness checks. Connects on first use. Readiness uses a
+ * separate connection, so that a process whose pool is busy stays ready.
  */
 export function createDatabase<Client extends { $disconnect(): Promise<void> }>({
   config,
@@ -53,7 +53,7 @@ export function createDatabase<Client extends { $disconnect(): Promise<void> }>(
     max: 1,
     connectionTimeoutMs,
     statementTimeoutMs: Math.min(1_000, config.statementTimeoutMs),
-    // Kept open: when the server has no free connection, readiness needs no new one.
+    // Keeps the connection open, so readiness needs no new connection when the server has none left.
     idleTimeoutMs: 0,
     applicationName: `${applicationName} readiness`,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
@@ -75,9 +75,9 @@ interface PoolOptions {
   max: number;
   /** How long a request waits for a free connection, in milliseconds. */
   connectionTimeoutMs: number;
-  /** Longest statement, in milliseconds. */
+  /** Maximum duration of a statement, in milliseconds. */
   statementTimeoutMs: number;
-  /** After this an idle connection is closed, in milliseconds; 0: never. */
+  /** Time after which an idle connection is closed, in milliseconds; 0 keeps it open. */
   idleTimeoutMs?: number;
   applicationName: string;
   /** Parameters of PostgreSQL for each connection, such as `plan_cache_mode`. */
@@ -114,8 +114,8 @@ function startupOptions(settings: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Names statements by their text, so that PostgreSQL parses each once per connection. A service has a fixed set of texts
- * (values are parameters); where it has not, `max` limits what a connection keeps.
+ * Names statements by their text, so that PostgreSQL parses each once per connection. A service usually has a fixed set
+ * of texts, because values are parameters. For other services, `max` limits the prepared statements of a connection.
  */
 export function createStatementNames({ max }: { max: number }): (query: { sql: string }) => string {
   const names = new Map<string, string>();
@@ -165,7 +165,10 @@ const unavailableCodes = new Set([
 const unavailableMessages =
   /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError|does not support SSL/i;
 
-/** A 503 problem if the error, or one of its causes, means that the database is unavailable. */
+/**
+ * Returns a 503 problem if the error, or one of its causes, means that the database is unavailable; otherwise
+ * undefined.
+ */
 export function unavailableWhenDatabaseIsDown(error: unknown): ProblemError | undefined {
   return isUnavailable(error, 0) ? unavailableProblem('The database is unavailable.', 2, error) : undefined;
 }
@@ -185,8 +188,8 @@ function isUnavailable(error: unknown, depth: number): boolean {
 }
 
 /**
- * The name of the unique index that a write violated, or undefined for any other error. Prisma wraps the driver's
- * error: P2002 from its own methods, P2010 from raw SQL; the cause of the driver adapter's error names the index.
+ * Returns the name of the unique index that a write violated; undefined for any other error. Prisma wraps the driver's
+ * error: P2002 from its own methods, P2010 from raw SQL. The cause of the driver adapter's error contains the index.
  */
 export function violatedUniqueIndex(error: unknown): string | undefined {
   const cause = read(read(read(error, 'meta'), 'driverAdapterError'), 'cause');

@@ -10,7 +10,7 @@ export type { ServiceRole, TableRight, TableRights } from './service-role.ts';
 // Advisory lock of all migrators of a database: an arbitrary constant that never changes.
 const migrationLockKey = 7_355_608_001n;
 
-/** A migration failed, or granting rights to the service's role did; the message names it. */
+/** A migration or the grant of rights to the service's role failed. The message names the failed step. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
@@ -21,7 +21,9 @@ interface MigrateOptions {
   prismaDir: string;
   /** How long to wait for another migrator, in milliseconds. */
   lockTimeoutMs?: number;
-  /** Gets the rights that a service needs, if the service does not connect as the role that migrates. */
+  /**
+   * The role that receives the rights that a service needs. Undefined if the service connects as the migrating role.
+   */
   serviceRole?: ServiceRole | undefined;
 }
 
@@ -70,7 +72,7 @@ async function applyMigrations(connectionString: string, prismaDir: string): Pro
       const failed = await findFailedMigration(connectionString);
       if (failed === undefined) throw error;
       // The script ran in one transaction and failed, so it changed nothing, and the next run may try again. A row
-      // without an error comes from a killed migrator; whether its script committed has to be checked by hand.
+      // without an error comes from a killed migrator; an operator must check whether its script was committed.
       if (failed.reason !== null) await engine.markMigrationRolledBack({ migrationName: failed.name });
       throw new MigrationError(
         `The migration ${failed.name} failed: ${failed.reason ?? 'it was started and never finished; see _prisma_migrations'}`,

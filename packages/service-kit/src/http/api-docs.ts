@@ -12,9 +12,9 @@ import { documentRoute, type Route } from './route.ts';
 
 interface ApiDocsOptions {
   api: 'identity' | 'issues';
-  /** Where the OpenAPI document is served, such as `/openapi.json`. */
+  /** The path of the OpenAPI document, such as `/openapi.json`. */
   documentPath: string;
-  /** Where the page is served, with or without a trailing slash; its files are below it. */
+  /** The path of the page, with or without a trailing slash. The page's files are below it. */
   pagePath: string;
 }
 
@@ -34,8 +34,8 @@ const pagePolicy = [
 ].join('; ');
 
 /**
- * Routes of the OpenAPI document of `@tessera/contracts`, and of an interactive page for it by Swagger UI. The page
- * loads nothing from other origins, and sends its requests to the origin that served it. `/` leads to both.
+ * Returns the routes of the OpenAPI document of `@tessera/contracts` and of an interactive page for it by Swagger UI.
+ * The page loads no resources from other origins and sends its requests to its own origin. `/` links to both.
  */
 export function apiDocsRoutes({ api, documentPath, pagePath }: ApiDocsOptions): Route[] {
   const document = readApiDocument(api);
@@ -93,7 +93,7 @@ function prepareFiles(documentPath: string): Map<string, PreparedDocument> {
   ]);
 }
 
-// validatorUrl: by default Swagger UI sends the document to a public validator.
+// `validatorUrl: null` is required, because by default Swagger UI sends the document to a public validator.
 function renderStart(documentPath: string): string {
   const settings = JSON.stringify({
     url: documentPath,
@@ -105,7 +105,7 @@ function renderStart(documentPath: string): string {
   return `SwaggerUIBundle(${settings});\n`;
 }
 
-/** The page as HTML; `files` gives each file's URL the beginning of its ETag. */
+/** Returns the HTML of the page. The URL of each file contains the beginning of its ETag from `files`. */
 export function renderPage(title: string, basePath: string, files: Map<string, PreparedDocument>): string {
   const urlOf = (name: string) => `${basePath}${name}?v=${files.get(name)?.etag.slice(1, 13)}`;
   return `<!doctype html>

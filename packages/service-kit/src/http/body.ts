@@ -16,13 +16,13 @@ declare module 'node:http' {
 export interface BodyOptions {
   /** Maximum size of the body, in bytes; 256 KiB by default. */
   limitBytes?: number;
-  /** Keeps the bytes as a `Buffer`, of any media type: for a body with a signature over its bytes. */
+  /** Accepts any media type and keeps the bytes as a `Buffer`, for a body with a signature over its bytes. */
   raw?: boolean;
-  /** Makes the input of the body's schema from the request; by default it is the body. */
+  /** Returns the input for the body's schema; by default the body. */
   from?: (request: IncomingMessage) => unknown;
 }
 
-// Of the whole process.
+// Shared by all requests of the process.
 const incomingBodies = new IncomingBodies();
 
 /**
@@ -58,11 +58,11 @@ export function readBody(
         if (error === undefined) resolve();
         else reject(error);
       });
-      // A body that is too large is discarded and takes no memory.
+      // A body above the limit is discarded and uses no memory.
       const isHeld =
         !isRead && !request.complete && !(Number(request.headers['content-length']) > limitBytes);
       const refuse = (problem: ProblemError) => {
-        // Nothing looks at the rest, which is not parsed.
+        // The rest of the body is ignored and not parsed.
         request.removeAllListeners('data');
         request.socket.pause();
         reject(problem);
@@ -92,7 +92,8 @@ const largeBytes = 64 * 1024;
 let isParsing = false;
 const largeBodies: { bytes: number; parse: () => void }[] = [];
 
-// One large body is parsed at a time, the smallest first, and other requests have as much time before the next one.
+// Large bodies are parsed one at a time, the smallest first. After each, other requests get as much time as the parsing
+// took.
 async function parseInTurn(body: Buffer): Promise<unknown> {
   if (body.length <= largeBytes) return parseJson(body);
   if (isParsing) {

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '../observability/logger.ts';
 import { ProblemError, problemBody } from './problem.ts';
 
-// By the error codes of Node's parser and timers; other codes mean malformed HTTP.
+// Responses by the error codes of Node's parser and timers. All other codes mean malformed HTTP.
 const refusals: Record<string, { status: number; code: string; detail: string }> = {
   HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', detail: 'The header is too large.' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', detail: 'The body is too large.' },
@@ -19,9 +19,9 @@ const malformed = { status: 400, code: 'malformed_request', detail: 'The request
 const lingerMs = 1000;
 
 /**
- * Answers Node's `clientError`, for input that never became a request, with the common error body, and closes the
- * connection. `busy` tells whether an earlier request of the connection is unanswered; the client would take the error
- * for its response, so the connection is destroyed instead.
+ * Responds to Node's `clientError` event, for input that is not a valid request, with the common error body, and closes
+ * the connection. `busy`: whether an earlier request of the connection has no response yet. The client would take the
+ * error for that response, so the connection is destroyed instead.
  */
 export function refuseClientError(logger: Logger, busy: (socket: Duplex) => boolean) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {
@@ -33,7 +33,7 @@ export function refuseClientError(logger: Logger, busy: (socket: Duplex) => bool
     const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     const head = [`HTTP/1.1 ${problem.status} ${problem.title}`, ...fields];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-    // A client that does not close its side is disconnected after a delay; at once, it could lose the response.
+    // Disconnects a client that does not close its side. The delay prevents the loss of the response.
     setTimeout(() => socket.destroy(), lingerMs).unref();
   };
 }

@@ -99,7 +99,7 @@ function handle(route: Route): RequestHandler {
   };
 }
 
-/** Sets the headers that an access puts on every response, errors included. */
+/** Sets the headers that an access rule adds to every response, including errors. */
 function prepareResponse(
   access: Access<unknown>,
 ): (request: IncomingMessage, response: ServerResponse) => void {
@@ -108,7 +108,7 @@ function prepareResponse(
     for (const [name, value] of Object.entries(access.headers ?? {})) response.setHeader(name, value);
     next();
   };
-  // Without an Origin the headers are always the same.
+  // Without an Origin header, the response headers are always the same.
   const headers = headersSetBy(setHeaders, crossOrigin);
   return (request, response) => {
     response.setHeaders(headers);
@@ -133,7 +133,7 @@ function raise(error?: unknown): void {
   if (error !== undefined) throw error;
 }
 
-/** Whether a browser asks for permission to send a cross-origin request; the response's headers grant it. */
+/** Whether the request is a CORS preflight. The headers of the response grant the permission. */
 function isPreflight({ method, headers }: IncomingMessage, { crossOrigin }: Access<unknown>): boolean {
   return (
     method === 'OPTIONS' &&
@@ -144,9 +144,9 @@ function isPreflight({ method, headers }: IncomingMessage, { crossOrigin }: Acce
 }
 
 /**
- * Answers requests that no route handles: preflights, OPTIONS with `Allow`, the given error, 405 with `Allow` if the
- * path exists for another method, and 404. The access of the path's first route, or of a guard, identifies the caller
- * first.
+ * Responds to requests that no route handles: preflights, OPTIONS with `Allow`, the given error, 405 with `Allow` if
+ * the path exists for another method, and 404. The access rule of the path's first route, or of a guard, first
+ * authenticates the caller.
  */
 function refuseUnmatched(routes: readonly Route[], guards: NonNullable<AppOptions['guards']>) {
   const table = routes.map((route) => ({

@@ -21,11 +21,11 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
     (request as IncomingMessage).logged = problem.logged;
     const cause = problem.cause ?? (error === problem ? undefined : error);
     if (problem.status < 500) logger.debug({ ...logged, err: cause }, 'request refused');
-    // An overload has no cause, and its clients decide how often it is logged.
+    // An overload has no cause. It is logged as a warning, because clients determine how often it occurs.
     else if (cause === undefined) logger.warn(logged, 'request refused');
     else logger.error({ ...logged, err: cause }, 'request failed');
     if (response.headersSent) {
-      // Destroyed, so that the client does not take an incomplete response for a complete one.
+      // Destroying the connection shows the client that the response is incomplete.
       response.destroy();
       return;
     }

@@ -2,26 +2,26 @@ import type { IncomingMessage } from 'node:http';
 import { ProblemError } from './problem.ts';
 
 const incomingMax = 32 * 1024 * 1024;
-// Memory of a chunk besides its bytes, measured: a client that sends single bytes holds hundreds of times its body.
+// Measured memory of a chunk in addition to its bytes. A body sent in single bytes uses hundreds of times its size.
 const chunkOverhead = 600;
 
-// Bodies of normal chunks never need it.
+// Additional allowance for small chunks. Bodies with chunks of normal size never need it.
 const smallBodyMemory = 256 * 1024;
 
 interface IncomingBody {
-  /** Bytes of memory. */
+  /** Used memory in bytes. */
   held: number;
   refuse: (problem: ProblemError) => void;
   stop: () => void;
 }
 
 /**
- * Bounds the memory of the request bodies that are incomplete. While they together exceed a maximum, refuses the one that
- * has been arriving longest: clients that stop in the middle of a body do not keep others from sending theirs.
+ * Limits the memory of incomplete request bodies. If their total exceeds the maximum, refuses the oldest body, so that
+ * clients that stop in the middle of a body do not block other clients.
  */
 export class IncomingBodies {
   readonly #max: number;
-  /** In the order of their first bytes. */
+  /** Incomplete bodies in the order of their first bytes. */
   readonly #bodies = new Map<IncomingMessage, IncomingBody>();
   #held = 0;
 
@@ -29,14 +29,14 @@ export class IncomingBodies {
     this.#max = max;
   }
 
-  /** Bytes of memory that incomplete bodies hold. */
+  /** Memory of all incomplete bodies in bytes. */
   get held(): number {
     return this.#held;
   }
 
   /**
-   * Counts a body that is being read, until it is complete or exceeds its own limit. Returns a function that stops this.
-   * After `refuse` was called, the connection must be closed.
+   * Counts the memory of a body until it is complete or exceeds its limit. Returns a function that stops counting.
+   * After a call of `refuse`, the caller must close the connection.
    */
   watch(request: IncomingMessage, limitBytes: number, refuse: IncomingBody['refuse']): () => void {
     let received = 0;
@@ -53,7 +53,7 @@ export class IncomingBodies {
     const onData = (chunk: Buffer) => {
       if (received === 0) this.#bodies.set(request, body);
       received += chunk.length;
-      // The rest is discarded.
+      // The rest of the body is discarded.
       if (received > limitBytes) return body.stop();
       body.held += chunk.length + chunkOverhead;
       this.#held += chunk.length + chunkOverhead;

@@ -22,7 +22,7 @@ export type ResponseOf<Op extends Operation> = {
   [Status in keyof Op['responses'] & number]: JsonResponse<Status> & WithBody<Op['responses'][Status]>;
 }[keyof Op['responses'] & number];
 
-/** The JSON text of a response's body. */
+/** Returns the JSON text of a response's body. */
 export function bodyText({ body }: JsonResponse): string {
   return typeof body === 'string' ? body : JSON.stringify(body);
 }

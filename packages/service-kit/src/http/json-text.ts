@@ -8,12 +8,12 @@ export function jsonText<T>(value: T): JsonText<T> {
   return JSON.stringify(value) as JsonText<T>;
 }
 
-/** An array of values that are serialised already. */
+/** Joins serialised values to a JSON array. */
 export function jsonArray<T>(items: readonly JsonText<T>[]): JsonText<T[]> {
   return `[${items.join(',')}]` as JsonText<T[]>;
 }
 
-/** An object whose members are serialised already. */
+/** Joins serialised members to a JSON object. */
 export function jsonObject<T extends object>(members: { [Name in keyof T]: JsonText<T[Name]> }): JsonText<T> {
   const texts = Object.entries(members).map(([name, text]) => `${JSON.stringify(name)}:${text}`);
   return `{${texts.join(',')}}` as JsonText<T>;

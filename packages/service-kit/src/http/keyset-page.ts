@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { type JsonText, jsonPage } from './json-text.ts';
 import { validationProblem } from './problem.ts';
 
-/** A page of a list that is sorted by a unique place, such as time and id. */
+/** A page of a list that is sorted by a unique key, such as time and id. A place is a value of that key. */
 export interface KeysetPage<Place> {
-  /** How many rows to read: one more than the page shows at most. */
+  /** The number of rows to read: one more than the page size. */
   limit: number;
   /** The place of the last row of the previous page. */
   after: Place | undefined;
-  /** A response with the first rows, and a link to the next page if further rows follow. */
+  /** Returns a response with the first rows, and a link to the next page if further rows follow. */
   present: <Row, Item>(
     rows: readonly Row[],
     presenter: { item: (row: Row) => Item; place: (row: Row) => unknown },
@@ -32,7 +32,7 @@ export function readKeysetPage<Place>(
   const size = query.limit ?? sizeDefault;
   const listUrl = withParameters(url, { limit: undefined, cursor: undefined });
   const pageUrl = withParameters(listUrl, { limit: query.limit?.toString() });
-  // Without the origin: replicas may have different base URLs.
+  // The scope excludes the origin, because replicas may have different base URLs.
   const { pathname, search } = new URL(listUrl, 'http://relative');
   const scope = `${pathname}${search}`;
   return {
@@ -52,16 +52,16 @@ export const cursorTime = z.iso.datetime({ precision: 3 }).refine((time) => !tim
 const checksumLength = 16;
 
 /**
- * A cursor holds the place after which a page begins. The checksum ties it to its list and detects changes. It is not a
- * signature: a cursor grants no access, so its place is validated like any other input.
- * @param scope what distinguishes the list from others, such as its filters and its order
+ * Encodes the place after which a page begins. The checksum binds the cursor to its list and detects changes. It is not
+ * a signature: a cursor grants no access, and its place is validated like any other input.
+ * @param scope identifies the list, for example by its filters and its order
  */
 export function encodeCursor(place: unknown, scope: unknown): string {
   const content = JSON.stringify(place);
   return checksum(content, scope) + Buffer.from(content).toString('base64url');
 }
 
-/** Throws a 422 problem for a cursor of another scope, or one that was changed. */
+/** Decodes a cursor. Throws a 422 problem if it was changed or has another scope. */
 export function decodeCursor<Place>(cursor: string, schema: z.ZodType<Place>, scope: unknown): Place {
   const content = Buffer.from(cursor.slice(checksumLength), 'base64url').toString();
   const isOfScope = cursor.slice(0, checksumLength) === checksum(content, scope);
@@ -72,12 +72,12 @@ export function decodeCursor<Place>(cursor: string, schema: z.ZodType<Place>, sc
   ]);
 }
 
-/** The `Link` header (RFC 8288) to the next page; empty without a cursor. */
+/** Returns the `Link` header (RFC 8288) to the next page; no header without a cursor. */
 export function nextLink(url: string, cursor: string | undefined): Record<string, string> {
   return cursor === undefined ? {} : { Link: `<${withParameters(url, { cursor })}>; rel="next"` };
 }
 
-/** A URL, absolute or relative to the root, with other parameters; undefined removes one. */
+/** Returns a URL, absolute or relative to the root, with changed parameters. Undefined removes a parameter. */
 export function withParameters(url: string, changed: Readonly<Record<string, string | undefined>>): string {
   const parsed = new URL(url, 'http://relative');
   for (const [name, value] of Object.entries(changed)) {

@@ -46,7 +46,7 @@ function toFieldErrors(issue: z.core.$ZodIssue, unknownMessage: string): FieldEr
   return [{ field: fieldName(issue.path), message: issue.message }];
 }
 
-// A key may be text of the client: limited, and without characters that affect a log line or a terminal.
+// A key can be text from the client. Limits its length and removes characters that affect a log line or a terminal.
 function fieldName(path: readonly PropertyKey[]): string {
   if (path.length === 0) return 'body';
   return path
@@ -58,7 +58,7 @@ function fieldName(path: readonly PropertyKey[]): string {
 
 const units: Record<string, string> = { string: ' characters', array: ' items', set: ' items' };
 
-// Zod's own names, where JSON has others.
+// Descriptions for Zod's type names that JSON does not have.
 const typeNames: Record<string, string> = { record: 'an object', int: 'a whole number' };
 
 function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A document that does not change while the process runs; its response is prepared at start. */
+/** A document that does not change while the process runs. Its response is prepared at start. */
 export interface PreparedDocument {
-  /** Its bytes as latin1, because Node sends a string in one write with the header, and a buffer in a second one. */
+  /** The bytes as latin1, because Node sends a string and the header in one write, and a buffer in a second write. */
   body: string;
   headers: Record<string, string>;
   /** Headers of a 304. */
@@ -16,7 +16,7 @@ export function prepareDocument(content: unknown, headers: Record<string, string
   return prepareBytes(Buffer.from(JSON.stringify(content)), 'application/json; charset=utf-8', headers);
 }
 
-/** Prepares any document; its ETag is strong, a hash of the bytes. */
+/** Prepares a document of any media type. Its ETag is strong: a hash of the bytes. */
 export function prepareBytes(
   body: Buffer,
   contentType: string,

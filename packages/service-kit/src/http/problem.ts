@@ -22,7 +22,7 @@ const titles: Record<number, string> = {
   504: 'Gateway Timeout',
 };
 
-/** A problem. The client gets everything but `cause`. */
+/** The members of a problem. The response contains all except `cause` and `logged`. */
 export interface ProblemOptions {
   status: number;
   /** Stable and machine-readable, snake_case. */
@@ -35,11 +35,11 @@ export interface ProblemOptions {
   members?: Record<string, unknown>;
   /** Only for the log. */
   cause?: unknown;
-  /** Members of the request's log lines, such as why a token was refused; never credentials. */
+  /** Members of the request's log lines, such as the reason for a refused token. Must not contain credentials. */
   logged?: Record<string, string>;
 }
 
-/** The error that refuses a request; the error handler writes it as the common error body. */
+/** An error that refuses a request. The error handler writes it as the common error body. */
 export class ProblemError extends Error {
   readonly status: number;
   readonly title: string;

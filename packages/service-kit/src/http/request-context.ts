@@ -15,7 +15,7 @@ declare module 'node:http' {
   }
 }
 
-/** Where a request comes from, for the audit trail and rate limits; never used to authenticate. */
+/** The origin of a request, for the audit trail and rate limits. It is never used for authentication. */
 export interface RequestOrigin {
   requestId: string;
   ip: string;
@@ -25,10 +25,10 @@ export interface RequestOrigin {
 const acceptableRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * Gives each request an id, sent as `X-Request-Id`, and writes one access-log line when the response closes. A
- * well-formed id of the caller is kept, so that logs of several services can be joined. The line has the operation's
- * path instead of the URL, which may contain an e-mail address or a credential. Not pino-http, which creates three
- * child loggers per request. With metrics, the request is counted as well.
+ * Gives each request an id, sent as `X-Request-Id`, and writes one access-log line when the response closes. Keeps a
+ * well-formed id of the caller, so that logs of several services can be joined. The line contains the operation's path
+ * instead of the URL, which may contain an e-mail address or a credential. Does not use pino-http, which creates three
+ * child loggers per request. Also counts the request in `metrics`, if given.
  */
 export function requestContext(logger: Logger, metrics?: Metrics) {
   // No redaction: the line has fixed members without secrets, and searching them costs ten times the line itself.
@@ -63,9 +63,9 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
 }
 
 /**
- * The address of the client: the first one, from the connection backwards through `X-Forwarded-For`, that is not a trusted
- * proxy. Some proxies append the port, which differs from one connection to the next. An entry that is not an address gives
- * the address of the connection.
+ * Returns the client's address: the first address that is not a trusted proxy, starting with the connection and
+ * continuing backwards through `X-Forwarded-For`. Removes the port that some proxies append, because it differs between
+ * connections. If the entry is not an address, returns the address of the connection.
  */
 export function clientAddress(
   { socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>,

@@ -2,23 +2,23 @@ import type { ServerResponse } from 'node:http';
 import { ProblemError } from './problem.ts';
 
 interface RequestSharesOptions {
-  /** Requests of one caller in progress. */
+  /** Maximum number of requests in progress per caller. */
   max: number;
-  /** Requests of one caller that wait. */
+  /** Maximum number of waiting requests per caller. */
   waitingMax?: number;
-  /** How long a request waits, in milliseconds. */
+  /** Maximum wait of a request, in milliseconds. */
   waitMs?: number;
 }
 
 interface Share {
   open: number;
-  /** In the order of arrival. */
+  /** Waiting requests in the order of arrival. */
   waiting: Set<() => void>;
 }
 
 /**
- * Bounds how many requests of one caller are in progress, so that one caller cannot occupy all database connections.
- * Further requests wait for their turn before their body is read.
+ * Limits the number of requests of a caller in progress, so that one caller cannot occupy all database connections.
+ * Further requests wait before their body is read.
  */
 export class RequestShares {
   readonly #options: Required<RequestSharesOptions>;
@@ -29,8 +29,8 @@ export class RequestShares {
   }
 
   /**
-   * Starts a request, which ends when its response closes. The promise is settled when the request may start; it is
-   * rejected with a 429 problem if that takes too long, and the problem is thrown if too many requests wait.
+   * Starts a request, which ends when its response closes. Returns a promise if the request must wait; it rejects with
+   * a 429 problem if the wait is too long. Throws the problem if too many requests wait.
    */
   enter(caller: string, response: ServerResponse): Promise<void> | undefined {
     let share = this.#shares.get(caller);

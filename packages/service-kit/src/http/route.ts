@@ -19,7 +19,7 @@ declare module 'node:http' {
   }
 }
 
-/** Which other origins may read responses (CORS). */
+/** The other origins that may read responses (CORS). */
 export interface CrossOrigin {
   origins: '*' | string[];
   methods: string[];
@@ -27,7 +27,8 @@ export interface CrossOrigin {
 }
 
 /**
- * Who may call a route: identifies the caller, and says which origins may read and which caches may store responses.
+ * The access rule of a route: authenticates the caller, and defines which origins may read and which caches may store
+ * responses.
  */
 export interface Access<Actor> {
   /** Returns the caller, or throws the problem that refuses the request. */
@@ -37,10 +38,10 @@ export interface Access<Actor> {
   headers?: Record<string, string>;
 }
 
-/** Everyone may call. */
+/** Access without authentication. */
 export const everyone: Access<undefined> = { identify: () => undefined };
 
-/** A quota of the caller. Throws a 429 problem if it is exceeded. */
+/** A rate limit per caller. Its functions throw a 429 problem if the quota is exceeded. */
 export interface Limit<Actor> {
   /** Counts a request before its body is read. */
   request: (actor: Actor, response: ServerResponse) => void | Promise<void>;
@@ -59,7 +60,7 @@ interface RouteOptions<Actor> extends Admission<Actor> {
   body?: BodyOptions;
 }
 
-/** What a handler gets: the input as the operation's schemas parse it, and the caller. */
+/** The argument of a handler: the input as parsed by the operation's schemas, and the caller. */
 export interface Call<Params, Query, Headers, Body, Actor> {
   params: Params;
   query: Query;
@@ -85,12 +86,12 @@ export interface Guard {
 /** An operation bound to its handler; `createApp` serves it. */
 export interface Route extends Guard {
   operation: RoutedOperation;
-  /** Everything from authentication to the response. */
+  /** Runs all steps from authentication to the response. */
   serve: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 }
 
-// Continues in the same turn when the value is there: a response that needs no wait is written before Node parses the next
-// request of the connection, which may be malformed and end it.
+// Continues synchronously if the value is not a promise. The response is then written before Node parses the next
+// request of the connection, which may be malformed and end the connection.
 function chain<Value, Result>(
   value: Value | Promise<Value>,
   next: (value: Value) => Result | Promise<Result>,
@@ -164,8 +165,9 @@ export function documentRoute(
 }
 
 /**
- * Finds the members of a body that neither the body nor the response of an operation has: clients send back what they got.
- * Undefined if the operation does not declare `X-Ignored-Fields`.
+ * Returns a function that finds the unknown members of a body. Members of the operation's response are known too,
+ * because clients send back a received representation. Returns undefined if the operation does not declare
+ * `X-Ignored-Fields`.
  */
 function ignoredFieldFinder({ body, responses }: Operation): ((body: unknown) => string) | undefined {
   const declaring = Object.values(responses).find(
@@ -185,7 +187,7 @@ function ignoredFieldFinder({ body, responses }: Operation): ((body: unknown) =>
 
 const maxIgnoredFields = 20;
 
-// Of an object, or of the object that a transformation reads.
+// Returns the member names of an object schema, or of the input of a transformation.
 function memberNames(schema: object | undefined): string[] {
   const shape = read(schema, 'shape') ?? read(read(schema, 'in'), 'shape');
   return typeof shape === 'object' && shape !== null ? Object.keys(shape) : [];
@@ -203,7 +205,7 @@ interface Input<Op extends Operation> {
 }
 
 function bodyReader({ form, optional }: Partial<NonNullable<Operation['body']>> = {}) {
-  // A form without parameters and an empty JSON body are the same to an operation that accepts both.
+  // An operation that accepts both treats a form without parameters like an empty JSON body.
   if (form !== undefined) return (request: IncomingMessage) => request.body ?? {};
   if (optional) return (request: IncomingMessage) => (request.body === undefined ? {} : request.body);
   return (request: IncomingMessage) => request.body;

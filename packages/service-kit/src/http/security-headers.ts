@@ -12,7 +12,10 @@ export type ConnectHandler = (
 export interface SecurityHeaderOptions {
   /** Tells browsers to use only https from now on (RFC 6797); for an https public URL. */
   hsts: boolean;
-  /** Who may embed responses: `cross-origin` if pages of other origins read them, such as a public key set. */
+  /**
+   * The value of `Cross-Origin-Resource-Policy`: `cross-origin` for responses that pages of other origins read, such as
+   * a public key set.
+   */
   resourcePolicy?: 'same-origin' | 'cross-origin';
 }
 
@@ -23,7 +26,7 @@ export function securityHeaders({
 }: SecurityHeaderOptions): Map<string, string> {
   return headersSetBy(
     helmet({
-      // A response never runs, loads or frames anything.
+      // The policy allows no scripts, resources or frames.
       contentSecurityPolicy: {
         useDefaults: false,
         directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
@@ -32,7 +35,7 @@ export function securityHeaders({
       referrerPolicy: { policy: 'no-referrer' },
       strictTransportSecurity: hsts,
       xFrameOptions: { action: 'deny' },
-      // For pages, old browsers and plug-ins; useless for a JSON API (OWASP REST Security).
+      // These headers concern pages, old browsers and plug-ins. A JSON API does not need them (OWASP REST Security).
       xDnsPrefetchControl: false,
       xDownloadOptions: false,
       xPermittedCrossDomainPolicies: false,
@@ -42,7 +45,7 @@ export function securityHeaders({
   );
 }
 
-/** The headers that handlers set on the response to a GET without an `Origin`. */
+/** Returns the headers that handlers set on the response to a GET without an `Origin`. */
 export function headersSetBy(...handlers: ConnectHandler[]): Map<string, string> {
   const request = new IncomingMessage(new Socket());
   request.method = 'GET';

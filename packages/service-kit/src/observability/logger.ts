@@ -3,7 +3,7 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 
 export type { Logger } from 'pino';
 
-/** Members that are redacted at any place of a logged object. */
+/** Members that are redacted at any depth of a logged object. */
 const secretMembers = [
   'password',
   'password_hash',
@@ -18,8 +18,8 @@ const secretMembers = [
 ];
 
 /**
- * Creates a logger that writes JSON lines to standard output. Redaction is the second line of defence: the first is
- * that bodies and credentials are never logged.
+ * Creates a logger that writes JSON lines to standard output. Redaction is a second line of defence, because callers
+ * never log bodies and credentials.
  */
 export function createLogger(options: {
   service: string;
@@ -57,7 +57,7 @@ interface LoggedError {
  */
 function describeError(error: unknown, depth = 0): LoggedError | undefined {
   if (error === undefined) return undefined;
-  // Not instanceof: an error may come from another realm, as Node's errors do in Jest.
+  // `instanceof` would fail for errors of another realm, such as Node's errors in Jest.
   if (!types.isNativeError(error)) {
     return { type: typeof error, message: typeof error === 'string' ? error : 'no Error', stack: undefined };
   }

@@ -11,8 +11,8 @@ interface MetricsServerOptions {
 }
 
 /**
- * Serves `GET /metrics` on a separate port, which no ingress publishes: route names, versions and load are internal. It
- * answers until the process ends, so that a drain can be observed.
+ * Serves `GET /metrics` on a separate port, which no ingress publishes, because route names, versions and load are
+ * internal. Responds until the process ends, so that a drain can be observed.
  */
 export function createMetricsServer(metrics: Metrics, logger: Logger): Server {
   const { registry } = metrics;
@@ -33,7 +33,7 @@ export function createMetricsServer(metrics: Metrics, logger: Logger): Server {
   return server;
 }
 
-/** Listens; does not keep the process alive. Rejects if the port is in use. */
+/** Starts the server, which does not keep the process alive. Rejects if the port is in use. */
 export async function serveMetrics({ metrics, host, port, logger }: MetricsServerOptions): Promise<void> {
   const server = createMetricsServer(metrics, logger);
   await new Promise<void>((resolve, reject) => {

@@ -16,7 +16,7 @@ export interface ObservedPool {
   readonly waitingCount: number;
 }
 
-/** From a single primary-key read to the longest permitted statement. */
+/** Histogram buckets in seconds, from a single primary-key read to the longest permitted statement. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
@@ -48,7 +48,10 @@ export class Metrics {
     });
   }
 
-  /** Adds memory, CPU, event-loop lag and garbage collection; once per process, because it starts observers. */
+  /**
+   * Adds metrics of memory, CPU, event-loop lag and garbage collection. Call once per process, because this starts
+   * observers.
+   */
   observeProcess(): void {
     collectDefaultMetrics({ register: this.registry });
   }
@@ -75,13 +78,13 @@ export class Metrics {
     return new Gauge({ name, help, labelNames, registers: [this.registry], collect });
   }
 
-  /** A histogram of seconds. */
+  /** Creates a histogram in seconds. */
   histogram<Label extends string>(name: string, help: string, labelNames: Label[] = []): Histogram<Label> {
     return new Histogram({ name, help, labelNames, buckets: durationBuckets, registers: [this.registry] });
   }
 }
 
-/** Counts calls by outcome; the outcome of a failed call is derived from its error. */
+/** Counts calls by outcome. The outcome of a failed call is derived from its error. */
 export class OutcomeCounter<Outcome extends string> {
   readonly #counter: Counter<'outcome'>;
   readonly #outcomeOf: (error: unknown) => Outcome;

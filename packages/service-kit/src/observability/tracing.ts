@@ -45,7 +45,7 @@ export class Tracing {
     this.shutdown = shutdown;
   }
 
-  /** Wraps a listener: each request is a span, in the caller's trace if there is one. */
+  /** Wraps a listener. Each request becomes a span, in the caller's trace if there is one. */
   traceRequests(listener: RequestListener): RequestListener {
     return (request, response) => {
       const parent = this.#propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
@@ -58,7 +58,7 @@ export class Tracing {
     };
   }
 
-  /** Traces a request to another service; `call` gets the headers that join the traces. */
+  /** Traces a request to another service. `call` receives the headers that propagate the trace. */
   traceCall<Result>(
     name: string,
     attributes: Attributes,
@@ -80,7 +80,7 @@ export class Tracing {
   #traceQueries(target: object): void {
     const query: Query = Reflect.get(target, 'query').bind(target);
     Reflect.set(target, 'query', (...args: unknown[]) => {
-      // With a callback, the pool itself calls for a statement that has a span already.
+      // A call with a callback comes from the pool itself, for a statement that already has a span.
       if (typeof args.at(-1) === 'function' || this.#current.getStore() === undefined) return query(...args);
       const text = textOf(args[0]);
       const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'query';
@@ -100,7 +100,7 @@ export class Tracing {
     try {
       return await call(trace.setSpan(parent, span));
     } catch (error) {
-      // Only the class, because a message may contain a value.
+      // Records only the class, because the message may contain a value.
       span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
       span.setStatus({ code: SpanStatusCode.ERROR });
       throw error;

@@ -19,7 +19,10 @@ interface CleanupOptions<Table extends string> {
 /** Number of deleted rows by table. */
 export type DeletedRows<Table extends string = string> = Record<Table, number>;
 
-/** Deletes expired rows at intervals. Every replica has a job; an advisory lock lets one of them work at a time. */
+/**
+ * Deletes expired rows at intervals. Every replica runs the job; an advisory lock lets only one of them delete at a
+ * time.
+ */
 export class CleanupJob<Table extends string> {
   readonly #options: Required<CleanupOptions<Table>>;
   #timer: NodeJS.Timeout | undefined;

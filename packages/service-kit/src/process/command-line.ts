@@ -17,7 +17,7 @@ interface Command<Own extends Options> {
   readonly help: string;
   /** The options besides `--help`. */
   readonly options: Own;
-  /** Whether the command takes arguments besides its options. Default: false. */
+  /** Whether the command accepts positional arguments. Default: false. */
   readonly allowPositionals?: boolean;
   /** Returns the exit code. */
   readonly run: (values: OptionValues<Own>, positionals: readonly string[]) => number | Promise<number>;

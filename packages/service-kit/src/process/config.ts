@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** All problems of an environment, by variable name, without values. */
+/** The error for an invalid environment. Lists all problems by variable name, without values. */
 export class ConfigError extends Error {
   readonly problems: string[];
 
@@ -31,7 +31,7 @@ export function readConfig<Shape extends z.ZodRawShape>(
   const problems: string[] = [];
   const given = readGiven(environment, secretNames, problems);
   const result = schema.safeParse(given);
-  // An unreadable file is not also reported as a missing variable.
+  // Does not report an unreadable file as a missing variable, too.
   const unread = new Set(problems.map(variableOf));
   for (const { path, message } of result.error?.issues ?? []) {
     if (!unread.has(String(path[0]))) problems.push(`${path.join('.') || 'environment'}: ${message}`);
@@ -70,7 +70,7 @@ function variableOf(problem: string): string {
   return problem.replace(/(_FILE)?:.*$/s, '');
 }
 
-// The variables that are valid by themselves, so that rules can be checked although others are invalid.
+// Returns the variables that are valid individually, so that rules can be checked although other variables are invalid.
 function parseUsable<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   given: Record<string, string>,

@@ -1,7 +1,7 @@
 import type { getLiveness, getReadiness } from '@tessera/contracts';
 import type { ResponseOf } from '../http/json-response.ts';
 
-/** One condition of readiness; fails by returning false or throwing. */
+/** A condition of readiness. It fails if it returns false or throws. */
 export interface ReadinessCheck {
   name: string;
   check: () => Promise<boolean>;
@@ -15,7 +15,7 @@ export interface ReadinessWarning {
 
 interface ReadinessOptions {
   checks: ReadinessCheck[];
-  /** Named in the response while they are on. */
+  /** Warnings. The response lists the names of the active ones. */
   warnings?: ReadinessWarning[];
   /** How long a result is cached, in milliseconds, so that many probes cause few queries. */
   cacheMs?: number;

@@ -1,15 +1,16 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-// Node parses all bytes of a read, at most 64 KiB, before anything else runs: 2,500 requests, or 11,000 chunks of a body,
-// which take 25 ms, also if the first of them closes the connection.
+// Node parses all bytes of a read (at most 64 KiB) before other code runs. They can contain 2,500 requests or 11,000
+// chunks of a body, which take 25 ms, even if the first request closes the connection.
 const firstPartBytes = 2_048;
 const partsMs = 1;
 
 /**
- * Has what a server's connections send parsed in parts. Ordinary requests are parsed at once. Of the connections whose
- * reads take longer than a millisecond, one goes on in each turn of the event loop. The rest is dropped when `isClosing`:
- * no response follows. Costs 5 µs a request, because Node parses bytes that JavaScript does not see faster.
+ * Parses the input of a server's connections in parts. Ordinary requests are parsed at once. If a read takes longer
+ * than a millisecond, its connection waits; each iteration of the event loop continues one waiting connection. The rest
+ * of the input is dropped if `isClosing`, because no response follows. Costs 5 µs per request, because Node parses
+ * faster if JavaScript does not see the bytes.
  */
 export function paceInput(server: Server, isClosing: (socket: Socket) => boolean): void {
   const waiting: (() => void)[] = [];
@@ -21,7 +22,7 @@ export function paceInput(server: Server, isClosing: (socket: Socket) => boolean
     if (waiting.push(parse) === 1) setImmediate(takeTurns);
   };
   server.on('connection', (socket: Socket) => {
-    // Node's own listener; with another one of ours, Node does not parse the bytes before JavaScript sees them.
+    // Node's listener. If another listener exists, Node passes the bytes to JavaScript before it parses them.
     const [parse] = socket.listeners('data');
     if (parse === undefined) return;
     let rest: Buffer | undefined;
@@ -37,10 +38,10 @@ export function paceInput(server: Server, isClosing: (socket: Socket) => boolean
       });
     };
     const parseParts = () => {
-      // Parts of an ordinary body are cheap: the next one has twice as many bytes.
+      // Parts of an ordinary body are cheap, so the size doubles with each part.
       for (let partBytes = firstPartBytes; rest !== undefined; partBytes *= 2) {
         if (socket.destroyed || isClosing(socket)) rest = undefined;
-        // Node pauses the socket while a body or a response is not read, and parses nothing meanwhile.
+        // Node pauses the socket while a body or a response is not read, and does not parse meanwhile.
         else if (isWaiting || socket.isPaused()) return;
         else if (performance.now() - startedAt > partsMs) wait();
         else {

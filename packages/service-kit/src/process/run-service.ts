@@ -14,10 +14,10 @@ const exitConfig = 78;
 interface RunnableConfig {
   host: string;
   port: number;
-  /** Port of the metrics; null: not served. */
+  /** Port of the metrics server; null disables it. */
   metricsPort: number | null;
   logLevel: string;
-  /** Null: no traces. */
+  /** Null disables tracing. */
   tracing: TracingConfig | null;
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
@@ -78,7 +78,7 @@ export async function runService<Config extends RunnableConfig, Dependencies ext
   }
 }
 
-// Loaded on demand: without traces the SDK costs neither memory nor start-up time.
+// Loaded on demand, so that the SDK costs no memory and start-up time if tracing is disabled.
 async function createTracing(service: string, config: TracingConfig | null): Promise<Tracing | undefined> {
   if (config === null) return undefined;
   const { startTracing } = await import('../observability/start-tracing.ts');

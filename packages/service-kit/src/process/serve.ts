@@ -10,15 +10,18 @@ import { UnsentResponses } from './unsent-responses.ts';
 
 interface ServeOptions {
   app: Express;
-  /** Calls the app; the app itself unless something wraps it. */
+  /** The listener for requests: the app or a wrapper of the app. Default: the app. */
   listener?: RequestListener;
   host: string;
   port: number;
   health: Health;
   logger: Logger;
-  /** How long the service keeps serving after it became unready, in milliseconds: endpoint removal is asynchronous. */
+  /**
+   * How long the service serves requests after it became unready, in milliseconds. Kubernetes removes endpoints
+   * asynchronously.
+   */
   shutdownDelayMs: number;
-  /** Timeout of the whole shutdown, in milliseconds; below Kubernetes' terminationGracePeriodSeconds. */
+  /** Timeout of the whole shutdown, in milliseconds. Must be below Kubernetes' terminationGracePeriodSeconds. */
   shutdownTimeoutMs: number;
   http?: HttpTimeouts;
   /** Releases the service's resources, after the last response. */
@@ -27,17 +30,19 @@ interface ServeOptions {
 
 /** Timeouts of clients, in milliseconds. */
 export interface HttpTimeouts {
-  /** Until the header is complete; also closes connections that send nothing. */
+  /** Maximum time until the header is complete. Also closes connections that send nothing. */
   headersTimeoutMs: number;
-  /** Until the request is complete. */
+  /** Maximum time until the request is complete. */
   requestTimeoutMs: number;
-  /** Between a response and the next request. */
+  /** Maximum time between a response and the next request. */
   keepAliveTimeoutMs: number;
-  /** Until the client has received a response. */
+  /** Maximum time until the client has received a response. */
   drainTimeoutMs: number;
 }
 
-/** Idle connections outlive the 60 s of a load balancer, so that it never uses one that is being closed. */
+/**
+ * The keep-alive timeout exceeds the 60 s of a load balancer, so that it never uses a connection that is being closed.
+ */
 export const defaultHttpTimeouts: HttpTimeouts = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
@@ -45,17 +50,18 @@ export const defaultHttpTimeouts: HttpTimeouts = {
   drainTimeoutMs: 30_000,
 };
 
-// Distributes long-lived connections over new replicas. Node's maxRequestsPerSocket sends `Connection: close` without
-// closing and answers further requests with 503; this closes with the last response.
+// Distributes long-lived connections over new replicas. Node's maxRequestsPerSocket does not close the connection and
+// responds 503 to further requests; this limit closes the connection with the last response.
 const maxRequestsPerConnection = 1000;
 
-// Requests that wait for the response of an earlier one. One read of a socket can hold 2,500 of 26 bytes.
+// Maximum number of requests of a connection that wait for an earlier response. One read of a socket can contain 2,500
+// requests of 26 bytes.
 const maxPipelinedRequests = 100;
 
 interface Connection {
   latest: ServerResponse<IncomingMessage>;
   requests: number;
-  /** Requests that wait for an earlier response. */
+  /** Number of requests that wait for an earlier response. */
   waiting: number;
 }
 
@@ -67,8 +73,8 @@ interface HttpServerOptions {
 }
 
 /**
- * Creates a server with limits on time, sizes and connections, which answers malformed requests with the common error
- * body. Pass `app` for an Express app, so that its requests and responses get their prototypes at creation.
+ * Creates a server with limits on time, sizes and connections, which responds to malformed requests with the common
+ * error body. For an Express app, pass `app`, so that requests and responses get their prototypes at creation.
  */
 export function createHttpServer(
   listener: RequestListener,
@@ -79,7 +85,7 @@ export function createHttpServer(
   const connections = new WeakMap<Duplex, Connection>();
   const answer: RequestListener = (request, response) => {
     const { socket } = request;
-    // The parser emits the requests of one read, also when an earlier one of them closed the connection.
+    // The parser emits all requests of a read, even if an earlier request closed the connection.
     if (socket.destroyed) return;
     const connection = connections.get(socket) ?? { latest: response, requests: 0, waiting: 0 };
     const { latest } = connection;
@@ -99,7 +105,7 @@ export function createHttpServer(
       logger.info({ requests: connection.requests }, 'too many pipelined requests');
       socket.destroy();
     } else {
-      // A connection has one request processed at a time, and other connections are served in between.
+      // Each connection has one request processed at a time, so that other connections are served in between.
       connection.waiting += 1;
       latest.once('close', () =>
         setImmediate(() => {
@@ -143,10 +149,10 @@ export function createHttpServer(
 }
 
 /**
- * Classes whose instances have the app's prototypes at creation, so that Express does not change them. Changing the
- * prototype of each request and response makes V8 discard its inline caches: 149 instead of 46 µs of CPU per request on
- * Node 20, 166 instead of 46 on Node 22. Node 24 is not affected (41 µs). Delete this when the lowest supported Node is
- * 24.
+ * Returns classes whose instances have the app's prototypes at creation, so that Express does not change them. Changing
+ * the prototype of each request and response makes V8 discard its inline caches: 149 instead of 46 µs of CPU per
+ * request on Node 20, 166 instead of 46 on Node 22. Node 24 is not affected (41 µs). Delete this when the lowest
+ * supported Node is 24.
  */
 function bornWithPrototypesOf(app: Express) {
   if (Number.parseInt(process.versions.node, 10) >= 24) return {};
@@ -186,7 +192,9 @@ function isUnderWay(response: ServerResponse<IncomingMessage>): boolean {
   return response.headersSent || (isOfKnownLength(request) && !isReadingBody);
 }
 
-/** Listens. On SIGTERM or SIGINT: becomes unready, waits, finishes accepted requests, closes, exits with 0. */
+/**
+ * Starts the server. On SIGTERM or SIGINT, becomes unready, waits, finishes accepted requests, closes and exits with 0.
+ */
 export async function serve(options: ServeOptions): Promise<void> {
   const { health, logger } = options;
   const server = createHttpServer(
@@ -240,8 +248,8 @@ async function shutDown(server: Server, options: ServeOptions): Promise<void> {
   await options.close();
 }
 
-// Node keeps a connection that was busy when the server closed open after its response, until the client disconnects or
-// the keep-alive timeout ends.
+// If a connection was busy when the server closed, Node keeps it open after the response until the client disconnects
+// or the keep-alive timeout ends.
 async function closeServer(server: Server): Promise<void> {
   const interval = setInterval(() => server.closeIdleConnections(), 50);
   try {

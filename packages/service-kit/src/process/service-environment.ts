@@ -5,7 +5,7 @@ import { defaultHttpTimeouts } from './serve.ts';
 /** Variables of every service that hold a secret and may be given as a file. */
 export const serviceSecretNames = ['DATABASE_URL', 'SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
 
-// Text that an HTTP header carries unchanged.
+// Text that an HTTP header transmits unchanged.
 const headerText = z
   .string()
   .max(512, { error: 'must be at most 512 characters' })
@@ -83,7 +83,7 @@ export const migrationEnvironment = z.object({
 /** Variables of the migrator that hold a secret and may be given as a file. */
 export const migrationSecretNames = ['DATABASE_URL', 'MIGRATION_DATABASE_URL'] as const;
 
-/** The migrator connects by `MIGRATION_DATABASE_URL`, else by `DATABASE_URL`. */
+/** Returns a problem if neither `MIGRATION_DATABASE_URL` nor `DATABASE_URL` is set. The migrator prefers the first. */
 export function missingDatabaseUrl(read: Partial<z.output<typeof migrationEnvironment>>): string[] {
   return read.MIGRATION_DATABASE_URL === undefined && read.DATABASE_URL === undefined
     ? ['DATABASE_URL: is required, or MIGRATION_DATABASE_URL: a postgresql:// URL']
@@ -129,7 +129,7 @@ export function commonConfig(read: CommonEnvironment) {
   };
 }
 
-/** Where traces are sent, and the share of requests that is traced. */
+/** The endpoint to which traces are sent, and the share of traced requests. */
 export interface TracingConfig {
   endpoint: string;
   sampleRatio: number;
@@ -141,12 +141,12 @@ function tracingConfig(read: CommonEnvironment): TracingConfig | null {
   return endpoint === undefined ? null : { endpoint, sampleRatio };
 }
 
-/** Whether the strict rules apply; they also do when `NODE_ENV` is invalid. */
+/** Whether the strict rules apply. They also apply if `NODE_ENV` is invalid. */
 export function isProduction(read: Partial<CommonEnvironment>): boolean {
   return (read.NODE_ENV ?? 'production') === 'production';
 }
 
-/** Problems of the service token: it is required, and in production it must be long. */
+/** Returns the problems of the service token: it is required, and in production it must be long. */
 export function serviceTokenProblems(read: Partial<CommonEnvironment>): string[] {
   if (read.SERVICE_TOKEN === undefined) return ['SERVICE_TOKEN: is required'];
   const names = ['SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
@@ -178,7 +178,7 @@ function isLoopback(hostname: string): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
-// Null: nothing listens.
+// Null disables the metrics server.
 function parseMetricsPort(value: string, context: z.RefinementCtx): number | null {
   if (value === 'off') return null;
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);

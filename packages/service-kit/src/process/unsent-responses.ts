@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../observability/logger.ts';
 
-/** Characters of all unsent responses together; at most three bytes each in UTF-8. */
+/** Maximum number of characters of all unsent responses, each of at most three bytes in UTF-8. */
 export const unsentMax = 32 * 1024 * 1024;
 
 interface UnsentOptions {
@@ -12,12 +12,12 @@ interface UnsentOptions {
 }
 
 /**
- * Bounds what clients hold by not reading their responses. Closes the connection of a response that is not sent in time,
- * and while the unsent responses together exceed a maximum, the connection that has waited longest.
+ * Limits the memory of responses that clients do not read. Closes the connection of a response that is not sent in
+ * time. If the unsent responses together exceed the maximum, closes the connections of the oldest responses.
  */
 export class UnsentResponses {
   readonly #options: UnsentOptions & { max: number };
-  /** When each response ended; the oldest first. */
+  /** The time at which each response ended, the oldest first. */
   readonly #endedAt = new Map<ServerResponse, number>();
   readonly #onEnd: (this: ServerResponse) => void;
   #timer: NodeJS.Timeout | undefined;
