@@ -1,7 +1,7 @@
 import { canRunRedmine } from '@tessera/trackers/redmine';
 import preset from '../../../jest.preset.js';
 
-// packages/dev/trackers/install-redmine.sh installs it; CI does so, and refuses to go on without.
+// packages/dev/trackers/install-redmine.sh installs Redmine. CI runs the script and fails without Redmine.
 const hasRedmine = canRunRedmine();
 if (!hasRedmine && process.env.REQUIRE_REDMINE === '1') {
   throw new Error('REQUIRE_REDMINE is set, and there is no Redmine');
@@ -10,7 +10,7 @@ if (!hasRedmine && process.env.REQUIRE_REDMINE === '1') {
 export default {
   ...preset,
   testPathIgnorePatterns: ['/node_modules/', ...(hasRedmine ? [] : ['\\.redmine\\.test\\.ts$'])],
-  // Each file brings processes of its own: side by side they would only wait for each other.
+  // Each file starts its own processes, which would compete for the cores if several files ran in parallel.
   maxWorkers: 1,
   testTimeout: 120_000,
 };

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
-// Not in data, such as 'nobody' or nobody@example.com.
+// Excludes data, such as 'nobody' or nobody@example.com.
 const refused =
   /(?<![=\w'"])(nobody|somebody|everybody|anybody|whoever|whomever|whatever|whom|(?:comes?|came) to light|(?:holds?|held) out|of its own accord)(?![@\w'"])/gi;
 const checked = /\.(ts|mjs|js|grit|md|ya?ml|sh|prisma)$|Dockerfile|\.ci\/run$/;

@@ -1,4 +1,4 @@
 import preset from '../../../jest.preset.js';
 
-// These tests mostly wait for processes of their own.
+// These tests mostly wait for the processes that they start.
 export default { ...preset, maxWorkers: 3 };

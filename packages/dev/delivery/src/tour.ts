@@ -55,7 +55,7 @@ export async function takeTour({ identityUrl, issuesUrl, serviceToken }: TourOpt
       .replaceAll('http://localhost:3001', identityUrl)
       .replaceAll('http://localhost:3002', issuesUrl);
     const output = await run('bash', ['-euo', 'pipefail', '-s'], { cwd: folder, input: here });
-    // The number of an issue depends on the issues before it.
+    // The number of an issue depends on the existing issues.
     const numberless = output.replaceAll(/ISS-\d+/g, 'ISS-1');
     const missing = printed.filter((line) => !numberless.includes(line));
     if (!/"email":"ada-\d+@example\.com"/.test(output)) missing.push('the identity');

@@ -119,7 +119,7 @@ describe('findViolations', () => {
     },
   );
 
-  it.each([['ISC'], ['(MIT OR GPL-2.0-only)'], ['(MIT AND ISC)']])('takes the licence %s', (licence) => {
+  it.each([['ISC'], ['(MIT OR GPL-2.0-only)'], ['(MIT AND ISC)']])('accepts the licence %s', (licence) => {
     expect(violations({ having: installed('good', '1.0.0', { licence }) })).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ describe("README's tour", () => {
     expect(printed).toEqual(expect.arrayContaining(['Bearer', 'IN_PROGRESS']));
   });
 
-  it('omits the command that starts the services, and code that is no command', () => {
+  it('omits the command that starts the services, and code that is not a command', () => {
     expect(readTour().script).not.toMatch(/pnpm|import /);
   });
 

@@ -41,7 +41,7 @@ describe('prepareSecrets', () => {
     [{ JWT_PRIVATE_KEY: 'x' }, ['SERVICE_TOKEN']],
     [{ JWT_PRIVATE_KEY_FILE: '/x' }, ['SERVICE_TOKEN']],
     [{ JWT_KEYS_DIR: '/x' }, ['SERVICE_TOKEN']],
-  ])('makes nothing that the environment gives: %j', (given, added) => {
+  ])('creates no secret that the environment sets: %j', (given, added) => {
     expect(Object.keys(prepareSecrets(folder, given))).toEqual(added);
     expect(readdirSync(folder.root).includes('keys')).toBe(added.includes('JWT_KEYS_DIR'));
   });

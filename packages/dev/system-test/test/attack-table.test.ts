@@ -20,7 +20,7 @@ interface Target {
   contentType?: string;
 }
 
-// Every path of a service, also those that return an error. All below /api/v1 check the token first.
+// All paths of a service, including those that return an error. All paths below /api/v1 check the token first.
 const issuesTargets: Target[] = [
   { method: 'GET', path: '/api/v1/issues/', valid: 200 },
   { method: 'POST', path: '/api/v1/issues/', body: '{"title":"Broken"}', valid: 201 },
@@ -36,7 +36,7 @@ const issuesTargets: Target[] = [
   { method: 'GET', path: '/api/v1/issues/?no_such_filter=1', valid: 422 },
 ];
 
-// Only /userinfo takes an access token; the other paths ignore it.
+// Only /userinfo uses an access token; the other paths ignore it.
 const identityTargets: Target[] = [
   { method: 'GET', path: '/userinfo', valid: 200 },
   { method: 'POST', path: '/userinfo', valid: 200 },
@@ -104,7 +104,7 @@ describe('a forged or tampered access token', () => {
     const comments = await stack.sql('issues', 'SELECT count(*)::int AS n FROM comments');
     // The comment of the valid token.
     expect(comments.rows).toEqual([{ n: 1 }]);
-    // The first one of this suite, and that of the valid token.
+    // The first issue of this suite, and the issue of the valid token.
     const issues = await stack.sql('issues', 'SELECT count(*)::int AS n FROM issues');
     expect(issues.rows).toEqual([{ n: 2 }]);
   });

@@ -89,7 +89,7 @@ describe('more load than the services can process', () => {
   }, 60_000);
 
   it('answers 503 when all connections of the pool are in use, and recovers', async () => {
-    // One identity gets half of the connections: two have all of them, and the others are refused.
+    // One identity gets half of the connections, so two identities use all of them.
     const people = await Promise.all(
       Array.from({ length: 7 }, async (_, index) =>
         issuesClient(stack, await signUp(stack, `person-${index}`)),
@@ -119,7 +119,7 @@ describe('more load than the services can process', () => {
       for (const answer of refused) expectUnavailable(answer);
       const origin = new URL(client.defaults.baseURL ?? '').origin;
       expect((await client.get(`${origin}/healthz`)).status).toBe(200);
-      // A replica that is busy stays in service.
+      // A busy replica stays ready.
       expect((await client.get(`${origin}/readyz`)).status).toBe(200);
       expect((await identity.get('/jwks')).status).toBe(200);
       await release();

@@ -65,7 +65,7 @@ describe.each(['identity', 'issues'] as const)('slow and malformed clients of %s
     const trickles = slow.map((socket) => socket.trickle(piece, 200));
     await isServed();
     await Promise.all(trickles);
-    // issues has no such path, and responds without waiting for the body.
+    // The issues service does not have this path and responds without waiting for the body.
     const answer = name === 'identity' ? '408' : expect.stringMatching(/^404(,408)?$/);
     for (const { statuses } of slow) expect(statuses.join()).toEqual(answer);
     await isServed();

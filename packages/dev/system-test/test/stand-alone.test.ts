@@ -16,7 +16,7 @@ describe('a service on its own, by the recipe in its README', () => {
   const shells: Shell[] = [];
 
   beforeAll(async () => {
-    // A server of its own: the recipes create roles with fixed names.
+    // A separate server, because the recipes create roles with fixed names.
     postgres = await startBreakablePostgres();
     secrets = mkdtempSync(join(tmpdir(), 'tessera-secrets-'));
     ports = { identity: await findFreePort(), issues: await findFreePort() };

@@ -9,7 +9,7 @@ import { eventually, pause } from './support/load.ts';
 const clients = 50;
 const containerMiB = 512;
 const drainTimeoutMs = 5_000;
-/** Of the other users without stalled clients, on two idle cores, in milliseconds. */
+/** The p99 of the other users without stalled clients, on two idle cores, in milliseconds. */
 const usualP99 = 40;
 
 /** A client that sends requests and never reads. */
@@ -48,7 +48,10 @@ function percentile99(waits: number[]): number {
 describe('clients that read large issues and do not read the responses', () => {
   let stack: Stack;
   let service: Service;
-  /** Of the clients that do not read: two for each, so that none waits for another one of the same identity. */
+  /**
+   * Access tokens of the stalled clients: one per two clients, so that none waits for another client of the same
+   * identity.
+   */
   const readers: string[] = [];
   let issues: AxiosInstance;
   const stalled: StalledClient[] = [];
@@ -100,7 +103,7 @@ describe('clients that read large issues and do not read the responses', () => {
   const get = (path: string, token: string) =>
     `GET ${path} HTTP/1.1\r\nHost: issues\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 
-  // In the log, because a client that reads nothing does not notice that it is disconnected.
+  // Counts disconnects in the log, because a client that does not read does not notice them.
   const countInLog = (text: string) => service.log.split(text).length - 1;
 
   /** Four users who write and read; `stop` returns how long each request took. */
@@ -128,7 +131,7 @@ describe('clients that read large issues and do not read the responses', () => {
   }
 
   it.each([
-    // The buffers of the operating system hold the whole response.
+    // The socket buffers of the operating system hold the whole response.
     {
       what: 'one response each',
       requests: (token: string) => get(large, token),
@@ -142,7 +145,7 @@ describe('clients that read large issues and do not read the responses', () => {
   ])(
     `cost bounded memory and delay no other user: ${clients} clients, $what`,
     async ({ requests, sign }) => {
-      // A machine that is slow without the stalled clients may be slower with them, too.
+      // The limit is relative to the time without stalled clients, because the machine may be slow.
       const idle = startOthers();
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       const slowness = Math.max(1, percentile99(await idle.stop()) / usualP99);

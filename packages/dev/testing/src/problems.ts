@@ -15,7 +15,7 @@ export function expectProblem(response: Response, status: number, code: string):
   );
 }
 
-/** The same for the OAuth endpoints, which add the members of RFC 6749 5.2. */
+/** Asserts an error body of an OAuth endpoint, which also has the members of RFC 6749 5.2. */
 export function expectOAuthProblem(response: Response, status: number, error: string): void {
   expect({ status: response.status, error: response.body.error }).toEqual({ status, error });
   expectProblem(response, status, response.body.code);

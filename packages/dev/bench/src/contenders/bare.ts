@@ -11,9 +11,9 @@ import { fetchDocument, type HttpContenderOptions, httpContender, probe } from '
 
 /** Express and pg on the services' databases, and nothing else. */
 export const bare = 'bare Express + pg';
-/** The same server, which signs the tokens of a refresh, too. */
+/** The same server, which also signs the tokens of a refresh. */
 export const bareSigning = 'bare Express + pg + two signatures';
-/** Node's own server with the same bytes: the least that a constant document costs. */
+/** Node's HTTP server with the same bytes: the minimum cost of a constant document. */
 export const bareHttp = 'bare node:http';
 
 // The default of the services (DATABASE_POOL_MAX).
@@ -84,7 +84,7 @@ export async function bareCreates(lab: Lab, scope: Scope, tessera: Tessera): Pro
   });
 }
 
-/** Node's own server with the document that the service returns. */
+/** Node's HTTP server with the document that the service returns. */
 export async function bareDocument(
   lab: Lab,
   scope: Scope,

@@ -26,7 +26,7 @@ export const coldGet = {
   verify: (contender, tessera) => withoutCacheHits(contender, tessera, 2),
 } as const satisfies Endpoint;
 
-/** Lists each page in turn, in an order in which neighbours are far from each other. */
+/** Lists each page in turn, in an order in which consecutive pages are far from each other. */
 export const coldList = {
   service: 'issues',
   requests: async (tessera) =>
@@ -36,7 +36,7 @@ export const coldList = {
   verify: (contender, tessera) => withoutCacheHits(contender, tessera, 10),
 } as const satisfies Endpoint;
 
-/** The pages of {@link coldList} by the last issue of the page before. */
+/** The pages of {@link coldList}, each identified by the last issue of the previous page. */
 export async function coldListPositions(tessera: Tessera): Promise<ListPosition[]> {
   return (await pagesOf(tessera)).map(({ after }) => after);
 }
@@ -48,7 +48,7 @@ interface ListPosition {
 
 interface Page {
   path: string;
-  /** The last issue of the page before. */
+  /** The last issue of the previous page. */
   after: ListPosition;
 }
 

@@ -4,7 +4,7 @@ import { logIn, type Person, type Tessera } from '../lab/tessera.ts';
 import type { Load, LoadRequest } from '../load/load.ts';
 import type { Contender } from '../run/sample.ts';
 
-/** One endpoint of the services, and the load that measures it. */
+/** An endpoint of the services, and the load that measures it. */
 export interface Endpoint {
   service: 'identity' | 'issues';
   requests: (tessera: Tessera) => LoadRequest[] | Promise<LoadRequest[]>;
@@ -17,7 +17,7 @@ export interface Endpoint {
    * be as long as the document that was checked. Absent for endpoints whose responses vary.
    */
   check?: (document: unknown) => void;
-  /** What a measurement adds to the load, such as unused tokens. */
+  /** Returns additional members of the load for each measurement, such as unused tokens. */
   prepare?: (tessera: Tessera) => Promise<Partial<Load>>;
   /** Adds a check to the measurements. */
   verify?: (contender: Contender, tessera: Tessera) => Contender;
@@ -77,7 +77,7 @@ export const refreshRequest: LoadRequest = {
   expect: { status: 200, contains: '"access_token":"' },
 };
 
-/** A refresh token of a new session for each connection. */
+/** Returns a refresh token of a new session for each connection. */
 export async function refreshTokens(tessera: Tessera): Promise<string[]> {
   const tokens: string[] = [];
   while (tokens.length < refreshConnections) {

@@ -26,7 +26,7 @@ export async function startRedminePeer(issues: number) {
 }
 
 export const redmineRequests = {
-  /** A hundred issues with their comments. */
+  /** Reads a hundred issues with their comments. */
   get: (peer: RedminePeer): LoadRequest[] =>
     Array.from({ length: 100 }, (_, index) => peer.firstIssueId + index).map((id) => ({
       method: 'GET',
@@ -34,7 +34,7 @@ export const redmineRequests = {
       headers: headersOf(peer),
       expect: { status: 200, contains: `"id":${id}` },
     })),
-  /** The newest issues, in a page of Redmine's default size. */
+  /** Reads a page of the newest issues in Redmine's default size. */
   list: (peer: RedminePeer): LoadRequest[] => [
     {
       method: 'GET',

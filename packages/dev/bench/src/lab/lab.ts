@@ -12,13 +12,15 @@ import { Scope } from './scope.ts';
 import { startTessera, type Tessera } from './tessera.ts';
 
 interface TesseraVariant {
-  /** How many issues and identities it has. */
+  /** The number of issues and of identities. */
   rows?: number | undefined;
   /** The folder of the checkout whose services run; default: this one. */
   checkout?: string | undefined;
 }
 
-/** Everything that rows share. Each part starts when the first row needs it, and stops when the lab closes. */
+/**
+ * The shared resources of all rows. Each resource starts when the first row needs it, and stops when the lab closes.
+ */
 export class Lab {
   readonly options: BenchOptions;
   /** Called with a description of each step that takes a while. */
@@ -33,7 +35,7 @@ export class Lab {
     this.#scope.defer(() => rmSync(this.#logs, { recursive: true, force: true }));
   }
 
-  /** The PostgreSQL of the services and the peers. */
+  /** The PostgreSQL server of the services and the peers. */
   readonly postgres = once(async () => {
     this.note('starting PostgreSQL');
     const postgres = await startTestPostgres();

@@ -1,4 +1,4 @@
-/** What a response must be. Any other response fails the measurement. */
+/** The expected response. Any other response fails the measurement. */
 export interface Expectation {
   status: number;
   /** A part of the body. */
@@ -61,7 +61,7 @@ export interface LoadOrder {
   load: Load;
 }
 
-/** A message from that process. */
+/** A message from the process of a load generator. */
 export type LoadEvent =
   | { id: number; event: 'opened' | 'closed' }
   | { id: number; event: 'done'; result: LoadResult }

@@ -11,7 +11,7 @@ import {
 } from './oidc-storage.ts';
 
 export interface OidcOptions {
-  /** An empty database; without one, everything is kept in memory. */
+  /** The URL of an empty database; without it, all data is kept in memory. */
   databaseUrl?: string;
   /** The number of accounts, each with one grant. */
   grants: number;
@@ -83,7 +83,9 @@ for (const { id } of accounts) {
 }
 announce(server, ready, storage.close);
 
-/** Creates what a completed authorization code flow leaves behind, with the provider's own models. */
+/**
+ * Creates the grant and the tokens that result from a completed authorization code flow, with the provider's models.
+ */
 async function createGrant(client: Client, accountId: string) {
   const grant = new provider.Grant({ accountId, clientId: client.clientId });
   grant.addOIDCScope(openIdScope);

@@ -8,7 +8,7 @@ export interface OidcAccount {
   name: string;
 }
 
-/** Where oidc-provider keeps its tokens and the accounts. */
+/** The storage of oidc-provider's tokens and of the accounts. */
 export interface OidcStorage {
   adapter: AdapterFactory;
   addAccounts: (accounts: OidcAccount[]) => Promise<void>;
@@ -17,8 +17,8 @@ export interface OidcStorage {
 }
 
 /**
- * Maps without a bound. The provider's own memory adapter keeps only the last thousand entries, and searches a grant's
- * tokens at each new one. This one loses nothing and does less work.
+ * Stores entries in unlimited maps. The provider's memory adapter keeps only the last thousand entries, and searches a
+ * grant's tokens for each new token. This adapter loses no entries and does less work.
  */
 export function openMemoryStorage(): OidcStorage {
   const accounts = new Map<string, OidcAccount>();

@@ -15,7 +15,7 @@ export interface BenchReport {
   footprint: Footprint | undefined;
 }
 
-/** Where and on what the bench ran. The report is published, so it has no host name and no path. */
+/** The machine and the software of a run. The report is published, so it contains no host name and no path. */
 export interface MachineFacts {
   cpu: string;
   cores: number;

@@ -34,7 +34,7 @@ function rowsTable(rows: readonly RowSummary[]): string {
   );
 }
 
-// A ratio stands in the line of the contender that Tessera is compared with, a bound in the line of its value.
+// A ratio is shown in the line of the contender that Tessera is compared with, a bound in the line of its value.
 function linesOf({ title, verdicts }: RowSummary, one: ContenderSummary, index: number): string[][] {
   const ratio = verdicts.find(({ goal }) => goal.kind === 'ratio' && goal.of === one.name);
   const boundOf = (measure: string) =>

@@ -24,14 +24,14 @@ const replicatedEndpoints = ['userinfo', 'get-issue', 'list-issues'] as const;
 /** The name of the footprint for `--only`. It compares nothing, so it is not a row. */
 export const footprintName = 'footprint';
 
-/** The rows of a run: those of `--only`, else those that `--against` compares, else all. */
+/** Returns the rows of a run: those of `--only`, otherwise those that `--against` compares, otherwise all. */
 export function rowsFor({ rows, only, against }: BenchOptions): RowPlan[] {
   return allRows(rows).filter((row) =>
     only === undefined && against !== undefined ? isComparedWithBefore(row) : isSelected(row.name, only),
   );
 }
 
-// Rows that create issues come last, so that the others find as many as `--rows` says.
+// Rows that create issues come last, so that the number of issues equals `--rows` for the other rows.
 function allRows(rows: number): RowPlan[] {
   const isScaled = rows > defaultRows;
   return [
@@ -44,7 +44,7 @@ function allRows(rows: number): RowPlan[] {
   ];
 }
 
-/** Everything that `--only` may name with so many rows. */
+/** Returns the valid names of `--only` for this number of rows. */
 export function rowNamesFor(rows: number): string[] {
   return [...allRows(rows).map(({ name }) => name), footprintName];
 }

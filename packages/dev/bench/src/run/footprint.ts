@@ -13,7 +13,7 @@ import { median } from './summary.ts';
 /** The start and the memory of a service. */
 export interface ServiceFootprint {
   service: 'identity' | 'issues';
-  /** From the start of the process until `/readyz` responds with 200, without a migration to apply. */
+  /** Milliseconds from the start of the process until `/readyz` responds 200. No migration is pending. */
   readyMs: number;
   /** Resident memory in MiB. */
   rssAtStart: number;

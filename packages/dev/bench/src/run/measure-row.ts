@@ -3,12 +3,12 @@ import { Scope } from '../lab/scope.ts';
 import type { RowPlan } from '../rows/row-plan.ts';
 import type { Measured, MeasuredRow } from './summary.ts';
 
-// V8 needs this long to compile the busiest functions of a server. Before, the server is several times slower.
+// The time that V8 needs to compile the busiest functions of a server. Before that, the server is several times slower.
 const jitSeconds = 3;
 
 /**
  * Measures every contender of a row in every round, one after the other.
- * @param interrupted rejects when the bench is to stop
+ * @param interrupted rejects when the bench must stop
  */
 export async function measureRow(plan: RowPlan, lab: Lab, interrupted: Promise<never>): Promise<MeasuredRow> {
   const { rounds, seconds } = lab.options;

@@ -23,7 +23,7 @@ export class Progress {
     if (process.stderr.isTTY) process.stderr.write(`\r${' '.repeat(this.#width)}\r`);
   }
 
-  // An estimate: the rows that are left take as long on average as the rows before.
+  // Estimates the remaining time: the remaining rows take as long on average as the completed ones.
   #remaining(): string {
     const finished = this.#row - 1;
     if (finished < 1) return '';

@@ -6,13 +6,15 @@ export interface Sample {
   p99Ms: number;
   /** User and system time of the server's processes in microseconds. */
   serverCpuMicros: number;
-  /** The same for PostgreSQL, when the contender uses it and it runs on this machine. */
+  /**
+   * User and system time of PostgreSQL in microseconds, if the contender uses PostgreSQL and it runs on this machine.
+   */
   databaseCpuMicros?: number;
   /** Further measurements by name, such as `JWKS p99 ms`. */
   extras?: Readonly<Record<string, number>>;
 }
 
-/** Something that a row compares: Tessera, a peer or a limit. */
+/** A subject of a comparison: Tessera, a peer or a limit. */
 export interface Contender {
   name: string;
   /** Measures for a number of seconds, which begin once its connections are open. */
@@ -25,7 +27,7 @@ export interface Contender {
 export interface RatioGoal {
   kind: 'ratio';
   of: string;
-  /** The least ratio that meets the goal. Absent when the ratio is only shown. */
+  /** The minimum ratio of the goal. Absent if the ratio is only shown. */
   atLeast?: number;
 }
 

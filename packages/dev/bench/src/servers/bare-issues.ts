@@ -51,7 +51,7 @@ export async function findIssue(pool: pg.Pool, id: string, publicUrl: string) {
 
 /**
  * Reads a page of issues: one plain statement for the page, one for its links.
- * @param values the limit; for a further page also the time and the id of the issue before it
+ * @param values the limit; for a further page also the time and the id of the previous page's last issue
  */
 export async function listIssues(pool: pg.Pool, values: unknown[]) {
   const issues =

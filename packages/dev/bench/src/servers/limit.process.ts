@@ -13,9 +13,9 @@ const cores = availableParallelism();
 
 interface Limit {
   operation: () => Promise<unknown>;
-  /** How many operations run at a time. */
+  /** The number of concurrent operations. */
   concurrency: number;
-  /** How many measured units one operation has. */
+  /** The number of measured units of one operation. */
   units: number;
 }
 
@@ -28,14 +28,14 @@ const limits = {
     };
     return { operation, concurrency: cores, units: 1 };
   },
-  // The least that a rotation costs.
+  // The minimum cost of a rotation.
   signing: async (): Promise<Limit> => ({
     operation: () => Promise.all([signLikeToken(), signLikeToken()]),
     concurrency: cores,
     units: 1,
   }),
   'verify-known-token': () => verification(() => undefined),
-  // A verifier that has verified nothing yet treats every token as new.
+  // A new verifier has an empty cache, so every token is new.
   'verify-new-token': () => verification(newVerifier),
 };
 

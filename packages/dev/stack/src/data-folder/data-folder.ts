@@ -6,7 +6,7 @@ import type { ServiceName } from '../services/services.ts';
 import { StackError } from '../stack-error.ts';
 import { createPrivateFile, readPrivateFile } from './secret-file.ts';
 
-/** The paths of the data folder, which holds everything that Tessera keeps on this machine. */
+/** The paths of the data folder, which contains all data of Tessera on this machine. */
 export interface DataFolder {
   readonly root: string;
   readonly postgres: string;

@@ -77,7 +77,7 @@ function reachableFolder(dataDir: string, account: ServerAccount): string {
   if (canEnter(account, own)) return dataDir;
   for (const base of ['/var/lib/tessera', '/var/tmp', tmpdir()]) {
     try {
-      // Set separately, because the umask applies to mkdir.
+      // The mode is set separately, because the umask applies to mkdir.
       if (mkdirSync(base, { recursive: true }) !== undefined) chmodSync(base, 0o755);
       if (canEnter(account, base))
         return path.join(base, `tessera-postgres-data-${randomBytes(6).toString('hex')}`);

@@ -22,7 +22,7 @@ export function recordProcess(pid: number): RecordedProcess | undefined {
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
-/** Whether this process still runs, as opposed to another one with the same pid. */
+/** Whether this process still runs. Another process with the same pid does not count. */
 export function isRunning(recorded: RecordedProcess): boolean {
   return recordProcess(recorded.pid)?.startedAt === recorded.startedAt;
 }

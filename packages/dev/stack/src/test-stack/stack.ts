@@ -19,7 +19,7 @@ import { SigningKeys } from './signing-keys.ts';
 export interface StackOptions {
   /** The number of processes of each service. Default: 1. */
   replicas?: Partial<Record<ServiceName, number>>;
-  /** How many replicas of each service are started. Default: all. */
+  /** The number of replicas of each service to start. Default: all. */
   started?: number;
   /** Whether clients reach the replicas of a service through one address. */
   behindOneAddress?: boolean;
@@ -56,7 +56,7 @@ export async function startStack(options: StackOptions = {}) {
     issues: createPool(databases.issues.owner),
   };
   const admin = createPool(postgres.adminUrl);
-  // As the superuser: PostgreSQL shows the sessions of other roles to no other role.
+  // Connects as the superuser, because PostgreSQL shows the sessions of other roles only to a superuser.
   const waitingForLocks = async (name: ServiceName): Promise<number> => {
     const { rows } = await admin.query(
       "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = $1",
@@ -115,7 +115,7 @@ async function createServices(
     ...common,
     DATABASE_URL: shared.databases.identity.service,
     JWT_KEYS_DIR: shared.keysDir,
-    // A few users make all the requests.
+    // A few users send all requests, which would exceed the limits.
     RATE_LIMIT_TOKENS_PER_MINUTE: '0',
     RATE_LIMIT_READS_PER_MINUTE: '0',
     ...environment?.identity,

@@ -90,7 +90,7 @@ export class Person {
     }
   }
 
-  // From another address: these guesses must not lock the user out.
+  // Guesses come from another address and must not lock the user out.
   async #guess(): Promise<void> {
     const body = { grant_type: 'password', email: this.email, password: 'a wrong guess' };
     const headers = { 'X-Forwarded-For': '203.0.113.66' };

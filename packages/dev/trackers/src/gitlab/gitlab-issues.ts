@@ -70,7 +70,7 @@ export class GitLabIssues {
     const { owner, name } = this.#context.project;
     const asked = params.id?.toLowerCase();
     if (asked !== String(PROJECT_ID) && asked !== `${owner}/${name}`.toLowerCase()) throw projectNotFound();
-    // GitLab's lib/api/helpers.rb, authorize!: what a user may not read does not exist.
+    // GitLab's lib/api/helpers.rb, authorize!: responds 404 for a resource that the user may not read.
     if (!this.#context.settings.issuesEnabled) throw issueNotFound();
   }
 }

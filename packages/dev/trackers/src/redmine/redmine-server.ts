@@ -47,29 +47,29 @@ export interface SeededIssues {
 
 export interface RunningRedmine {
   server: RedmineServer;
-  /** Kills it like a crash; its issues remain. */
+  /** Kills Redmine like a crash. Its issues remain. */
   down: () => Promise<void>;
-  /** Restarts it at the same address and waits until it responds. */
+  /** Restarts Redmine at the same address and waits until it responds. */
   up: () => Promise<void>;
-  /** Suspends its processes for a while (SIGSTOP, SIGCONT). */
+  /** Suspends the processes of Redmine for `ms` milliseconds (SIGSTOP, SIGCONT). */
   suspend: (ms: number) => Promise<void>;
-  /** The pids of its processes, for measurements; empty while it is down. */
+  /** The pids of Redmine's processes, for measurements; empty while Redmine is down. */
   pids: () => number[];
   /** Creates a project with this many issues of every status, each with a few comments. */
   seedIssues: (issues: number, comments?: number) => Promise<SeededIssues>;
-  /** Switches its REST API on or off, as its administrators can. */
+  /** Enables or disables the REST API, as an administrator can. */
   switchRestApi: (isOn: boolean) => Promise<void>;
-  /** Stops it and removes its files. */
+  /** Stops Redmine and removes its files. */
   stop: () => Promise<void>;
 }
 
 export interface RedmineOptions {
   /**
-   * Whether it handles one request at a time. Two of its threads that write to SQLite at once can block each other for
+   * Whether Redmine handles one request at a time. Two threads that write to SQLite at once can block each other for
    * ten seconds, after which one request fails with 500. Default: true.
    */
   isSerial?: boolean;
-  /** How far its clock is ahead of this machine's; negative: behind. Default: 0. */
+  /** The offset of Redmine's clock from this machine's clock in seconds. Default: 0. */
   clockOffsetSeconds?: number;
 }
 
@@ -129,7 +129,7 @@ export async function startRedmine({
   return { server: { url, ...accounts }, down, up, suspend, pids, seedIssues, switchRestApi, stop };
 }
 
-// Runs share nothing. With a timeout, SQLite lets a writer wait for another one instead of failing.
+// Each run uses its own copy. With a timeout, a SQLite writer waits for another writer instead of failing.
 async function prepare(work: string): Promise<string[]> {
   const database = path.join(work, 'redmine.sqlite3');
   copyFileSync(installedDatabase, database);

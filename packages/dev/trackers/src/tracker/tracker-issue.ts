@@ -5,7 +5,7 @@ export interface TrackerComment {
   readonly id: number;
   body: string;
   readonly author: string;
-  /** Whether the tracker itself wrote it about a change (GitLab). */
+  /** Whether GitLab generated the note for a change. */
   readonly system: boolean;
   readonly createdAt: Date;
   updatedAt: Date;
