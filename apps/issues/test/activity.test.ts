@@ -50,7 +50,7 @@ describe('GET /api/v1/issues/{id}/activity/', () => {
     ).toEqual(Array.from({ length: 12 }, (_, index) => `title ${index}`));
   });
 
-  it('ends a page before 512 KiB, or after one larger line, and links to the next one', async () => {
+  it('ends a page before 512 KiB, or after a single larger entry, and links to the next page', async () => {
     const issue = await createIssue(ann);
     const descriptions = Array.from({ length: 4 }, (_, index) => `${index}${'🖨'.repeat(64_999)}`);
     for (const description of descriptions) {

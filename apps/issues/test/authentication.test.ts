@@ -69,7 +69,7 @@ describe('authentication', () => {
     expect(await mirrorRow(app, ann.id)).toMatchObject({ is_active: false, username: ann.username });
   });
 
-  it('returns 401 once a cached token has expired, because of its expiry alone', async () => {
+  it('returns 401 for a cached token that has expired, with the expiry as the only reason', async () => {
     const { now } = Date;
     let aheadMs = 0;
     jest.spyOn(Date, 'now').mockImplementation(() => now() + aheadMs);
@@ -87,7 +87,7 @@ describe('authentication', () => {
     await replica.close();
   });
 
-  it('logs why a token was refused, with its kid, its jti and the route', async () => {
+  it('logs the reason for a refused token with its kid, its jti and the route', async () => {
     const [staff, ann] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
     await staff.delete(`/api/v1/users/${ann.id}`).expect(204);
     const [header = '', payload = ''] = ann.token.split('.');

@@ -38,7 +38,7 @@ afterAll(() => app.close());
 
 const presenter = new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) });
 
-/** Services that have presented nothing yet. */
+/** Creates a list service with an empty cache. */
 function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {
   return new IssueListService({ repository: new IssueListRepository(database), presenter });
 }
@@ -49,7 +49,7 @@ function issuesOf({ database, dependencies: { mirror: people } }: TestApp): Issu
   return new IssueService({ repository, presenter, people, labels, requirePrecondition: false });
 }
 
-/** An issue, and every kind of change that it shows, one after the other. */
+/** Creates an issue and returns every kind of change that its text shows, to be made one after the other. */
 async function anIssueThatChanges() {
   const issue = await createIssue(ann, { assignee_id: bob.id });
   const { id: labelId } = await app.dependencies.labels.create({ name: randomUUID(), color: '#000000' });
@@ -87,7 +87,7 @@ function rename({ id }: TestPerson) {
 }
 
 describe('a page of cached summaries', () => {
-  it('is what a process without a cache answers, after every kind of change', async () => {
+  it('equals the response of a process with an empty cache after every kind of change', async () => {
     const { changes } = await anIssueThatChanges();
     for (let count = 0; count < 4; count += 1) await createIssue(bob);
     changes.push(() => createIssue(ann));
@@ -111,12 +111,12 @@ describe('a page of cached summaries', () => {
     expect((await issues.find({ id: issue.id })).text).toContain(JSON.stringify(eve.username));
   });
 
-  it('is empty, with its total, where nothing is found', async () => {
+  it('is empty and has a total if no issue matches', async () => {
     const nothing = query({ assigneeId: '00000000-0000-4000-8000-000000000000' });
     expect(await lists.find(nothing)).toEqual({ items: '[]', end: undefined, total: 0 });
   });
 
-  it('shows no issue that left the list before it was read', async () => {
+  it('omits an issue that left the list before it was read', async () => {
     const held = await startHeldApp('part.kind');
     const person = await aPerson(held.app);
     const [open, closed] = [await createIssue(person), await createIssue(person)];
@@ -131,7 +131,7 @@ describe('a page of cached summaries', () => {
 });
 
 describe('a cached issue', () => {
-  it('is what a process without a cache answers, after every kind of change', async () => {
+  it('equals the response of a process with an empty cache after every kind of change', async () => {
     const { issue, changes } = await anIssueThatChanges();
     changes.push(() => rename(bob));
     const { id } = issue;
@@ -147,12 +147,13 @@ describe('a cached issue', () => {
     expect(texts.size).toBe(changes.length);
   });
 
-  it('is not there where the issue is not', async () => {
+  it('is undefined if the issue does not exist', async () => {
     await expect(issues.find({ id: randomUUID() })).rejects.toMatchObject({ code: 'issue_not_found' });
   });
 });
 
-// An app, and lists over a connection that stops where a statement with a text is to be parsed, until it is released.
+// Starts an app and a list service whose connection stops before it parses a statement with the given text, until it is
+// released.
 async function startHeldApp(text: string) {
   const app = await startTestApp();
   const gate = new EventEmitter();

@@ -127,7 +127,7 @@ describe('GET /api/v1/issues/{id}/comments/', () => {
     expect(new Set(read.map(({ id }) => id)).size).toBe(read.length);
   });
 
-  it('ends a page before 512 KiB and links to the next one', async () => {
+  it('ends a page before 512 KiB and links to the next page', async () => {
     const issue = await createIssue(ann);
     const bodies = [...Array(3).fill('🖨'.repeat(65_000)), ...Array(3).fill('\u0001'.repeat(43_000)), 'short'];
     for (const body of bodies) await comment(issue, { body }).expect(201);

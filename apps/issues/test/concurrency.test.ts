@@ -98,7 +98,7 @@ describe('two processes on one database', () => {
     expect(await store.sql('SELECT 1 FROM labels')).toHaveLength(500);
   });
 
-  it('gives every issue a unique number', async () => {
+  it('assigns a unique number to every issue', async () => {
     const answers = await inParallel(40, (service) => post(service, '').send({ title: 'Numbered' }));
     expect(new Set(answers.map((answer) => answer.body.number)).size).toBe(40);
   });

@@ -8,7 +8,7 @@ import { createIssue, getIssue, issuePath, issuesPath } from './support/issues.t
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-describe('the database role of the service, when another role migrates', () => {
+describe('the database role of the service, if another role runs the migrations', () => {
   let app: TestApp;
   let ann: TestPerson;
   let service: pg.Client;

@@ -17,7 +17,7 @@ describe('the first hour of an operator with Redmine', () => {
   let staff: TestPerson;
   let app: TestApp | undefined;
   beforeAll(async () => {
-    // Its own one: the REST API is switched off.
+    // A separate Redmine, because the test disables its REST API.
     redmine = await startRedmine();
     tracker = await startRedmineProject('manager', redmine.server);
     shared = await startTestApp();
@@ -93,7 +93,7 @@ describe('the first hour of an operator with Redmine', () => {
       says: /no status \\?"Doing\\?": correct TRACKER_STATUSES.*no priority \\?"Important\\?": correct TRACKER_PRIORITIES/,
       check: { name: 'statuses', says: /no status for \\?"IN_PROGRESS=Doing\\?": correct TRACKER_STATUSES/ },
     });
-    // Its other fields are synced.
+    // The other fields are synced.
     const { external } = await getIssue(client, issue);
     const [remote] = (await tracker.issues()).filter(({ id }) => id === external?.id);
     expect(remote).toMatchObject({ title: 'Urgent', state: 'New' });

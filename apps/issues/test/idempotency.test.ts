@@ -30,7 +30,7 @@ function expectReplayOf(first: Response, second: Response): void {
 }
 
 describe('Idempotency-Key', () => {
-  it('creates one issue and replays its response byte for byte, and later with the present state', async () => {
+  it('creates one issue and replays its response byte for byte, and after a change with the current state', async () => {
     const key = randomUUID();
     const before = await countIssues();
     const first = await send(
@@ -54,7 +54,7 @@ describe('Idempotency-Key', () => {
     expect(await countIssues()).toBe(before + 1);
   });
 
-  it('takes effect once however the path names the issue', async () => {
+  it('takes effect once for the id and the number of the issue in the path', async () => {
     const issue = await createIssue(ann);
     const { id, key: name, number } = issue;
     const key = randomUUID();
@@ -97,7 +97,7 @@ describe('Idempotency-Key', () => {
     }
   });
 
-  it('replays a version conflict with the present issue', async () => {
+  it('replays a version conflict with the current issue', async () => {
     const issue = await createIssue(ann);
     await ann.put(issuePath(issue), { title: 'second version' }).expect(200);
     const key = randomUUID();
@@ -113,7 +113,7 @@ describe('Idempotency-Key', () => {
     expect(third.headers).not.toHaveProperty('etag');
   });
 
-  it('stores at most 1 MB a minute of one user at the write limit, however large the issue is', async () => {
+  it('stores at most 1 MB per minute of one user at the write limit for an issue of any size', async () => {
     // A fifth of the write limit of a minute.
     const writes = 60;
     const issue = await createIssue(ann, { description: '🖨'.repeat(60_000) });
@@ -135,7 +135,7 @@ describe('Idempotency-Key', () => {
     }
   }, 60_000);
 
-  it('stores a long refusal without its further members', async () => {
+  it('stores a long error response without its additional members', async () => {
     const request = {
       userId: ann.id,
       method: 'POST',
@@ -277,7 +277,7 @@ describe('Idempotency-Key', () => {
     await send(issuesPath, { title: 'x' }, key).expect(201);
   });
 
-  it('forgets a response after one day', async () => {
+  it('deletes a response after one day', async () => {
     const key = randomUUID();
     await send(issuesPath, { title: 'yesterday' }, key).expect(201);
     await send(issuesPath, { title: 'x' }, `${key}-other`).expect(201);

@@ -148,7 +148,7 @@ describe('a look-up', () => {
     ['a response that arrives too slowly', 1, drip],
   ])('returns 503 for %s after %d requests', async (_name, requests, answer) => {
     stub.answer = answer;
-    // Without an override, the failure would never end.
+    // Without this override, the failure would never end.
     expect(await problemOf(client.findById(someId()))).toEqual([503, 'identity_unavailable']);
     expect(stub.seen).toHaveLength(requests);
   });

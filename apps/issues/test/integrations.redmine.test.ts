@@ -38,7 +38,7 @@ describe('GET /api/v1/integrations/ with Redmine', () => {
     return (await staff.on(app).get(integrationsPath).expect(200)).body[0];
   };
 
-  it('confirms that everything is in order, and writes nothing', async () => {
+  it('reports no problem for a valid configuration and writes nothing to Redmine', async () => {
     const integration = await read({});
     expect(integration.state).toBe('ok');
     expect(integration.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
@@ -54,7 +54,7 @@ describe('GET /api/v1/integrations/ with Redmine', () => {
     expect(await tracker.issues()).toEqual([]);
   });
 
-  it('tells what to do about a wrong key and a wrong project', async () => {
+  it('advises how to correct a wrong key and a wrong project', async () => {
     expect(checkOf(await read({ token: 'not-the-key' }), 'credentials')).toMatchObject({
       status: 'failed',
       detail: expect.stringContaining('correct TRACKER_TOKEN'),
@@ -65,14 +65,14 @@ describe('GET /api/v1/integrations/ with Redmine', () => {
     });
   });
 
-  it('tells what to do about an account without a membership', async () => {
+  it('advises how to correct a missing membership', async () => {
     expect(checkOf(await read({ token: redmineServer().reporter.key }), 'permissions')).toMatchObject({
       status: 'failed',
       detail: expect.stringContaining('give it a role'),
     });
   });
 
-  it('names the permissions that the roles of the account lack', async () => {
+  it('lists the permissions that the roles of the account lack', async () => {
     const other = await startRedmineProject('reporter');
     expect(checkOf(await read(other), 'permissions')).toMatchObject({
       status: 'failed',
@@ -80,7 +80,7 @@ describe('GET /api/v1/integrations/ with Redmine', () => {
     });
   });
 
-  it('names statuses and priorities that do not exist, and those that do', async () => {
+  it('lists the unknown statuses and priorities, and the existing ones', async () => {
     const integration = await read(
       {},
       { TRACKER_STATUSES: 'IN_PROGRESS=Doing,REOPENED=Again', TRACKER_PRIORITIES: 'LOW=Whenever' },
@@ -93,7 +93,7 @@ describe('GET /api/v1/integrations/ with Redmine', () => {
     );
   });
 
-  it('names a type and custom fields that the project does not have', async () => {
+  it('lists an unknown type and unknown custom fields', async () => {
     const environment = { TRACKER_TYPE: 'Question', TRACKER_CUSTOM_FIELDS: '99=web' };
     const integration = await read({}, environment);
     expect(checkOf(integration, 'type').detail).toMatch(
@@ -118,7 +118,7 @@ describe('GET /api/v1/integrations/ with Redmine', () => {
       return { answer, report, app };
     };
 
-    it('is told in the words of Redmine: in the response, on the sync of the issue and in the log', async () => {
+    it("shows Redmine's error message in the response, in the sync state and in the log", async () => {
       const { answer, report, app } = await sync({ TRACKER_TYPE: 'Incident' });
       expectProblem(answer, 422, 'tracker_rejected');
       expect(answer.body.errors).toEqual([{ field: 'external', message: 'Area cannot be blank' }]);
@@ -142,7 +142,7 @@ describe('GET /api/v1/integrations/ with Redmine', () => {
       });
     });
 
-    it('is told about a type that does not exist', async () => {
+    it('reports a type that does not exist', async () => {
       const { answer } = await sync({ TRACKER_TYPE: 'Question' });
       expectProblem(answer, 422, 'tracker_rejected');
       expect(answer.body.errors[0].message).toBe('Redmine has no tracker "Question": correct TRACKER_TYPE.');

@@ -39,7 +39,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     return body[0];
   };
 
-  it('confirms that everything is in order, and writes nothing', async () => {
+  it('reports no problem for a valid configuration and writes nothing to the tracker', async () => {
     expect(await read()).toMatchObject({
       provider,
       project: tracker.project,
@@ -53,7 +53,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     expect(tracker.fake.issues()).toEqual([]);
   });
 
-  it('tells what to do about a tracker that is down', async () => {
+  it('advises how to correct an unavailable tracker', async () => {
     await tracker.fake.stop();
     const integration = await read();
     expect(integration.state).toBe('failed');
@@ -69,7 +69,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     });
   });
 
-  it('tells what to do about a wrong token, in the words of the tracker too', async () => {
+  it("advises how to correct a wrong token and shows the tracker's message", async () => {
     const integration = await read({ token: 'not-the-token' });
     expect(checkOf(integration, 'reachable').status).toBe('ok');
     expect(checkOf(integration, 'credentials')).toMatchObject({
@@ -82,14 +82,14 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     expect(JSON.stringify(integration)).not.toContain('not-the-token');
   });
 
-  it('tells what to do about a wrong project', async () => {
+  it('advises how to correct a wrong project', async () => {
     expect(checkOf(await read({ project: 'acme/nothing' }), 'project')).toMatchObject({
       status: 'failed',
       detail: expect.stringContaining('correct TRACKER_PROJECT'),
     });
   });
 
-  it('tells what to do about disabled issues', async () => {
+  it('advises how to correct disabled issues', async () => {
     tracker.fake.setProject({ issuesEnabled: false });
     expect(checkOf(await read(), 'project')).toMatchObject({
       status: 'failed',
@@ -97,7 +97,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     });
   });
 
-  it('tells what to do about a token that may only read', async () => {
+  it('advises how to correct a read-only token', async () => {
     tracker.fake.setProject({ isReadOnly: true });
     const permissions = checkOf(await read(), 'permissions');
     expect(permissions).toMatchObject({
@@ -107,14 +107,14 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     expect(permissions.messages).not.toEqual([]);
   });
 
-  it('checks once, however many clients ask', async () => {
+  it('checks once for many concurrent requests', async () => {
     const app = await start();
     await Promise.all(Array.from({ length: 20 }, () => staff.on(app).get(integrationsPath).expect(200)));
     await staff.on(app).get(integrationsPath).expect(200);
     expect(tracker.fake.requests.length).toBeLessThanOrEqual(4);
   });
 
-  it('logs what to do', async () => {
+  it('logs the advice', async () => {
     const app = await start({ token: 'not-the-token' });
     await staff.on(app).get(integrationsPath).expect(200);
     const [line] = app.log.filter((one) => one.includes('external tracker: '));
@@ -122,7 +122,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     expect(line).not.toContain('not-the-token');
   });
 
-  it('keeps the words of the tracker on the sync of an issue until it succeeds', async () => {
+  it("keeps the tracker's message in the sync state until a sync succeeds", async () => {
     const ann = await aPerson(shared);
     const app = await start();
     const issue = await createIssue(ann.on(app));
@@ -140,7 +140,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
 });
 
 describe('the start of the service', () => {
-  it('logs what to do about the tracker', async () => {
+  it('logs the advice about the tracker', async () => {
     const tracker = await startFakeTracker('gitea');
     const app = await startTestApp();
     const environment = trackerEnvironment({ ...tracker, token: 'not-the-token' });

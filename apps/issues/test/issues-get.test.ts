@@ -119,7 +119,7 @@ describe('GET /api/v1/issues/{id}/', () => {
     expect(head.text).toBeFalsy();
   });
 
-  it('embeds the newest 50 comments, oldest first, and links to all', async () => {
+  it('embeds the newest 50 comments, oldest first, and links to all comments', async () => {
     const issue = await createIssue(ann);
     expect(issue).toMatchObject({ comments_truncated: false, comments_count: 0 });
     await app.sql(

@@ -57,7 +57,7 @@ describe('GET /api/v1/issues/', () => {
     expect(body[0]).toMatchObject({ description: fits.description, description_truncated: false });
   });
 
-  it('ends a page of large issues before 512 KiB, and links to the next one', async () => {
+  it('ends a page of large issues before 512 KiB and links to the next page', async () => {
     const url = `https://example.com/${'a'.repeat(2_000)}`;
     const links = Array.from({ length: 10 }, (_, index) => ({ type: 'invoice', ref: `large ${index}`, url }));
     const description = '🖨'.repeat(2_000);

@@ -61,7 +61,7 @@ describe('rate limits', () => {
     expect(count).toBe(4);
   });
 
-  it('count a body as a further write for each 4 KiB', async () => {
+  it('count a body as one further write per 4 KiB', async () => {
     const ann = await aPerson(app);
     const send = (length: number) =>
       ann.post('/api/v1/issues/', { title: 'Long', description: 'x'.repeat(length) });
@@ -98,7 +98,7 @@ describe('rate limits', () => {
     await create(bob).expect(201);
   });
 
-  it('use no database for reads', async () => {
+  it('use no database connection for reads', async () => {
     const ann = await aPerson(app);
     await ann.get('/api/v1/issues/').expect(200);
     expect(await app.sql('SELECT key FROM rate_limits WHERE key LIKE $1', [`%${ann.id}`])).toEqual([]);
@@ -136,7 +136,7 @@ describe('rate limits', () => {
     await unlimited.close();
   });
 
-  it('are described in every operation that wants a token, and in no other', async () => {
+  it('are described in every operation that requires a token, and in no other', async () => {
     const { body } = await app.http.get('/api/openapi.json').expect(200);
     for (const item of Object.values<Record<string, DescribedOperation>>(body.paths)) {
       for (const method of ['get', 'post', 'put', 'patch', 'delete', 'options'] as const) {

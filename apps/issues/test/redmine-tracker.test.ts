@@ -18,7 +18,7 @@ afterEach(() => {
   for (const close of closes.splice(0)) close();
 });
 
-/** A Redmine with one issue, whose list reads dates as Redmine does (app/models/query.rb, date_clause). */
+/** Starts a fake Redmine with one issue. Its list interprets dates like Redmine (app/models/query.rb, date_clause). */
 async function startRedmine({ createdAt, zoneHours }: { createdAt: Date; zoneHours: number }) {
   const time = createdAt.toISOString();
   const issue = {
@@ -34,7 +34,7 @@ async function startRedmine({ createdAt, zoneHours }: { createdAt: Date; zoneHou
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://redmine');
     const from = /^>=(\d{4}-\d\d-\d\d)$/.exec(url.searchParams.get('created_on') ?? '')?.[1];
-    // The beginning of that day in the zone of the account.
+    // The beginning of the day in the account's time zone.
     const isListed = from === undefined || createdAt.getTime() >= Date.parse(from) - zoneHours * hourMs;
     const body = vocabulary[url.pathname] ?? { issues: isListed ? [issue] : [] };
     response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
@@ -62,7 +62,7 @@ async function startRedmine({ createdAt, zoneHours }: { createdAt: Date; zoneHou
   );
 }
 
-describe('an issue that was created without a response', () => {
+describe('an issue whose create request got no response', () => {
   const attempts = ['2026-11-21T00:30:00Z', '2026-11-21T03:00:00Z', '2026-11-21T23:59:00Z'];
   const cases = attempts.flatMap((at) => [-12, -8, 0, 9, 14].map((zoneHours) => ({ at, zoneHours })));
 

@@ -23,9 +23,9 @@ interface World {
   /** Two instances of the service on one database. */
   apps: readonly [TestApp, TestApp];
   tracker: FakeTestTracker;
-  /** Between the service and the tracker. */
+  /** The proxy between the service and the tracker. */
   proxy: ObservingProxy;
-  /** Staff, who reports the issues. */
+  /** A staff member who reports the issues. */
   ann: TestPerson;
   bob: TestPerson;
   environment: Record<string, string>;
@@ -33,14 +33,14 @@ interface World {
 
 interface Step {
   do: keyof typeof actions;
-  /** The instance that gets the requests of the step. */
+  /** The instance that receives the requests of the step. */
   on: 0 | 1;
-  /** The instances that are read after the step. The cache of the other one becomes older. */
+  /** The instances that are read after the step. The cache of the other instance becomes older. */
   readers: readonly (0 | 1)[];
   choice: number;
 }
 
-/** Reads one issue in every way, and keeps the text that came with each ETag. */
+/** Reads an issue through every operation and keeps the text of each ETag. */
 class Reader {
   readonly #world: World;
   readonly #id: string;
@@ -53,7 +53,7 @@ class Reader {
     this.#id = id;
   }
 
-  /** Compares every way to read the issue with a response that comes from no cache. */
+  /** Compares the response of every operation that reads the issue with a response that is not cached. */
   async compare(readers: readonly (0 | 1)[]): Promise<void> {
     const { apps, ann } = this.#world;
     const fresh = await this.#readFresh();
@@ -74,7 +74,7 @@ class Reader {
     }
   }
 
-  /** Compares at each request to the tracker: between two of them a sync takes at most one step. */
+  /** Compares at each request to the tracker. Between two requests, a sync performs at most one step. */
   async during(action: () => Promise<unknown>): Promise<void> {
     const { proxy } = this.#world;
     proxy.onRequest = () => this.compare([0, 1]).catch((error: unknown) => this.#failures.push(error));
@@ -84,7 +84,7 @@ class Reader {
     if (this.#failures.length > 0) throw this.#failures[0];
   }
 
-  // Setting the present status changes nothing, and its response is never cached.
+  // Setting the current status changes nothing, and the response is never cached.
   async #readFresh() {
     const { ann } = this.#world;
     const [row] = await this.#world.apps[0].sql('SELECT status FROM issues WHERE id = $1', [this.#id]);
@@ -124,7 +124,7 @@ class ObservingProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${pathname.replace(/\/$/, '')}`;
   }
 
-  /** Resolves when no callback runs and no request has come for a moment. */
+  /** Resolves when no callback is running and no request has arrived for a moment. */
   async idle(): Promise<void> {
     while (this.#callbacks.size > 0 || performance.now() - this.#lastUsedAt < 100) await sleep(20);
   }
@@ -145,7 +145,7 @@ interface Call {
   choice: number;
 }
 
-// The choices include invalid requests: a rejected one must change nothing.
+// The choices include invalid requests, which must change nothing.
 const actions = {
   title: ({ ann, issue, choice }: Call) => ann.patch(issuePath(issue), { title: `Title ${choice}` }),
   description: ({ ann, issue, choice }: Call) =>
@@ -291,7 +291,7 @@ async function oneLabel(person: TestPerson, choice: number): Promise<Label | und
   return body[choice % Math.max(body.length, 1)];
 }
 
-// The id in the tracker, unless the remote issue was deleted.
+// Returns the id in the tracker; undefined if the remote issue was deleted.
 async function remoteOf({ ann, tracker }: World, issue: Issue): Promise<string | undefined> {
   const { external } = await getIssue(ann, issue);
   return (await tracker.issues()).find(({ id }) => id === external?.id)?.id;
@@ -302,7 +302,7 @@ async function editRemote(world: World, issue: Issue, edit: Parameters<FakeTestT
   if (remote !== undefined) await world.tracker.edit(remote, edit);
 }
 
-// Starts an instance that looks for due syncs, and lets it look at least once.
+// Starts an instance that polls for due syncs, and waits for at least one poll.
 async function startBackground({ apps: [app], environment }: World, more: Record<string, string>) {
   const background = await startTestApp({ ...environment, SYNC_POLL_MS: '100', ...more }, app);
   await sleep(200);
@@ -330,7 +330,7 @@ describe('representations of an issue on two instances', () => {
       {
         TRACKER_WEBHOOK_SECRET: secret,
         TRACKER_BREAK_MS: '100',
-        // The callbacks take longer than a tracker does.
+        // The callbacks take longer than a tracker's response.
         TRACKER_DEADLINE_MS: '60000',
       },
     );

@@ -54,7 +54,7 @@ describe('the rotation of the service token', () => {
     expect(log.join('')).not.toContain('SERVICE_TOKEN');
   });
 
-  it('falls back to the previous token, keeps using it, and logs that once', async () => {
+  it('falls back to the previous token, keeps using it, and logs the fallback once', async () => {
     accepted = [previous];
     const client = aClient(previous);
     await look(client);

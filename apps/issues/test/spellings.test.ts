@@ -6,7 +6,7 @@ import type { Response, Test } from 'supertest';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-/** Headers that differ from response to response. */
+/** Headers that differ between responses. */
 const ownHeaders = ['date', 'x-request-id', 'connection', 'keep-alive', 'ratelimit'];
 const limits = {
   RATE_LIMIT_READS_PER_MINUTE: '1000',

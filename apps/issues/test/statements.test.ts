@@ -12,7 +12,7 @@ import './support/leak-guard.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { createTestDatabase } from './support/test-database.ts';
 
-/** What a request may cost, and why no less. */
+/** The expected number of statements of a request, and the reason for it. */
 interface Expected extends DatabaseUse {
   request: string;
   send: () => Test;
@@ -131,7 +131,7 @@ const table: Expected[] = [
 
 beforeAll(async () => {
   recorder = await startRoundTripRecorder(await createTestDatabase());
-  // Where it stands still, nothing that is remembered for some seconds runs out between two requests.
+  // A fixed clock prevents cached values from expiring between two requests.
   jest.spyOn(performance, 'now').mockImplementation(() => now);
   app = await startTestApp(oneConnection, { databaseUrl: recorder.url });
   [ann, bob] = [await aPerson(app, { is_staff: true }), await aPerson(app)];
@@ -148,7 +148,7 @@ afterAll(async () => {
   await recorder.close();
 });
 
-// One connection of each kind, so that every request uses the connection that the first ones warmed.
+// One connection of each kind, so that every request uses a connection that the first requests warmed.
 const oneConnection = { DATABASE_POOL_MAX: '1' };
 
 const succeed = async (request: Test) => expect((await request).status).toBeLessThan(300);
@@ -162,14 +162,14 @@ describe('a request on a warmed connection', () => {
     },
   );
 
-  it('sends as much for a list of 50 as for one of 20', async () => {
+  it('sends the same statements for a list of 50 as for a list of 20', async () => {
     const [few, many] = [await list(20).expect(200), await list(50).expect(200)];
     expect([few.body.length, many.body.length]).toEqual([20, 50]);
     const [forFew, forMany] = [await recorder.warmed(() => list(20)), await recorder.warmed(() => list(50))];
     expect(databaseUse(forMany)).toEqual(databaseUse(forFew));
   });
 
-  it('reads in one more statement the issues that changed', async () => {
+  it('reads changed issues with one more statement', async () => {
     const change = () => ann.post(`/api/v1/issues/${issue}/comments/`, { body: 'Still broken' }).expect(201);
     const afterChange = async () => {
       await change();
@@ -181,7 +181,7 @@ describe('a request on a warmed connection', () => {
     expect(databaseUse(trips)).toEqual({ statements: 1, roundTrips: 1, parsed: 0 });
   });
 
-  it('reads the mirror once more when what was read is 5 seconds old', async () => {
+  it('reads the mirror again when the cached row is 5 seconds old', async () => {
     const get = () => ann.get(`/api/v1/issues/${issue}/`).expect(200);
     await recorder.warmed(get);
     now += 5_001;
@@ -191,7 +191,7 @@ describe('a request on a warmed connection', () => {
 });
 
 describe('a rate limit', () => {
-  it('sends nothing on the connections of requests, and nothing at all for a read', async () => {
+  it('sends no statement on the connections of requests, and none for a read', async () => {
     const limits = { RATE_LIMIT_READS_PER_MINUTE: '1200', RATE_LIMIT_WRITES_PER_MINUTE: '300' };
     const limited = await startTestApp({ ...oneConnection, ...limits }, app);
     ann = ann.on(limited);

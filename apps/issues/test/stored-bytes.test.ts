@@ -7,14 +7,14 @@ import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 const writesPerMinute = 300;
-/** As in THREAT-MODEL.md. */
+/** The limit in THREAT-MODEL.md. */
 const bytesPerMinuteMax = 25_000_000;
 
 let app: TestApp;
 let ann: TestPerson;
-/** With as many words as the search index has of one issue. */
+/** An issue with the maximum number of words in the search index. */
 let wordy: Issue;
-/** Its texts are changed. */
+/** An issue whose texts are changed. */
 let changed: Issue;
 beforeAll(async () => {
   app = await startTestApp({ RATE_LIMIT_WRITES_PER_MINUTE: '1000000' });
@@ -24,13 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Different words, the shortest that are not repeated: the text with the largest index. */
+/** Returns the shortest distinct words: the text with the largest search index. */
 function words(length: number): string {
   const text = randomBytes(length).toString('base64url');
   return (text.match(/.{5}/g) ?? []).join(' ').slice(0, length);
 }
 
-/** Characters that PostgreSQL cannot compress, four bytes each. */
+/** Returns characters of four bytes each that PostgreSQL cannot compress. */
 function noise(length: number): string {
   return String.fromCodePoint(
     ...[...randomBytes(length * 2)].flatMap((_, at, bytes) =>
@@ -47,7 +47,7 @@ const link = (ref: string) => ({
   metadata: { a: words(4_000) },
 });
 
-// A body just below the size that counts once more, and the largest one.
+// A body just below the size that counts as a further request, and the largest body.
 const sizes = [
   ['4 KiB of words', () => words(4_000)],
   ['65,000 characters of four bytes', () => noise(65_000)],

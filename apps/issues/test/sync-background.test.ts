@@ -45,7 +45,7 @@ async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Pr
   }
 }
 
-/** Makes every postponed sync due now. */
+/** Makes all postponed syncs due. */
 const bringForward = (app: TestApp) =>
   app.sql('UPDATE tracker_links SET next_attempt_at = now() WHERE next_attempt_at IS NOT NULL');
 
@@ -189,7 +189,7 @@ describe('a sync that failed permanently is retried', () => {
     await untilSynced(ann, issue);
   });
 
-  it('and counted as failed until then', async () => {
+  it('and is counted as failed until then', async () => {
     const app = await start();
     const ann = await aPerson(app);
     const issue = await failSync(ann, 'Counted');

@@ -13,7 +13,7 @@ import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const policies = ['local', 'remote', 'newest', 'manual'] as const;
 const providers = ['gitea', 'github', 'gitlab'] as const;
-// One run has many syncs and costs as much as a hundred requests of the fuzzer.
+// One run has many syncs and takes as long as a hundred requests of the fuzzer.
 const numRuns = Number(process.env.SYNC_CONVERGENCE_RUNS ?? 25);
 const { seed } = fuzzSettings(process.env);
 const reasons = ['completed', 'not_planned', 'duplicate'];
@@ -25,7 +25,7 @@ interface World {
   staff: TestPerson;
 }
 
-/** An issue on both sides, and every text that must not be lost. */
+/** An issue on both sides, and all texts that must not be lost. */
 class Story {
   readonly #world: World;
   readonly #texts = new Set<string>();

@@ -66,11 +66,11 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
     const url = new URL(databaseUrl);
     url.port = String(database.port);
     const service = await startService(url.href, `http://127.0.0.1:${trackerProxy.port}`);
-    // Excludes what a process sends only once: queries, and the check of the tracker at its start.
+    // Sends the requests that a process sends only once, so that they do not count as steps.
     await send(service, 'get', '/api/v1/integrations/').expect(200);
     return {
       steps,
-      /** Syncs an issue until its response, or until it is stopped before the step. */
+      /** Syncs an issue until the response, or until the process is stopped before the step. */
       syncUntil: async (step: string | undefined, issue: Issue): Promise<Death> => {
         const stopped = steps.stopBefore(step).then(() => undefined);
         const answered = send(service, 'post', issuePath(issue, 'sync/')).then(({ status }) => status);
@@ -99,14 +99,15 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
     throw new Error(`no process took over the sync: ${answer?.text}`);
   };
 
-  // The first sync is not interrupted and shows the steps. They are told apart by name, because concurrent ones come in any
-  // order. A killed process had several issues, each stopped before another step; the next process starts meanwhile.
+  // The first sync is not interrupted and records the steps. Steps are identified by name, because the order of
+  // concurrent steps varies. Each killed process syncs several issues, each stopped before a different step; the next
+  // process starts meanwhile.
   const dieEverywhere = async (prepare: () => Promise<Issue>): Promise<Death[]> => {
     const deaths: Death[] = [];
     const afterwards: Promise<Issue>[] = [];
     const known = new Set<string>();
     const pending: (string | undefined)[] = [undefined];
-    // Only the first sync of a process takes these.
+    // Steps that only the first sync of a process performs.
     const pendingFirst: string[] = [];
     const prepareSome = () =>
       Promise.all(Array.from({ length: pending.length > 0 ? issuesPerProcess : 1 }, prepare));
@@ -121,7 +122,7 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
           deaths.push(death);
           for (const taken of victim.steps.taken) if (!known.has(taken)) pending.push(taken);
           for (const taken of victim.steps.taken) known.add(taken);
-          // The tracker itself failed.
+          // The tracker failed, so the step is repeated.
           if (typeof death.before === 'number' && death.before !== 200) pending.push(step);
           else if (death.before === 200 && step !== undefined && index > 0) pendingFirst.push(step);
           if (pending.length === 0) break;

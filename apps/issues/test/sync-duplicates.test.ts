@@ -10,7 +10,7 @@ import { syncIssue } from './support/sync-conformance.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-// A request that takes effect after its response was given up, and after the time to settle.
+// The delay of a request that takes effect after its timeout and after the settle time.
 const heldMs = 1_500;
 const times = { TRACKER_DEADLINE_MS: '500', TRACKER_SETTLE_SECONDS: '0' };
 
@@ -80,7 +80,7 @@ describe('a request to create an issue that a proxy holds for too long', () => {
   });
 });
 
-it('a comment that is created twice is not imported, but the words of someone who copies its marker are', async () => {
+it('imports a comment with a copied marker, but not a second copy of a sent comment', async () => {
   const issue = await createIssue(ann, { title: 'Commented' });
   const { external } = await syncIssue(ann, issue);
   await ann.post(issuePath(issue, 'comments/'), { body: 'Only\nonce' }).expect(201);
@@ -99,7 +99,7 @@ it('a comment that is created twice is not imported, but the words of someone wh
   expect((await syncIssue(ann, issue)).comments_count).toBe(2);
 });
 
-describe('a marker that someone pastes into the remote issue of another issue', () => {
+describe('a marker that a user pastes into the remote issue of another issue', () => {
   it.each([
     ['at its end', (marker: string) => `Pasted\n\n${marker}`],
     ['within its text', (marker: string) => `${marker}\n\nPasted`],

@@ -12,7 +12,7 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const deadlineMs = 1_500;
-// The circuit breaker closes again quickly, because these tests are about single failures.
+// The circuit breaker closes again quickly, because these tests concern single failures.
 const times = { TRACKER_DEADLINE_MS: '10000', TRACKER_BREAK_MS: '100' };
 const always = Number.POSITIVE_INFINITY;
 
@@ -255,7 +255,7 @@ describe('Retry-After of the tracker', () => {
 
 it('an edit during a sync is pending after the sync', async () => {
   const issue = await linkedIssue();
-  // Without comments there, they are not requested.
+  // Comments are requested only if the remote issue has comments.
   await tracker.comment(issue.external?.id ?? '', 'There');
   tracker.fake.fail({ kind: 'latency', ms: 500, on: { method: 'GET', path: /\/comments$/ } });
   const before = tracker.fake.requests.length;

@@ -76,7 +76,7 @@ describe('a long import', () => {
     await tracker.close();
   });
 
-  it('creates each issue once, however many processes import the same page', async () => {
+  it('creates each issue once if several processes import the same page', async () => {
     const tracker = await startFakeTracker('github');
     const app = await startTestApp();
     const repository = new ImportRepository(app.database, { provider: 'github', project: tracker.project });
@@ -121,7 +121,7 @@ describe('an import', () => {
     }
   };
 
-  it('assigns by the e-mail that the tracker shows, and leaves unknown and inactive users out', async () => {
+  it('assigns by the e-mail that the tracker shows, and ignores unknown and inactive users', async () => {
     const { tracker, app, staff } = await startImporting('gitea', 0);
     const jo = await aPerson(app, { email: 'jo@noreply.gitea.example' });
     await app.identity.create({ email: 'left@noreply.gitea.example', password: 'x', is_active: false });

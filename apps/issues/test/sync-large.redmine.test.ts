@@ -41,7 +41,7 @@ describe('an issue in Redmine', () => {
     });
   });
 
-  it('whose text has more than 5 MB fails with an error that says so, and its notes are synced', async () => {
+  it('whose text has more than 5 MB fails with a specific error, and its notes are synced', async () => {
     const { issue, remoteId } = await linked();
     await tracker.edit(remoteId, { text: 'x'.repeat(6 * 1024 * 1024) });
     await tracker.comment(remoteId, 'A note');

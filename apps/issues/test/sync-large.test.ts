@@ -6,7 +6,7 @@ import { syncIssue } from './support/sync-conformance.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-// Three bytes a character in UTF-8.
+// The character has three bytes in UTF-8.
 const longText = '長'.repeat(64_000);
 
 describe.each(['github', 'gitlab', 'gitea'] as const)(

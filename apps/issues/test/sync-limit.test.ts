@@ -33,7 +33,7 @@ afterAll(async () => {
   await tracker.close();
 });
 
-/** Requests a sync until no background worker has the issue. */
+/** Repeats a sync request until no background worker has a lease of the issue. */
 async function syncWhenFree(person: TestPerson, issue: Issue) {
   for (;;) {
     const response = await person.post(issuePath(issue, 'sync/'));
@@ -42,7 +42,7 @@ async function syncWhenFree(person: TestPerson, issue: Issue) {
   }
 }
 
-it("while GitHub's secondary limit lasts, no replica sends a request, and nothing fails because of it", async () => {
+it("while GitHub's secondary limit lasts, no replica sends a request, and no sync counts as failed", async () => {
   tracker.fake.fail({
     kind: 'status',
     status: 403,

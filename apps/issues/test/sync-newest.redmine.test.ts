@@ -19,7 +19,7 @@ describe('the policy newest', () => {
   });
   afterAll(() => app.close());
 
-  it('compares when each field was changed: a later note does not make an older title the newest', async () => {
+  it("compares the time of each field's change: a later note does not make an older title the newest", async () => {
     const issue = await createIssue(ann, { title: 'Agreed', description: 'Agreed text' });
     const { external } = await syncIssue(ann, issue);
     const id = external?.id ?? '';

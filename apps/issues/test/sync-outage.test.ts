@@ -45,7 +45,7 @@ describe('an open circuit breaker', () => {
     for (const issue of await createIssues(5)) expectProblem(await sync(issue), 502, 'tracker_unavailable');
   };
 
-  it('is no failure of the issue and does not delay it further', async () => {
+  it('does not count as a failure of the issue and does not delay its retry', async () => {
     await open();
     const issue = await createIssue(ann);
     for (let attempt = 1; attempt <= 4; attempt += 1) {
@@ -63,7 +63,7 @@ describe('an open circuit breaker', () => {
     const [first, second] = await createIssues(2);
     for (const issue of [first, second]) await syncIssue(ann, issue ?? { id: '' });
     await tracker.fake.stop();
-    // A read is repeated twice: the second sync opens the breaker with its second request.
+    // Each read is retried twice, so the second sync opens the breaker with its second request.
     for (const issue of [first, second])
       expectProblem(await sync(issue ?? { id: '' }), 502, 'tracker_unavailable');
     const third = await createIssue(ann);
@@ -82,13 +82,13 @@ describe('an open circuit breaker', () => {
     };
     while ((await failed()) < 5) await pause(50);
     await pause(1_500);
-    // Two workers can be at work when it opens.
+    // Two workers can be active when the breaker opens.
     expect(await failed()).toBeLessThanOrEqual(6);
   });
 });
 
 describe('after an outage', () => {
-  /** Issues whose syncs failed during an outage of an hour; the last one has no retry scheduled. */
+  /** Creates issues whose syncs failed during an outage of an hour. The last issue has no scheduled retry. */
   const failedIssues = async () => {
     const issues = await createIssues(6);
     for (const { id } of issues)
@@ -121,7 +121,7 @@ describe('after an outage', () => {
     throw new Error(`they are not retried soon: ${JSON.stringify(await linksOf(issues))}`);
   };
 
-  it('its issues are retried within a minute, spread over it, once another issue is synced', async () => {
+  it('failed issues are retried within a minute, spread evenly, once another issue is synced', async () => {
     const issues = await failedIssues();
     await startBackground();
     await pause(500);
@@ -136,7 +136,7 @@ describe('after an outage', () => {
     for (const issue of issues) while ((await getIssue(ann, issue)).sync.state !== 'synced') await pause(50);
   });
 
-  it('its issues are retried once a look for changes succeeds', async () => {
+  it('failed issues are retried once a poll for changes succeeds', async () => {
     await syncIssue(ann, await createIssue(ann));
     const issues = await failedIssues();
     await startBackground({ SYNC_AUTO: 'linked', SYNC_POLL_REMOTE_SECONDS: '1' });
@@ -152,7 +152,7 @@ describe('after an outage', () => {
     expect((await linksOf(issues)).filter(({ seconds }) => seconds > 2_000)).toHaveLength(5);
   });
 
-  it('an import continues as soon as the tracker answers', async () => {
+  it('an import continues as soon as the tracker responds', async () => {
     await failedIssues();
     await app.sql(
       `INSERT INTO tracker_imports (id, provider, project, requested_by, since, failures, last_error, next_attempt_at)

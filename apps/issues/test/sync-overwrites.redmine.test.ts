@@ -13,16 +13,16 @@ import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
 interface Write {
-  /** Passes the request to Redmine, and returns the body of its response. */
+  /** Forwards the request to Redmine and returns the body of the response. */
   forward: () => Promise<string>;
 }
 
-// Someone saves on Redmine's pages at the worst moment, which a proxy in front of Redmine makes certain.
+// A user saves an edit in Redmine at a critical time, which a proxy in front of Redmine controls.
 describe('an edit in Redmine while a sync writes there', () => {
   let tracker: TestTracker;
   let app: TestApp;
   let ann: TestPerson;
-  /** Runs once, instead of the next write. */
+  /** Called once instead of forwarding the next write. */
   let interfere: ((write: Write) => Promise<'respond' | 'drop'>) | undefined;
   const proxy = createServer(async (request, response) => {
     const { method = 'GET', url: path = '/', headers } = request;
@@ -59,7 +59,7 @@ describe('an edit in Redmine while a sync writes there', () => {
     await tracker.close();
   });
 
-  it('between our reading and our update is kept as a conflict and in the history', async () => {
+  it('between our read and our update is kept as a conflict and in the history', async () => {
     const issue = await createIssue(ann, { title: 'Agreed', description: 'Agreed text' });
     const { external } = await syncIssue(ann, issue);
     await ann.put(issuePath(issue), { title: 'Ours', description: 'Our text' }).expect(200);
@@ -129,7 +129,7 @@ describe('an edit in Redmine while a sync writes there', () => {
     expect((await tracker.issues()).find(({ id }) => id === external?.id)?.title).toBe('Theirs');
   });
 
-  it('in the second in which the issue was created there, whose response was lost, is pulled', async () => {
+  it('in the second in which the issue was created without a response is pulled', async () => {
     const issue = await createIssue(ann, { title: 'Sent', description: 'Sent text' });
     interfere = async ({ forward }) => {
       const { id } = JSON.parse(await forward()).issue;

@@ -20,7 +20,7 @@ afterAll(async () => {
   await tracker.close();
 });
 
-it('a title that a sync overwrites in GitLab is found in the system notes', async () => {
+it('finds a title that a sync overwrote in GitLab in the system notes', async () => {
   const issue = await createIssue(ann, { title: 'Agreed' });
   const { external } = await syncIssue(ann, issue);
   await ann.put(issuePath(issue), { title: 'Ours' }).expect(200);

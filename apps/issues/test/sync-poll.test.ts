@@ -39,7 +39,7 @@ describe('a project without further changes', () => {
     await pause(ms);
     return tracker.fake.requests.slice(before).map(({ method, query }) => [method, query.order_by]);
   };
-  /** As if the last change had been read some time ago. */
+  /** Sets the time at which the last change was read to three minutes ago. */
   const age = () => app.sql(`UPDATE tracker_states SET changes_read_at = now() - interval '3 minutes'`);
   const aLinkedIssue = async () => {
     const { id, external } = await syncIssue(ann, await createIssue(ann));
@@ -52,7 +52,7 @@ describe('a project without further changes', () => {
     }
   };
 
-  it('is not listed as long as no issue here belongs to it', async () => {
+  it('is not listed while no local issue is linked to it', async () => {
     expect(await requestsWithin(1_500)).toEqual([]);
   });
 
@@ -69,7 +69,7 @@ describe('a project without further changes', () => {
     expect(requests.length).toBeLessThanOrEqual(4);
   });
 
-  it('is listed from before the next change again', async () => {
+  it('is listed with an overlap again after the next change', async () => {
     const { id, remoteId } = await aLinkedIssue();
     await age();
     await pause(1_500);

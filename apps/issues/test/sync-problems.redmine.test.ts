@@ -8,7 +8,7 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-describe('Redmine says why it accepts no sync', () => {
+describe('a sync that Redmine refuses reports the reason', () => {
   let tracker: TestTracker;
   let app: TestApp;
   let ann: TestPerson;
@@ -43,7 +43,7 @@ describe('Redmine says why it accepts no sync', () => {
     expectProblem(await syncWith({ token: redmineServer().reporter.key }), 502, 'not_a_member');
   });
 
-  it('with the module for issues switched off', async () => {
+  it('with the issue tracking module disabled', async () => {
     const path = `/projects/${tracker.project}.json`;
     await asAdmin().put(path, { project: { enabled_module_names: ['wiki'] } });
     expectProblem(await syncWith({}), 502, 'issues_disabled');

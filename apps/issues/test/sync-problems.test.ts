@@ -7,7 +7,7 @@ import { syncIssue } from './support/sync-conformance.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-describe.each(['github', 'gitlab', 'gitea'] as const)('%s says why it accepts no sync', (provider) => {
+describe.each(['github', 'gitlab', 'gitea'] as const)('a sync that %s refuses reports the reason', (provider) => {
   let tracker: FakeTestTracker;
   let app: TestApp;
   let ann: TestPerson;
@@ -64,7 +64,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('%s says why it accepts no
     expectProblem(await ann.post(issuePath(issue, 'sync/')), 502, 'not_a_member');
   });
 
-  it('for one comment, after which the next ones are sent', async () => {
+  it('for a single comment, and the next comments are sent', async () => {
     const issue = await syncIssue(ann, await createIssue(ann));
     for (const body of ['First', 'Second', 'Third'])
       await ann.post(issuePath(issue, 'comments/'), { body }).expect(201);
@@ -100,7 +100,7 @@ describe('GitHub', () => {
   const remoteOf = (id: string | undefined) =>
     tracker.fake.issues().find(({ number }) => String(number) === id);
 
-  it('says that an issue is locked; its fields are synced, and the credentials count as valid', async () => {
+  it('reports a locked issue; its fields are synced, and the credentials count as valid', async () => {
     const issue = await syncIssue(ann, await createIssue(ann));
     tracker.fake.editIssue(Number(issue.external?.id), { locked: true });
     await ann.post(issuePath(issue, 'comments/'), { body: 'Refused' }).expect(201);
@@ -113,7 +113,7 @@ describe('GitHub', () => {
     expect(remoteOf(issue.external?.id)?.comments).toHaveLength(1);
   });
 
-  it('says that the repository is archived', async () => {
+  it('reports an archived repository', async () => {
     const issue = await createIssue(ann);
     tracker.fake.setProject({ archived: true });
     expectProblem(await ann.post(issuePath(issue, 'sync/')), 502, 'project_archived');
@@ -121,7 +121,7 @@ describe('GitHub', () => {
     await syncIssue(ann, issue);
   });
 
-  it('gets texts that exceed its limit with a visible end, and the local text stays', async () => {
+  it('receives cut texts with a notice if they exceed its limit; the local text stays unchanged', async () => {
     const description = `${'@octocat '.repeat(7_200)}the end`;
     const issue = await createIssue(ann, { description });
     await ann.post(issuePath(issue, 'comments/'), { body: description }).expect(201);

@@ -7,7 +7,7 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-describe('an account that may create and comment in Redmine, and not change a status', () => {
+describe('an account that may create and comment in Redmine, but not change a status', () => {
   let tracker: TestTracker;
   let app: TestApp;
   let ann: TestPerson;
@@ -18,7 +18,7 @@ describe('an account that may create and comment in Redmine, and not change a st
   });
   afterAll(() => app.close());
 
-  it('gets a conflict for the ignored status, and everything else is synced', async () => {
+  it('causes a conflict for the ignored status; all other fields are synced', async () => {
     const issue = await createIssue(ann, { title: 'Mine', description: 'Some\nlines' });
     await ann.post(issuePath(issue, 'comments/'), { body: 'A word' }).expect(201);
     await ann.post(issuePath(issue, 'status/'), { status: 'IN_PROGRESS' }).expect(200);
@@ -34,7 +34,7 @@ describe('an account that may create and comment in Redmine, and not change a st
     const [remote] = await tracker.issues();
     expect(remote).toMatchObject({ title: 'Mine', state: 'New' });
     expect(remote?.comments).toHaveLength(1);
-    // The next sync tries again; it neither reverts the status nor reports a second conflict.
+    // The next sync tries again. It neither reverts the status nor reports a second conflict.
     const again = await syncIssue(ann, issue);
     expect(again).toMatchObject({ status: 'IN_PROGRESS', version: synced.version });
     expect(again.sync.conflicts).toEqual(synced.sync.conflicts);

@@ -7,7 +7,7 @@ import { syncIssue } from './support/sync-conformance.ts';
 import { startTestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-// After this time a tracker's time of the last update is certain.
+// After this time, no further change can have the same `updated_at`, which has a resolution of one second.
 const settledMs = 3_100;
 
 // Concurrent, because most of the time is spent waiting.

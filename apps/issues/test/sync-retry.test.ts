@@ -80,7 +80,7 @@ describe('GET /api/v1/issues/?sync=', () => {
 });
 
 describe('POST /api/v1/sync/retry/', () => {
-  it('makes failed issues due once, and they are synced', async () => {
+  it('makes failed issues due once, so that they are synced', async () => {
     const issues = [await failSync(401), await failSync(401), await failSync(401)];
     expect(await listed('failed')).toHaveLength(3);
     expect(await retry({ sync: 'failed', limit: 2 })).toEqual({ made_due: 2, has_more: true });
@@ -100,7 +100,7 @@ describe('POST /api/v1/sync/retry/', () => {
     for (const issue of issues) expect((await getIssue(ann, issue)).sync.state).toBe('synced');
   });
 
-  it('filters by the last error, and gives up to twelve attempts again', async () => {
+  it('filters by the last error and resets the number of failures', async () => {
     const refused = await failSync(401);
     const rejected = await failSync(422);
     await app.sql('UPDATE tracker_links SET failures = 12 WHERE issue_id = $1', [rejected.id]);
@@ -122,7 +122,7 @@ describe('POST /api/v1/sync/retry/', () => {
     );
   });
 
-  it('leaves issues alone that are being synced, and those that only staff can decide', async () => {
+  it('skips issues that are being synced and issues that only staff can decide', async () => {
     const [running, reused] = [await failSync(401), await failSync(401)];
     await app.sql(
       `UPDATE tracker_links SET claim_id = gen_random_uuid(), claim_until = now() + interval '1 minute'
@@ -134,7 +134,7 @@ describe('POST /api/v1/sync/retry/', () => {
     expect((await listed('failed')).sort()).toEqual([running.id, reused.id].sort());
   });
 
-  it('is for staff, needs a tracker, and bounds the number', async () => {
+  it('requires staff and a tracker, and limits the number of issues', async () => {
     expectProblem(await ann.post(retryPath, { sync: 'failed' }), 403, 'forbidden');
     expectInvalidFields(await staff.post(retryPath, { sync: 'failed', limit: 1_001 }), ['limit']);
     expectInvalidFields(await staff.post(retryPath, { sync: 'all' }), ['sync']);

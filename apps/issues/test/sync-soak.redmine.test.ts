@@ -14,14 +14,14 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-/** `pnpm soak:sync` sets larger ones. */
+/** `pnpm soak:sync` sets larger values. */
 const steps = Number(process.env.SYNC_MODEL_STEPS ?? 30);
 const modelled = Number(process.env.SYNC_MODEL_ISSUES ?? 4);
 const seed = Number(process.env.SYNC_MODEL_SEED ?? 14);
 const settleMs = 300_000;
-/** Longer than Redmine is suspended at a time and the proxy holds a request. On a busy machine, some requests take longer. */
+/** Longer than each suspension of Redmine and each delay of the proxy. On a busy machine, some requests take longer. */
 const settleSeconds = 8;
-/** Less than that of the tokens of the tests. */
+/** Shorter than the lifetime of the tests' tokens. */
 const tokenLifetimeMs = 10 * 60_000;
 const policy = process.env.SYNC_MODEL_POLICY ?? 'local';
 
@@ -119,13 +119,13 @@ describe('many issues and a real Redmine that is killed in the middle', () => {
   }, 600_000);
 });
 
-// Its responses do not have the time.
+// The responses of Redmine do not contain the time.
 describe('changes in a Redmine whose clock is 15 minutes behind', () => {
   describePoll(() => startRedmineProject('manager', redmine.server));
 });
 
-// Both replicas reach Redmine through a proxy with faults. Its clock is behind theirs, and it reads dates in the time zone of
-// each account.
+// Both replicas reach Redmine through a proxy with faults. Redmine's clock is behind the replicas' clocks, and Redmine
+// interprets dates in the time zone of each account.
 describe('random edits on both sides, with a real Redmine and faults', () => {
   let tracker: TestTracker;
   let store: TestApp;

@@ -27,7 +27,7 @@ describe('a closed issue whose status in Redmine', () => {
     return { issue, remoteId: external?.id ?? '' };
   };
 
-  it('becomes In Progress is reopened and in progress here, too', async () => {
+  it('becomes In Progress is reopened and in progress locally', async () => {
     const { issue, remoteId } = await closed();
     await tracker.edit(remoteId, { state: 'In Progress' });
     const synced = await syncIssue(ann, issue);
@@ -38,7 +38,7 @@ describe('a closed issue whose status in Redmine', () => {
     expect((await syncIssue(ann, issue)).sync.last_result).toMatchObject({ pushed: [], pulled: [] });
   });
 
-  it('becomes New, which no step leads to, differs visibly until staff keep the local status', async () => {
+  it('becomes New, which the workflow cannot reach, has a conflict until staff keep the local status', async () => {
     const staff = await aPerson(app, { is_staff: true });
     const { issue, remoteId } = await closed();
     await tracker.edit(remoteId, { state: 'New' });

@@ -76,7 +76,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     expect((await titleBecomes('Changed there')).sync.state).toBe('synced');
   });
 
-  it('syncs again what a running sync has read too early', async () => {
+  it('syncs an issue again if a running sync read it before the delivery', async () => {
     const comments = { path: /\/(comments|notes)$/ };
     tracker.fake.fail({ kind: 'latency', ms: 1_000, on: { method: 'GET', ...comments } });
     const running = ann.post(`/api/v1/issues/${issue.id}/sync/`);
@@ -118,7 +118,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     expect(await app.sql('SELECT FROM tracker_deliveries')).toHaveLength(length);
   });
 
-  it('accepts a delivery about something else and schedules no sync', async () => {
+  it('accepts a delivery for another event and schedules no sync', async () => {
     const due = () => app.sql('SELECT FROM tracker_links WHERE next_attempt_at IS NOT NULL');
     // Waits for the syncs that earlier deliveries scheduled.
     while ((await due()).length > 0) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -158,7 +158,7 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
   });
 });
 
-describe('a webhook of GitLab where the project is configured by its number', () => {
+describe('a webhook of GitLab for a project that is configured by its number', () => {
   it('syncs the issues of that project only', async () => {
     const tracker = await startFakeTracker('gitlab');
     const configured = { ...tracker, project: '4711' };

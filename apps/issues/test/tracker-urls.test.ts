@@ -13,7 +13,7 @@ const logger = createLogger({ service: 'issues', level: 'silent' });
 const signal = new AbortController().signal;
 const time = '2026-01-01T00:00:00Z';
 
-/** The same issue in the words of every tracker. */
+/** Returns an issue in the format of every tracker. */
 const issueWith = (url: string) => ({
   number: 7,
   iid: 7,
@@ -94,7 +94,7 @@ describe('the URL of a remote issue', () => {
     });
   });
 
-  it('of Redmine is made from the configured address', async () => {
+  it('of Redmine is derived from the configured address', async () => {
     const config = await answering({
       issue: redmineIssue('javascript:alert(1)'),
       issue_statuses: [{ id: 1, name: 'New', is_closed: false }],

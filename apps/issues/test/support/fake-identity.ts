@@ -18,15 +18,15 @@ export interface SeenRequest {
 const kid = 'key-of-the-run';
 
 /**
- * An identity service inside the test's process: it signs tokens, serves the key set and finds people over HTTP. A test
- * of faults replaces `answer`.
+ * A fake identity service in the test's process: signs tokens, and serves the key set and lookups over HTTP. Tests of
+ * faults replace `answer`.
  */
 export class FakeIdentity implements IdentityProvider {
   /** Every request to the internal API. */
   readonly seen: SeenRequest[] = [];
-  /** The largest number of requests that were open at the same time. */
+  /** The maximum number of concurrent requests so far. */
   peak = 0;
-  /** Answers requests to the internal API. */
+  /** Handles requests to the internal API. */
   answer: RequestListener = (request, response) => this.#find(request)(request, response);
   readonly url: string;
   readonly #server: Server;
@@ -99,7 +99,7 @@ export class FakeIdentity implements IdentityProvider {
   }
 }
 
-// One key for the whole run, made by global-setup.ts: an RSA key costs about 100 ms.
+// All test files share the key that global-setup.ts creates, because the creation of an RSA key takes about 100 ms.
 function privateKey() {
   return createPrivateKey(process.env.TEST_SIGNING_KEY ?? '');
 }
@@ -119,13 +119,13 @@ async function seenRequest(request: IncomingMessage): Promise<SeenRequest> {
   };
 }
 
-/** Answers JSON. */
+/** Returns a listener that responds with JSON. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): RequestListener {
   return (_request, response) =>
     response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** Answers each request with the next answer, and every further one with the last. */
+/** Returns a listener that uses the given listeners in turn, and the last one for all further requests. */
 export function inTurn(...answers: [RequestListener, ...RequestListener[]]): RequestListener {
   let turn = 0;
   return (request, response) => {
@@ -135,7 +135,7 @@ export function inTurn(...answers: [RequestListener, ...RequestListener[]]): Req
   };
 }
 
-/** An identity as the internal API shows it. */
+/** Returns an identity in the representation of the internal API. */
 export function wireIdentity(overrides: Partial<Identity> = {}): Identity {
   const now = new Date().toISOString();
   return {

@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * What the proxy does to a request: passes it on late, loses it or its response, passes it on twice as proxies do that
- * repeat a request without a response, or lets someone else act between the server's response and the client.
+ * The fault of a request: the proxy forwards it late, loses it or its response, forwards it twice (like proxies that
+ * repeat a request without a response), or runs an action between the server's response and the client.
  */
 export type ProxyFault =
   | { kind: 'delay' | 'delay_response'; ms: number }
@@ -15,7 +15,7 @@ export type ProxyFault =
 
 interface ProxiedRequest {
   method: string;
-  /** Without the query. */
+  /** The path without the query. */
   path: string;
 }
 
@@ -27,14 +27,14 @@ interface Reply {
 
 export interface FaultyProxy {
   url: string;
-  /** The number of requests that were received. */
+  /** Returns the number of received requests. */
   count: () => number;
-  /** The number of POST requests that the server answered after more than `ms`. */
+  /** Returns the number of POST requests whose response took longer than `ms` milliseconds. */
   slowPosts: (ms: number) => number;
   close: () => Promise<void>;
 }
 
-/** Starts a proxy to an HTTP server. `faultOf` is asked for each request. */
+/** Starts a proxy to an HTTP server. `faultOf` returns the fault of each request. */
 export async function startFaultyProxy(
   target: string,
   faultOf: (request: ProxiedRequest) => ProxyFault | undefined,

@@ -7,16 +7,16 @@ import type { TestPerson } from './people.ts';
 import type { TestApp } from './test-app.ts';
 
 interface Advice {
-  /** The response to the sync of an issue. */
+  /** The status of the response to a sync request. */
   status: number;
   code: string;
-  /** What the response and the log say. */
+  /** The advice in the response and in the log. */
   says: RegExp;
-  /** The failed check of the integration, and what it says; absent for a problem of one issue. */
+  /** The failed check of the integration and its advice; absent for a problem of a single issue. */
   check?: { name: Parameters<typeof checkOf>[1]; says: RegExp };
 }
 
-/** Syncs an issue, and expects the response, the log and the check of the integration to say what to do. */
+/** Syncs an issue, and expects the advice in the response, in the log and in the check of the integration. */
 export async function expectAdvice(
   app: TestApp,
   staff: TestPerson,

@@ -7,8 +7,8 @@ import { canRunRedmine, startRedmine } from '@tessera/trackers/redmine';
 const prismaDir = fileURLToPath(new URL('../../prisma', import.meta.url));
 
 /**
- * Starts one real PostgreSQL with a migrated database that every test file copies, starts one real Redmine where it is
- * installed, and makes the key that signs every token of the run.
+ * Starts a PostgreSQL with a migrated database that every test file copies, starts a Redmine if it is installed, and
+ * creates the key that signs all tokens of the run.
  */
 export default async function globalSetup(): Promise<void> {
   const [postgres, redmine] = await Promise.all([prepareRun(), startRedmineIfThere()]);
@@ -16,7 +16,7 @@ export default async function globalSetup(): Promise<void> {
   Object.assign(globalThis, { stopTestServers: () => Promise.all([postgres.stop(), redmine?.stop()]) });
 }
 
-/** Starts PostgreSQL with the database that `createTestDatabase` copies, and makes the key that signs tokens. */
+/** Starts PostgreSQL with the database that `createTestDatabase` copies, and creates the key that signs tokens. */
 export async function prepareRun() {
   const postgres = await startTestPostgres();
   const template = await createServiceDatabase(postgres.adminUrl, {
@@ -34,7 +34,7 @@ export async function prepareRun() {
   return postgres;
 }
 
-// Without Redmine, jest.config.js leaves out the tests that need it and says so.
+// Without Redmine, jest.config.js excludes the tests that need it and prints a notice.
 async function startRedmineIfThere() {
   return canRunRedmine() ? startRedmine() : undefined;
 }

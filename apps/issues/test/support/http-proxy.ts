@@ -3,7 +3,7 @@ import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { StepProxy, Steps } from './steps.ts';
 
-/** Starts a proxy to an HTTP server; each request is a step. Until steps are counted, it answers with 401 itself. */
+/** Starts a proxy to an HTTP server. Each request is a step. Before steps are counted, the proxy responds 401. */
 export async function startHttpProxy(target: string, steps: Steps): Promise<StepProxy> {
   const { hostname, port } = new URL(target);
   const server = createServer((request, response) => {

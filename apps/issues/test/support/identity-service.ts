@@ -39,7 +39,9 @@ export class IdentityService implements IdentityProvider {
     };
   }
 
-  /** Listens on a free port; `down` and `up` keep it, because its address is the issuer of its tokens. */
+  /**
+   * Starts the service on a free port. `down` and `up` keep the port, because the address is the issuer of the tokens.
+   */
   static async start(): Promise<IdentityService> {
     const port = await findFreePort();
     const databaseUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {

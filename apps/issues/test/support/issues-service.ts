@@ -10,7 +10,7 @@ const folder = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface IssuesService {
   http: ReturnType<typeof supertest>;
-  /** What it has logged, in pieces. */
+  /** The output of the process so far, in chunks. */
   log: string[];
   pid: number | undefined;
   /** Sends SIGTERM and returns the exit code. */

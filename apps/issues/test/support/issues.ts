@@ -21,7 +21,7 @@ export async function getIssue(person: TestPerson, issue: { id: string }): Promi
   return issueIn(await person.get(issuePath(issue)).expect(200));
 }
 
-/** The ETag of an issue as it is now. */
+/** Returns the current ETag of an issue. */
 export async function etagOf(person: TestPerson, issue: { id: string }): Promise<string> {
   return (await person.get(issuePath(issue)).expect(200)).headers.etag ?? '';
 }
@@ -54,7 +54,7 @@ export async function historyOf(person: TestPerson, issue: { id: string }) {
   }));
 }
 
-/** The row that a list has for an issue. */
+/** Returns the representation of an issue in a list. */
 export function rowOf({ comments, comments_truncated, comments_url, ...issue }: Issue): IssueSummary {
   const description = [...issue.description].slice(0, 2000).join('');
   const { conflicts, ...sync } = issue.sync;

@@ -2,8 +2,8 @@ import { type ClientMessage, startPostgresProxy } from '@tessera/testing/postgre
 import type { StepProxy, Steps } from './steps.ts';
 
 /**
- * Starts a proxy to PostgreSQL; each query is a step and is forwarded completely or not at all. A connection whose query
- * was not forwarded forwards nothing more.
+ * Starts a proxy to PostgreSQL. Each query is a step and is forwarded completely or not at all. After a query that was
+ * not forwarded, the connection forwards nothing.
  */
 export function startSteppedPostgres(target: string, steps: Steps): Promise<StepProxy> {
   return startPostgresProxy(target, (forward) => stepByStep(steps, forward));

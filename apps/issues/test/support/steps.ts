@@ -10,12 +10,15 @@ export class Steps {
     return this.#stop !== undefined;
   }
 
-  /** Those of the latest sync in order, with the turn of repeated ones. */
+  /** The steps of the latest sync in order. Repeated steps have a number. */
   get taken(): readonly string[] {
     return this.#taken;
   }
 
-  /** Begins to count a sync. The promise resolves when the given step has been reached; undefined: never. */
+  /**
+   * Begins to count the steps of a sync. The promise resolves when the given step is reached; it never resolves for
+   * undefined.
+   */
   stopBefore(step: string | undefined): Promise<void> {
     this.#taken = [];
     this.#turns = new Map();

@@ -44,11 +44,11 @@ export async function untilSynced(person: TestPerson): Promise<Issue[]> {
 
 interface ImportedTracker {
   tracker: TestTracker;
-  /** Restricts who sees a remote issue; absent if the tracker cannot. */
+  /** Restricts the visibility of a remote issue; absent if the tracker does not support this. */
   hide?: (id: string) => Promise<void>;
 }
 
-/** What every tracker must pass: its issues become issues here, each once. */
+/** The tests of imports, which every tracker must pass. */
 export function describeImport(start: () => Promise<ImportedTracker>): void {
   let tracker: TestTracker;
   let hide: ImportedTracker['hide'];
@@ -70,7 +70,7 @@ export function describeImport(start: () => Promise<ImportedTracker>): void {
     await tracker.close();
   });
 
-  it('lists what it would do, and writes nothing', async () => {
+  it('lists its effects in a dry run and writes nothing', async () => {
     const { body } = await staff.post(`${importPath}?dry_run=true`).expect(200);
     expect(importPreviewSchema.parse(body)).toMatchObject({
       issues: [{ action: 'import', reason: null, title: 'Assigned', status: 'OPEN', assignee_id: ann.id }],
@@ -133,10 +133,10 @@ export function describeImport(start: () => Promise<ImportedTracker>): void {
     expect(remote?.text).toBe('é'.repeat(65_100));
   });
 
-  it('imports nothing a second time, also not what a sync has just created', async () => {
+  it('imports no issue twice, including an issue that a sync has just created', async () => {
     const before = (await untilSynced(ann)).length;
     const created = await syncIssue(ann, await createIssue(ann, { title: 'Created' }));
-    // The state while the response of the creation is on its way.
+    // The state before the response to the creation has arrived.
     await app.sql(
       `UPDATE tracker_links SET remote_id = NULL, create_attempted_at = now(), next_attempt_at = now() + interval '1 hour'
         WHERE issue_id = $1`,

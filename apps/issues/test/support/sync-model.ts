@@ -30,34 +30,34 @@ interface RedmineIssue {
   journals: Journal[];
 }
 
-/** What the model drives. */
+/** The system under test. */
 export interface ModelledSystem {
   replicas: () => readonly IssuesService[];
-  /** Kills a replica, and starts another one in its place, which takes a while. */
+  /** Kills a replica and starts another one in its place asynchronously. */
   restart: (index: number) => void;
-  /** Suspends Redmine; it continues by itself after a while. */
+  /** Suspends Redmine for `ms` milliseconds. */
   suspendRedmine: (ms: number) => void;
-  /** Sends a request to Redmine past the proxy, as one of its users. */
+  /** Sends a request to Redmine as one of its users, bypassing the proxy. */
   redmine: <Body>(method: 'get' | 'put', path: string, body?: object) => Promise<Body>;
-  /** The numbers of the remote issues by the ids of the local ones, as far as they are known. */
+  /** Returns the known remote ids by local id. */
   remoteIds: () => Promise<ReadonlyMap<string, string>>;
   /** The number of issues whose sync is due, is running or has failed. */
   unsettled: () => Promise<number>;
   /** The number of creations that Redmine processed later than the service expects. */
   lateCreations: () => number;
-  /** Who acts; another person as soon as the token of the previous one expires. */
+  /** Returns the acting person. Changes to another person when the token expires. */
   person: () => Promise<TestPerson>;
-  /** Redmine's number of the account of the service. */
+  /** The id of the service's account in Redmine. */
   accountId: number;
   project: string;
 }
 
 const priorityNames = ['Low', 'Normal', 'High', 'Urgent', 'Immediate'];
 
-/** Both replicas can be starting. */
+/** Maximum number of attempts of a request. Both replicas can be starting. */
 const attemptsMax = 300;
 
-/** Random edits on both sides and random faults between them, and what must hold afterwards. */
+/** Performs random edits on both sides with random faults between them, and checks the invariants afterwards. */
 export class SyncModel {
   readonly #system: ModelledSystem;
   readonly #random: () => number;
@@ -74,12 +74,12 @@ export class SyncModel {
     this.#random = randomNumbers(seed);
   }
 
-  /** How often each action and each fault occurred. */
+  /** The number of occurrences of each action and each fault. */
   get tally(): Record<string, number> {
     return Object.fromEntries([...this.#tally].sort());
   }
 
-  /** The fault for a request to Redmine: about one request in eight has one. */
+  /** Returns the fault of a request to Redmine. About one request in eight has a fault. */
   faultOf({ method, path }: { method: string; path: string }): ProxyFault | undefined {
     if (!this.#isFaulty) return undefined;
     if (Date.now() < this.#outageUntil) return { kind: 'drop' };
@@ -93,7 +93,7 @@ export class SyncModel {
       { kind: 'drop_response' },
       // Proxies repeat requests whose method is idempotent.
       ...(method === 'POST' ? [] : [{ kind: 'double' } as const]),
-      // Between the reading and the writing of a sync.
+      // Edits between the read and the write of a sync.
       ...(id === undefined ? [] : [this.#interference(id), this.#interference(id), this.#interference(id)]),
     ];
     const fault = this.#one(faults);
@@ -110,7 +110,7 @@ export class SyncModel {
     }
   }
 
-  /** Takes steps, several at a time. */
+  /** Performs steps, several at a time. */
   async run(steps: number): Promise<void> {
     let taken = 0;
     const takeSteps = async () => {
@@ -119,7 +119,10 @@ export class SyncModel {
     await Promise.all(Array.from({ length: 4 }, takeSteps));
   }
 
-  /** Ends the faults, and waits until no sync is due, running or failed; returns how many still are after a time. */
+  /**
+   * Ends the faults, and waits until no sync is due, running or failed. Returns the number of remaining syncs after
+   * `timeoutMs`.
+   */
   async settle(timeoutMs: number): Promise<number> {
     this.#isFaulty = false;
     const deadline = Date.now() + timeoutMs;
@@ -131,7 +134,7 @@ export class SyncModel {
     }
   }
 
-  /** Everything that does not hold, in words; empty if all does. */
+  /** Returns a description of each violated invariant. */
   async problems(): Promise<string[]> {
     const remoteIds = await this.#system.remoteIds();
     const marked = await this.#markedIssues();
@@ -178,7 +181,7 @@ export class SyncModel {
     else if (dice < 0.6) await this.#put(id, { priority: this.#one(issuePriorities) });
     else if (dice < 0.75) {
       const status = this.#one(issueStatuses);
-      // 409: the workflow has no such step.
+      // The response is 409 if the workflow does not allow the step.
       await this.#here('post', issuePath({ id }, 'status/'), { status }, [200, 409]);
     } else await this.#here('post', issuePath({ id }, 'comments/'), { body: this.#text('Comment') }, [201]);
   }
@@ -204,7 +207,7 @@ export class SyncModel {
   }
 
   async #change(remoteId: string, issue: object): Promise<void> {
-    // Redmine rejects an edit that another one overtakes: its user saves again.
+    // Redmine rejects an edit if a concurrent edit was saved first. The user then saves again.
     for (let attempt = 1; attempt <= 5; attempt += 1) {
       try {
         return await this.#system.redmine('put', `/issues/${remoteId}.json`, { issue });
@@ -224,7 +227,7 @@ export class SyncModel {
     await this.#here('post', issuePath({ id }, 'sync/'), undefined, [200, 409, 422, 502, 503, 504]);
   }
 
-  // A replica that was killed answers nothing; the request may have had its effect.
+  // A killed replica does not respond, but the request may have taken effect.
   async #here(
     method: 'get' | 'post' | 'put',
     path: string,
@@ -269,7 +272,7 @@ export class SyncModel {
     const problems = [...this.#compareFields(issue, remote), ...this.#compareComments(issue, remote)];
     problems.push(...this.#findLost(issue, remote, history));
     const others = (markers.get(issueMarker(issue.id)) ?? []).filter((id) => id !== remoteId);
-    // A request that takes effect after the time in which it could makes a second issue: the sync finds it later.
+    // A request that takes effect later than expected creates a second issue, which a later sync finds.
     const named = issue.sync.conflicts.filter(({ reason }) => reason === 'duplicate_remote');
     const unknown = others.filter((id) => !named.some(({ remote: text }) => text.includes(id)));
     if (unknown.length > 0) problems.push(`#${remoteId} has duplicates: ${unknown}`);
@@ -294,7 +297,7 @@ export class SyncModel {
     return lines;
   }
 
-  // Equal, or a conflict says why not.
+  // The fields are equal, or a conflict explains the difference.
   #compareFields(issue: Issue, remote: RedmineIssue): string[] {
     const open = new Set<string>(
       issue.sync.conflicts
@@ -329,7 +332,7 @@ export class SyncModel {
       .map((journal) => canonicalText(journal.notes ?? ''));
     for (const id of own) {
       const copies = sent.filter((other) => other === id).length;
-      // A proxy that repeats a request makes a second copy, which is not imported.
+      // A proxy that repeats a request creates a second copy, which is not imported.
       if (copies === 0) problems.push(`comment ${id} is not in Redmine`);
       if (copies > 2) problems.push(`comment ${id} is ${copies} times in Redmine`);
     }
@@ -341,7 +344,7 @@ export class SyncModel {
     return [...problems, ...leaked.map((note) => `the private note ${note} leaked`)];
   }
 
-  // What was typed here is in the history; what the service replaced in Redmine must be known here.
+  // The history contains all local texts. The texts that the service replaced in Redmine must be stored locally.
   #findLost(issue: Issue, { journals }: RedmineIssue, history: readonly Activity[]): string[] {
     const kept = new Set(
       [
@@ -360,12 +363,12 @@ export class SyncModel {
     return replaced.map((value) => `${JSON.stringify(value)} is lost`);
   }
 
-  /** The values typed here that neither a field nor a history contains. */
+  /** Returns the local edits that are in no field and no history. */
   async lostHere(): Promise<string[]> {
     const kept = new Set<string>();
     for (const id of this.#ids) {
       const issue = issueSchema.parse((await this.#here('get', issuePath({ id }))).body);
-      // A priority that an issue already had leaves no line in its history.
+      // Setting the current priority writes no history entry.
       for (const text of [issue.title, issue.description, issue.priority]) kept.add(text);
       for (const { old, new: value } of await this.#history(issue))
         for (const text of [old, value]) kept.add(String(text));
@@ -389,7 +392,7 @@ export class SyncModel {
   }
 }
 
-// Redmine's Rejected stands for a closed issue.
+// Redmine's status Rejected maps to a closed issue.
 function statusHere(name: string, local: Issue['status']): string {
   const statuses: Record<string, Issue['status']> = {
     New: 'OPEN',

@@ -15,7 +15,7 @@ const background = {
   SYNC_POLL_REMOTE_SECONDS: '1',
 };
 
-/** What every tracker must pass: its changes arrive without a webhook and without a request for a sync. */
+/** The tests of polling, which every tracker must pass: changes arrive without a webhook and without a sync request. */
 export function describePoll(start: () => Promise<TestTracker>): void {
   let tracker: TestTracker;
   let app: TestApp;
@@ -42,7 +42,7 @@ export function describePoll(start: () => Promise<TestTracker>): void {
       await pause(100);
     }
   };
-  /** Syncs as soon as the background does not. */
+  /** Syncs an issue as soon as the background is not syncing it. */
   const syncNow = async (issue: Issue): Promise<Issue> => {
     const response = await ann.post(issuePath(issue, 'sync/'));
     if (response.status === 200) return issueIn(response);
@@ -73,7 +73,7 @@ export function describePoll(start: () => Promise<TestTracker>): void {
       await until(issue, ({ title }) => title === 'Third');
     });
 
-    it('retries a failed issue that was changed there', async () => {
+    it('retries a failed issue that was changed in the tracker', async () => {
       const { issue, remoteId } = await aLinkedIssue('Failed');
       await app.sql(
         `UPDATE tracker_links SET last_error = 'tracker_rejected', failed_at = now(), failed_activity_id = 1000000,
@@ -86,7 +86,7 @@ export function describePoll(start: () => Promise<TestTracker>): void {
     });
 
     it('syncs nothing that did not change', async () => {
-      // It was synced before the other tests.
+      // The issue was synced before the other tests.
       await pause(Math.max(0, 4_500 - (performance.now() - quietSince)));
       const before = await getIssue(ann, quiet);
       await pause(3_000);

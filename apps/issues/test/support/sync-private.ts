@@ -9,11 +9,11 @@ import { trackerEnvironment } from './tracker-environment.ts';
 
 interface HidingTracker {
   tracker: TestTracker;
-  /** Restricts who sees a remote issue, or ends the restriction. */
+  /** Restricts the visibility of a remote issue, or ends the restriction. */
   hide: (id: string, isPrivate: boolean) => Promise<void>;
 }
 
-/** What every tracker with private issues must pass. */
+/** The tests that every tracker with private issues must pass. */
 export function describePrivate(start: () => Promise<HidingTracker>): void {
   let tracker: TestTracker;
   let hide: HidingTracker['hide'];

@@ -9,7 +9,7 @@ import { FakeIdentity } from './fake-identity.ts';
 import type { IdentityProvider } from './people.ts';
 import { createTestDatabase, openTestDatabase } from './test-database.ts';
 
-/** What an app uses of another one; `startTestApp({}, app)` starts a second instance of `app`. */
+/** The resources that an app shares with another. `startTestApp({}, app)` starts a second instance of `app`. */
 interface Shared {
   /** Default: a new copy of the template. */
   databaseUrl?: string | undefined;
@@ -20,8 +20,8 @@ interface Shared {
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /**
- * Starts the service as production composes it, behind a real HTTP server. The clean-up job is off: its first run would
- * come at a random moment.
+ * Starts the service with the production composition root, behind a real HTTP server. The cleanup job is disabled,
+ * because its first run would start at a random time.
  */
 export async function startTestApp(
   environment: Record<string, string> = {},
@@ -59,7 +59,7 @@ export async function startTestApp(
     log,
     url: server.url,
     http: server.http,
-    /** Connections of the test's own. */
+    /** Separate connections for the test. */
     database,
     sql,
     close,

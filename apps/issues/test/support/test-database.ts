@@ -19,7 +19,7 @@ export async function createTestDatabase(): Promise<string> {
   return url.href;
 }
 
-/** Opens connections of the test's own, for repositories under test and for reading and arranging rows. */
+/** Opens separate connections for repositories under test, and for reading and arranging rows. */
 export function openTestDatabase(url: string) {
   const logger = createLogger({ service: 'issues', level: 'debug', destination: recordingLog() });
   const { database, close } = createDatabase({ url, poolMax: 10, statementTimeoutMs: 5_000 }, logger);

@@ -9,7 +9,7 @@ const defaults = {
   TRACKER_WRITE_INTERVAL_MS: '0',
 };
 
-/** The environment of a service that syncs with a tracker when a client asks for it. */
+/** Returns the environment of a service that syncs with a tracker only on request. */
 export function trackerEnvironment(
   { provider, url, project, token }: Pick<TestTracker, 'provider' | 'url' | 'project' | 'token'>,
   overrides: Record<string, string> = {},
