@@ -74,7 +74,7 @@ describe('a token with a cached signature', () => {
     await expectRefused(ann);
   });
 
-  it('is rejected once it has expired, because of its expiry alone', async () => {
+  it('is rejected after its expiry, with the expiry as the only reason', async () => {
     const ann = await signedIn(app);
     await expectAccepted(ann);
     aheadMs = ann.tokens.expires_in * 1000 + 1000;

@@ -103,7 +103,7 @@ describe('the cleanup job', () => {
     expect(await aCleanup().run()).toMatchObject({ refresh_tokens: 0, token_families: 0 });
   });
 
-  it('deletes every old row once and no live row when two jobs run beside active sessions', async () => {
+  it('deletes every expired row once, and no active row, when two jobs run during active sessions', async () => {
     const other = await startTestApp({}, app.databaseUrl);
     await addFamilies(150, { endedDaysAgo: 10, tokens: 3 });
     await addCounters(130, 'old', -60);
@@ -163,7 +163,7 @@ describe('the cleanup job', () => {
     expect(await count(oldEvents)).toBeGreaterThan(0);
   });
 
-  it('finishes the current batch when stopped and starts none after its time limit', async () => {
+  it('finishes the current batch when stopped, and starts no batch after its time limit', async () => {
     await addCounters(50, 'over', -1);
     const stopped = aCleanup({ batchSize: 1 });
     const run = stopped.run();

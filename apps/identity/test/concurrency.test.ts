@@ -85,7 +85,7 @@ describe('two processes on one database', () => {
     expect(rows).toEqual([{ id: answers.find((answer) => answer.status === 201)?.body.id }]);
   });
 
-  it('derives a different username for each of 40 concurrent requests, and keeps one that is given', async () => {
+  it('derives a different username for each of 40 concurrent requests, and keeps a username that is set', async () => {
     const names = ['bob', 'BOB', 'bob-2', 'bob'];
     const answers = await inParallel(40, ({ http }) =>
       http

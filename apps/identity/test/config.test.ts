@@ -75,11 +75,14 @@ describe('loadConfig', () => {
     ['JANITOR_INTERVAL_SECONDS', '-1'],
     ['AUDIT_RETENTION_DAYS', '29'],
     ['NODE_ENV', 'staging'],
-  ])('rejects %s=%s in production with the name and without the value', (name, value, more: object = {}) => {
-    const problems = problemsOf({ ...usable, ...more, [name]: value });
-    expect(problems.map((problem) => problem.split(':')[0])).toContain(name);
-    if (value !== undefined && value.length > 3) expect(problems.join()).not.toContain(value);
-  });
+  ])(
+    'rejects %s=%s in production with an error that contains the name but not the value',
+    (name, value, more: object = {}) => {
+      const problems = problemsOf({ ...usable, ...more, [name]: value });
+      expect(problems.map((problem) => problem.split(':')[0])).toContain(name);
+      if (value !== undefined && value.length > 3) expect(problems.join()).not.toContain(value);
+    },
+  );
 
   it('reports all problems at once, including those of several variables', () => {
     const problems = problemsOf({ NODE_ENV: 'production', PORT: 'x', DATABASE_URL: 'x', BCRYPT_COST: '4' });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { HashQueue } from '../src/passwords/hash-queue.ts';
 
-/** A job that the test ends. */
+/** Returns a job that ends when the test ends it. */
 function heldJob() {
   let finish: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
@@ -34,7 +34,7 @@ describe('HashQueue', () => {
     expect(await queue.run(async (waited) => waited)).toBe(false);
   });
 
-  it('tells a job whether it had to wait', async () => {
+  it('passes to each job whether it waited', async () => {
     const queue = new HashQueue({ concurrency: 1, maxWaiting: 1, timeoutMs: 1000 });
     const first = heldJob();
     const running = queue.run(first.job);
@@ -44,7 +44,7 @@ describe('HashQueue', () => {
     expect(await second).toBe(true);
   });
 
-  it('rejects immediately with 503 and Retry-After when it is full and keeps running', async () => {
+  it('rejects immediately with 503 and Retry-After when it is full, and continues afterwards', async () => {
     const queue = new HashQueue({ concurrency: 1, maxWaiting: 1, timeoutMs: 1000 });
     const first = heldJob();
     const running = queue.run(first.job);
@@ -111,7 +111,7 @@ describe('HashQueue', () => {
     const a2: [string, string] = ['a', '2'];
     const b3: [string, string] = ['b', '3'];
 
-    it('takes addresses in turn, and of an address the accounts', async () => {
+    it('serves addresses round robin, and the accounts of an address round robin', async () => {
       expect(await runAll([a1, a1, a1, a2, b3, b3])).toEqual(['a1', 'b3', 'a2', 'b3', 'a1', 'a1']);
     });
 

@@ -129,7 +129,7 @@ describe('GET /internal/audit-events', () => {
     expect([...first.body, ...rest.body]).toEqual(before);
   });
 
-  it('ends a page before 512 KiB and links to the next one', async () => {
+  it('ends a page before 512 KiB and links to the next page', async () => {
     const { id } = await withHistory();
     await app.sql(
       `INSERT INTO audit_events (type, outcome, actor, identity_id, details)

@@ -13,7 +13,7 @@ afterAll(() => app.close());
 const call = internalClient(() => app);
 
 describe('DELETE /internal/identities/{id}', () => {
-  it('returns 204, keeps the row inactive with its time, and hides it from every look-up', async () => {
+  it('returns 204, keeps the row as inactive with the time of deletion, and hides it from every lookup', async () => {
     const { identity } = await createIdentity(app, { sso_provider: 'google', sso_id: anEmail() });
     const response = await call('delete', `/internal/identities/${identity.id}`).expect(204);
     expect(response.text).toBe('');

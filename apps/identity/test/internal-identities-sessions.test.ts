@@ -60,7 +60,7 @@ describe('GET /internal/identities/{id}/sessions', () => {
     expect(Math.round(lifetime / 86_400_000)).toBe(16);
   });
 
-  it('returns one session across rotations and moves its last use and idle expiry', async () => {
+  it('returns one session across rotations and updates its last use and idle expiry', async () => {
     const { identity, refreshTokens } = await withSessions(1);
     const [token = ''] = refreshTokens;
     await app.sql(`UPDATE token_families SET last_used_at = now() - interval '1 day' WHERE id = $1`, [
@@ -129,7 +129,7 @@ describe('GET /internal/identities/{id}/sessions', () => {
     expectInvalidFields(await internal('get', `${sessionsPath(identity.id)}?${query}`), [field]);
   });
 
-  it('returns 422 for a cursor with an invalid place and for one of another list', async () => {
+  it('returns 422 for a cursor with an invalid position and for a cursor of another list', async () => {
     const { identity } = await withSessions(1);
     const path = sessionsPath(identity.id);
     const place = { createdAt: '2026-01-01T00:00:00.000Z', id: identity.id };

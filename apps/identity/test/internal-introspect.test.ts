@@ -75,7 +75,7 @@ describe('POST /internal/introspect', () => {
     }
   });
 
-  it('returns only active: false for a token of another service or no token', async () => {
+  it('returns only active: false for a token of another service and for text that is not a token', async () => {
     const { tokens } = await signedIn(app);
     const stranger = await startTestApp({ JWT_PRIVATE_KEY: undefined }, app.databaseUrl);
     const foreign = (await signedIn(stranger)).tokens;

@@ -109,7 +109,7 @@ describe('the rotation of keys', () => {
     expect(rotation().createNext()).toBe('identity-key-3');
   });
 
-  it('accepts a key folder that was made by hand', () => {
+  it('accepts a key folder that was created by hand', () => {
     writeFileSync(join(directory, 'identity-key-4.pem'), signingPem());
     expect(states()).toEqual({ 'identity-key-4': 'active' });
     expect(rotation().createNext()).toBe('identity-key-5');

@@ -27,7 +27,7 @@ const sessionsOf = async (id: string) =>
   (await app.sql('SELECT id FROM token_families WHERE identity_id = $1', [id])).length;
 
 describe('the limits of one identity', () => {
-  it('refuse the sign-ins beyond the quota, stored or not, and none of another identity', async () => {
+  it('refuse sign-ins beyond the quota with the correct and a wrong password, but not those of another identity', async () => {
     const { identity, password } = await createIdentity(app);
     for (let count = 0; count < 3; count += 1) await signIn(app, identity.email, password);
     for (const given of [password, aPassword()]) {
@@ -37,7 +37,7 @@ describe('the limits of one identity', () => {
     await signedIn(app);
   });
 
-  it('hold for parallel sign-ins, up to the parallel hashes', async () => {
+  it('hold for parallel sign-ins, except for hashes that are already running', async () => {
     const { identity, password } = await createIdentity(app);
     const answers = await Promise.all(Array.from({ length: 20 }, () => attempt(identity.email, password)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
@@ -67,7 +67,7 @@ describe('the limits of one identity', () => {
     expect(row?.valid).toBe(2);
   });
 
-  it('do not count refused refresh tokens, so their holder cannot stop the owner', async () => {
+  it('do not count refused refresh tokens, so their holder cannot block the owner', async () => {
     const { tokens } = await signedIn(app);
     const { body } = await refresh(tokens.refresh_token).expect(200);
     for (let count = 0; count < 5; count += 1) await refresh(tokens.refresh_token).expect(401);

@@ -92,7 +92,7 @@ describe('the limits of POST /token', () => {
     }
   });
 
-  it('resets when the window ends', async () => {
+  it('resets the counts when the window ends', async () => {
     const email = anEmail();
     await fail(email, '203.0.113.1', 3);
     await attempt(email, aPassword(), '203.0.113.1').expect(429);

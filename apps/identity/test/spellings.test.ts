@@ -3,7 +3,7 @@ import type { Response, Test } from 'supertest';
 import { signedIn } from './support/identities.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
-/** Headers that differ from response to response. */
+/** Headers that differ between responses. */
 const ownHeaders = ['date', 'x-request-id', 'connection', 'keep-alive'];
 
 let app: TestApp;

@@ -11,7 +11,7 @@ import { createIdentity, signIn } from './support/identities.ts';
 import { internalClient } from './support/internal-client.ts';
 import { createTestDatabase, startTestApp, type TestApp } from './support/test-app.ts';
 
-/** The statements of a request, and the reason. */
+/** The expected statements of a request, and the reason for them. */
 interface Expected {
   request: string;
   send: () => Test;
@@ -77,7 +77,7 @@ const table: Expected[] = [
 
 beforeAll(async () => {
   recorder = await startRoundTripRecorder(await createTestDatabase());
-  // One connection, so that every request uses the one that the first requests warmed.
+  // One connection, so that every request uses the connection that the first requests warmed.
   app = await startTestApp({ DATABASE_POOL_MAX: '1' }, recorder.url);
   ({ identity, password } = await createIdentity(app));
   firstSignIn = await recorder.during(async () => {

@@ -17,11 +17,11 @@ const threats = text
   .filter((line) => /^\| (?!threat |-)/.test(line));
 
 describe('the threat model', () => {
-  it('names tests and pages that exist', () => {
+  it('links to existing tests and pages', () => {
     expect(links.filter(({ path }) => !existsSync(fileOf(path)))).toEqual([]);
   });
 
-  it('names sections that exist', () => {
+  it('links to existing sections', () => {
     const missing = links.filter(({ path, anchor }) => {
       const headings = readFileSync(fileOf(path), 'utf8').match(/^#+ .+$/gm) ?? [];
       const anchors = headings.map((heading) =>
@@ -32,7 +32,7 @@ describe('the threat model', () => {
     expect(missing).toEqual([]);
   });
 
-  it('calls each test by the name of its file', () => {
+  it('labels each link to a test with the name of its file', () => {
     for (const [, name, file] of text.matchAll(/\[([^\]]+)\]\([^)]*?([\w-]+)\.test\.ts\)/g)) {
       expect(name).toBe(file);
     }
@@ -43,13 +43,13 @@ describe('the threat model', () => {
     expect(threats.filter((line) => !line.includes('.test.ts)'))).toEqual([]);
   });
 
-  it('has the resources of every operation', () => {
+  it('lists the resources of every operation', () => {
     const resources = text.slice(text.indexOf('## Resources'), text.indexOf('## Threats'));
     const missing = identityApi.operations.filter(({ id }) => !resources.includes(`\`${id}\``));
     expect(missing.map(({ id }) => id)).toEqual([]);
   });
 
-  it('is found from the README', () => {
+  it('is linked from the README', () => {
     expect(readFileSync(new URL('../README.md', import.meta.url), 'utf8')).toContain('(THREAT-MODEL.md)');
   });
 });

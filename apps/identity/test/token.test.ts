@@ -209,7 +209,7 @@ describe('POST /token', () => {
       expect(bodies.size).toBe(1);
     });
 
-    it('gets 401 for a password that only begins with the right 72 bytes', async () => {
+    it('gets 401 for a longer password with the correct first 72 bytes', async () => {
       const password = 'p'.repeat(72);
       const { identity } = await createIdentity(app, { password });
       await attempt({ grant_type: 'password', email: identity.email, password }).expect(200);
@@ -297,7 +297,7 @@ describe('POST /token', () => {
         identity.id,
         await bcrypt.hash(aPassword(), stored),
       ]);
-      // CPU time of all threads: it does not depend on other processes.
+      // CPU time of all threads, which does not depend on other processes.
       const spent = async (email: string) => {
         const times: number[] = [];
         for (let count = 0; count < 9; count += 1) {
@@ -316,7 +316,7 @@ describe('POST /token', () => {
     },
   );
 
-  it('rehashes the password after the cost was raised, and only then', async () => {
+  it('rehashes the password only after the cost was raised', async () => {
     const { identity, password } = await createIdentity(app);
     const hashOf = async () => {
       const [row] = await app.sql<{ password_hash: string }>(

@@ -38,7 +38,7 @@ describe('GET /userinfo', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('returns the display name as name, until it is removed', async () => {
+  it('returns the display name as `name`, and no `name` after its removal', async () => {
     const { tokens, identity } = await signedIn(app, { display_name: 'Ann Lee' });
     expect((await userInfo(tokens.access_token).expect(200)).body.name).toBe('Ann Lee');
     await updateIdentity(app, identity.id, { display_name: null });
@@ -58,7 +58,7 @@ describe('GET /userinfo', () => {
   it.each([
     ['no credentials', undefined],
     ['another scheme', 'Basic eDp5'],
-  ])('returns a challenge without an error code when there are %s', async (_name, header) => {
+  ])('returns a challenge without an error code for %s', async (_name, header) => {
     const request = app.http.get('/userinfo');
     const response = await (header === undefined ? request : request.set('Authorization', header));
     expect(response.status).toBe(401);
@@ -121,7 +121,7 @@ describe('GET /userinfo', () => {
     await expectInvalidToken(tokens.access_token);
   });
 
-  it('logs why a token was refused, with its kid, its jti and the route, and tells the client only of its expiry', async () => {
+  it('logs the reason for a refused token with its kid, its jti and the route, and reveals only its expiry to the client', async () => {
     const { tokens } = await signedIn(app);
     const claims = decodeJwt(tokens.access_token);
     const line = (requestId: string) => accessLine(app.log.lines, requestId);

@@ -7,82 +7,85 @@ import { syncIssue } from './support/sync-conformance.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-describe.each(['github', 'gitlab', 'gitea'] as const)('a sync that %s refuses reports the reason', (provider) => {
-  let tracker: FakeTestTracker;
-  let app: TestApp;
-  let ann: TestPerson;
-  beforeAll(async () => {
-    tracker = await startFakeTracker(provider);
-    app = await startTestApp(trackerEnvironment(tracker));
-    ann = await aPerson(app);
-  });
-  afterEach(() => {
-    tracker.fake.clearFaults();
-    tracker.fake.setProject({ issuesEnabled: true, archived: false });
-  });
-  afterAll(async () => {
-    await app.close();
-    await tracker.close();
-  });
-
-  const otherwise = async (environment: Record<string, string>) => {
-    const other = await startTestApp(trackerEnvironment(tracker, environment), app);
-    const issue = await createIssue(ann);
-    const answer = await ann.on(other).post(issuePath(issue, 'sync/'));
-    const ready = await other.http.get('/readyz').expect(200);
-    await other.close();
-    return { answer, warnings: ready.body.warnings };
-  };
-
-  it('with a wrong credential', async () => {
-    const { answer, warnings } = await otherwise({ TRACKER_TOKEN: 'not-the-token' });
-    expectProblem(answer, 502, 'tracker_auth_failed');
-    expect(warnings).toEqual(['tracker_credentials']);
-  });
-
-  it('with a wrong project', async () => {
-    const { answer, warnings } = await otherwise({ TRACKER_PROJECT: 'acme/nothing' });
-    expectProblem(answer, 502, 'project_not_found');
-    expect(warnings).toBeUndefined();
-  });
-
-  it('with disabled issues, before and after the first sync', async () => {
-    const linked = await syncIssue(ann, await createIssue(ann));
-    const issue = await createIssue(ann);
-    tracker.fake.setProject({ issuesEnabled: false });
-    for (const { id } of [linked, issue])
-      expectProblem(await ann.post(issuePath({ id }, 'sync/')), 502, 'issues_disabled');
-    tracker.fake.setProject({ issuesEnabled: true });
-    await syncIssue(ann, linked);
-    await syncIssue(ann, issue);
-  });
-
-  it('without a permission', async () => {
-    const issue = await createIssue(ann);
-    const body = { message: '403 Forbidden' };
-    tracker.fake.fail({ kind: 'status', status: 403, body, on: { method: 'POST' } });
-    expectProblem(await ann.post(issuePath(issue, 'sync/')), 502, 'not_a_member');
-  });
-
-  it('for a single comment, and the next comments are sent', async () => {
-    const issue = await syncIssue(ann, await createIssue(ann));
-    for (const body of ['First', 'Second', 'Third'])
-      await ann.post(issuePath(issue, 'comments/'), { body }).expect(201);
-    const path = /\/(comments|notes)$/;
-    tracker.fake.fail({
-      kind: 'status',
-      status: 422,
-      body: { message: 'Spam' },
-      on: { method: 'POST', path },
+describe.each(['github', 'gitlab', 'gitea'] as const)(
+  'a sync that %s refuses reports the reason',
+  (provider) => {
+    let tracker: FakeTestTracker;
+    let app: TestApp;
+    let ann: TestPerson;
+    beforeAll(async () => {
+      tracker = await startFakeTracker(provider);
+      app = await startTestApp(trackerEnvironment(tracker));
+      ann = await aPerson(app);
     });
-    const answer = await ann.post(issuePath(issue, 'sync/'));
-    expectProblem(answer, 422, 'tracker_rejected');
-    expect(answer.body.errors).toEqual([{ field: 'external', message: 'Spam' }]);
-    const remote = tracker.fake.issues().find(({ number }) => String(number) === issue.external?.id);
-    expect(remote?.comments).toHaveLength(2);
-    await syncIssue(ann, issue);
-  });
-});
+    afterEach(() => {
+      tracker.fake.clearFaults();
+      tracker.fake.setProject({ issuesEnabled: true, archived: false });
+    });
+    afterAll(async () => {
+      await app.close();
+      await tracker.close();
+    });
+
+    const otherwise = async (environment: Record<string, string>) => {
+      const other = await startTestApp(trackerEnvironment(tracker, environment), app);
+      const issue = await createIssue(ann);
+      const answer = await ann.on(other).post(issuePath(issue, 'sync/'));
+      const ready = await other.http.get('/readyz').expect(200);
+      await other.close();
+      return { answer, warnings: ready.body.warnings };
+    };
+
+    it('with a wrong credential', async () => {
+      const { answer, warnings } = await otherwise({ TRACKER_TOKEN: 'not-the-token' });
+      expectProblem(answer, 502, 'tracker_auth_failed');
+      expect(warnings).toEqual(['tracker_credentials']);
+    });
+
+    it('with a wrong project', async () => {
+      const { answer, warnings } = await otherwise({ TRACKER_PROJECT: 'acme/nothing' });
+      expectProblem(answer, 502, 'project_not_found');
+      expect(warnings).toBeUndefined();
+    });
+
+    it('with disabled issues, before and after the first sync', async () => {
+      const linked = await syncIssue(ann, await createIssue(ann));
+      const issue = await createIssue(ann);
+      tracker.fake.setProject({ issuesEnabled: false });
+      for (const { id } of [linked, issue])
+        expectProblem(await ann.post(issuePath({ id }, 'sync/')), 502, 'issues_disabled');
+      tracker.fake.setProject({ issuesEnabled: true });
+      await syncIssue(ann, linked);
+      await syncIssue(ann, issue);
+    });
+
+    it('without a permission', async () => {
+      const issue = await createIssue(ann);
+      const body = { message: '403 Forbidden' };
+      tracker.fake.fail({ kind: 'status', status: 403, body, on: { method: 'POST' } });
+      expectProblem(await ann.post(issuePath(issue, 'sync/')), 502, 'not_a_member');
+    });
+
+    it('for a single comment, and the next comments are sent', async () => {
+      const issue = await syncIssue(ann, await createIssue(ann));
+      for (const body of ['First', 'Second', 'Third'])
+        await ann.post(issuePath(issue, 'comments/'), { body }).expect(201);
+      const path = /\/(comments|notes)$/;
+      tracker.fake.fail({
+        kind: 'status',
+        status: 422,
+        body: { message: 'Spam' },
+        on: { method: 'POST', path },
+      });
+      const answer = await ann.post(issuePath(issue, 'sync/'));
+      expectProblem(answer, 422, 'tracker_rejected');
+      expect(answer.body.errors).toEqual([{ field: 'external', message: 'Spam' }]);
+      const remote = tracker.fake.issues().find(({ number }) => String(number) === issue.external?.id);
+      expect(remote?.comments).toHaveLength(2);
+      await syncIssue(ann, issue);
+    });
+  },
+);
 
 describe('GitHub', () => {
   let tracker: FakeTestTracker;

@@ -1,4 +1,4 @@
-// Type checked only: each line has one mistake, and `tsc` reports a line without.
+// Checked by the compiler only. Each line contains one mistake; `tsc` reports a line without a mistake.
 import { IdentityClient } from '../src/identity.ts';
 import { IssuesClient, ProblemError } from '../src/issues.ts';
 

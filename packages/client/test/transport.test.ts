@@ -13,7 +13,7 @@ afterEach(() => {
   }
 });
 
-/** A server that answers the requests in turn, the last answer for all further ones. */
+/** Starts a server that sends the given responses in turn, and the last response to all further requests. */
 async function serve(...answers: Answer[]) {
   const requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
   const server = createServer((request, response) => {
@@ -90,7 +90,7 @@ describe('a call', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('repeats a creation with the same idempotency key, and another creation has another one', async () => {
+  it('repeats a creation with the same idempotency key, and uses a new key for another creation', async () => {
     const { client, requests } = await serve(cut, problem(503, 'unavailable'), issue);
     await client().create({ title: 'a' });
     await client().create({ title: 'a' });
@@ -109,7 +109,7 @@ describe('a call', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('does not repeat what was refused for good', async () => {
+  it('does not repeat a request after a permanent error', async () => {
     const { client, requests } = await serve(problem(404, 'not_found'), issue);
     await expect(client().get(1)).rejects.toMatchObject({ status: 404, code: 'not_found' });
     expect(requests).toHaveLength(1);
@@ -143,7 +143,7 @@ describe('a call', () => {
     }
   });
 
-  it('does not send the token where a redirect or a `Link` leads', async () => {
+  it('does not send the token to the target of a redirect or of a `Link`', async () => {
     const other = await serve(json(200, []));
     const redirecting = await serve(json(302, {}, { Location: `${other.url}/` }));
     await expect(redirecting.client({ attempts: 1 }).get(1)).rejects.toMatchObject({ code: 'no_response' });
@@ -231,7 +231,7 @@ describe('a session', () => {
     expect(identity.requests).toHaveLength(2);
   });
 
-  it('throws what the identity service refuses', async () => {
+  it('throws the error of the identity service', async () => {
     const identity = await serve(problem(401, 'invalid_grant'));
     const { client, requests } = await serve(issue);
     const options = { identityUrl: identity.url, email: 'ann@example.com', password: 'wrong' };

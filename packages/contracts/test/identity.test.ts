@@ -78,7 +78,7 @@ const userInfo = { sub: id, email: 'ann@example.com', email_verified: true, pref
 const created = { email: 'ann@example.com', password: 'correct horse' };
 const grant = { grant_type: 'password', email: 'ann@example.com', password: 'correct horse' };
 
-/** For each schema: an example that parses, and what is wrong with each near-miss. */
+/** For each schema: an example that parses, and similar inputs that do not. */
 const cases: { name: string; schema: z.ZodType; example: object; misses: object[] }[] = [
   {
     name: 'identity',
@@ -182,7 +182,7 @@ const cases: { name: string; schema: z.ZodType; example: object; misses: object[
 ];
 
 describe.each(cases)('the contract of $name', ({ schema, example, misses }) => {
-  it('takes the example', () => {
+  it('accepts the example', () => {
     expect(schema.safeParse(example).error).toBeUndefined();
   });
 

@@ -20,7 +20,7 @@ describe('the metadata of a link', () => {
     expect(problemsOf(build('x'.repeat(length + 1)))).toEqual(tooLarge);
   });
 
-  // PostgreSQL writes them without an exponent.
+  // PostgreSQL writes numbers without an exponent.
   it.each([5e-324, -5e-324, 1.5e-300, 1e300, 1.7976931348623157e308])('counts the digits of %d', (number) => {
     expect(problemsOf({ a: Array(10).fill(number) })).toEqual([]);
     expect(problemsOf({ a: Array(14).fill(number) })).toEqual(tooLarge);
@@ -41,7 +41,7 @@ describe('the metadata of a link', () => {
     expect(problemsOf(JSON.parse(json))).toEqual([message]);
   });
 
-  it('is read up to the limit and no further', () => {
+  it('is read only up to the limit', () => {
     let read = 0;
     const member = { enumerable: true, get: () => ++read };
     const wide = Object.defineProperties(
@@ -57,7 +57,7 @@ describe('the metadata of a link', () => {
   });
 });
 
-it('parses no more than one link above the maximum', () => {
+it('parses at most one link above the maximum', () => {
   let read = 0;
   const link = Object.defineProperty({ ref: '1' }, 'type', { enumerable: true, get: () => `x${++read}` });
   const { error } = createIssueSchema.safeParse({ title: 'a', links: Array(10_000).fill(link) });

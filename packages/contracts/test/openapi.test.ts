@@ -6,7 +6,7 @@ import { describeApi } from '../openapi/document.ts';
 import { type Api, identityApi, issuesApi, type Operation } from '../src/index.ts';
 import { operations } from './support/operations.ts';
 
-/** The document as its readers see it: parsed from JSON. */
+/** Returns the document as clients read it: parsed from JSON. */
 function documentOf(api: Api) {
   return JSON.parse(JSON.stringify(describeApi(api)));
 }
@@ -115,7 +115,7 @@ describe('describeApi', () => {
     ]);
   });
 
-  it('adds what the API declares for its secured operations, and only to those', () => {
+  it("adds the API's headers and errors for secured operations only to those operations", () => {
     const { paths } = describeTickets(operations, {
       secured: { headers: { RateLimit: z.string().optional() }, problems: [429] },
     });

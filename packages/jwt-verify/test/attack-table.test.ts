@@ -14,7 +14,7 @@ describe.each(['access', 'refresh'] as const)('an attack on the %s verifier', (k
     now: () => noon,
   });
 
-  it('is a change of a token that is accepted', async () => {
+  it('changes a token that is accepted unchanged', async () => {
     await expect(verifier.verify(validToken(context))).resolves.toEqual(context.claims);
   });
 

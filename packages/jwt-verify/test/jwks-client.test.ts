@@ -35,7 +35,7 @@ function sourceWith(options: Partial<RemoteKeySourceOptions> = {}): RemoteKeySou
   });
 }
 
-describe('a response that is no key set', () => {
+describe('a response that is not a key set', () => {
   const secretJwk = keyPair.privateKey.export({ format: 'jwk' });
   const json = (body: unknown) => JSON.stringify(body);
 

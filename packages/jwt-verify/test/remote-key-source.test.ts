@@ -159,7 +159,7 @@ describe('when keys are due', () => {
     expect(source.find(kid)).toBe(key);
   });
 
-  it('makes a request wait when keys are long stale, so that a withdrawn key is refused', async () => {
+  it('delays a request while keys are stale for long, so that a withdrawn key is refused', async () => {
     server.publish([jwk, nextJwk]);
     const verifier = verifierOf(sourceWith());
     const token = createJwt();
@@ -247,7 +247,7 @@ describe('an unknown kid', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('invented a hundred times during an outage neither affects valid tokens nor causes many fetches', async () => {
+  it('in a hundred forged tokens during an outage neither affects valid tokens nor causes many fetches', async () => {
     server.publish([jwk]);
     const source = sourceWith();
     const verifier = verifierOf(source);

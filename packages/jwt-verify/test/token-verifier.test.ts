@@ -54,7 +54,7 @@ describe('a valid access token', () => {
     },
   );
 
-  it('may be 8 KiB long, and no character longer', async () => {
+  it('may have at most 8 KiB', async () => {
     await expect(verifierWith().verify(tokenOfLength(8192))).resolves.toBeDefined();
     await expect(verifierWith().verify(tokenOfLength(8193))).rejects.toMatchObject({
       reason: 'token too long',
@@ -168,7 +168,7 @@ describe('a cached signature', () => {
     expect(signatureChecks).toHaveBeenCalledTimes(2);
   });
 
-  it('is dropped for newer ones when the cache is full', async () => {
+  it('is evicted for newer signatures when the cache is full', async () => {
     const signatureChecks = jest.spyOn(jwt, 'verify');
     const verifier = verifierWith({ signatureCacheSize: 2 });
     const [first, second, third] = [createJwt(), createJwt(), createJwt()];
@@ -254,7 +254,7 @@ describe('an error', () => {
     ['another audience', { aud: 'other' }, 'The token is not valid.', /audience/],
     ['another type', { type: 'refresh' }, 'The token is not valid.', 'invalid claims: type'],
     ['no valid sub', { sub: 'x' }, 'The token is not valid.', 'invalid claims: sub'],
-  ])('tells the client that a token with %s has expired', async (_name, claims, message, reason) => {
+  ])('reveals to the client that a token with %s has expired', async (_name, claims, message, reason) => {
     const [iat, exp] = [noon / 1000 - 900, noon / 1000 - 5];
     const token = createJwt({ claims: { iat, exp, ...claims } });
     await expect(verifierWith().verify(token)).rejects.toMatchObject({
@@ -284,7 +284,7 @@ describe('an error', () => {
     }
   });
 
-  it('of an unusable key is no InvalidTokenError', async () => {
+  it('of an unusable key is not an InvalidTokenError', async () => {
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const error: unknown = await verifierWith({ keys: { find: () => publicKey } })
       .verify(createJwt())

@@ -48,7 +48,7 @@ describe('apiDocsRoutes', () => {
     expect(text).not.toMatch(/<script>|<style|style=|onload|https?:/);
   });
 
-  it('leads from the root to the documents, as a page for browsers and as JSON for others', async () => {
+  it('links from the root to the documents, as a page for browsers and as JSON for other clients', async () => {
     const links = {
       docs: '/api/docs/',
       openapi: '/api/openapi.json',

@@ -42,7 +42,7 @@ describe('readBody', () => {
     },
   );
 
-  it('parses large bodies one after the other, with other requests in between', async () => {
+  it('parses large bodies one at a time, with other requests in between', async () => {
     const order: string[] = [];
     const send = async (what: string, body: string) => {
       await client.post('/large').set('Content-Type', 'application/json').send(body);

@@ -152,7 +152,7 @@ describe('routing', () => {
     expect([status, JSON.parse(body)]).toEqual([200, { fields: [] }]);
   });
 
-  it('answers a broken body with 400 while it identifies the caller', async () => {
+  it('responds 400 to a malformed body during authentication', async () => {
     const identify = async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return 'ann';

@@ -42,7 +42,7 @@ async function createCa() {
   return { cert, key };
 }
 
-/** Gives the server a certificate for a host name, or takes it away. */
+/** Configures the server with a certificate for a host name, or without a certificate. */
 async function serve(host: string | undefined) {
   if (host !== undefined) {
     const { cert, private: key } = await generate([{ name: 'commonName', value: host }], {
@@ -56,7 +56,7 @@ async function serve(host: string | undefined) {
       chownSync(join(postgres.folder, name), uid, gid);
     }
   }
-  // Each outside a transaction.
+  // ALTER SYSTEM cannot run in a transaction, so each statement runs separately.
   await run(postgres.adminUrl, `ALTER SYSTEM SET ssl = ${host === undefined ? 'off' : 'on'}`);
   await run(postgres.adminUrl, 'SELECT pg_reload_conf()');
   const isServed = async () =>
@@ -65,7 +65,7 @@ async function serve(host: string | undefined) {
   while (!(await isServed())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** The URL of the server under a name, with the CA's certificate in a file. */
+/** Returns the URL of the server for a host name, with the CA's certificate in a file. */
 function urlOf(host: string, certificate: string): string {
   const file = join(home, 'ca.crt');
   writeFileSync(file, certificate);
@@ -121,7 +121,7 @@ describe('sslmode=verify-full in the URL of the database', () => {
       async () => ca.cert,
       /Hostname\/IP does not match certificate's altnames: IP: 127\.0\.0\.1/,
     ],
-  ])('refuses %s, and says so', async (_name, served, asked, certificate, message) => {
+  ])('refuses %s with an error message', async (_name, served, asked, certificate, message) => {
     await serve(served);
     const url = urlOf(asked, await certificate());
     const error: unknown = await poolOf(url)
@@ -134,7 +134,7 @@ describe('sslmode=verify-full in the URL of the database', () => {
     await expect(migrate({ connectionString: url, prismaDir: prisma.path })).rejects.toThrow(message);
   });
 
-  it('refuses a server without TLS, and says so', async () => {
+  it('refuses a server without TLS with an error message', async () => {
     await serve(undefined);
     const error: unknown = await poolOf(urlOf('localhost', ca.cert))
       .query(isEncrypted)

@@ -99,7 +99,7 @@ describe('an unavailable database is a 503', () => {
   it('when it accepts the connection and sends nothing, within the connection timeout', async () => {
     const sockets: Socket[] = [];
     const pool = openPool({ connectionString: await listenAsDatabase((socket) => sockets.push(socket)) });
-    // Without a timeout it would wait forever.
+    // Without a timeout, the query would wait forever.
     expectUnavailable(await errorOf(pool.query('SELECT 1')));
     for (const socket of sockets) socket.destroy();
   });
@@ -130,7 +130,7 @@ describe('an unavailable database is a 503', () => {
 
   it('when the server does not apply its timeout', async () => {
     const pool = openPool();
-    // It succeeds unless the client ends it.
+    // The statement succeeds unless the client ends it.
     expectUnavailable(await errorOf(pool.query('SET statement_timeout = 0; SELECT pg_sleep(3)')));
   });
 
@@ -223,7 +223,7 @@ describe('createPool', () => {
 });
 
 describe('createDatabasePool', () => {
-  it("puts Prisma's adapter over the one bounded pool, and logs what happens to idle connections", async () => {
+  it("connects Prisma's adapter to the limited pool, and logs failures of idle connections", async () => {
     const { logger, lines } = keepLogLines();
     const { pool, adapter } = createDatabasePool(
       { url, poolMax: 1, statementTimeoutMs: 200 },
@@ -283,7 +283,7 @@ describe('databaseReadiness', () => {
     return Object.fromEntries(await Promise.all(outcomes));
   }
 
-  it('is true when the database answers and has every migration of the release', async () => {
+  it('is true if the database responds and has all migrations of the release', async () => {
     const folder = createPrismaFolder();
     const own = await createDatabase();
     expect(await readinessOf(unreachable, folder.path)).toEqual({ database: 'throws', migrations: 'throws' });
@@ -336,7 +336,7 @@ describe('violatedUniqueIndex', () => {
 describe('createStatementNames', () => {
   const statementName = createStatementNames({ max: 1000 });
 
-  it('makes a connection prepare each text once', async () => {
+  it('lets a connection prepare each text once', async () => {
     const adapter = await new PrismaPg(
       { connectionString: url, max: 1 },
       { statementNameGenerator: statementName },

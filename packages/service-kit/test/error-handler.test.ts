@@ -43,16 +43,19 @@ describe('errorHandler', () => {
     ['/throws-text', 500],
     ['/nowhere', 404],
     ['/things/%zz', 400],
-  ])('answers %s with %d and the common error body, which caches must not store', async (path, status) => {
-    const response = await client.get(path);
-    expect(response.status).toBe(status);
-    expect(problemSchema.parse(response.body)).toMatchObject({
-      status,
-      request_id: response.headers['x-request-id'],
-    });
-    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(response.headers['cache-control']).toBe('no-store');
-  });
+  ])(
+    'responds to %s with %d and the common error body, which caches must not store',
+    async (path, status) => {
+      const response = await client.get(path);
+      expect(response.status).toBe(status);
+      expect(problemSchema.parse(response.body)).toMatchObject({
+        status,
+        request_id: response.headers['x-request-id'],
+      });
+      expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(response.headers['cache-control']).toBe('no-store');
+    },
+  );
 
   it('sends headers and members of a problem, but neither its cause nor an ETag that was set before', async () => {
     const response = await client.get('/refused');

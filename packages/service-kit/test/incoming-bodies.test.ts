@@ -20,7 +20,7 @@ afterEach(() => {
   child = undefined;
 });
 
-/** A connection that has sent a header and the first bytes of its body. */
+/** Opens a connection and sends a header and the first bytes of a body. */
 async function send(port: number, length: number, bytes: Buffer | string) {
   const socket = await openSocket(port);
   sockets.push(socket);
@@ -42,7 +42,7 @@ async function start(max: number, limitBytes = 1024 * 1024) {
 }
 
 describe('IncomingBodies', () => {
-  it('refuses the body that has been arriving longest when all of them exceed the maximum', async () => {
+  it('refuses the oldest body when all bodies together exceed the maximum', async () => {
     const { bodies, port } = await start(100_000);
     const first = await send(port, 50_000, 'a'.repeat(40_000));
     await waitUntil(() => bodies.held >= 40_000);
@@ -59,7 +59,7 @@ describe('IncomingBodies', () => {
     expect(bodies.held).toBe(0);
   });
 
-  it('counts what is held until the body is complete or its connection closes', async () => {
+  it('counts the memory of a body until the body is complete or its connection closes', async () => {
     const { bodies, port } = await start(100_000);
     const { socket } = await send(port, 50_000, 'a'.repeat(10_000));
     await waitUntil(() => bodies.held >= 10_000);
@@ -107,7 +107,7 @@ const clients = 300;
 const length = 1024 * 1024;
 
 describe('a service', () => {
-  it(`needs little memory for ${clients} clients that do not finish bodies of 1 MiB, and serves others`, async () => {
+  it(`uses little memory for ${clients} clients with incomplete bodies of 1 MiB, and serves other clients`, async () => {
     const service = startChild('bodies-process.ts', {});
     child = service;
     await waitUntil(() => service.output().includes('listening'));

@@ -15,7 +15,7 @@ function cursorIn(link = ''): string {
 }
 
 describe('readKeysetPage', () => {
-  it('reads one row more than a page shows', () => {
+  it('reads one row more than the page size', () => {
     expect(read({})).toMatchObject({ limit: 4, after: undefined });
     expect(read({ limit: 10 })).toMatchObject({ limit: 11 });
   });

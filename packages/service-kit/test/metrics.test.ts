@@ -60,7 +60,7 @@ describe('Metrics', () => {
     expect(await metrics.registry.metrics()).toContain('db_pool_waiting{pool="main",service="test"} 0');
   });
 
-  it('counts outcomes, and returns or throws what the call does', async () => {
+  it('counts outcomes, and returns the result or throws the error of the call', async () => {
     const metrics = new Metrics('test');
     const counter = metrics.counter('calls_total', 'Calls.', ['outcome']);
     const outcomes = new OutcomeCounter(counter, 'ok', (error) => (error === 'no' ? 'refused' : 'failed'));
@@ -74,7 +74,7 @@ describe('Metrics', () => {
 });
 
 describe('the metrics server', () => {
-  it('answers GET /metrics and nothing else', async () => {
+  it('responds only to GET /metrics', async () => {
     const client = supertest(createMetricsServer(new Metrics('test'), keepLogLines().logger));
     const response = await client.get('/metrics').expect(200);
     expect(response.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);

@@ -19,7 +19,7 @@ async function start(listener: RequestListener): Promise<number> {
 
 const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** A body as chunks of random sizes. */
+/** Encodes a body as chunks of random sizes. */
 function chunked(body: Buffer, sizeMax: number): Buffer {
   const parts: Buffer[] = [];
   for (let start = 0; start < body.length; ) {
@@ -95,7 +95,7 @@ describe('the input of a connection', () => {
     const connections = await Promise.all(Array.from({ length: 101 }, () => openSocket(port)));
     const [other, ...many] = connections;
     if (other === undefined) throw new Error('no connection');
-    // A server accepts one connection in each turn.
+    // A server accepts one connection per iteration of the event loop.
     for (const socket of connections) {
       socket.write(get('/accepted'));
       await once(socket, 'data');
@@ -112,7 +112,7 @@ describe('the input of a connection', () => {
   });
 });
 
-/** Counts what Node's parser emits. */
+/** Counts the requests that Node's parser emits. */
 function countRequests(): () => number {
   let requests = 0;
   server.prependListener('request', () => {

@@ -52,7 +52,7 @@ describe('parse', () => {
       'labels',
       'must be at most 2 items',
     ],
-  ])('describes for %j the problem of %s', (input, field, message) => {
+  ])('describes the problem of %j in the field %s', (input, field, message) => {
     expect(refusalOf(input).errors).toEqual([{ field, message }]);
   });
 
@@ -84,7 +84,7 @@ describe('parse', () => {
     expect(({} as { title?: string }).title).toBeUndefined();
   });
 
-  it("makes the client's keys harmless for a log and a terminal, and bounds them", () => {
+  it("removes control characters from the client's keys and limits their length", () => {
     const key = `\u001b[2J\n${'k'.repeat(300)}`;
     const [unknown] = refusalOf({ title: 'abc', [key]: 1 }).errors ?? [];
     const [known] = refusalOf({ title: 'abc', metadata: { [key]: 1 } }).errors ?? [];

@@ -98,7 +98,7 @@ describe('requestContext', () => {
     await once(server, 'close');
   });
 
-  it('neither marks nor aborts an answered request', async () => {
+  it('neither marks nor aborts a request with a response', async () => {
     const { client, accessLines, signals } = setUp();
     await client.get('/done');
     await until(() => accessLines().length === 1);

@@ -63,7 +63,7 @@ describe('the order of the steps', () => {
     ),
   ]);
 
-  // Each request satisfies the steps before the one named, and no later one.
+  // Each request passes the steps before the named step, and fails it and all later steps.
   it.each([
     ['authentication', 401, 'text/plain', '{'],
     ['limit', 429, 'text/plain', '{'],
@@ -162,7 +162,7 @@ describe('the input', () => {
   });
 
   it.each(['__proto__=x', 'constructor=x', '__proto__[limit]=1'])(
-    'has no members that come from the query ?%s',
+    'has no members from the query ?%s',
     async (query) => {
       expect((await client.get(`/things/7/parts/a?${query}`)).status).toBe(422);
     },
@@ -179,7 +179,7 @@ describe('the input', () => {
     expect(answer).toContain('"headers":{"X-Test":"a, b"}');
   });
 
-  it('is empty where the operation declares none', async () => {
+  it('is empty if the operation declares none', async () => {
     const plain = testOperation({ path: '/plain' });
     const handler: Handler<typeof plain> = ({ params, query, headers, body }) => ({
       status: 200,
@@ -312,7 +312,7 @@ describe('an error', () => {
       'an authorisation that throws',
       route(operation, { access: access(() => undefined), authorize: throwing }, throwing),
     ],
-  ])('of %s becomes the error body, with the headers of the access', async (_what, failing) => {
+  ])('of %s becomes the error body, with the headers of the access rule', async (_what, failing) => {
     const response = await startApp([failing]).client.get('/').expect(409);
     expect(response.body).toMatchObject({ code: 'busy', detail: 'Later.' });
     expect(response.headers['x-access']).toBe('on');

@@ -70,7 +70,7 @@ describe('headersSetBy', () => {
     ]);
   });
 
-  it('throws what a handler passes on as an error', () => {
+  it('throws the error that a handler passes on', () => {
     expect(() => headersSetBy((_request, _response, next) => next(new Error('broken')))).toThrow('broken');
   });
 });

@@ -86,7 +86,7 @@ describe('serve', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('does the same on SIGINT, and only once for several signals', async () => {
+  it('shuts down on SIGINT, and only once for several signals', async () => {
     const service = await startService({ closeMs: 300 });
     service.process.kill('SIGINT');
     await waitUntil(() => service.output().includes('draining'));

@@ -52,7 +52,7 @@ describe('serviceVariables', () => {
   });
 
   it.each([['true'], ['0'], ['100'], ['*'], ['everywhere'], ['10.0.0.0/8,any']])(
-    'refuse TRUST_PROXY=%s, which would believe every header or none',
+    'refuse TRUST_PROXY=%s, which would trust every X-Forwarded-For header or none',
     (value) => {
       expect(() => read({ TRUST_PROXY: value })).toThrow(
         /TRUST_PROXY: must be off, a number of hops, or a list/,
@@ -61,7 +61,7 @@ describe('serviceVariables', () => {
   );
 
   it.each([['two words'], ['é'], ['x'.repeat(513)]])(
-    'refuse a service token that no header carries',
+    'refuse a service token that a header cannot contain',
     (token) => {
       expect(() => read({ SERVICE_TOKEN: token })).toThrow(/SERVICE_TOKEN: must be/);
     },

@@ -98,7 +98,7 @@ describe("the service's role", () => {
     expect(await asService('SELECT migration_name FROM _prisma_migrations')).toHaveLength(1);
   });
 
-  it('cannot take the rights of the owner', async () => {
+  it('cannot assume the rights of the owner', async () => {
     await apply();
     await expect(asService(`SET ROLE ${role.replace(/_service$/, '_owner')}`)).rejects.toMatchObject(denied);
   });
@@ -114,13 +114,13 @@ describe("the service's role", () => {
     await expect(asService('TRUNCATE things')).rejects.toMatchObject(denied);
   });
 
-  it('can use tables at once that the owner creates with another tool', async () => {
+  it('can immediately use tables that the owner creates with another tool', async () => {
     await apply();
     await run(ownerUrl, 'CREATE TABLE later (id serial PRIMARY KEY)');
     await asService('INSERT INTO later DEFAULT VALUES');
   });
 
-  it('must exist and have fewer rights: otherwise the migrations are applied, and the error names the role', async () => {
+  it("must exist and must not have the owner's rights: otherwise the migrations are applied, and the error names the role", async () => {
     for (const [name, reason] of [
       ['nobody_of_that_name', 'does not exist'],
       [new URL(ownerUrl).username, 'has all rights of the role that migrates'],

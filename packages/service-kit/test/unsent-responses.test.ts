@@ -7,7 +7,7 @@ import { keepLogLines } from './support/log-lines.ts';
 import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
-// More than the buffers of the two sockets hold.
+// Larger than the buffers of both sockets.
 const large = 'a'.repeat(16 * 1024 * 1024);
 const reason = 'the client does not read: connection closed';
 
@@ -30,7 +30,7 @@ async function start(
     unsentMax,
   });
   const port = await listenOnFreePort(server);
-  /** A connection that sends requests and reads nothing. */
+  /** Opens a connection that sends requests and does not read. */
   const stall = async (requests: string) => {
     const socket = await openSocket(port);
     socket.pause();
@@ -83,7 +83,7 @@ describe('a client that does not read its response', () => {
     expect(await openConnections()).toBe(3);
   });
 
-  it('has one pipelined request at a time processed', async () => {
+  it('has its pipelined requests processed one at a time', async () => {
     let started = 0;
     const { port, stall } = await start(
       (request, response) => {

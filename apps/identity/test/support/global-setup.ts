@@ -4,7 +4,9 @@ import { createServiceDatabase, startTestPostgres, withRole } from '@tessera/sta
 import { prismaDir, tableRights } from '../../src/database.ts';
 import { ownerRole, serviceRole } from './database-roles.ts';
 
-/** Starts one PostgreSQL with a migrated database that every test file copies, and makes the key that most tests sign with. */
+/**
+ * Starts a PostgreSQL with a migrated database that every test file copies, and creates the signing key of most tests.
+ */
 export default async function globalSetup(): Promise<void> {
   const postgres = await startTestPostgres();
   const template = await createServiceDatabase(postgres.adminUrl, {

@@ -13,7 +13,7 @@ import { ownerRole, serviceRole } from './database-roles.ts';
 export const serviceToken = rememberSecret('test-service-token-0123456789abcdef');
 export const issuer = 'https://identity.test';
 
-/** The environment of a service under test: cheap hashes and no cleanup job, otherwise as in production. */
+/** Returns the environment of a service under test: cheap hashes and no cleanup job, otherwise as in production. */
 export function testEnvironment(databaseUrl: string, overrides: Record<string, string | undefined> = {}) {
   return {
     NODE_ENV: 'test',
@@ -43,8 +43,8 @@ export function asOwner(databaseUrl: string): string {
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /**
- * Starts the service as production composes it, behind a real HTTP server, and records its log. It signs with the key of the
- * run; with `JWT_PRIVATE_KEY: undefined`, it generates one.
+ * Starts the service with the production composition root, behind a real HTTP server, and records its log. The service
+ * signs with the shared test key; with `JWT_PRIVATE_KEY: undefined`, it generates a key.
  */
 export async function startTestApp(overrides: Record<string, string | undefined> = {}, databaseUrl?: string) {
   const url = databaseUrl ?? (await createTestDatabase());
@@ -90,7 +90,7 @@ function issuesTokens(request: IncomingMessage, response: ServerResponse): boole
   return response.statusCode === 200 && ['/token', '/token/refresh'].includes(request.operation?.path ?? '');
 }
 
-/** Returns the key of the run, which global-setup.ts makes: an RSA key costs about 100 ms. */
+/** Returns the shared signing key from global-setup.ts, because the creation of an RSA key takes about 100 ms. */
 export function signingPem(): string {
   return process.env.TEST_SIGNING_KEY ?? '';
 }

@@ -8,8 +8,8 @@ import { keyAttacks } from './key-attacks.ts';
 export type { Attack, AttackContext } from './attack.ts';
 
 /**
- * Tokens that no verifier may accept, each with one change to a token that it must accept. For tests of any verifier of
- * Tessera's tokens; needs no test framework.
+ * Returns tokens that no verifier may accept. Each differs in one point from a token that the verifier must accept. For
+ * tests of any verifier of Tessera's tokens; needs no test framework.
  */
 export function attacks(context: AttackContext): Attack[] {
   return [

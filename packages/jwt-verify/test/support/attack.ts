@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { createJws, rs256 } from './jws.ts';
 
-/** Everything that makes a token valid for a verifier. */
+/** The properties of a token that a verifier accepts. */
 export interface AttackContext {
   kind: 'access' | 'refresh';
   /** The key that the verifier trusts under `kid`, RSA of 2048 bits. */
@@ -33,7 +33,7 @@ export interface Forge {
   readonly header: Readonly<Record<string, unknown>>;
   /** Correctly signed with the trusted key. A member that is `undefined` is omitted. */
   signed(changes: { header?: Record<string, unknown>; claims?: Record<string, unknown> }): string;
-  /** The same with literal text or bytes as header or payload. */
+  /** Correctly signed, with literal text or bytes as header or payload. */
   signedRaw(parts: { header?: unknown; payload?: unknown }): string;
 }
 

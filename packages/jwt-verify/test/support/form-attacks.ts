@@ -3,7 +3,7 @@ import { encode, rs256, signParts } from './jws.ts';
 
 const notEncoded = /^not base64url$/;
 
-/** Tokens that are no compact JWS, or one with a different encoding. */
+/** Tokens that are not a compact JWS, or have a different encoding. */
 export function formAttacks(context: AttackContext): Attack[] {
   return [
     ...wrongParts(context),

@@ -29,14 +29,14 @@ export function hs256(secret: string | Buffer): Signer {
 }
 
 /**
- * Creates a compact JWS (RFC 7515 3.1) without checks: header and payload are serialised, text and bytes are used
- * literally, so that malformed ones can be signed correctly.
+ * Creates a compact JWS (RFC 7515 3.1) without checks. Objects are serialised; text and bytes are used literally, so
+ * that malformed parts can be signed correctly.
  */
 export function createJws(header: unknown, payload: unknown, sign: Signer): string {
   return signParts(encode(header), encode(payload), sign);
 }
 
-/** The same from encoded parts. */
+/** Creates a compact JWS from encoded parts. */
 export function signParts(header: string, payload: string, sign: Signer): string {
   const input = `${header}.${payload}`;
   return `${input}.${sign(input).toString('base64url')}`;

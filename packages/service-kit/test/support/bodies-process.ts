@@ -1,4 +1,4 @@
-// A service that reads large bodies: its memory can only be measured from outside.
+// A service that reads large bodies, in a separate process to measure its memory.
 import { z } from 'zod';
 import { createApp, createLogger, everyone, type Handler, Health, route, serve } from '../../src/index.ts';
 import { testOperation } from './test-app.ts';

@@ -1,6 +1,6 @@
 import { startTestPostgres } from '@tessera/stack/postgres';
 
-/** One real PostgreSQL for the run. */
+/** Starts a PostgreSQL for the test run. */
 export default async function globalSetup(): Promise<void> {
   const postgres = await startTestPostgres();
   process.env.TEST_ADMIN_URL = postgres.adminUrl;

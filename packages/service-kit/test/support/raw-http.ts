@@ -20,7 +20,7 @@ export function openSocket(port: number): Promise<Socket> {
   });
 }
 
-/** Everything that a connection receives until it closes. */
+/** Returns all data that a connection receives until it closes. */
 export function readToEnd(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = '';

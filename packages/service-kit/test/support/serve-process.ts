@@ -1,4 +1,4 @@
-// A service process: the effect of SIGTERM can only be tested from outside.
+// A service in a separate process, to test the effect of SIGTERM.
 import express from 'express';
 import { createLogger, Health, sendJson, serve } from '../../src/index.ts';
 
