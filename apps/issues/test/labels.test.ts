@@ -35,7 +35,7 @@ async function createLabel(body: object = {}): Promise<Label> {
   return labelSchema.parse(response.body);
 }
 
-/** A label as issues show it. */
+/** Returns the representation of a label in an issue. */
 const onIssue = ({ id, name, color }: Label) => ({ id, name, color });
 
 describe('/api/v1/labels/', () => {
@@ -73,7 +73,7 @@ describe('/api/v1/labels/', () => {
     expect(new Set(found.map(({ color }: Label) => color))).toEqual(new Set(['#cccccc']));
   });
 
-  it('answers 304 to a client that knows the labels, until one changes', async () => {
+  it('returns 304 for the current ETag, until a label changes', async () => {
     const label = await createLabel();
     for (const path of [labelsPath, labelPath(label)]) {
       const { headers } = await ann.get(path).expect(200);
@@ -89,7 +89,7 @@ describe('/api/v1/labels/', () => {
     }
   });
 
-  it('is written by staff only', async () => {
+  it('allows only staff to write labels', async () => {
     const label = await createLabel();
     for (const response of [
       await ann.post(labelsPath, { name: 'mine' }),
@@ -102,7 +102,7 @@ describe('/api/v1/labels/', () => {
     await superuser.patch(labelPath(label), { color: '#000000' }).expect(200);
   });
 
-  it('has each name once, without regard to case and composition', async () => {
+  it('has unique names, ignoring case and Unicode composition', async () => {
     const label = await createLabel({ name: 'Été 1' });
     const other = await createLabel();
     for (const name of ['ÉTÉ 1', ' été 1 ', 'e\u0301te\u0301 1']) {
@@ -135,7 +135,7 @@ describe('/api/v1/labels/', () => {
     expect((await createLabel({ name: '🏷'.repeat(50) })).name).toBe('🏷'.repeat(50));
   });
 
-  it('takes effect once for an Idempotency-Key, and a replay shows the present label', async () => {
+  it('creates a label once for an Idempotency-Key, and a replay returns the current label', async () => {
     const send = () => staff.post(labelsPath, { name: 'once' }).set('Idempotency-Key', 'labels-once');
     const first = await send().expect(201);
     const renamed = await staff.patch(labelPath(first.body), { color: '#123456' }).expect(200);
@@ -149,7 +149,7 @@ describe('/api/v1/labels/', () => {
     expectProblem(await send(), 404, 'label_not_found');
   });
 
-  it('changes a label only as the client has seen it', async () => {
+  it('changes a label only if If-Match contains its current ETag', async () => {
     const label = await createLabel();
     const path = labelPath(label);
     const seen = (await ann.get(path)).headers.etag ?? '';
@@ -194,7 +194,7 @@ describe('the labels of an issue', () => {
     ]);
   });
 
-  it('are refused if they do not exist or are too many, and nothing changes', async () => {
+  it('are rejected if a label does not exist or there are too many, and nothing changes', async () => {
     const issue = await createIssue(ann, { labels: ['red'] });
     const labels = ['blue', 'none', 'red', 'neither'];
     for (const response of [
@@ -215,7 +215,7 @@ describe('the labels of an issue', () => {
     await bob.patch(issuePath(issue), { labels: [] }).expect(200);
   });
 
-  it('are part of what If-Match protects; names and colours are not', async () => {
+  it('are covered by If-Match; their names and colours are not', async () => {
     const own = await createLabel();
     const issue = await createIssue(ann, { labels: [own.name] });
     const seen = await etagOf(ann, issue);
@@ -232,7 +232,7 @@ describe('the labels of an issue', () => {
     );
   });
 
-  it('change on all issues with a label, in lists too, without a write to any of them', async () => {
+  it('change on all issues with a label, also in lists, without a write to these issues', async () => {
     const own = await createLabel();
     const issues: Issue[] = [];
     for (let count = 0; count < 3; count += 1)
@@ -252,14 +252,14 @@ describe('the labels of an issue', () => {
     await staff.delete(labelPath(own)).expect(204);
     expect(await shown()).toEqual(issues.map(() => [onIssue(red)]));
     expect(await versions()).toEqual(before);
-    // An id that counts as none takes no place.
+    // The id of a deleted label does not count towards the limit.
     const names = await Promise.all(Array.from({ length: 19 }, async () => (await createLabel()).name));
     const [first] = issues;
     if (first === undefined) throw new Error('an issue was created');
     expect((await put(first, { labels: ['red', ...names] })).labels).toHaveLength(20);
   });
 
-  it('filter a list: all of several names, in any case; an unknown name finds nothing', async () => {
+  it('filter a list by all given names, ignoring case; an unknown name matches no issue', async () => {
     const comma = await createLabel({ name: 'a, b' });
     const both = await createIssue(ann, { labels: ['red', comma.name] });
     const one = await createIssue(ann, { labels: [comma.name] });

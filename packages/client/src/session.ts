@@ -4,23 +4,26 @@ import { Transport, type TransportOptions } from './transport.ts';
 
 /** Supplies access tokens. */
 export interface TokenSource {
-  /** A token that is valid for some seconds at least. */
+  /** Returns a token that is valid for at least a few seconds. */
   accessToken(signal?: AbortSignal): Promise<string>;
-  /** A new token, after the service has refused this one; undefined if there is none. */
+  /** Returns a new token after the service has refused `refused`; undefined if there is none. */
   renew?(refused: string, signal?: AbortSignal): Promise<string | undefined>;
 }
 
 interface SessionOptions extends Omit<TransportOptions, 'baseUrl'> {
   /** The URL of the identity service. */
   identityUrl: string;
-  /** Is called with each new pair of tokens, to store them: a refresh token can be used once. */
+  /**
+   * Called with each new pair of tokens, which the application must store, because a refresh token can be used only
+   * once.
+   */
   onTokens?: (tokens: TokenResponse) => void;
 }
 
-// A token is renewed before it expires: clocks differ, and a request takes time.
+// Renews a token before its expiry, because clocks differ and a request takes time.
 const marginMs = 15_000;
 
-/** A signed-in person: refreshes its tokens, once for all callers that wait. */
+/** The session of a signed-in user. Refreshes the tokens once for all concurrent callers. */
 export class Session implements TokenSource {
   readonly #transport: Transport;
   readonly #onTokens: SessionOptions['onTokens'];
@@ -29,17 +32,17 @@ export class Session implements TokenSource {
   #refreshing: Promise<TokenResponse> | undefined;
   #isSignedOut = false;
 
-  /** Continues a session with the tokens of an earlier `onTokens`. Its first call refreshes them. */
+  /** Continues a session with the tokens of an earlier `onTokens` call. The first request refreshes them. */
   constructor(options: SessionOptions & { tokens: TokenResponse }) {
     const { identityUrl, tokens, onTokens, ...transport } = options;
-    // The service accepts a refresh token again for some seconds, for a response that was lost.
+    // Must be shorter than the leeway in which the service accepts a refresh token again after a lost response.
     this.#transport = new Transport({ deadlineMs: 8_000, ...transport, baseUrl: identityUrl });
     this.#onTokens = onTokens;
     this.#tokens = tokens;
     this.#expiresAt = 0;
   }
 
-  /** Throws a `ProblemError` with the code `invalid_grant` for a wrong e-mail address or password. */
+  /** Signs in. Throws a `ProblemError` with the code `invalid_grant` for a wrong e-mail address or password. */
   static async signIn(options: SessionOptions & { email: string; password: string }): Promise<Session> {
     const { email, password, ...rest } = options;
     const { identityUrl, onTokens: _, ...settings } = rest;
@@ -67,8 +70,8 @@ export class Session implements TokenSource {
   }
 
   /**
-   * Ends the session: its refresh token becomes invalid, and further calls throw a `ProblemError` with the code `signed_out`.
-   * An access token that was used before stays valid until it expires.
+   * Ends the session and invalidates its refresh token. Further calls throw a `ProblemError` with the code
+   * `signed_out`. Issued access tokens stay valid until they expire.
    */
   async signOut(): Promise<void> {
     this.#isSignedOut = true;

@@ -17,7 +17,7 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** Values of a query: lists are repeated parameters, undefined ones are left out. */
+/** The values of a query. Arrays become repeated parameters; undefined values are omitted. */
 export type Query = Readonly<
   Record<string, string | number | boolean | Date | readonly string[] | undefined>
 >;
@@ -28,7 +28,7 @@ export interface Call extends CallOptions {
   query?: Query | undefined;
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
-  /** A write that has no further effect when it is repeated. */
+  /** Whether the request may be repeated because a repetition has no further effect. */
   isRepeatable?: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface Reply {
 /** Adds a credential to a request. */
 export interface Credentials {
   headers(signal: AbortSignal): Promise<Record<string, string>>;
-  /** Is called once after a 401, with the headers that were refused; returns whether another attempt makes sense. */
+  /** Called once after a 401 with the refused headers. Returns whether to retry. */
   renew?(refused: Readonly<Record<string, string>>, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -51,9 +51,9 @@ const backoffMs = 200;
 const backoffMaxMs = 5_000;
 
 /**
- * Sends calls as JSON. Repeats reads, and writes that are repeatable, after a network error, 429, 502, 503 and 504: after
- * the time in `Retry-After`, else with exponential backoff and jitter, until the deadline. Throws `ProblemError`, the
- * reason of the caller's signal, or the error of the token source.
+ * Sends calls as JSON. Retries reads and repeatable writes after a network error, 429, 502, 503 and 504, until the
+ * deadline. The delay is `Retry-After`, otherwise exponential backoff with jitter. Throws `ProblemError`, the reason of
+ * the caller's signal, or the error of the token source.
  */
 export class Transport {
   readonly #options: TransportOptions;
@@ -89,7 +89,7 @@ export class Transport {
     }
   }
 
-  /** The items of all pages of a list. */
+  /** Iterates over the items of all pages of a list. */
   async *pages<Item>(path: string, query: Query, options?: CallOptions): AsyncGenerator<Item, void> {
     let next: Query | undefined = query;
     while (next !== undefined) {
@@ -130,7 +130,10 @@ export class Transport {
   }
 }
 
-/** The query of the next page, from `Link`. Only its query, so that no other server gets the credential. */
+/**
+ * Returns the query of the next page from `Link`. Ignores the rest of the URL, so that the credential is never sent to
+ * another server.
+ */
 function nextQuery(headers: Headers): Query | undefined {
   const link = /<([^>]*)>;\s*rel="next"/.exec(headers.get('Link') ?? '')?.[1];
   if (link === undefined) return undefined;
@@ -159,7 +162,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-// A proxy may respond with a body of its own.
+// A proxy may respond with a different body.
 function problemOf(response: Response, body: unknown): ProblemError {
   const { status, headers } = response;
   const members: Partial<Problem> = isProblem(body)
@@ -172,7 +175,7 @@ function isProblem(body: unknown): body is Problem {
   return typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string';
 }
 
-/** `Retry-After` in seconds or as a date (RFC 9110 10.2.3), in milliseconds. */
+/** Returns `Retry-After`, which is in seconds or a date (RFC 9110 10.2.3), in milliseconds. */
 function retryAfterOf(headers: Headers): number | undefined {
   const value = headers.get('Retry-After');
   if (value === null) return undefined;

@@ -1,4 +1,4 @@
-/** A line of history to be written with the change that it tells of. */
+/** A history entry. It is written in the same statement as the change that it records. */
 export interface ActivityEntry {
   kind:
     | 'updated'

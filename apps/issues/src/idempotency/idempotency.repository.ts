@@ -3,11 +3,11 @@ import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IdempotencyRequest } from './idempotency-request.ts';
 
-/** What is stored of a response. Its size is limited, so that keys cannot fill the disk. */
+/** The stored part of a response. Its size is limited, so that idempotency keys cannot fill the disk. */
 export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
-  /** The issue, comment or label of the response, which a replay reads again. */
+  /** The id of the issue, comment or label in the response. A replay reads its current state. */
   resourceId: string | null;
   /** JSON text of the body of a refusal. Earlier releases stored other bodies as well. */
   body: string | null;
@@ -35,7 +35,7 @@ const reservationTimeout = Prisma.raw(`interval '1 minute'`);
 /** How long a request waits for a concurrent request with the same key, in milliseconds. */
 const lockTimeoutMs = '3000';
 
-// Prisma's wrapping of the PostgreSQL error lock_not_available.
+// Prisma's error for the PostgreSQL error `lock_not_available`.
 const lockNotAvailable = z.object({
   meta: z.object({ driverAdapterError: z.object({ cause: z.object({ originalCode: z.literal('55P03') }) }) }),
 });
@@ -122,7 +122,7 @@ function matches(request: IdempotencyRequest): Prisma.Sql {
     user_id = ${userId}::uuid AND method = ${method} AND path = ${pathOf(request)} AND key = ${key}`;
 }
 
-// With the issue's id, so that a retry may name the issue in another way.
+// Contains the issue's id, so a retry can use the id or the number of the same issue.
 function pathOf({ path, issue }: IdempotencyRequest): Prisma.Sql {
   if (issue === undefined) return Prisma.sql`${path}`;
   if ('id' in issue) return Prisma.sql`${path.replace(':id', issue.id)}`;

@@ -8,7 +8,7 @@ import {
 } from './idempotency.repository.ts';
 import type { IdempotencyRequest } from './idempotency-request.ts';
 
-/** The response of a request that took effect, and the issue, comment or label that it shows. */
+/** The response of a request that took effect, and the id of the issue, comment or label in it. */
 export interface Done<Response extends JsonResponse> {
   resourceId: string;
   response: Response;
@@ -17,7 +17,7 @@ export interface Done<Response extends JsonResponse> {
 /** Carries out a request, in the transaction if one is given. */
 export type Effect<Response extends JsonResponse> = (transaction?: Transaction) => Promise<Done<Response>>;
 
-/** The response to a request, with the present state of its issue, comment or label. */
+/** Returns the response to a request with the current state of its issue, comment or label. */
 export type Present<Response extends JsonResponse> = (resourceId: string) => Promise<Response>;
 
 /** The response of an effect, the problem that it threw, or the response of an earlier request. */
@@ -26,7 +26,7 @@ type Outcome<Response extends JsonResponse> =
   | { refusal: ProblemError; stored: StoredResponse }
   | { replayed: StoredResponse };
 
-/** The largest body of a refusal that is stored, in bytes. */
+/** Maximum size of a stored error body, in bytes. */
 const bodyMaxBytes = 2048;
 
 /** Makes retried requests take effect once (draft-ietf-httpapi-idempotency-key-header). */
@@ -38,10 +38,10 @@ export class IdempotencyService {
   }
 
   /**
-   * Runs the effect and returns its response. If the request was already processed, returns the status and the headers of
-   * that response with the present state of its resource. The reservation, the effect and the stored response are written in
-   * one transaction: a crash leaves all or nothing, and a concurrent request with the same key waits. `prepare` runs before
-   * the transaction, for calls to other services.
+   * Runs the effect and returns its response. If the request was already processed, returns the status and the headers
+   * of that response with the current state of its resource. The reservation, the effect and the stored response are
+   * written in one transaction: a crash leaves all or nothing, and a concurrent request with the same key waits.
+   * `prepare` runs before the transaction, for calls to other services.
    */
   async once<Response extends JsonResponse>(
     request: IdempotencyRequest | undefined,
@@ -115,7 +115,7 @@ async function outcomeOf<Response extends JsonResponse>(
   }
 }
 
-// A conflict shows the issue. It is stored like any other: by its id.
+// A conflict response contains the issue, so only its id is stored.
 function storedRefusal(problem: ProblemError, requestId: string): StoredResponse {
   const { status, headers } = problem;
   const { issue, ...body } = { issue: undefined, ...problemBody(problem, requestId) };
@@ -141,7 +141,7 @@ async function responseOrThrow<Response extends JsonResponse>(
   return outcome.response;
 }
 
-// Outside the transaction: it would hold its connection while `present` waits for another one.
+// Runs after the transaction. Within it, the request would hold one connection while `present` waits for another.
 async function replay<Response extends JsonResponse>(
   { status, headers, resourceId, body }: StoredResponse,
   present: Present<Response>,

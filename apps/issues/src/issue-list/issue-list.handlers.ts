@@ -41,7 +41,7 @@ import {
 interface IssueListHandlersOptions {
   lists: IssueListService;
   urls: IssueUrls;
-  /** Issues in an array whose size the client did not choose. */
+  /** Maximum number of issues in an array response if the client sets no `limit`. */
   listMax: number;
 }
 
@@ -58,11 +58,11 @@ interface ReadOptions {
   actor: Actor;
   urls: IssueUrls;
   listMax: number;
-  /** The query string as it was sent: further pages are requested with the same one. */
+  /** The query string as sent. The links to other pages repeat it. */
   search: string;
 }
 
-/** Interprets the query of a list for a caller; throws a 422 problem for a cursor of another list. */
+/** Converts a query string to a list query. Throws a 422 problem for a cursor of another list. */
 function readQuery(wire: WireQuery, { actor, urls, listMax, search }: ReadOptions): IssueListQuery {
   const filters = readFilters(wire, actor, urls.keyPrefix);
   const sort = completeOrder(wire.ordering);
@@ -97,7 +97,7 @@ const valueSchemas: Readonly<Record<SortField, z.ZodType<SortValue>>> = {
   id: uuid(),
 };
 
-// The empty place is before the first issue that is not the one whose number was searched for.
+// An empty array is the position after the issue with the searched number, before all other issues.
 function placeSchema(sort: readonly SortKey[]): z.ZodType<SortValue[]> {
   const [first, ...rest] = sort.map(({ field }) => valueSchemas[field]);
   return first === undefined ? z.tuple([]) : z.union([z.tuple([]), z.tuple([first, ...rest])]);
@@ -142,7 +142,7 @@ function personId(value: string | undefined, actor: Actor): string | undefined {
   return value === 'me' ? actor.id : value;
 }
 
-/** A page as an array with headers, or as an envelope if one was requested. */
+/** Returns a page as an array with headers, or as an envelope if the client requested one. */
 function presentIssueList(
   found: IssueListPage,
   { request, page, url }: IssueListQuery,
@@ -154,7 +154,7 @@ function presentIssueList(
     jsonText(withParameters(url, { cursor: undefined, page_size: String(size), ...changed }));
   const body = jsonObject<IssuePage>({
     count: jsonText(found.total ?? 0),
-    // The link has the place where this page ended, so new issues do not shift the next page.
+    // The link contains the sort values of the page's last issue, so new issues do not shift the next page.
     next: cursor === undefined ? jsonText(null) : link({ page: String(page + 1), cursor }),
     previous:
       page === 1 || (page - 2) * size > offsetMax

@@ -13,9 +13,9 @@ import { pageStatement } from './issue-list.sql.ts';
 import { type IssueListRequest, type ListedIssue, totalMax } from './issue-list.ts';
 
 interface FoundPage {
-  /** One more than the page holds where there are further ones. */
+  /** The issues of the page, and one more if another page exists. */
   issues: ListedIssue[];
-  /** Undefined where it was not asked for, is above its bound, or would take long to count. */
+  /** Undefined if no total was requested, or if the total exceeds the limit or is too expensive to count. */
   total: number | undefined;
 }
 
@@ -24,7 +24,7 @@ interface PageRow extends Omit<ListedIssue, 'id'> {
   total?: number | null;
 }
 
-/** Lists of issues in the database. */
+/** Reads lists of issues. */
 export class IssueListRepository {
   readonly #database: Database;
   readonly #tracker: TrackerIdentity | undefined;
@@ -36,7 +36,7 @@ export class IssueListRepository {
     this.#labels = new LabelRepository(database);
   }
 
-  /** The issues of a page, with what decides how each is shown. */
+  /** Finds the issues of a page with their revisions. */
   async findPage(request: IssueListRequest, within: Transaction = this.#database): Promise<FoundPage> {
     const { labels } = request.filters;
     const found = labels === undefined ? undefined : await this.#labels.findByNames(labels, within);
@@ -51,7 +51,7 @@ export class IssueListRepository {
     return { issues: rows.filter(isIssue), total: isAboveBound ? undefined : total };
   }
 
-  /** What a list shows of issues, in no order. */
+  /** Reads the listed columns of issues, in no defined order. */
   async findIssues(ids: readonly string[], within: Transaction = this.#database): Promise<IssueSnapshot[]> {
     const issues = Prisma.sql`SELECT ${listedColumns} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
     const sources = { issues, links: selectListedLinks(ids), conflictsBytes: 0, isList: true };
@@ -59,7 +59,7 @@ export class IssueListRepository {
     return toSnapshots(await within.$queryRaw<SnapshotRow[]>(statement));
   }
 
-  /** Runs statements that all see the same state of the database. */
+  /** Runs statements in one snapshot (isolation level REPEATABLE READ). */
   async inSnapshot<Result>(run: (within: Transaction) => Promise<Result>): Promise<Result> {
     return this.#database.$transaction(run, { isolationLevel: 'RepeatableRead' });
   }

@@ -26,15 +26,15 @@ interface IssueListServiceDependencies {
   presenter: IssuePresenter;
 }
 
-/** A presented issue, and the revision that it was presented from. */
+/** The JSON text of an issue and the revision from which it was created. */
 interface CachedSummary {
   revision: ListedRevision;
   text: JsonText<IssueSummary>;
-  /** With the comma that follows. */
+  /** The size of the JSON text in bytes, including the following comma. */
   bytes: number;
 }
 
-/** Lists of issues. Every active user may read every issue. */
+/** Lists issues. Every active user may read every issue. */
 export class IssueListService {
   readonly #repository: IssueListRepository;
   readonly #presenter: IssuePresenter;
@@ -59,14 +59,14 @@ export class IssueListService {
     return found;
   }
 
-  // Issues are never deleted: more than are counted once are more for ever, and the most frequent list need not count.
+  // Issues are never deleted, so once the unfiltered list exceeds `totalMax`, counting it again has no use.
   #withoutVainCount(request: IssueListRequest): IssueListRequest {
     const isVain = this.#isBeyondCounting && isUnfiltered(request) && request.total === 'capped';
     return isVain ? { ...request, total: 'none' } : request;
   }
 
   async #find(request: IssueListRequest): Promise<IssueListPage> {
-    // Where an issue changes between the two statements of a page, the page is found again in one snapshot.
+    // If an issue changes between the two statements of a page, both run again in one snapshot.
     const page = (await this.#tryFind(request)) ?? (await this.#findInSnapshot(request));
     if (page === undefined) throw new Error('two statements of one snapshot saw different issues');
     return page;
@@ -88,9 +88,10 @@ export class IssueListService {
     };
   }
 
-  // Finding a page costs a third of reading and presenting its issues: those that this process has presented are
-  // presented again only where something that they show has changed. Ends early where the page has `pageBytesMax`.
-  // Undefined where an issue has changed since it was listed: it may not belong to the page any more.
+  // Uses cached JSON texts whose revision is current and reads only the other issues: reading and serializing costs
+  // three times as much as finding a page. Stops before the page exceeds `pageBytesMax`, but returns at least one
+  // issue. Returns undefined if an issue has changed since the page was found, because it may no longer belong to the
+  // page.
   async #summariesOf(
     listed: readonly ListedIssue[],
     within?: Transaction,
@@ -124,7 +125,7 @@ export class IssueListService {
       known.set(issue.id, summary);
       bytes += summary.bytes;
     }
-    // Large issues end the page early: the next statement reads no more than a page shows of such issues.
+    // Large issues end a page early. The next statement then reads only as many issues as fit.
     this.#partSize =
       bytes > pageBytesMax
         ? Math.max(1, Math.floor((unknown.length * pageBytesMax) / bytes))
@@ -132,12 +133,12 @@ export class IssueListService {
   }
 }
 
-/** Issues that one statement reads: 2 MB if they are as large as can be. */
+/** Maximum number of issues that one statement reads: 2 MB for issues of maximum size. */
 const partMax = 50;
 
 type ListedRevision = Omit<ListedIssue, 'id' | 'isSearched'>;
 
-// Keeps no other value of the issue: the cache lives long, and the garbage collector visits all of it.
+// Copies only the compared values, because the garbage collector traverses every object in the long-lived cache.
 function revisionOf(issue: IssueSnapshot): ListedRevision {
   const { rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
   return { rev, labelRev, trackerRev, reporterName, assigneeName };
@@ -153,7 +154,7 @@ function isUnchanged(left: ListedRevision, right: ListedRevision): boolean {
   );
 }
 
-// After the issue whose number was searched for, the list begins.
+// The position after the issue with the searched number is an empty array: the list itself begins there.
 function endOf(
   { sort }: IssueListRequest,
   listed: ListedIssue | undefined,

@@ -10,7 +10,7 @@ import type {
 import type { JsonText } from '@tessera/service-kit';
 import type { IssueRevision } from '../issues/issue.ts';
 
-/** What lists are sorted by; `id` last, if nothing else is unique. */
+/** A sort field. `id` is the last one unless another field is unique. */
 export type SortField = OrderingField | 'id';
 
 export interface SortKey {
@@ -18,14 +18,14 @@ export interface SortKey {
   descending: boolean;
 }
 
-/** The value of a sort key: one for each key is the place where a page ended. */
+/** The value of a sort key. A cursor contains one value per key. */
 export type SortValue = string | number;
 
-/** Which issues a list shows; absent means: any. */
+/** The filters of a list. An absent filter matches every issue. */
 export interface IssueFilters {
   statuses?: readonly IssueStatus[] | undefined;
   priorities?: readonly IssuePriority[] | undefined;
-  /** Null: nobody's. */
+  /** Null matches unassigned issues. */
   assigneeId?: string | null | undefined;
   reporterId?: string | undefined;
   links?: readonly { type: LinkType; ref: string }[] | undefined;
@@ -37,62 +37,62 @@ export interface IssueFilters {
   updatedFrom?: Date | undefined;
   updatedBefore?: Date | undefined;
   search?: string | undefined;
-  /** The number that the search text spells: that issue comes first. */
+  /** The issue number in the search text. The issue with this number is the first of the list. */
   searchedNumber?: number | undefined;
 }
 
-/** One page of a list, as asked for. */
+/** A request for a page of a list. */
 export interface IssueListRequest {
   filters: IssueFilters;
   /** The labels that `filters.labels` names. */
   labelIds?: readonly string[] | undefined;
   sort: readonly SortKey[];
   size: number;
-  /** Where the page before ended; empty: with the issue whose number was searched for. */
+  /** The sort values of the previous page's last issue; empty if that was the issue with the searched number. */
   after?: readonly SortValue[] | undefined;
-  /** How many issues to pass over; where there is no `after`. */
+  /** The number of issues to skip; used only without `after`. */
   offset: number;
   total: 'none' | 'capped' | 'exact';
 }
 
-/** A list as requested over HTTP. */
+/** An HTTP request for a list. */
 export interface IssueListQuery {
   request: IssueListRequest;
   /** The number of the page if an envelope was requested; otherwise the response is an array. */
   page: number | undefined;
-  /** The public URL of the list with the parameters that were sent. */
+  /** The public URL of the list with the query string as sent. */
   url: string;
 }
 
-/** An issue that a list has found, with what decides whether a text of it is still true. */
+/** An issue of a page with its revision, by which a cached JSON text is validated. */
 export interface ListedIssue extends Omit<IssueRevision, 'names'> {
   id: string;
   reporterName: string | null;
   assigneeName: string | null;
-  /** Whether it comes first because its number was searched for. */
+  /** Whether this is the issue with the searched number. */
   isSearched?: boolean;
 }
 
 /** One page of a list. */
 export interface IssueListPage {
   items: JsonText<IssueSummary[]>;
-  /** Where this page ended, if there are more. */
+  /** The sort values of the last issue; undefined on the last page. */
   end: readonly SortValue[] | undefined;
   /** Undefined where it was not asked for, is above its bound, or would take long to count. */
   total: number | undefined;
 }
 
-/** Totals that are counted without being asked for, at most. */
+/** Maximum total that is counted if the client did not request an exact total. */
 export const totalMax = 10_000;
 
-/** Issues before a page that is requested by its number, at most: PostgreSQL reads all of them. */
+/** Maximum number of issues before a page that is requested by its number. PostgreSQL reads all of them. */
 export const offsetMax = 10_000;
 
 const newestFirst: readonly OrderingKey[] = [{ field: 'created_at', descending: true }];
 
 /**
- * The keys that make an order total: `created_at` and `id` follow in the direction of the last one, so that one index
- * serves both directions. A number is unique by itself.
+ * Appends `created_at` and `id` so that the order is total. They have the direction of the last key, so one index
+ * serves both directions. `number` is unique and needs no further key.
  */
 export function completeOrder(keys: readonly OrderingKey[] = newestFirst): SortKey[] {
   const fields = keys.map((key) => key.field);

@@ -4,11 +4,11 @@ import { describeLabelChanges } from '../labels/label.ts';
 import { describeLinkChanges, type LinkChanges, type NewLink, planLinks } from '../links/link.ts';
 import type { IssueChange, IssueFields, IssueState, IssueWithLinks } from './issue.ts';
 
-/** What a change of an issue is to make of it: absent means as it is. */
+/** The requested values of an issue. Absent members stay unchanged. */
 export interface WantedIssue extends IssueFields {
   links?: readonly NewLink[] | undefined;
   labels?: readonly IssueLabel[] | undefined;
-  /** Whether links to external trackers, which `links` leaves out, stay. */
+  /** Whether links to external trackers that `links` omits are kept. */
   keepTrackerLinks: boolean;
 }
 
@@ -19,7 +19,7 @@ const wireNames = {
   assigneeId: 'assignee',
 } as const satisfies Record<keyof IssueFields, string>;
 
-/** What has to be written to make the issue what is wanted; undefined where it is that already. */
+/** Returns the change that gives the issue the requested values; undefined if it already has them. */
 export function planChange(issue: IssueWithLinks, wanted: WantedIssue): IssueChange | undefined {
   const fields = changedFields(issue, wanted);
   const links = wanted.links === undefined ? noLinkChanges : planWhole(issue, wanted.links, wanted);

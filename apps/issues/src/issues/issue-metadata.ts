@@ -9,7 +9,7 @@ import {
   titleMaxLength,
 } from '@tessera/contracts';
 
-/** What OPTIONS says of creating an issue, in the form in which Django REST framework's clients look for it. */
+/** The OPTIONS response for creating an issue, in the format of Django REST framework. */
 export const issueMetadata = {
   name: 'Issues',
   description: 'List and create issues.',

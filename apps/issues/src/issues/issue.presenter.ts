@@ -21,7 +21,7 @@ import type { IssueDraft, IssueEdit, IssueRecord, IssueSnapshot, PresentedIssue 
 import type { IssueUrls } from './issue-urls.ts';
 import { etagOf } from './precondition.ts';
 
-/** The wire form of issues. */
+/** Converts issues to their representation in the API. */
 export class IssuePresenter {
   readonly #urls: IssueUrls;
 
@@ -29,7 +29,7 @@ export class IssuePresenter {
     this.#urls = urls;
   }
 
-  /** An issue in a list. */
+  /** Returns the representation of an issue in a list. */
   summary(issue: IssueSnapshot): IssueSummary {
     const description = beginningOf(issue.description, listedDescriptionMaxLength);
     return {
@@ -42,7 +42,7 @@ export class IssuePresenter {
     };
   }
 
-  /** An issue by itself. */
+  /** Returns the full representation of an issue. */
   issue(issue: IssueSnapshot): Issue {
     const rest = {
       ...this.#common(issue),
@@ -79,7 +79,7 @@ export class IssuePresenter {
     };
   }
 
-  /** The same as text. */
+  /** Returns the full representation as JSON text with its ETag. */
   text(issue: IssueSnapshot): PresentedIssue {
     const text = jsonText(this.issue(issue));
     return { id: issue.id, text, etag: etagOf(issue, text) };
@@ -99,7 +99,8 @@ const commentBytes = (comment: WireComment) => Buffer.byteLength(JSON.stringify(
 /** Maximum size of an issue in a response, in bytes; the problem around it in a 409 needs the rest of 1 MiB. */
 const issueBytesMax = 1024 * 1024 - 4096;
 
-// The statement has limited the texts; as JSON they can be larger. The newest comment may exceed the limit alone.
+// The statement limits the size of the texts, but their JSON can be larger. Keeps the newest comment even if it alone
+// exceeds the limit.
 function newestThatFit(comments: WireComment[], rest: Omit<Issue, 'comments' | 'comments_truncated'>) {
   const estimate = comments.reduce((bytes, comment) => bytes + commentBytesMax(comment), 0);
   const restEstimate = rest.description.length * 6 + rest.links.length * 16_384 + 65_536 + 8_192;
@@ -128,19 +129,19 @@ export function createdIssueResponse(issue: PresentedIssue, urls: IssueUrls): Re
 
 function presentExternal(issue: IssueRecord): Issue['external'] {
   const { provider, remoteId: id, remoteKey: key, remoteUrl: url, remoteState: state } = issue;
-  // They are written together.
+  // These columns are written together.
   const isKnown = provider != null && id != null && key != null && url != null;
   if (!isKnown) return null;
   const created_at = issue.remoteCreatedAt?.toISOString() ?? null;
   return { provider, id, key, url, state: state ?? null, author: issue.remoteAuthor ?? null, created_at };
 }
 
-/** How an issue is synced, with its conflicts. */
+/** Returns the sync state of an issue with its conflicts. */
 export function presentSyncState(issue: IssueRecord): SyncState {
   return { ...presentSyncSummary(issue), conflicts: issue.conflicts ?? [] };
 }
 
-/** The same with what the tracker said. */
+/** Returns the sync state with the tracker's error messages. */
 export function presentSyncReport(issue: IssueRecord): SyncReport {
   return { ...presentSyncState(issue), last_messages: issue.lastMessages ?? [] };
 }
@@ -158,7 +159,7 @@ function presentSyncSummary(issue: IssueRecord): IssueSummary['sync'] {
 }
 
 function syncStateOf({ lastError, nextAttemptAt, lastSyncedAt, isChanged }: IssueRecord) {
-  // Without a tracker its columns are not read.
+  // If no tracker is configured, its columns are not read.
   if (lastError === undefined) return 'not_configured';
   if (lastError !== null) return nextAttemptAt === null ? 'failed' : 'retrying';
   if (lastSyncedAt === null) return 'not_synced';

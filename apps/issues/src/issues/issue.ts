@@ -32,7 +32,7 @@ export interface IssueDraft {
   labels: string[];
 }
 
-/** A requested change; undefined: not supplied. */
+/** A requested change. Undefined members were not supplied. */
 export interface IssueEdit {
   title: string | undefined;
   description: string | undefined;
@@ -44,7 +44,7 @@ export interface IssueEdit {
   labels: string[] | undefined;
 }
 
-/** An issue to be, its people and labels resolved. */
+/** An issue to create, with resolved people and labels. */
 export interface NewIssue {
   title: string;
   description: string;
@@ -54,7 +54,7 @@ export interface NewIssue {
   labels: IssueLabel[];
 }
 
-/** An issue as rules look at it. */
+/** The fields of an issue on which rules depend. */
 export interface IssueState extends IssueParties {
   id: string;
   title: string;
@@ -66,7 +66,7 @@ export interface IssueState extends IssueParties {
   resolvedAt: Date | null;
 }
 
-/** The fields whose change makes a new version; absent means unchanged. */
+/** The fields whose change increments `version`. Absent members stay unchanged. */
 export interface IssueFields {
   title?: string | undefined;
   description?: string | undefined;
@@ -74,7 +74,7 @@ export interface IssueFields {
   assigneeId?: string | null | undefined;
 }
 
-/** What is to be written of an issue, decided while its row is locked. */
+/** A change to write, decided while the issue's row is locked. */
 export interface IssueChange {
   fields: IssueFields;
   links: LinkChanges;
@@ -83,13 +83,13 @@ export interface IssueChange {
   activity: ActivityEntry[];
 }
 
-/** Who changes something, and in which request: for the history. A tracker has no identity, and is named instead. */
+/** The author and the request of a change, for the history. The author is an identity or a tracker. */
 export type ChangedBy = { requestId: string } & (
   | { actorId: string; origin?: never }
   | { actorId: null; origin: TrackerProvider }
 );
 
-/** An issue as rules look at it, with its links and its labels. */
+/** The fields of an issue on which rules depend, with its links and labels. */
 export interface IssueWithLinks extends IssueState {
   links: StoredLink[];
   labels: IssueLabel[];
@@ -101,39 +101,41 @@ export interface TrackerIdentity {
   project: string;
 }
 
-/** How an issue is synced with the tracker: all null before its first sync. */
+/** The sync state of an issue. All members are null before the first sync. */
 export interface TrackerState {
-  /** Grows with every change of this state. */
+  /** Increases with every change of this state. */
   trackerRev: number | null;
   provider: string | null;
   remoteId: string | null;
   remoteKey: string | null;
   remoteUrl: string | null;
   remoteState: string | null;
-  /** Of an imported issue. */
+  /** The name of the author in the tracker; only for imported issues. */
   remoteAuthor: string | null;
   remoteCreatedAt: Date | null;
   lastSyncedAt: Date | null;
   lastResult: SyncResult | null;
   lastError: string | null;
-  /** What the tracker said about it. */
+  /** The tracker's error messages. */
   lastMessages: string[];
   movedTo: string | null;
   conflictsCount: number | null;
-  /** The newest ones; none in a list. */
+  /** The newest conflicts; empty in a list. */
   conflicts: SyncConflict[];
   nextAttemptAt: Date | null;
-  /** Whether it has changed here since the last sync. */
+  /** Whether the local issue has changed since the last sync. */
   isChanged: boolean | null;
 }
 
-/** A stored issue with the names of its people; without a `TrackerState` where no tracker is configured. */
+/**
+ * A stored issue with the names of its people. The members of `TrackerState` are absent if no tracker is configured.
+ */
 export interface IssueRecord extends IssueState, Partial<TrackerState> {
   number: number;
   reporterName: string | null;
   assigneeName: string | null;
   commentsCount: number;
-  /** By name. */
+  /** Sorted by name. */
   labels: IssueLabel[];
   /** Changes when labels are changed or deleted; null for an issue without labels. */
   labelRev: number | null;
@@ -142,23 +144,23 @@ export interface IssueRecord extends IssueState, Partial<TrackerState> {
   closedAt: Date | null;
 }
 
-/** Everything that is shown of an issue, as of one moment. */
+/** All displayed data of an issue, from one snapshot of the database. */
 export interface IssueSnapshot extends IssueRecord {
-  /** In a list the oldest ones, without metadata. */
+  /** In a list, only the oldest links, without metadata. */
   links: StoredLink[];
   linksCount: number;
-  /** The newest ones, oldest first. */
+  /** The newest comments, oldest first. */
   comments: Comment[];
 }
 
-/** What decides whether a text of an issue is still true. */
+/** The revision of an issue's displayed data. A cached text is valid while it is unchanged. */
 export interface IssueRevision {
-  /** Grows with every change of the issue, its links and its comments. */
+  /** Increases with every change of the issue, its links and its comments. */
   rev: number;
   /** Changes when labels are changed or deleted; null for an issue without labels. */
   labelRev: number | null;
   trackerRev?: number | null | undefined;
-  /** By the ids of those people that are known. */
+  /** Usernames by identity id. Identities that the mirror does not know are absent. */
   names: ReadonlyMap<string, string | null>;
 }
 

@@ -13,15 +13,16 @@ export interface Precondition {
 }
 
 /**
- * The strong ETag of an issue and its text. `If-None-Match` compares all of it: different texts have different hashes.
- * `If-Match` compares only what comes before the hash of the text: what people overwrite. A comment, a new name or a
- * sync changes the text, but must not refuse the change of a title.
+ * Returns the strong ETag of an issue: the state that a client can overwrite, followed by a hash of the text.
+ * `If-None-Match` compares the whole tag. `If-Match` compares only the first part, because a comment, a new username or
+ * a sync changes the text but must not prevent the change of a title.
  */
 export function etagOf(issue: IssueWithLinks, text: string): string {
   return `"${overwritable(issue)}-${shortHash(text)}"`;
 }
 
-// `version` covers title, description, priority and assignee. People do not overwrite the name of a label here.
+// `version` covers title, description, priority and assignee. A change of an issue cannot rename a label, so label
+// names are excluded.
 function overwritable({ version, status, links, labels }: IssueWithLinks): string {
   const ids = labels.length === 0 ? [] : [labels.map(({ id }) => id).sort()];
   return `${version}.${shortHash(JSON.stringify([status, links.map(linkValue), ...ids]))}`;
@@ -31,14 +32,17 @@ export function shortHash(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, 16);
 }
 
-/** A precondition that holds as long as people overwrite nothing of the issue. */
+/**
+ * Returns a precondition that is true until a client changes title, description, priority, assignee, status, links or
+ * labels.
+ */
 export function ifUnchanged(issue: IssueWithLinks): Precondition {
   return { ifMatch: `"${overwritable(issue)}-"` };
 }
 
 /**
- * Reads an `If-Match` header (RFC 9110 13.1.1): `*` or a list of entity tags. Throws a 400 problem for anything else, which
- * would match nothing: the client would read the issue again and again.
+ * Validates an `If-Match` header (RFC 9110 13.1.1): `*` or a list of entity tags. Throws a 400 problem for any other
+ * text, because it can never match, and the client would retry without end.
  */
 export function readIfMatch(header: string | undefined): string | undefined {
   if (header === undefined || header.trim() === '*') return header;
@@ -52,7 +56,7 @@ export function readIfMatch(header: string | undefined): string | undefined {
   });
 }
 
-/** Throws a 428 problem if a precondition is required and there is none (RFC 6585 3). */
+/** Throws a 428 problem if a precondition is required and missing (RFC 6585 3). */
 export function assertConditional(precondition: Precondition, required: boolean): void {
   if (!required || precondition.ifMatch !== undefined || precondition.version !== undefined) return;
   throw new ProblemError({
@@ -62,7 +66,7 @@ export function assertConditional(precondition: Precondition, required: boolean)
   });
 }
 
-/** Throws a 412 problem if `If-Match` names no ETag of the issue's present state (RFC 9110 13.1.1). */
+/** Throws a 412 problem if `If-Match` contains no ETag of the issue's current state (RFC 9110 13.1.1). */
 export function assertMatches({ ifMatch }: Precondition, issue: IssueWithLinks): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return;
   // Weak tags never match strongly (RFC 9110 8.8.3.2).
@@ -70,7 +74,7 @@ export function assertMatches({ ifMatch }: Precondition, issue: IssueWithLinks):
   throw preconditionFailed('The issue has changed since; read it again.');
 }
 
-/** Throws a 412 problem if `If-Match` does not name the ETag of another resource than an issue. */
+/** Throws a 412 problem if `If-Match` does not contain the ETag. For resources other than issues. */
 export function assertNames(ifMatch: string | undefined, etag: string): void {
   if (ifMatch === undefined || ifMatch.trim() === '*' || entityTags(ifMatch).includes(etag)) return;
   throw preconditionFailed('It has changed since; read it again.');
@@ -80,7 +84,7 @@ function preconditionFailed(detail: string): ProblemError {
   return new ProblemError({ status: 412, code: 'precondition_failed', detail });
 }
 
-/** Whether `If-None-Match` names the ETag, strong or weak (RFC 9110 13.1.2). */
+/** Whether `If-None-Match` contains the ETag, strong or weak (RFC 9110 13.1.2). */
 export function isKnown(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
   return entityTags(ifNoneMatch).some((tag) => tag.replace(/^W\//, '') === etag);
@@ -94,7 +98,7 @@ export function isStale({ version }: Precondition, issue: { version: number }): 
   return version !== undefined && version !== issue.version;
 }
 
-/** 409 with the present issue. */
+/** Returns a 409 problem that contains the current issue. */
 export function versionConflict(issue: Issue): ProblemError {
   return new ProblemError({
     status: 409,

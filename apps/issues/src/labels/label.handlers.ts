@@ -20,7 +20,7 @@ interface LabelHandlersOptions {
   publicBaseUrl: string;
 }
 
-/** Labels: every user reads them, staff administer them. */
+/** Handlers of labels. Every active user may read labels; staff administer them. */
 export function labelHandlers({ labels, idempotency, publicBaseUrl }: LabelHandlersOptions) {
   const labelsUrl = `${publicBaseUrl}${listLabels.path}`;
 

@@ -3,7 +3,7 @@ import { jsonText, type ResponseOf } from '@tessera/service-kit';
 import { shortHash } from '../issues/precondition.ts';
 import type { Label } from './label.ts';
 
-/** The wire form of a label. */
+/** Converts a label to its representation in the API. */
 export function presentLabel({ id, name, color, createdAt, updatedAt }: Label): WireLabel {
   return { id, name, color, created_at: createdAt.toISOString(), updated_at: updatedAt.toISOString() };
 }

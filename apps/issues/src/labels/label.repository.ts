@@ -5,7 +5,7 @@ import { type Label, labelKey } from './label.ts';
 
 const columns = Prisma.raw('id, name, color, created_at AS "createdAt", updated_at AS "updatedAt"');
 
-/** Labels in the database. */
+/** Reads and writes labels. */
 export class LabelRepository {
   readonly #database: Database;
 
@@ -13,7 +13,7 @@ export class LabelRepository {
     this.#database = database;
   }
 
-  /** All labels, by name. */
+  /** Returns all labels, sorted by name. */
   async list(within: Transaction = this.#database): Promise<Label[]> {
     return within.$queryRaw<Label[]>`SELECT ${columns} FROM labels ORDER BY key COLLATE "C"`;
   }
@@ -23,7 +23,7 @@ export class LabelRepository {
     return label;
   }
 
-  /** The labels with these names, by key. */
+  /** Returns the labels with these names, by key. */
   async findByNames(
     names: readonly string[],
     within: Transaction = this.#database,
@@ -35,8 +35,8 @@ export class LabelRepository {
   }
 
   /**
-   * Runs the function in a transaction in which no other one writes labels. The next statement sees what the previous
-   * holder of the lock wrote.
+   * Runs the function in a transaction with an exclusive lock of the labels. Its statements see the changes of the
+   * previous lock holder.
    */
   async change<Result>(
     run: (transaction: Transaction) => Promise<Result>,
@@ -66,7 +66,7 @@ export class LabelRepository {
     return present(label);
   }
 
-  /** The issues keep the id, which counts as none. */
+  /** Deletes a label. Issues keep its id in `label_ids`, where it is ignored. */
   async delete(id: string, within: Transaction): Promise<void> {
     await within.$executeRaw`DELETE FROM labels WHERE id = ${id}::uuid`;
   }

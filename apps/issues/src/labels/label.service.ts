@@ -5,7 +5,7 @@ import { presentLabel } from './label.presenter.ts';
 import type { LabelRepository } from './label.repository.ts';
 import { type Label, labelKey } from './label.ts';
 
-/** Labels. Every active user may read them, staff may write them. */
+/** Reads and writes labels. Every active user may read them; staff may write them. */
 export class LabelService {
   readonly #repository: LabelRepository;
 
@@ -21,7 +21,7 @@ export class LabelService {
     return found(await this.#repository.find(id));
   }
 
-  /** The labels with these names, each once; throws a 422 problem that names the unknown ones. */
+  /** Returns the labels with these names, each once. Throws a 422 problem that lists the unknown names. */
   async resolve(names: readonly string[]): Promise<Label[]> {
     const labels = await this.#repository.findByNames(names);
     const errors = names.flatMap((name, place): FieldError[] =>
@@ -45,7 +45,7 @@ export class LabelService {
     }, within);
   }
 
-  /** `assertCurrent` throws if the client has not seen the label as it is. */
+  /** Changes a label. `assertCurrent` throws if the client's precondition does not match the current label. */
   async update(id: string, change: UpdateLabel, assertCurrent: (label: Label) => void): Promise<Label> {
     return this.#repository.change(async (transaction) => {
       const labels = await this.#repository.list(transaction);

@@ -1,7 +1,7 @@
 import type { IssueLabel } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 
-/** Joins the labels of the row `i`, by name, as `label`. */
+/** Joins the labels of the row `i`, sorted by name, as `label`. */
 export const labelRelation = Prisma.raw(`
   LEFT JOIN LATERAL (
     SELECT array_agg(l.id ORDER BY l.key COLLATE "C") AS ids, array_agg(l.name ORDER BY l.key COLLATE "C") AS names,
@@ -9,12 +9,14 @@ export const labelRelation = Prisma.raw(`
       FROM labels l WHERE l.id = ANY(i.label_ids)
   ) label ON i.label_ids <> '{}'`);
 
-/** The revision of all labels, if the row `i` has labels: as long as it is the same, these show the same. */
+/**
+ * The revision of all labels if the row `i` has labels, otherwise NULL. Cached labels are valid while it is unchanged.
+ */
 export const labelRevision = Prisma.raw(
   `CASE WHEN i.label_ids <> '{}' THEN (SELECT rev FROM label_catalog) END AS "labelRev"`,
 );
 
-/** The columns of the labels of a row with its `labelRelation`. */
+/** The columns of the labels of a row with `labelRelation`. */
 export const labelColumns = Prisma.raw(
   'label.ids AS "labelIds", label.names AS "labelNames", label.colors AS "labelColors"',
 );

@@ -1,18 +1,17 @@
 import type { IssueLabel } from '@tessera/contracts';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
 
-/** A label. */
 export interface Label extends IssueLabel {
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** Two names with the same key name the same label. */
+/** Returns the key of a name. Names with the same key identify the same label. */
 export function labelKey(name: string): string {
   return name.trim().normalize('NFC').toLowerCase();
 }
 
-/** The history of a change of an issue's labels; a label of both lists is none. */
+/** Returns the history entries of a change of an issue's labels: one for each added and each removed label. */
 export function describeLabelChanges(
   before: readonly IssueLabel[],
   after: readonly IssueLabel[],

@@ -18,7 +18,7 @@ export const titleMaxLength = 255;
 export const descriptionMaxLength = 65_000;
 export const commentMaxLength = 65_000;
 
-/** A priority in a request: in any case, and `NORMAL` for `MEDIUM`. */
+/** A priority in a request, in upper or lower case. `NORMAL` is an alias of `MEDIUM`. */
 export const priorityInputSchema = z
   .preprocess((value) => {
     if (typeof value !== 'string') return value;
@@ -56,12 +56,12 @@ function namesOneAssignee(body: { assignee_id?: unknown; assignee_email?: unknow
 }
 
 const linksInput = z.preprocess(
-  // The schema parses all items before it counts them.
+  // The schema would otherwise parse all items before it counts them.
   (value) => (Array.isArray(value) ? value.slice(0, linksMax + 1) : value),
   z.array(linkInputSchema).max(linksMax, { error: `must be at most ${linksMax} links` }),
 );
 
-/** The version that a change is based on: another one now means 409. */
+/** The version on which a change is based. Any other current version causes a 409. */
 const versionInput = z.int().min(1).nullish();
 
 /** POST /api/v1/issues/ */
@@ -143,7 +143,7 @@ export const createCommentSchema = z
   })
   .meta({
     id: 'CreateComment',
-    // The other names stay accepted and undocumented.
+    // The other names are accepted, but not documented.
     override: {
       properties: { body: { type: 'string', minLength: 1, maxLength: commentMaxLength } },
       required: ['body'],

@@ -108,7 +108,7 @@ export const issueListQuerySchema = issueListQuery.refine(
 );
 export type IssueListQuery = z.output<typeof issueListQuerySchema>;
 
-/** The response of a list with page or page_size. */
+/** The response of a list that was requested with `page` or `page_size`. */
 export const issuePageSchema = z
   .object({
     count: z.int().nonnegative(),

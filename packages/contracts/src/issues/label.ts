@@ -4,7 +4,7 @@ import { oneLine, uuid } from '../text.ts';
 import { idempotencyHeaders, locationHeader, replayedHeader } from './issue-operation.ts';
 
 export const labelNameMaxLength = 50;
-/** Of the service, and of one issue. */
+/** Maximum numbers of labels of the service and of an issue. */
 export const labelsMax = 500;
 export const issueLabelsMax = 20;
 
@@ -34,10 +34,10 @@ export type IssueLabel = z.infer<typeof issueLabelSchema>;
 
 const issueLabelsError = { error: `must be at most ${issueLabelsMax} labels` };
 
-/** The labels of an issue in a request: names, or labels as responses have them. */
+/** The labels of an issue in a request: names, or labels from a response. */
 export const labelsInput = z
   .preprocess(
-    // The schema parses all items before it counts them.
+    // The schema would otherwise parse all items before it counts them.
     (value) => (Array.isArray(value) ? value.slice(0, issueLabelsMax + 1) : value),
     z
       .array(z.union([labelName, z.object({ name: labelName }).transform(({ name }) => name)]))
@@ -45,7 +45,7 @@ export const labelsInput = z
   )
   .describe('Names of existing labels, case-insensitive. The whole list.');
 
-/** The `label` of a list of issues. A name may contain a comma, so that commas do not separate names. */
+/** The filter `label` of a list of issues. Commas do not separate names, because a name may contain a comma. */
 export const labelFilter = z
   .preprocess(
     (given) => (Array.isArray(given) ? given.slice(0, issueLabelsMax + 1) : [given]),

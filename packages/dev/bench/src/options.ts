@@ -8,16 +8,16 @@ export interface BenchOptions {
   rounds: number;
   rows: number;
   seconds: number;
-  /** Where a copy of the results is written. */
+  /** The path of a copy of the results. */
   json: string | undefined;
   footprintRequests: number;
-  /** The version of Node that the bench and every server that it starts run on; undefined for the one at hand. */
+  /** The version of Node for the bench and all servers that it starts; undefined for the current version. */
   node: string | undefined;
   /** The folder of another checkout, whose built services are measured, too. */
   against: string | undefined;
   /** Whether the services are built first. */
   build: boolean;
-  /** Whether Redmine is measured, where it is installed. */
+  /** Whether Redmine is measured if it is installed. */
   redmine: boolean;
   /** Whether other products are measured. */
   peers: boolean;
@@ -27,7 +27,7 @@ const small = { rows: 1_000, footprintRequests: 20_000 };
 
 const largest = 10_000_000;
 
-/** How many issues and identities there are unless `--rows` says more. */
+/** The default of `--rows`: the number of issues and of identities. */
 export const defaultRows = small.rows;
 
 const text = { type: 'string' } as const;
@@ -84,7 +84,7 @@ export function readOptions(
   };
 }
 
-/** Whether a row is among those that were asked for: `replicas` also means `replicas-userinfo`. */
+/** Whether a row is selected. `replicas` also selects `replicas-userinfo`. */
 export function isSelected(name: string, only: readonly string[] | undefined): boolean {
   return only === undefined || only.some((asked) => name === asked || name.startsWith(`${asked}-`));
 }

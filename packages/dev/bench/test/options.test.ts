@@ -92,7 +92,7 @@ describe('--against', () => {
     }
   };
 
-  it('names the next thing that a checkout lacks', () => {
+  it('reports the first missing part of a checkout', () => {
     expect(() => read('--against', '')).toThrow('--against: there is no checkout');
     expect(() => read('--against', checkout)).toThrow(`there is no checkout of Tessera in ${checkout}`);
     add('package.json');

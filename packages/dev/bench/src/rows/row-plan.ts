@@ -8,7 +8,7 @@ import type { Absence, Contender, Goal, Row } from '../run/sample.ts';
 
 /** A row before its contenders are started. */
 export interface RowPlan {
-  /** Its name for `--only`. */
+  /** The name for `--only`. */
   name: string;
   title: string;
   goals: readonly Goal[];

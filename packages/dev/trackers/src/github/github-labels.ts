@@ -7,7 +7,7 @@ import type { GitHubPresenter } from './github-presenter.ts';
 
 const NAME_MAX = 50;
 
-/** GitHub's operations on labels. Their names are compared without regard to case. */
+/** GitHub's operations on labels. Names are case-insensitive. */
 export class GitHubLabels {
   readonly #context: FakeContext;
   readonly #issues: GitHubIssues;

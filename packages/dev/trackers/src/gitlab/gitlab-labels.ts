@@ -7,7 +7,7 @@ import type { GitLabPages } from './gitlab-pages.ts';
 
 const NAME_MAX = 255;
 
-/** GitLab's operations on the labels of a project. Issues have them by name. */
+/** GitLab's operations on the labels of a project. Issues refer to labels by name. */
 export class GitLabLabels {
   readonly #context: FakeContext;
   readonly #issues: GitLabIssues;
@@ -19,7 +19,7 @@ export class GitLabLabels {
     this.#pages = pages;
   }
 
-  /** By name. */
+  /** Lists labels, sorted by name. */
   readonly list = (call: TrackerRequest): TrackerResponse => {
     this.#issues.assertProject(call);
     const labels = this.#context.tracker.labels().toSorted((one, other) => (one.name < other.name ? -1 : 1));
