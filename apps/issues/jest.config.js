@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { canRunRedmine } from '@tessera/trackers/redmine';
 import preset from '../../jest.preset.js';
 
-// packages/dev/trackers/install-redmine.sh installs it; CI does so, and refuses to go on without.
+// packages/dev/trackers/install-redmine.sh installs Redmine. CI runs the script and fails without Redmine.
 const hasRedmine = canRunRedmine();
 if (!hasRedmine) {
   if (process.env.REQUIRE_REDMINE === '1') throw new Error('REQUIRE_REDMINE is set, and there is no Redmine');
@@ -13,7 +13,7 @@ if (!hasRedmine) {
 
 export default {
   ...preset,
-  // Two also on two cores: these tests wait for processes, for Redmine and for times.
+  // At least two workers, also on two cores, because these tests mostly wait for processes, Redmine and timeouts.
   maxWorkers: Math.max(2, availableParallelism() - 1),
   testPathIgnorePatterns: ['/node_modules/', ...(hasRedmine ? [] : ['\\.redmine\\.test\\.ts$'])],
   globalSetup: '<rootDir>/test/support/global-setup.ts',

@@ -47,7 +47,7 @@ const dependencies = await createDependencies(
     DATABASE_URL: databaseUrl,
     SERVICE_TOKEN: serviceToken,
     BCRYPT_COST: values.cost,
-    // Keep the limits enabled, but too high to be reached.
+    // The limits are enabled, but too high to be reached.
     SIGN_IN_PAIR_LIMIT: '1000000',
     SIGN_IN_EMAIL_LIMIT: '1000000',
     SIGN_IN_IP_LIMIT: '1000000',

@@ -4,8 +4,8 @@ import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { first, startStack } from '@tessera/stack';
 
-// Measures what one request of each operation costs the service: CPU time of its process, bytes that the tables and their
-// indexes grow by, bytes of the response. Every value that a client sends into the database is as long as it can be.
+// Measures the cost of one request of each operation: CPU time of the process, growth of the tables and their indexes
+// in bytes, and size of the response in bytes. Every value that a client stores has its maximum length.
 
 const { values } = parseArgs({
   options: {
@@ -234,7 +234,7 @@ const operations: {
   { name: 'getReadiness', status: 200, send: () => ({ method: 'GET', path: '/readyz' }) },
 ];
 
-/** Of all threads of the process, in milliseconds. */
+/** Returns the CPU time of all threads of the process in milliseconds. */
 function cpuMs(): number {
   const fields = readFileSync(`/proc/${service.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   // utime and stime, in ticks of 10 ms.

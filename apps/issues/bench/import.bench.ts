@@ -1,4 +1,4 @@
-// Imports many issues from a real Redmine into an empty database, and brings both sides back in step after edits.
+// Imports many issues from a real Redmine into an empty database, and syncs both sides after edits.
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { runCommandLine, UsageError } from '@tessera/stack/command-line';
@@ -143,7 +143,7 @@ async function measure(
     `  ${seconds.toFixed(0)} s, ${(requests / issues).toFixed(2)} requests per issue, ${(issues / seconds).toFixed(0)} issues a second`,
   );
 
-  // A look for changes begins two minutes before the last one until it has found no other.
+  // A poll begins two minutes before the last change until a poll has found no further change.
   await pause(150_000);
   const before = proxy.count();
   await pause(quietSeconds * 1000);

@@ -38,7 +38,7 @@ export function describeApi(api: Api): OpenApiDocument {
   );
 }
 
-// OpenAPI has parameters of one path segment and nothing else.
+// In OpenAPI, a path parameter is always one whole segment.
 function toTemplate(path: string): string {
   if (!/^(\/[\w.~-]*|\/:\w+)+$/.test(path)) throw new Error(`${path} cannot be described by OpenAPI.`);
   return path.replace(/:(\w+)/g, '{$1}');
@@ -74,8 +74,8 @@ function describeBody({ schema, form, optional = false, example }: OperationBody
 
 function simplify({ jsonSchema, zodSchema }: ZodOpenApiOverrideContext): void {
   const { def } = zodSchema._zod;
-  // zod closes the objects that it describes. Responses may gain members, and clients ignore members that they do not
-  // know; only a schema that is itself strict stays closed.
+  // zod describes objects as closed. Later releases may add members to a response, and clients ignore unknown members,
+  // so only strict schemas stay closed.
   if (def.type === 'object' && def.catchall?._zod.def.type !== 'never')
     delete jsonSchema.additionalProperties;
   // Generators expect a schema as `items`, not the `false` that ends a tuple.
@@ -89,7 +89,7 @@ function simplify({ jsonSchema, zodSchema }: ZodOpenApiOverrideContext): void {
       maxItems: values.length,
     });
   }
-  // zod's own expressions for what the format states, and its names of checks that are no formats.
+  // Removes zod's patterns that repeat the format, and zod's names of checks that are not formats.
   if (jsonSchema.format === 'date-time' || jsonSchema.format === 'uuid') delete jsonSchema.pattern;
   if (jsonSchema.format === 'includes') delete jsonSchema.format;
 }

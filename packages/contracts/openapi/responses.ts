@@ -37,7 +37,10 @@ function headerComponent(id: string, description: string): z.ZodType {
   return z.string().meta({ description, header: { id } });
 }
 
-/** All responses of an operation: its own, the errors that are always possible, and those of `secured`. */
+/**
+ * Returns all responses of an operation: the declared ones, the errors that are always possible, and those of
+ * `secured`.
+ */
 export function responsesOf(operation: Operation, secured: Api['secured']): ZodOpenApiResponsesObject {
   const always = operation.body === undefined ? [400, 500, 503] : [400, 408, 413, 415, 500, 503];
   const own = Object.entries(operation.responses).map(([status, response]) => [
@@ -84,7 +87,7 @@ function describeProblem(
 ): ZodOpenApiResponseObject {
   const common = oauth ? oauthProblemSchema : problemSchema;
   const schema = members === undefined ? common : z.intersection(common, z.object(members).partial());
-  // The credential of a token endpoint is in the body: its 401 has no challenge.
+  // The credential of a token endpoint is in the body, so its 401 has no challenge.
   const challenged = status !== 401 || !oauth || security !== undefined;
   return {
     description,

@@ -71,13 +71,13 @@ export function assertMatches({ ifMatch }: Precondition, issue: IssueWithLinks):
   if (ifMatch === undefined || ifMatch.trim() === '*') return;
   // Weak tags never match strongly (RFC 9110 8.8.3.2).
   if (entityTags(ifMatch).some((tag) => tag.startsWith(`"${overwritable(issue)}-`))) return;
-  throw preconditionFailed('The issue has changed since; read it again.');
+  throw preconditionFailed('The issue has changed since then; read it again.');
 }
 
 /** Throws a 412 problem if `If-Match` does not contain the ETag. For resources other than issues. */
 export function assertNames(ifMatch: string | undefined, etag: string): void {
   if (ifMatch === undefined || ifMatch.trim() === '*' || entityTags(ifMatch).includes(etag)) return;
-  throw preconditionFailed('It has changed since; read it again.');
+  throw preconditionFailed('The resource has changed since then; read it again.');
 }
 
 function preconditionFailed(detail: string): ProblemError {
@@ -103,7 +103,7 @@ export function versionConflict(issue: Issue): ProblemError {
   return new ProblemError({
     status: 409,
     code: 'version_conflict',
-    detail: 'The issue has another version by now; `issue` is what it is.',
+    detail: 'The issue has a newer version; `issue` is its current state.',
     members: { issue },
   });
 }

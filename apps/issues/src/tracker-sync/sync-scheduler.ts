@@ -141,7 +141,7 @@ export class SyncScheduler {
       await queue.recordChanges(newest, poll);
       await queue.endPoll(poll);
     } catch (error) {
-      if (!this.#isStopping) logger.warn({ err: error }, 'could not look for changes in the tracker');
+      if (!this.#isStopping) logger.warn({ err: error }, 'could not poll the tracker for changes');
     }
   }
 

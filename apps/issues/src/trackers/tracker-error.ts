@@ -121,7 +121,7 @@ const failureKinds = {
   /** An earlier request to create an issue or a comment may still take effect. */
   create_outcome_unknown: {
     status: 503,
-    detail: 'Whether the external tracker carried out an earlier request is not known yet.',
+    detail: 'It is not known yet whether an earlier request took effect in the external tracker.',
     isTransient: true,
   },
 } as const satisfies Record<string, FailureKind>;

@@ -89,7 +89,7 @@ function arrivedTooSlowly(): ProblemError {
   return new ProblemError({
     status: 408,
     code: 'request_timeout',
-    detail: 'The body took too long to arrive while many others arrived. Try again.',
+    detail: 'The body took too long to arrive while the server was receiving many bodies. Try again.',
     headers: { Connection: 'close', 'Retry-After': '1' },
   });
 }

@@ -31,7 +31,7 @@ export interface ProblemOptions {
   detail: string;
   errors?: FieldError[];
   headers?: Record<string, string>;
-  /** Further members of the body, in wire form. */
+  /** Further members of the body, in the representation of the API. */
   members?: Record<string, unknown>;
   /** Only for the log. */
   cause?: unknown;
