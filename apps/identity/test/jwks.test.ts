@@ -113,7 +113,7 @@ describe('GET /jwks', () => {
       ['a verify-only key that does not exist', 'unknown-verify', ['JWT_VERIFY_ONLY_KIDS']],
       ['a verify-only key that is active', 'active-verify', ['JWT_VERIFY_ONLY_KIDS']],
       ['two sources of keys', { JWT_KEYS_DIR: bad, JWT_PRIVATE_KEY: pem }, ['JWT_PRIVATE_KEY']],
-      ['a key that is no PEM', { JWT_PRIVATE_KEY: 'nonsense' }, ['JWT_PRIVATE_KEY']],
+      ['a key that is not PEM', { JWT_PRIVATE_KEY: 'nonsense' }, ['JWT_PRIVATE_KEY']],
     ])('%s', async (_name, given, named) => {
       const presets: Record<string, Record<string, string>> = {
         several: { JWT_KEYS_DIR: directory },

@@ -196,7 +196,7 @@ describe('a service that reads keys.json', () => {
     ['is no JSON', 'nonsense', 'keys.json is not a list of keys'],
     ['is something else', '{"keys":[{"kid":"identity-key-1"}]}', 'keys.json is not a list of keys'],
     [
-      'names a key that is not there',
+      'contains a key without a file',
       JSON.stringify({
         keys: [
           { kid: 'identity-key-9', made_at: '2026-01-01T00:00:00Z', activated_at: '2026-01-01T00:00:00Z' },

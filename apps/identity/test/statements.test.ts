@@ -35,19 +35,19 @@ const table: Expected[] = [
     request: 'POST /token',
     send: () => app.http.post('/token').send({ grant_type: 'password', email: identity.email, password }),
     statements: 2,
-    because: 'one reads hash and counters before the comparison, one opens the session after it',
+    because: 'one statement reads the hash and the counters before the comparison, and one opens the session after it',
   },
   {
     request: 'POST /token/refresh',
     send: () => app.http.post('/token/refresh').send({ refresh_token: tokens.refresh_token }),
     statements: 1,
-    because: 'the rotation decides, writes and audits at once',
+    because: 'one statement checks the token, rotates it and writes the audit event',
   },
   {
     request: 'GET /userinfo',
     send: userInfo,
     statements: 1,
-    because: 'the identity is read each time: a deactivation counts at once',
+    because: 'the identity is read for each request, so that a deactivation takes effect at once',
   },
   {
     request: 'POST /internal/introspect of an access token',
@@ -59,7 +59,7 @@ const table: Expected[] = [
     request: 'POST /internal/introspect of a refresh token',
     send: () => introspect(tokens.refresh_token),
     statements: 1,
-    because: 'token, family and identity are one join',
+    because: 'one join reads the token, the family and the identity',
   },
   {
     request: 'GET /jwks',

@@ -289,7 +289,7 @@ describe('POST /token', () => {
     ['lower', '10', 4],
     ['higher', '4', 10],
   ])(
-    'spends as much on a refusal when the hash has a %s cost as for an unknown e-mail',
+    'uses the same CPU time to refuse a wrong password with a %s hash cost and an unknown e-mail',
     async (_name, cost, stored) => {
       const other = await startTestApp({ BCRYPT_COST: cost, SIGN_IN_LIMITS: 'off' }, app.databaseUrl);
       const { identity } = await createIdentity(other);

@@ -40,7 +40,7 @@ const table: Expected[] = [
     statements: 1,
     roundTrips: 1,
     parsed: 0,
-    because: 'one statement finds that nothing which the issue shows has changed',
+    because: 'one statement confirms that the cached text is current',
   },
   ...[20, 50].map((size) => ({
     request: `GET a list of ${size}`,
@@ -48,7 +48,7 @@ const table: Expected[] = [
     statements: 1,
     roundTrips: 1,
     parsed: 0,
-    because: 'one statement finds the whole page, whose summaries are cached',
+    because: 'one statement finds the page, whose issues are cached',
   })),
   {
     request: 'GET a list with a filter',
@@ -56,7 +56,7 @@ const table: Expected[] = [
     statements: 1,
     roundTrips: 1,
     parsed: 0,
-    because: 'it is parsed once, and planned with its values each time',
+    because: 'the statement is parsed once and planned with its values for each request',
   },
   {
     request: 'GET a list of the issues with a label',
@@ -64,7 +64,7 @@ const table: Expected[] = [
     statements: 2,
     roundTrips: 2,
     parsed: 0,
-    because: 'the label is found by its name, so that the list is planned with its id',
+    because: 'the first statement resolves the label, so that the list is planned with its id',
   },
   {
     request: 'POST an issue',
@@ -72,7 +72,7 @@ const table: Expected[] = [
     statements: 1,
     roundTrips: 1,
     parsed: 0,
-    because: 'issue, links and history are one statement',
+    because: 'one statement writes the issue, its links and its history',
   },
   {
     request: 'POST an issue with links and an assignee',
@@ -80,7 +80,7 @@ const table: Expected[] = [
     statements: 2,
     roundTrips: 2,
     parsed: 0,
-    because: 'the mirror is read for the assignee first',
+    because: 'the first statement reads the assignee from the mirror',
   },
   {
     request: 'POST an issue with labels',
@@ -88,7 +88,7 @@ const table: Expected[] = [
     statements: 2,
     roundTrips: 2,
     parsed: 0,
-    because: 'the labels are found by their names first',
+    because: 'the first statement resolves the labels',
   },
   {
     request: 'POST an issue with a new Idempotency-Key',
@@ -96,7 +96,7 @@ const table: Expected[] = [
     statements: 6,
     roundTrips: 6,
     parsed: 0,
-    because: 'a look at the key, then a transaction of claim, issue and answer',
+    because: 'a lookup of the key, then a transaction with the reservation, the issue and the response',
   },
   {
     request: 'POST an issue again with its Idempotency-Key',
@@ -104,7 +104,7 @@ const table: Expected[] = [
     statements: 2,
     roundTrips: 2,
     parsed: 0,
-    because: 'the key, then the revision of the issue: the answer shows its present state',
+    because: 'a lookup of the key, then of the revision, because the response contains the current issue',
   },
   {
     request: 'POST the status',
@@ -117,7 +117,7 @@ const table: Expected[] = [
     statements: 2,
     roundTrips: 2,
     parsed: 0,
-    because: 'the rules look at the issue, then the change happens if it is still that',
+    because: 'the rules read the issue, then the change is applied if the issue is unchanged',
   },
   {
     request: 'POST a comment',
@@ -125,7 +125,7 @@ const table: Expected[] = [
     statements: 1,
     roundTrips: 1,
     parsed: 0,
-    because: 'comment, count and history are one statement',
+    because: 'one statement writes the comment, the count and the history',
   },
 ];
 

@@ -304,7 +304,7 @@ describe('a local key source', () => {
   it.each([
     ['a private key', keyPair.privateKey],
     ['an RSA key of 1024 bits', generateRsa(1024).publicKey],
-    ['a key for PSS alone', generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey],
+    ['a key for PSS only', generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey],
     ['a secret', createSecretKey(Buffer.alloc(256))],
   ])('refuses %s', (_name, key) => {
     expect(() => localKeySource(new Map([[kid, key]]))).toThrow(TypeError);

@@ -69,7 +69,7 @@ describe('readConfig', () => {
   });
 
   it.each([['1.5'], ['0x10'], ['1e3'], [' 7'], ['9'.repeat(16)], ['-1'], ['65536']])(
-    'refuses %s as an integer in bounds',
+    'refuses %s for a bounded integer',
     (value) => {
       expect(problemsOf({ ...complete, PORT: value })).toEqual(['PORT: must be an integer from 1 to 65535']);
     },

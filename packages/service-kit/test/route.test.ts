@@ -123,7 +123,7 @@ describe('the input', () => {
     ['path', '/things/x/parts/a', {}, { field: 'id', message: expect.any(String) }],
     ['query', '/things/7/parts/a?limit=x', {}, { field: 'limit', message: expect.any(String) }],
     [
-      'query, for a repeated parameter where one is expected',
+      'query, for a repeated parameter that must be given once',
       '/things/7/parts/a?limit=1&limit=2',
       {},
       { field: 'limit', message: 'must be of type string' },

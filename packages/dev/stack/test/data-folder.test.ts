@@ -32,7 +32,7 @@ describe('openDataFolder', () => {
   });
 
   it.each(['rejects a folder whose marker contains %j', '{"format":2}', 'not json'])(
-    'refuses a folder whose marker waitForOutput %j',
+    'rejects a folder whose marker contains %j',
     (text) => {
       writeFileSync(path.join(parent, 'tessera-data.json'), text);
       expect(() => openDataFolder(parent)).toThrow('is damaged or was written by another release');

@@ -35,9 +35,9 @@ describe('the check against the description', () => {
   });
 
   it.each([
-    ['an answer of a kind the operation does not give', { status: 204 }],
-    ['an error without the shape of an error', { status: 500, body: { message: 1 } }],
-    ['a null where the description has none', { status: 404, body: { message: null } }],
+    ['a status that the operation does not describe', { status: 204 }],
+    ['an error with the wrong shape', { status: 500, body: { message: 1 } }],
+    ['a null that the description does not allow', { status: 404, body: { message: null } }],
   ])('records %s', (_, answer) => {
     expect(violations('get', call(), answer)).toHaveLength(1);
   });
@@ -57,7 +57,7 @@ describe('the check against the description', () => {
   });
 
   it.each([
-    ['a number that is none', call({ params: { owner: 'o', repo: 'r', issue_number: 'one' } })],
+    ['a number that is not numeric', call({ params: { owner: 'o', repo: 'r', issue_number: 'one' } })],
     ['an unknown query parameter', call({ query: { perpage: '2' } })],
     ['a body of another media type', call({ body: {}, headers: { 'content-type': 'text/plain' } })],
     ['a title that is a list', call({ body: { title: [] } })],
