@@ -35,7 +35,8 @@ const table: Expected[] = [
     request: 'POST /token',
     send: () => app.http.post('/token').send({ grant_type: 'password', email: identity.email, password }),
     statements: 2,
-    because: 'one statement reads the hash and the counters before the comparison, and one opens the session after it',
+    because:
+      'one statement reads the hash and the counters before the comparison, and one opens the session after it',
   },
   {
     request: 'POST /token/refresh',

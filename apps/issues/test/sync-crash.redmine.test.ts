@@ -46,7 +46,7 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
     await tracker.close();
   });
 
-  // Without workers, every sync is requested by the test.
+  // Background workers are disabled, so the test requests every sync.
   const startService = (database: string, trackerUrl: string) =>
     startIssuesService(
       { databaseUrl: database, identity },

@@ -7,7 +7,7 @@ export class BearerError extends Error {
   /** An error code of RFC 6750 3.1, or a similar one. */
   readonly code: string;
   readonly headers: Record<string, string>;
-  /** Only for the log; never contains a token. */
+  /** The private reason for the log. It never contains a token. */
   readonly reason: string;
 
   constructor(options: {

@@ -54,7 +54,8 @@ export class AuditRepository {
   }
 }
 
-// Only the conditions of set filters, so that the planner can choose an index for each combination.
+// Returns only the conditions of the filters that are set, so that the planner can choose an index for each
+// combination.
 function conditionsOf(filter: AuditFilter, position: AuditPosition | undefined): Prisma.Sql[] {
   const { identityId, type, outcome, actor, after, before } = filter;
   return [

@@ -17,7 +17,7 @@ export const realm = 'issues';
 interface AuthenticateOptions {
   verifier: TokenVerifier<'access'>;
   mirror: Pick<IdentityMirrorService, 'syncFromClaims'>;
-  /** Which requests require a verified identity: none, writes or all. */
+  /** The requests that require a verified identity: none, writes or all. */
   requireVerified: 'off' | 'write' | 'all';
 }
 

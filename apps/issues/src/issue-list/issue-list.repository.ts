@@ -40,7 +40,7 @@ export class IssueListRepository {
   async findPage(request: IssueListRequest, within: Transaction = this.#database): Promise<FoundPage> {
     const { labels } = request.filters;
     const found = labels === undefined ? undefined : await this.#labels.findByNames(labels, within);
-    // No issue has a label that does not exist.
+    // A filter by an unknown label matches no issue.
     if (found !== undefined && found.size < new Set(labels).size)
       return { issues: [], total: request.total === 'none' ? undefined : 0 };
     const labelIds = found === undefined ? undefined : [...found.values()].map(({ id }) => id);

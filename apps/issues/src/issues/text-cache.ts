@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 /** A cache of JSON texts and their revisions, limited by their total length. */
 export type TextCache<Entry extends { text: string }> = LRUCache<string, Entry>;
 
-/** In characters, each of one or two bytes: a small part of a container with 512 MiB. */
+/** Maximum number of characters, each of one or two bytes: a small part of a container with 512 MiB. */
 const maxCharacters = 16 * 1024 * 1024;
 
 export function createTextCache<Entry extends { text: string }>(): TextCache<Entry> {

@@ -23,11 +23,11 @@ const recoverySeconds = 60;
 
 /** A poll for changes in the tracker. */
 export interface RemotePoll {
-  /** By the database's clock. */
+  /** The start of the poll by the database's clock. */
   startedAt: Date;
   /**
-   * The start by the tracker's clock. A change with a later time does not count as read, because that clock may have
-   * been set back.
+   * The start of the poll by the tracker's clock. A change with a later time does not count as read, because that clock
+   * may have been set back.
    */
   clock: Date;
   /**

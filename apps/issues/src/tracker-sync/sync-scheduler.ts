@@ -24,7 +24,7 @@ export interface SyncSchedule {
   workers: number;
   /** Time limit of a background sync. */
   timeoutMs: number;
-  /** Which changed issues are synced in the background: none, those with a remote issue, or all. */
+  /** The changed issues that are synced in the background: none, issues with a remote issue, or all. */
   autoSync: 'off' | 'linked' | 'all';
   /** Time between two polls of the tracker by all replicas together, in seconds; 0 disables polling. */
   pollRemoteSeconds: number;
@@ -62,7 +62,7 @@ export class SyncScheduler {
     await Promise.allSettled([...this.#workers, this.#remotePoll, this.#import]);
   }
 
-  // With jitter, so that replicas that started together do not poll together.
+  // The delay has jitter, so that replicas that started together do not poll together.
   #planPoll(): void {
     if (this.#isStopping) return;
     this.#timer = setTimeout(() => void this.#poll(), this.#schedule.pollMs * (0.75 + Math.random() / 2));

@@ -23,7 +23,7 @@ const textileCode = /(<pre>[\s\S]*?(?:<\/pre>|$)|(?<![\w@])@[^@\n]+@(?![\w@]))/;
 // Footnotes and formulas affect which text is code, but are not part of CommonMark.
 const otherSyntax = /\[\^[^\]\n]*\]:|\$`|[`~]{3}\s*math/i;
 
-// With tables, as in GitHub Flavored Markdown: a cell ends at `|`, also within backticks.
+// Supports tables as in GitHub Flavored Markdown, where a cell ends at `|` even within backticks.
 const commonMark = new MarkdownIt('default', { html: true });
 
 // Trackers extend an address to the next white space, so a backtick within an address does not begin code.

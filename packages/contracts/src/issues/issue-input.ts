@@ -9,7 +9,7 @@ export const issueStatuses = ['OPEN', 'IN_PROGRESS', 'RESOLVED', 'CLOSED', 'REOP
 export const issueStatusSchema = z.enum(issueStatuses).meta({ id: 'IssueStatus' });
 export type IssueStatus = z.infer<typeof issueStatusSchema>;
 
-/** In ascending order. */
+/** The priorities in ascending order. */
 export const issuePriorities = ['LOW', 'MEDIUM', 'HIGH', 'URGENT', 'CRITICAL'] as const;
 export const issuePrioritySchema = z.enum(issuePriorities).meta({ id: 'IssuePriority' });
 export type IssuePriority = z.infer<typeof issuePrioritySchema>;

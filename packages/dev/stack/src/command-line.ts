@@ -55,7 +55,7 @@ export function parseOptions<Own extends Options>(options: Own, args: readonly s
   }
 }
 
-// Not `instanceof Error`: under Jest, Node's own errors come from another realm.
+// `instanceof Error` would fail for Node's errors under Jest, which come from another realm.
 function messageOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error
     ? String(error.message)

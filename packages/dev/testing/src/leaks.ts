@@ -66,7 +66,7 @@ export function findLeaks(): string[] {
   ]);
 }
 
-/** For the tests of this module. */
+/** Clears the recorded output; only for the tests of this module. */
 export function forgetEmissions(): void {
   emissions.length = 0;
 }

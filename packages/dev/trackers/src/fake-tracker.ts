@@ -104,10 +104,10 @@ export interface IssueChanges {
 
 export interface RecordedRequest {
   readonly method: string;
-  /** As received, with the base path, without the query. */
+  /** The path as received, with the base path and without the query. */
   readonly path: string;
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Without credentials. */
+  /** The headers without credentials. */
   readonly headers: IncomingHttpHeaders;
   /** The parsed body; undefined without a body or for invalid JSON. */
   readonly body: unknown;

@@ -27,7 +27,7 @@ export type App = Express;
 interface AppOptions extends ErrorHandlerOptions {
   /** All routes, the most frequent ones first: Express tries them in order. */
   routes: readonly Route[];
-  /** By path prefix: authenticates and counts requests that match no route, before they get a 404. */
+  /** Guards by path prefix. They authenticate and count requests that match no route, before these get a 404. */
   guards?: Readonly<Record<string, Guard>>;
   logger: Logger;
   metrics?: Metrics;

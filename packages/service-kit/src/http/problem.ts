@@ -25,15 +25,15 @@ const titles: Record<number, string> = {
 /** The members of a problem. The response contains all except `cause` and `logged`. */
 export interface ProblemOptions {
   status: number;
-  /** Stable and machine-readable, snake_case. */
+  /** A stable, machine-readable code in snake_case. */
   code: string;
-  /** For people; contains no internals and no input that may be secret. */
+  /** A description for people. It contains no internals and no input that may be secret. */
   detail: string;
   errors?: FieldError[];
   headers?: Record<string, string>;
   /** Further members of the body, in the representation of the API. */
   members?: Record<string, unknown>;
-  /** Only for the log. */
+  /** The cause, which is only logged. */
   cause?: unknown;
   /** Members of the request's log lines, such as the reason for a refused token. Must not contain credentials. */
   logged?: Record<string, string>;

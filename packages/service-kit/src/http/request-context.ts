@@ -31,7 +31,8 @@ const acceptableRequestId = /^[A-Za-z0-9._-]{1,64}$/;
  * child loggers per request. Also counts the request in `metrics`, if given.
  */
 export function requestContext(logger: Logger, metrics?: Metrics) {
-  // No redaction: the line has fixed members without secrets, and searching them costs ten times the line itself.
+  // Redaction is disabled, because the line has fixed members without secrets, and redaction takes ten times as long as
+  // writing the line.
   const accessLog = logger.child({}, { redact: [] });
   return function startRequest(request: IncomingMessage, response: ServerResponse): void {
     const given = request.headers['x-request-id'];

@@ -4,7 +4,7 @@ import type { Logger } from '../observability/logger.ts';
 export type CleanupTask = (batchSize: number) => Promise<number | undefined>;
 
 interface CleanupOptions<Table extends string> {
-  /** By table, in the order of execution. */
+  /** The tasks by table, in the order of execution. */
   tasks: Readonly<Record<Table, CleanupTask>>;
   logger: Logger;
   /** Time between two runs, varied by a tenth so that replicas do not run at the same time; 0 disables the job. */

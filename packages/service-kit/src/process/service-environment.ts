@@ -24,7 +24,7 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
     CORS_ORIGINS: list(),
     METRICS_PORT: z.string().default('off').transform(parseMetricsPort),
     SHUTDOWN_DELAY_MS: integer({ min: 0, max: 60_000, default: 5_000 }),
-    // Below Kubernetes' terminationGracePeriodSeconds of 30.
+    // The default is below Kubernetes' terminationGracePeriodSeconds of 30.
     SHUTDOWN_TIMEOUT_MS: integer({ min: 100, max: 600_000, default: 25_000 }),
     HTTP_HEADERS_TIMEOUT_MS: integer({
       min: 100,

@@ -23,7 +23,10 @@ export interface Endpoint {
   verify?: (contender: Contender, tessera: Tessera) => Contender;
 }
 
-/** With fewer, a core idles while several logins are between two hashes. */
+/**
+ * Number of connections for logins. With fewer connections, a core would be idle while several logins are between two
+ * hashes.
+ */
 export const loginConnections = availableParallelism() * 4;
 export const refreshConnections = 16;
 

@@ -6,7 +6,7 @@ export interface HttpResponse {
   body: Buffer;
 }
 
-// In the login storm, a login waits for a hundred others.
+// Long enough for the login storm, in which a login waits for a hundred other logins.
 const timeoutMs = 90_000;
 
 /** A keep-alive connection with one request at a time. */

@@ -24,7 +24,10 @@ export interface ServiceFootprint {
 
 export interface ImageSize {
   service: 'identity' | 'issues';
-  /** In MB: the whole image when an engine has it, otherwise what docker/README.md says that the service adds to its base. */
+  /**
+   * Size in MB: of the whole image if a container engine has it, otherwise of the part that the service adds to the
+   * base image according to docker/README.md.
+   */
   megabytes: number;
   isMeasured: boolean;
 }

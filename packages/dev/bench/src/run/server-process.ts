@@ -64,7 +64,7 @@ async function firstLine(child: ChildProcess, name: string): Promise<string> {
   if (child.stdout === null || child.stderr === null) throw new Error('the streams must be pipes');
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    // Only the end of a long output is kept, which has the reason of an exit.
+    // Keeps only the end of a long output, which contains the reason for an exit.
     errors = (errors + chunk.toString()).slice(-4000);
   });
   // At 'close', unlike at 'exit', all output has been read.

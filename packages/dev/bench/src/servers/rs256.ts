@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 const signOnThreadPool: (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer> =
   promisify(sign);
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-// As long as the signed part of an access token.
+// The input has the length of the signed part of an access token.
 const input = Buffer.alloc(600, 'x');
 
 /** Makes an RS256 signature on the thread pool, with a key of this process. */

@@ -33,7 +33,7 @@ export function isGiven(variables: Variables, name: string): boolean {
 function prepareKeys(keysDir: string): void {
   mkdirSync(keysDir, { recursive: true, mode: 0o700 });
   const keyFiles = () => readdirSync(keysDir).filter((name) => name.endsWith('.pem'));
-  // Only an empty folder gets a key: a rotation may have removed the first key.
+  // Creates a key only in an empty folder, because a rotation may have removed the first key.
   if (keyFiles().length === 0) createPrivateFile(path.join(keysDir, 'identity-key-1.pem'), newSigningKey());
   for (const name of keyFiles()) assertSigningKey(path.join(keysDir, name));
 }

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-// Below the ephemeral ports (Linux from 32768, RFC 6335 from 49152), which the system assigns to outgoing connections:
-// a free port of that range may be taken before the server listens.
+// The range is below the ephemeral ports (Linux from 32768, RFC 6335 from 49152), which the system assigns to outgoing
+// connections. A free ephemeral port may be taken before the server listens.
 const range = { from: 20_000, to: 32_000 };
 const attemptsMax = 100;
 

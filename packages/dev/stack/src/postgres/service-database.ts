@@ -87,14 +87,14 @@ export async function dropDatabase(adminUrl: string, name: string): Promise<void
   );
 }
 
-/** The same server, role and options with another database. */
+/** Returns the URL with another database. */
 export function withDatabase(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${encodeURIComponent(database)}`;
   return changed.href;
 }
 
-/** The same server and database with another role. */
+/** Returns the URL with another role. */
 export function withRole(url: string, { role, password }: DatabaseRole): string {
   const changed = new URL(url);
   changed.username = encodeURIComponent(role);

@@ -54,7 +54,7 @@ function identityTour({ environment, serviceTokenFile }: TourFacts): string[] {
   ];
 }
 
-// Not a shell comment: an interactive zsh would run it as a command.
+// Does not use a shell comment, because an interactive zsh would run it as a command.
 function heading(text: string): string {
   return `echo; echo ${quoteForShell(text)}`;
 }

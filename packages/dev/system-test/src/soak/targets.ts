@@ -9,7 +9,7 @@ class RoundRobin {
   #turn = 0;
 
   constructor(services: readonly Service[], agent: Agent) {
-    // Longer than every timeout of the services.
+    // The timeout is longer than every timeout of the services.
     this.#clients = services.map(({ url }) => httpClient(url, { httpAgent: agent, timeout: 30_000 }));
   }
 

@@ -69,7 +69,7 @@ const oddHeader: fc.Arbitrary<HeaderField> = fc
       .map((value): HeaderField => [name, value]),
   );
 
-// Only invalid lengths: the server waits for a body that is announced and does not arrive.
+// Contains only invalid lengths, because the server would wait for a body of a valid length that never arrives.
 const oddFraming: HeaderField[] = [
   ['Transfer-Encoding', 'identity'],
   ['Transfer-Encoding', 'gzip, chunked'],
@@ -80,7 +80,7 @@ const oddFraming: HeaderField[] = [
   ['Content-Length', '99999999999999999999'],
 ];
 
-// No DELETE, because it would remove what later requests use.
+// Excludes DELETE, because it would remove data that later requests need.
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'TRACE', 'PROPFIND', 'get', 'FOO'];
 
 /** Requests for an operation. Most are wrong in one respect only, so that they pass the first checks. */

@@ -8,11 +8,11 @@ export type Check = (value: unknown) => string[];
 
 /** The validators of one operation. */
 export interface OperationChecks {
-  /** For `{ path: {…}, query: {…} }` of strings. */
+  /** Validates `{ path: {…}, query: {…} }` with string values. */
   readonly parameters: Check;
   /** Undefined when the operation takes no body. */
   readonly body: { readonly required: boolean; readonly check: Check } | undefined;
-  /** By status; undefined for a response without content. */
+  /** The checks of responses by status; undefined for a response without content. */
   readonly answers: ReadonlyMap<number, Check | undefined>;
 }
 

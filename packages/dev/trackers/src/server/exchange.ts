@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 /** A request as passed to an operation. */
 export interface TrackerRequest {
   readonly method: string;
-  /** As sent: with the base path, without the query, percent-encoded. */
+  /** The path as sent: percent-encoded, with the base path and without the query. */
   readonly path: string;
-  /** Decoded. */
+  /** The decoded path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly headers: IncomingHttpHeaders;

@@ -30,12 +30,12 @@ export class Tracker {
     this.#options = options;
   }
 
-  /** Newest first, without deleted and moved issues. */
+  /** Returns the issues, newest first, without deleted and moved issues. */
   list(): TrackerIssue[] {
     return this.#issues.filter(({ presence }) => presence.kind === 'present').reverse();
   }
 
-  /** Also finds deleted and moved issues. */
+  /** Finds an issue, including deleted and moved issues. */
   find(number: number): TrackerIssue | undefined {
     return this.#issues.find((issue) => issue.number === number);
   }
@@ -132,7 +132,7 @@ export class Tracker {
     return this.#labels.find((label) => key(label.name) === key(name));
   }
 
-  /** In the order of creation. */
+  /** Returns the labels in the order of creation. */
   labels(): readonly TrackerLabel[] {
     return this.#labels;
   }
