@@ -181,6 +181,7 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
       issues: repository,
       statuses,
       statusRepository,
+      labels,
     }),
   };
 }
@@ -199,11 +200,12 @@ interface TrackingCollaborators {
   issues: IssueRepository;
   statuses: IssueStatusService;
   statusRepository: IssueStatusRepository;
+  labels: LabelService;
 }
 
 /** Everything that syncs issues with the configured tracker, if there is one. */
 function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
-  const { main, people, metrics, issues, statuses, statusRepository } = collaborators;
+  const { main, people, metrics, issues, statuses, statusRepository, labels } = collaborators;
   if (tracking === undefined) {
     observeSyncs(metrics, undefined);
     return {
@@ -226,6 +228,7 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
     repository,
     issues,
     statuses: statusRepository,
+    labels,
     policies,
     deadlineMs,
     retrySeconds,

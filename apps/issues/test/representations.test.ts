@@ -214,6 +214,11 @@ const actions = {
   remoteText: ({ world, issue, choice }: Call) => editRemote(world, issue, { text: `Remote ${choice}` }),
   remoteState: ({ world, issue, choice }: Call) =>
     editRemote(world, issue, { state: choice % 2 === 0 ? 'open' : 'closed' }),
+  remoteLabels: async ({ world, issue, choice }: Call) => {
+    const remote = await remoteOf(world, issue);
+    if (remote !== undefined)
+      world.tracker.labels?.set(remote, [['Bug'], ['bug', 'Theirs'], []][choice % 3] ?? []);
+  },
   remoteComment: async ({ world, issue, choice }: Call) => {
     const remote = await remoteOf(world, issue);
     if (remote !== undefined) await world.tracker.comment(remote, `Remote ${choice}`);

@@ -16,6 +16,7 @@ const providers = ['gitea', 'github', 'gitlab'] as const;
 // One run has many syncs and takes as long as a hundred requests of the fuzzer.
 const numRuns = Number(process.env.SYNC_CONVERGENCE_RUNS ?? 25);
 const { seed } = fuzzSettings(process.env);
+const labels = ['one', 'two', 'three'];
 const reasons = ['completed', 'not_planned', 'duplicate'];
 
 interface World {
@@ -30,6 +31,8 @@ class Story {
   readonly #world: World;
   readonly #texts = new Set<string>();
   readonly #comments: string[] = [];
+  /** The labels of each side, and those of both at the last sync. */
+  readonly #labels = { agreed: new Set<string>(), local: new Set<string>(), remote: new Set<string>() };
   #issue: Issue;
 
   constructor(world: World, issue: Issue) {
@@ -50,6 +53,7 @@ class Story {
   async sync(): Promise<Issue> {
     const { title, body } = this.#remote;
     for (const text of [title, body, ...this.#comments]) this.#texts.add(text);
+    this.#mergeLabels();
     this.#issue = await syncIssue(this.#world.staff, this.#issue);
     return this.#issue;
   }
@@ -59,8 +63,25 @@ class Story {
     else if (step.do === 'copy') await this.#copy(step.field);
     else if (step.do === 'priority') await this.#put({ priority: issuePriorities[step.choice % 5] });
     else if (step.do === 'status') await this.#move(step);
+    else if (step.do === 'label') await this.#label(step);
     else if (step.side === 'local') await this.#editLocal(step.do, textOf(step, number));
     else await this.#editRemote(step.do, textOf(step, number));
+  }
+
+  async #label({ side, choice }: Step & { do: 'label' }): Promise<void> {
+    const name = labels[choice % labels.length] ?? '';
+    const names = this.#labels[side];
+    if (!names.delete(name)) names.add(name);
+    if (side === 'local') await this.#put({ labels: [...names] });
+    else this.#world.tracker.fake.editIssue(this.#number, { labels: [...names] });
+  }
+
+  #mergeLabels(): void {
+    const { agreed, local, remote } = this.#labels;
+    const merged = labels.filter((name) =>
+      agreed.has(name) ? local.has(name) && remote.has(name) : local.has(name) || remote.has(name),
+    );
+    for (const side of ['agreed', 'local', 'remote'] as const) this.#labels[side] = new Set(merged);
   }
 
   async #put(change: object): Promise<void> {
@@ -121,6 +142,9 @@ class Story {
     for (const [field, [ours, theirs]] of Object.entries(sidesOf)) {
       if (!open.has(field)) expect({ field, value: ours }).toEqual({ field, value: theirs });
     }
+    const expected = [...this.#labels.agreed].sort();
+    expect(here.labels.map(({ name }) => name).sort()).toEqual(expected);
+    expect([...there.labels].sort()).toEqual(expected);
     const { username } = this.#world.staff;
     const own = here.comments.filter(({ origin }) => origin === 'local');
     const sent = there.comments.filter(({ author }) => author === this.#world.tracker.fake.botLogin);
@@ -177,6 +201,7 @@ describe('two sides with random edits', () => {
         worlds.set(`${provider} ${policy}`, world);
       }
     }
+    for (const name of labels) await first?.staff.post('/api/v1/labels/', { name }).expect(201);
   }, 60_000);
   afterAll(async () => {
     for (const { app } of worlds.values()) await app.close();

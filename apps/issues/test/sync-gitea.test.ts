@@ -3,5 +3,5 @@ import { startFakeTracker } from './support/fake-tracker.ts';
 import { describeSync } from './support/sync-conformance.ts';
 
 describe('a sync with Gitea', () => {
-  describeSync(() => startFakeTracker('gitea'));
+  describeSync(() => startFakeTracker('gitea'), { hasLabels: true });
 });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
+import { type IssueLabel, type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
+import fc from 'fast-check';
 import { mayFollow } from '../src/issue-status/issue-status.ts';
+import { mergeLabels, verifyLabels } from '../src/tracker-sync/label-merge.ts';
 import {
   addConflicts,
   type ConflictPolicy,
@@ -13,6 +15,7 @@ import {
   type ExternalTracker,
   isDone,
   type RemoteIssue,
+  type RemoteLabel,
   stepForTwoStates,
   stepTowards,
 } from '../src/trackers/external-tracker.ts';
@@ -22,6 +25,7 @@ const agreed: Required<MergeBase> = {
   description: 'base',
   priority: 'MEDIUM',
   status: { local: 'OPEN', remote: 'open' },
+  labels: ['base'],
 };
 const localIssue: LocalIssue = {
   title: 'base',
@@ -40,6 +44,7 @@ const remoteIssue: RemoteIssue = {
   isPrivate: false,
   state: 'open',
   priority: 'MEDIUM',
+  labels: [],
   createdAt: new Date(0),
   updatedAt: new Date(0),
   readAt: new Date(0),
@@ -268,5 +273,50 @@ describe('the stored conflicts', () => {
     expect(conflicts[0]?.remote).toMatch(/\[cut: the whole text is in the external tracker\]$/);
     // The same text is the same conflict at the next sync.
     expect(addConflicts(conflicts, [conflict(huge)])).toEqual({ conflicts, activity: [] });
+  });
+});
+
+describe('the merge of labels', () => {
+  const label = (key: string): IssueLabel => ({
+    id: `id of ${key}`,
+    name: key.toUpperCase(),
+    color: '#000000',
+  });
+  const remoteLabel = (name: string): RemoteLabel => ({ ref: name, name, color: null });
+  const keys = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'));
+  const sort = (names: readonly string[]) => [...names].sort();
+  const keysOf = (labels: readonly { name: string }[]) => sort(labels.map(({ name }) => name.toLowerCase()));
+
+  it('applies what each side added and removed, pushes no more, and ends in one sync', () => {
+    const property = fc.property(keys, keys, keys, (base, here, there) => {
+      const all = [...new Set([...base, ...here, ...there])];
+      const known = new Map(all.map((key) => [key, label(key)]));
+      const tracker = { holds: () => true };
+      const merge = (agreed: readonly string[], local: readonly IssueLabel[], names: readonly string[]) =>
+        mergeLabels({ base: agreed, local, remote: names.map(remoteLabel), known, tracker });
+      const first = merge(base, here.map(label), there);
+      const expected = all.filter((key) =>
+        base.includes(key) ? here.includes(key) && there.includes(key) : true,
+      );
+      expect(keysOf(first.local)).toEqual(sort(expected));
+      const { add, remove } = first.push;
+      const pushed = [...there, ...keysOf(add)].filter((key) => !keysOf(remove).includes(key));
+      expect(sort(pushed)).toEqual(sort(expected));
+      expect(first.isPulled).toBe(sort(here).join() !== sort(expected).join());
+      const { base: agreed } = verifyLabels(first, pushed.map(remoteLabel));
+      expect(sort(agreed)).toEqual(sort(expected));
+      // Also if the push had no effect.
+      for (const [next, names] of [
+        [agreed, pushed],
+        [verifyLabels(first, there.map(remoteLabel)).base, there],
+        [first.base, there],
+      ] as const) {
+        const second = merge(next, first.local, names);
+        expect(keysOf(second.local)).toEqual(sort(expected));
+        if (names === pushed) expect(second.push).toEqual({ add: [], remove: [] });
+        else expect(second.push).toEqual(first.push);
+      }
+    });
+    fc.assert(property);
   });
 });

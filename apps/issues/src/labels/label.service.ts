@@ -1,4 +1,10 @@
-import { type CreateLabel, type FieldError, labelsMax, type UpdateLabel } from '@tessera/contracts';
+import {
+  type CreateLabel,
+  createLabelSchema,
+  type FieldError,
+  labelsMax,
+  type UpdateLabel,
+} from '@tessera/contracts';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import { presentLabel } from './label.presenter.ts';
@@ -31,6 +37,34 @@ export class LabelService {
     );
     if (errors.length > 0) throw validationProblem(errors);
     return [...labels.values()];
+  }
+
+  /**
+   * The labels with the names that issues of a tracker have, by key. Missing ones are created as long as there are fewer
+   * than `labelsMax`, with the colours that `readColors` returns by key; a name that no label can have is left out.
+   */
+  async findOrCreate(
+    names: readonly string[],
+    readColors: () => Promise<ReadonlyMap<string, string>>,
+  ): Promise<Map<string, Label>> {
+    const known = await this.#repository.findByNames(names);
+    const missing = names.filter((name) => !known.has(labelKey(name)));
+    if (missing.length === 0) return known;
+    const colors = await readColors();
+    const drafts = missing.flatMap((name) => {
+      const draft = createLabelSchema.safeParse({ name, color: colors.get(labelKey(name)) });
+      return draft.success ? [draft.data] : [];
+    });
+    return this.#repository.change(async (transaction) => {
+      const labels = await this.#repository.list(transaction);
+      const keys = new Set(labels.map(({ name }) => labelKey(name)));
+      for (const draft of drafts) {
+        if (keys.size >= labelsMax || keys.has(labelKey(draft.name))) continue;
+        keys.add(labelKey(draft.name));
+        await this.#repository.insert(draft, transaction);
+      }
+      return this.#repository.findByNames(names, transaction);
+    });
   }
 
   async create(label: CreateLabel, within?: Transaction): Promise<Label> {

@@ -1,4 +1,4 @@
-import { type SyncedField, syncedFields } from '@tessera/contracts';
+import { issueLabelsMax, type SyncedField, type SyncedPart, syncedFields } from '@tessera/contracts';
 import { type Logger, ProblemError } from '@tessera/service-kit';
 import { assertMay } from '../access/issue-access.ts';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
@@ -9,9 +9,12 @@ import { found } from '../issues/issue.service.ts';
 import type { ChangedBy } from '../issues/issue.ts';
 import { planChange } from '../issues/issue-change.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
-import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
+import type { LabelService } from '../labels/label.service.ts';
+import { labelKey } from '../labels/label.ts';
+import type { ExternalTracker, RemoteIssue, TrackerLabels } from '../trackers/external-tracker.ts';
 import { adviceFor, TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
 import { commentMarker, commentText, issueMarker } from '../trackers/tracker-text.ts';
+import { hasPush, type LabelMerge, mergeLabels, pushLabels, verifyLabels } from './label-merge.ts';
 import { LeaseLostError, type RecordedMerge, type SyncJob, type SyncRepository } from './sync.repository.ts';
 import {
   addConflicts,
@@ -84,6 +87,7 @@ interface SyncExecutorDependencies {
   repository: SyncRepository;
   issues: IssueRepository;
   statuses: IssueStatusRepository;
+  labels: LabelService;
   policies: ConflictPolicies;
   /** Time limit of a sync during a request, in milliseconds. */
   deadlineMs: number;
@@ -107,6 +111,8 @@ interface RemotePair {
 }
 
 interface MergedFields extends Merge {
+  /** Undefined if the tracker has no labels. */
+  labels: { tracker: TrackerLabels; merge: LabelMerge } | undefined;
   local: LocalIssue;
   /** All conflicts of the issue after the merge. */
   allConflicts: SyncJob['conflicts'];
@@ -185,7 +191,9 @@ export class SyncExecutor {
         ? await this.#createOrAdopt(job, signal)
         : { remoteId, base: job.base, others: await this.#findOthers(job, remoteId, signal) };
     const failures: TrackerError[] = [];
-    const fields = await this.#syncFields(job, pair, requestId, signal).catch(unlessOfPart(failures));
+    const fields = await this.#syncFields(job, pair, requestId, failures, signal).catch(
+      unlessOfPart(failures),
+    );
     const isKnown =
       fields !== undefined &&
       (fields.commentsCount === 0 || fields.updatedAt.getTime() === job.remoteSeenUntil?.getTime());
@@ -274,10 +282,11 @@ export class SyncExecutor {
     job: SyncJob,
     { remoteId, base, others }: RemotePair,
     requestId: string,
+    failures: TrackerError[],
     signal: AbortSignal,
   ) {
     const { tracker } = this.#dependencies;
-    const pulled = new Set<SyncedField>();
+    const pulled = new Set<SyncedPart>();
     let state = { base, conflicts: job.conflicts };
     let unverified = job.unverifiedPush;
     for (let merges = 1; ; merges += 1) {
@@ -285,27 +294,38 @@ export class SyncExecutor {
       const overwritten = await this.#findOverwritten(remoteId, unverified, signal);
       const external = [...overwritten, ...externalConflicts(before, others)];
       const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId, signal);
-      const { push, activityId } = merged;
+      const { push, labels, activityId } = merged;
       // Also required after a push, because others may have changed another field before it.
       const { updatedAt, commentsCount } = before;
       const seen = { updatedAt, commentsCount, seenUntil: seenUntil(before, job) };
       unverified = merged.unverified;
       for (const field of syncedFields) if (field in merged.pull) pulled.add(field);
+      if (labels?.merge.isPulled) pulled.add('labels');
       state = { base: merged.base, conflicts: merged.allConflicts };
-      if (Object.keys(push).length === 0) return { pushed: [], pulled: [...pulled], activityId, ...seen };
+      const isLabelPush = labels !== undefined && hasPush(labels.merge);
+      if (Object.keys(push).length === 0 && !isLabelPush)
+        return { pushed: [], pulled: [...pulled], activityId, ...seen };
       try {
-        await tracker.update(before, push, issueMarker(job.issueId), signal);
+        if (Object.keys(push).length > 0)
+          await tracker.update(before, push, issueMarker(job.issueId), signal);
       } catch (error) {
         const isOutdated = error instanceof TrackerError && error.code === 'tracker_busy';
         if (isOutdated && merges < mergesMax) continue;
         throw error;
       }
+      if (isLabelPush) {
+        const change = pushLabels(labels.tracker, remoteId, labels.merge.push, signal);
+        await change.catch(unlessOfPart(failures));
+      }
       const after = assertPublic(await tracker.get(remoteId, signal));
       const pushed = verifyPush(merged, merged.local, { before, after });
       const unseen = { ...pushed, overwritten: await this.#findOverwritten(remoteId, unverified, signal) };
       const result = addPushConflicts(state.conflicts, unseen, job.conflicts);
-      await this.#recordPush(job, { ...result, base: pushed.base, remote: after }, requestId);
-      return { pushed: pushed.applied, pulled: [...pulled], activityId, ...seen };
+      const ended = isLabelPush ? verifyLabels(labels.merge, after.labels) : undefined;
+      const base = { ...pushed.base, ...(ended && { labels: ended.base }) };
+      await this.#recordPush(job, { ...result, base, remote: after }, requestId);
+      const applied: SyncedPart[] = [...pushed.applied, ...(ended?.isApplied ? (['labels'] as const) : [])];
+      return { pushed: applied, pulled: [...pulled], activityId, ...seen };
     }
   }
 
@@ -350,6 +370,7 @@ export class SyncExecutor {
     const remoteTimes = needsTimes({ base, remote, policies })
       ? await tracker.changeTimes(remote.id, signal)
       : new Map<SyncedField, Date>();
+    const knownLabels = await this.#findLabels(remote, base, signal);
     return repository.transaction(async (transaction) => {
       const issue = found(await issues.lock({ id: job.issueId }, transaction));
       const history = await repository.localHistory(job.issueId, transaction);
@@ -360,11 +381,25 @@ export class SyncExecutor {
         return (history.changedAt.get(field) ?? new Date(0)) >= there ? 'local' : 'remote';
       };
       const merge = mergeIssue({ base, local, remote, tracker, policies, newest });
+      const labels =
+        tracker.labels === undefined
+          ? undefined
+          : {
+              tracker: tracker.labels,
+              merge: mergeLabels({
+                base: base.labels ?? [],
+                local: issue.labels,
+                remote: remote.labels,
+                known: knownLabels,
+                tracker: tracker.labels,
+              }),
+            };
+      const newBase = { ...merge.base, ...(labels && { labels: labels.merge.base }) };
       const after = addConflicts(conflicts, [...merge.conflicts, ...external]);
       const unverified = unverifiedPush(merge, local, remote);
       await repository.recordMerge(
         job,
-        { base: merge.base, conflicts: after.conflicts, remote, push: unverified },
+        { base: newBase, conflicts: after.conflicts, remote, push: unverified },
         transaction,
       );
       const { status: pulledStatus, ...fields } = merge.pull;
@@ -375,13 +410,37 @@ export class SyncExecutor {
         await statuses.change({ seen, status, comment: null, exactly: false }, by, transaction);
         seen = { ...seen, status };
       }
-      const change = planChange(issue, { ...fields, keepTrackerLinks: true });
+      const change = planChange(issue, { ...fields, labels: labels?.merge.local, keepTrackerLinks: true });
       const activity = [...(change?.activity ?? []), ...after.activity];
       if (activity.length > 0) {
         const links = { put: [], removed: [] };
-        await issues.write(issue.id, { fields: change?.fields ?? {}, links, activity }, by, transaction);
+        const { fields: changed = {}, labels: changedLabels } = change ?? {};
+        const write = { fields: changed, links, labels: changedLabels, activity };
+        await issues.write(issue.id, write, by, transaction);
       }
-      return { ...merge, local, allConflicts: after.conflicts, unverified, activityId: history.lastId };
+      return {
+        ...merge,
+        base: newBase,
+        labels,
+        local,
+        allConflicts: after.conflicts,
+        unverified,
+        activityId: history.lastId,
+      };
+    });
+  }
+
+  // The labels here that a remote issue got since the last sync; those that exist only there are created.
+  async #findLabels({ labels: remote }: RemoteIssue, base: MergeBase, signal: AbortSignal) {
+    const { tracker, labels } = this.#dependencies;
+    const added = remote.filter(({ name }) => !base.labels?.includes(labelKey(name)));
+    if (tracker.labels === undefined || added.length === 0) return new Map();
+    const source = tracker.labels;
+    // An issue here cannot have more.
+    const names = added.slice(0, issueLabelsMax).map(({ name }) => name);
+    return labels.findOrCreate(names, async () => {
+      const listed = added.every(({ color }) => color !== null) ? added : await source.list(signal);
+      return new Map(listed.flatMap(({ name, color }) => (color === null ? [] : [[labelKey(name), color]])));
     });
   }
 

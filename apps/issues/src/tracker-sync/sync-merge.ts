@@ -44,6 +44,8 @@ export interface MergeBase {
   description?: string;
   priority?: IssuePriority;
   status?: { local: IssueStatus | null; remote: string };
+  /** The keys of the labels that both sides had. */
+  labels?: string[];
 }
 
 /** The synced values of the local issue. */

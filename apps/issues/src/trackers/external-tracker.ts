@@ -52,6 +52,30 @@ export interface TrackerWords {
   priorities: Readonly<Record<IssuePriority, string>>;
 }
 
+/** A label in the tracker. */
+export interface RemoteLabel {
+  /** Its id or its name: what the tracker's requests name it by. */
+  ref: string;
+  name: string;
+  /** `#rrggbb`; null if the tracker does not tell. */
+  color: string | null;
+}
+
+/** The labels of a tracker's project and of its issues. */
+export interface TrackerLabels {
+  /** Whether the tracker can have a label with this name. */
+  holds(name: string): boolean;
+  list(signal: AbortSignal): Promise<RemoteLabel[]>;
+  /** Creates a label that was not in the list. */
+  create(label: { name: string; color: string }, signal: AbortSignal): Promise<RemoteLabel>;
+  /** Changes the labels of an issue, without replacing those that someone else adds meanwhile. */
+  change(
+    id: string,
+    change: { add: readonly RemoteLabel[]; remove: readonly RemoteLabel[] },
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
 /** An issue in the tracker, its texts in canonical form (see `tracker-text.ts`). */
 export interface RemoteIssue {
   /** The id that the tracker's API uses within the project. */
@@ -69,6 +93,8 @@ export interface RemoteIssue {
   state: string;
   /** Null if the tracker has no priorities, or its value has no local equivalent. */
   priority: IssuePriority | null;
+  /** Empty if the tracker has no labels. */
+  labels: RemoteLabel[];
   createdAt: Date;
   updatedAt: Date;
   /** The time of the read by the tracker's clock, or an earlier time if the exact time is unknown. */
@@ -164,6 +190,8 @@ export interface ExternalTracker {
   readonly project: string;
   /** Whether remote issues have a priority. */
   readonly hasPriority: boolean;
+  /** Undefined if the tracker has no labels. */
+  readonly labels: TrackerLabels | undefined;
   /** How long an issue or comment can be missing from the tracker's lists after the request that created it. */
   readonly settleSeconds: number;
   /** Whether `listChanged` lists the issues by the time of their last update. */

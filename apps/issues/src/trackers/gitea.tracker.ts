@@ -9,6 +9,7 @@ import {
   type TrackerContext,
 } from './external-tracker.ts';
 import { type ForgeApi, GitHubTracker } from './github.tracker.ts';
+import { GiteaLabels } from './tracker-labels.ts';
 import { outboundText } from './tracker-text.ts';
 
 function giteaApi(token: string): ForgeApi {
@@ -23,6 +24,7 @@ function giteaApi(token: string): ForgeApi {
     // The list cannot be ordered by update; it begins with the newest issue.
     ordersChanges: false,
     commentsQuery: {},
+    Labels: GiteaLabels,
   };
 }
 

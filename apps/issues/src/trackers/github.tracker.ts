@@ -19,6 +19,7 @@ import {
 } from './external-tracker.ts';
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
+import { GitHubLabels, issueLabelsSchema } from './tracker-labels.ts';
 import { canonicalText, canonicalTitle, endMarker, fitText, outboundText } from './tracker-text.ts';
 import { type TrackerRequest, TrackerTransport } from './tracker-transport.ts';
 
@@ -35,6 +36,7 @@ const issueSchema = z.object({
   created_at: time,
   updated_at: time,
   comments: z.int().nullish(),
+  labels: issueLabelsSchema,
   /** Both platforms list pull requests as issues. */
   pull_request: z.unknown().nullish(),
   /** Newer versions of Gitea only. */
@@ -71,6 +73,7 @@ export interface ForgeApi {
   commentsQuery: Query;
   /** The maximum number of characters of a text. */
   textMax?: number;
+  Labels: typeof GitHubLabels;
 }
 
 function githubApi(token: string): ForgeApi {
@@ -89,6 +92,7 @@ function githubApi(token: string): ForgeApi {
     ordersChanges: true,
     commentsQuery: { per_page: 100 },
     textMax: 65_536,
+    Labels: GitHubLabels,
   };
 }
 
@@ -99,6 +103,7 @@ export class GitHubTracker implements ExternalTracker {
   readonly project: string;
   readonly settleSeconds: number;
   readonly ordersChanges: boolean;
+  readonly labels: GitHubLabels;
   readonly #transport: TrackerTransport;
   readonly #api: ForgeApi;
   readonly #issues: string;
@@ -110,7 +115,9 @@ export class GitHubTracker implements ExternalTracker {
     this.ordersChanges = api.ordersChanges;
     this.#transport = new TrackerTransport(config, api, context);
     this.#api = api;
-    this.#issues = `${api.root}/repos/${config.project.split('/').map(encodeURIComponent).join('/')}/issues`;
+    const repository = `${api.root}/repos/${config.project.split('/').map(encodeURIComponent).join('/')}`;
+    this.#issues = `${repository}/issues`;
+    this.labels = new api.Labels(this.#transport, { project: `${repository}/labels`, issues: this.#issues });
     this.#login = config.login;
   }
 
@@ -305,6 +312,7 @@ export class GitHubTracker implements ExternalTracker {
       isPrivate: false,
       state: this.toState(issue),
       priority: null,
+      labels: this.labels.toLabels(issue.labels),
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
       readAt: this.#transport.passedTime(new Date(issue.updated_at)),

@@ -20,6 +20,7 @@ import {
 } from './external-tracker.ts';
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
+import { GitLabLabels } from './tracker-labels.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
@@ -35,6 +36,7 @@ const issueSchema = z.object({
   user_notes_count: z.int().nullish(),
   moved_to_id: z.int().nullish(),
   confidential: z.boolean().nullish(),
+  labels: z.array(z.string()).nullish(),
 });
 const userSchema = z.object({ username: z.string() });
 const listedSchema = issueSchema.extend({
@@ -69,6 +71,7 @@ export class GitLabTracker implements ExternalTracker {
   readonly project: string;
   readonly settleSeconds: number;
   readonly ordersChanges = true;
+  readonly labels: GitLabLabels;
   readonly #transport: TrackerTransport;
   readonly #issues: string;
 
@@ -77,7 +80,9 @@ export class GitLabTracker implements ExternalTracker {
     this.settleSeconds = config.settleSeconds ?? settleSeconds;
     const headers = { 'PRIVATE-TOKEN': config.token };
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
-    this.#issues = `/api/v4/projects/${encodeURIComponent(config.project)}/issues`;
+    const project = `/api/v4/projects/${encodeURIComponent(config.project)}`;
+    this.#issues = `${project}/issues`;
+    this.labels = new GitLabLabels(this.#transport, { project: `${project}/labels`, issues: this.#issues });
   }
 
   get isPaused(): boolean {
@@ -271,6 +276,7 @@ export class GitLabTracker implements ExternalTracker {
       isPrivate: issue.confidential === true,
       state: issue.state,
       priority: null,
+      labels: (issue.labels ?? []).map((name) => ({ ref: name, name, color: null })),
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
       readAt: this.#transport.passedTime(new Date(issue.updated_at)),

@@ -122,6 +122,7 @@ const vocabularyLifetimeMs = 10 * 60_000;
 export class RedmineTracker implements ExternalTracker {
   readonly provider = 'redmine';
   readonly hasPriority = true;
+  readonly labels = undefined;
   readonly project: string;
   readonly settleSeconds: number;
   readonly ordersChanges = true;
@@ -511,6 +512,7 @@ export class RedmineTracker implements ExternalTracker {
       createdAt: new Date(issue.created_on),
       updatedAt: new Date(issue.updated_on),
       readAt: this.#transport.passedTime(new Date(issue.updated_on)),
+      labels: [],
       commentsCount: null,
       revision: null,
     };

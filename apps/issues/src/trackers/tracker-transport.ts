@@ -28,7 +28,7 @@ interface TrackerApi {
 }
 
 export interface TrackerRequest {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   /** The resource that a 404 refers to; by default the project. */
   target?: 'issue';

@@ -14,6 +14,14 @@ export type FakeTestTracker = TestTracker & { fake: FakeTracker };
 const project = 'acme/website';
 const starts = { github: startGitHub, gitlab: startGitLab, gitea: startGitea } as const;
 
+const labelsOfIssue = { method: 'POST', path: /\/issues\/\d+\/labels$/ };
+const labelChanges = {
+  github: labelsOfIssue,
+  gitlab: { method: 'PUT', path: /\/issues\/\d+$/ },
+  gitea: labelsOfIssue,
+};
+const unholdable = { github: { unholdable: '..' }, gitlab: { unholdable: 'a, b' }, gitea: {} } as const;
+
 /** Starts a fake of a tracker that cannot be installed for tests. */
 export async function startFakeTracker(
   provider: Exclude<TrackerProvider, 'redmine'>,
@@ -50,6 +58,21 @@ export async function startFakeTracker(
     assign: async (id) => {
       fake.editIssue(Number(id), { assignee: 'octocat' });
       return 'octocat';
+    },
+    labels: {
+      of: (id) => fake.issues().find(({ number }) => number === Number(id))?.labels ?? [],
+      set: (id, labels) => fake.editIssue(Number(id), { labels }),
+      all: () => fake.labels(),
+      create: (name, color) => fake.createLabel(name, color),
+      interrupt: () => fake.fail({ kind: 'reset_after', on: labelChanges[provider] }),
+      slowDown: () => fake.fail({ kind: 'latency', ms: 500, on: labelChanges[provider] }),
+      isChanging: () => {
+        const { method, path } = labelChanges[provider];
+        return fake.requests.some(
+          (sent) => sent.status === null && sent.method === method && path.test(sent.path),
+        );
+      },
+      ...unholdable[provider],
     },
     remove: async (id) => fake.deleteIssue(Number(id)),
     slowDown: () => fake.fail({ kind: 'latency', ms: 1_500, on: { method: 'POST' } }),

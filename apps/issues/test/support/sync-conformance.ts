@@ -4,6 +4,7 @@ import { expectProblem } from '@tessera/testing/problems';
 import { createIssue, getIssue, historyOf, issuePath, rowOf } from './issues.ts';
 import { followLinks } from './pages.ts';
 import { aPerson, type TestPerson } from './people.ts';
+import { describeLabelSync } from './sync-labels.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
 import type { TestTracker } from './test-tracker.ts';
 import { trackerEnvironment } from './tracker-environment.ts';
@@ -15,7 +16,10 @@ export async function syncIssue(person: TestPerson, issue: { id: string }): Prom
 }
 
 /** The tests that every tracker must pass. */
-export function describeSync(start: () => Promise<TestTracker>): void {
+export function describeSync(
+  start: () => Promise<TestTracker>,
+  { hasLabels = false }: { hasLabels?: boolean } = {},
+): void {
   let tracker: TestTracker;
   let app: TestApp;
   let ann: TestPerson;
@@ -31,6 +35,7 @@ export function describeSync(start: () => Promise<TestTracker>): void {
     await tracker.close();
   });
 
+  const sync = (issue: { id: string }) => syncIssue(ann, issue);
   const linkedIssueOf = async (issue: Issue) => {
     const found = (await tracker.issues()).find(({ id }) => id === issue.external?.id);
     if (found === undefined) throw new Error('the tracker has no linked issue');
@@ -208,6 +213,23 @@ export function describeSync(start: () => Promise<TestTracker>): void {
       expect(after).toMatchObject({ title: 'Their title', sync: { conflicts: [], state: 'synced' } });
       expect((await linkedIssueOf(after)).title).toBe('Their title');
     });
+  });
+
+  describe('labels', () => {
+    if (hasLabels) {
+      describeLabelSync(() => {
+        if (tracker.labels === undefined) throw new Error('the tracker has no labels');
+        return { labels: tracker.labels, ann, staff, sync };
+      });
+    } else {
+      it('stay here', async () => {
+        await staff.post('/api/v1/labels/', { name: 'Only here' }).expect(201);
+        const issue = await createIssue(ann, { labels: ['only here'] });
+        const synced = await sync(issue);
+        expect(synced.sync.last_result).toMatchObject({ pushed: [], pulled: [] });
+        expect(synced.labels).toEqual(issue.labels);
+      });
+    }
   });
 
   describe('comments', () => {

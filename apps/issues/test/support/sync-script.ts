@@ -5,6 +5,8 @@ export type Step =
   | { do: 'sync' }
   | { do: 'title' | 'description' | 'comment'; side: 'local' | 'remote'; text: TextPattern }
   | { do: 'status'; side: 'local' | 'remote'; choice: number }
+  /** Adds a label to one side, or removes it. */
+  | { do: 'label'; side: 'local' | 'remote'; choice: number }
   | { do: 'priority'; choice: number }
   /** Copies the local value to the tracker. */
   | { do: 'copy'; field: 'title' | 'description' };
@@ -73,6 +75,7 @@ export const scripts: fc.Arbitrary<Step[]> = fc.array(
       arbitrary: fc.record({ do: fc.constantFrom('title', 'description', 'comment'), side, text }),
     },
     { weight: 3, arbitrary: fc.record({ do: fc.constant('status'), side, choice }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('label'), side, choice }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('priority'), choice }) },
     {
       weight: 1,

@@ -19,6 +19,24 @@ export interface TrackerEdit {
   state?: string;
 }
 
+/** Actions of users on the labels of a tracker. */
+export interface TrackerLabelActions {
+  /** The names of the labels of an issue. */
+  of: (id: string) => readonly string[];
+  set: (id: string, names: readonly string[]) => void;
+  all: () => readonly { name: string; color: string }[];
+  /** `color`: six hexadecimal digits. */
+  create: (name: string, color: string) => void;
+  /** Drops the response to the next change of an issue's labels by the service. */
+  interrupt: () => void;
+  /** Delays the next one. */
+  slowDown: () => void;
+  /** Whether a change by the service waits for its response. */
+  isChanging: () => boolean;
+  /** A name that the tracker cannot hold. */
+  unholdable?: string;
+}
+
 /** A tracker for tests, with the actions of its users. */
 export interface TestTracker {
   provider: TrackerProvider;
@@ -38,6 +56,8 @@ export interface TestTracker {
   /** Assigns an issue to a user, and returns the name by which the tracker shows the user. */
   assign: (id: string) => Promise<string>;
   remove: (id: string) => Promise<void>;
+  /** Actions on labels; absent where the tracker has none. */
+  labels?: TrackerLabelActions;
   /** Delays the next creation of an issue; does nothing in a tracker that is slow already. */
   slowDown: () => void;
   close: () => Promise<void>;

@@ -15,6 +15,11 @@ export const syncedFields = ['title', 'description', 'priority', 'status'] as co
 export const syncedFieldSchema = z.enum(syncedFields);
 export type SyncedField = z.infer<typeof syncedFieldSchema>;
 
+/** What a sync can push and pull: the fields, and the labels, which are merged without conflicts. */
+export const syncedParts = [...syncedFields, 'labels'] as const;
+const syncedPartSchema = z.enum(syncedParts);
+export type SyncedPart = z.infer<typeof syncedPartSchema>;
+
 /** An issue in an external tracker. */
 export const externalIssueSchema = z
   .object({
@@ -74,8 +79,8 @@ export const conflictsBytesMax = 900 * 1024;
 export const syncResultSchema = z
   .object({
     created: z.boolean().describe('Whether it created the issue in the tracker.'),
-    pushed: z.array(syncedFieldSchema),
-    pulled: z.array(syncedFieldSchema),
+    pushed: z.array(syncedPartSchema),
+    pulled: z.array(syncedPartSchema),
     comments_pushed: z.int().nonnegative(),
     comments_pulled: z.int().nonnegative(),
   })
