@@ -10,6 +10,19 @@ function bodyRoute(path: string, body: { schema: z.ZodType; form?: z.ZodType }, 
   return route(operation, { access: everyone, body: options }, handler);
 }
 
+function heldRoute(path: string): Route {
+  const operation = testOperation({
+    path,
+    method: 'POST',
+    body: { schema: z.object({ title: z.string() }) },
+  });
+  const handler: Handler<typeof operation> = ({ body, request }) => ({
+    status: 200,
+    body: { got: body, held: request.body ?? null },
+  });
+  return route(operation, { access: everyone }, handler);
+}
+
 const any = z.unknown();
 const { client, log } = startApp([
   bodyRoute('/json', { schema: any }, { limitBytes: 1000 }),
@@ -17,6 +30,7 @@ const { client, log } = startApp([
   bodyRoute('/shaped', { schema: z.strictObject({ title: z.string() }) }, { limitBytes: 1000 }),
   bodyRoute('/large', { schema: any.transform(() => 'large') }, { limitBytes: 5_000_000 }),
   bodyRoute('/default', { schema: z.string().transform((text) => text.length) }, {}),
+  heldRoute('/held'),
   bodyRoute('/signed', { schema: any }, { raw: true, from: (request) => String(request.body) }),
 ]);
 
@@ -41,6 +55,11 @@ describe('readBody', () => {
       expect(response).toMatchObject(problem(400, 'malformed_body'));
     },
   );
+
+  it('does not hold the JSON while the handler waits', async () => {
+    const response = await client.post('/held').send({ title: 'a', ignored: [{}] });
+    expect(response.body).toEqual({ got: { title: 'a' }, held: null });
+  });
 
   it('parses large bodies one at a time, with other requests in between', async () => {
     const order: string[] = [];

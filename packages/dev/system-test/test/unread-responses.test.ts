@@ -45,7 +45,7 @@ function percentile99(waits: number[]): number {
   return sorted[Math.floor(sorted.length * 0.99)] ?? Number.POSITIVE_INFINITY;
 }
 
-describe('clients that read large issues and do not read the responses', () => {
+describe('clients that cost much memory', () => {
   let stack: Stack;
   let service: Service;
   /**
@@ -143,7 +143,7 @@ describe('clients that read large issues and do not read the responses', () => {
       sign: 'the client does not read: connection closed',
     },
   ])(
-    `cost bounded memory and delay no other user: ${clients} clients, $what`,
+    `cost bounded memory and delay no other user: ${clients} clients that do not read, $what`,
     async ({ requests, sign }) => {
       // The limit is relative to the time without stalled clients, because the machine may be slow.
       const idle = startOthers();
@@ -176,4 +176,22 @@ describe('clients that read large issues and do not read the responses', () => {
     },
     60_000,
   );
+
+  it(`cost bounded memory: ${clients / 2} bodies of 330,000 values, which are accepted`, async () => {
+    const body = JSON.stringify({
+      title: 'many values',
+      ignored: Array.from({ length: 330_000 }, () => ({})),
+    });
+    const stopSampling = sampleMemory(service);
+    const statuses = await Promise.all(
+      readers.map(async (token) => {
+        const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+        const url = `${service.url}/api/v1/issues/`;
+        return (await fetch(url, { method: 'POST', headers, body })).status;
+      }),
+    );
+    const peak = stopSampling();
+    expect([...new Set(statuses)]).toEqual([201]);
+    expect(peak).toBeLessThan(containerMiB);
+  }, 60_000);
 });

@@ -138,7 +138,10 @@ export function route<const Op extends Operation, Actor>(
           const { requestId = '' } = request;
           const ignored = findIgnored?.(request.body) ?? '';
           if (ignored !== '') response.setHeader('X-Ignored-Fields', ignored);
-          const ready = handler({ ...parseInput(request), actor, requestId, request, response });
+          const input = parseInput(request);
+          // 1 MiB of JSON can take 20 MiB, which would stay in memory while the handler waits.
+          if (!body.raw) request.body = undefined;
+          const ready = handler({ ...input, actor, requestId, request, response });
           return chain(ready, (value) => sendJson(response, value));
         };
         if (read === undefined) return answer();
