@@ -113,6 +113,7 @@ function present(
       ...(isListed ? {} : { metadata }),
     })),
     links_count: links.length,
+    labels: [],
     external: null,
     sync: isListed ? withoutTracker : { ...withoutTracker, conflicts: [] },
     comments_count: issue.comments_count,
