@@ -31,7 +31,7 @@ class Story {
   readonly #world: World;
   readonly #texts = new Set<string>();
   readonly #comments: string[] = [];
-  /** The labels of each side, and those of both at the last sync. */
+  /** The labels of each side, and the labels that both sides had at the last sync. */
   readonly #labels = { agreed: new Set<string>(), local: new Set<string>(), remote: new Set<string>() };
   #issue: Issue;
 

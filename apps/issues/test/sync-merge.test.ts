@@ -144,7 +144,7 @@ describe.each(fields)('the merge of $field', ({ field, mine, theirs }) => {
     expect(asked).toEqual([field]);
   });
 
-  it('leaves the conflict open for the policy newest if the time of the remote change is not known', () => {
+  it('leaves the conflict open for the policy newest if the time of the remote change is unknown', () => {
     const { conflicts, ...merged } = merge({ [field]: mine }, { [field]: theirs }, 'newest', {
       newest: () => null,
     });
@@ -186,7 +186,7 @@ describe('the merge of texts', () => {
 });
 
 describe('the merge of the status', () => {
-  it('sees no change between two statuses with the same remote state', () => {
+  it('ignores a change between two statuses with the same remote state', () => {
     const { push, pull, base } = merge({ status: 'IN_PROGRESS' }, {});
     expect({ push, pull }).toEqual({ push: {}, pull: {} });
     expect(base.status).toEqual({ local: 'IN_PROGRESS', remote: 'open' });
@@ -243,7 +243,7 @@ describe('the step towards a status of the tracker', () => {
     ['RESOLVED', false, 'CLOSED', 'CLOSED'],
     ['REOPENED', true, 'CLOSED', 'REOPENED'],
   ] as const)(
-    'from %s with a tracker of two states (open: %s, closed means %s) leads to %s',
+    'from %s with a tracker of two states (open: %s, closed means %s) is %s',
     (local, isOpen, whenClosed, next) => {
       expect(stepForTwoStates(isOpen, whenClosed, local as IssueStatus)).toBe(next);
     },
@@ -257,14 +257,14 @@ describe('the stored conflicts', () => {
   });
   const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
-  it('are the newest ones of at most 800 KiB together', () => {
+  it('are the newest conflicts with at most 800 KiB in total', () => {
     const found = Array.from({ length: 12 }, (_, index) => conflict(`${index} ${'🖨'.repeat(60_000)}`));
     const { conflicts } = addConflicts([], found);
     expect(conflicts.map(({ remote }) => remote)).toEqual(found.slice(-3).map(({ remote }) => remote));
     expect(bytes(conflicts)).toBeLessThanOrEqual(800 * 1024);
   });
 
-  it('show a text of the tracker that is larger than an issue can hold in part', () => {
+  it("contain a cut text if the tracker's text exceeds the limit of issues", () => {
     const huge = '\u0001'.repeat(1_000_000);
     const { conflicts, activity } = addConflicts([], [conflict(huge)]);
     expect(conflicts).toHaveLength(1);
@@ -305,7 +305,7 @@ describe('the merge of labels', () => {
       expect(first.isPulled).toBe(sort(here).join() !== sort(expected).join());
       const { base: agreed } = verifyLabels(first, pushed.map(remoteLabel));
       expect(sort(agreed)).toEqual(sort(expected));
-      // Also if the push had no effect.
+      // This also holds if the push had no effect.
       for (const [next, names] of [
         [agreed, pushed],
         [verifyLabels(first, there.map(remoteLabel)).base, there],

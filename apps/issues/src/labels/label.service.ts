@@ -40,8 +40,8 @@ export class LabelService {
   }
 
   /**
-   * The labels with the names that issues of a tracker have, by key. Missing ones are created as long as there are fewer
-   * than `labelsMax`, with the colours that `readColors` returns by key; a name that no label can have is left out.
+   * Returns the labels with the names of a tracker's labels, by key. Creates missing labels up to `labelsMax`, with the
+   * colours that `readColors` returns by key. Omits invalid names.
    */
   async findOrCreate(
     names: readonly string[],

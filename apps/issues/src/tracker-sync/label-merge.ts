@@ -2,14 +2,14 @@ import { type IssueLabel, issueLabelsMax } from '@tessera/contracts';
 import { labelKey } from '../labels/label.ts';
 import type { RemoteLabel, TrackerLabels } from '../trackers/external-tracker.ts';
 
-// The merge of labels, as sets: each side's additions and removals since the last sync are applied to the other side.
+// Merges labels as sets: each side's additions and removals since the last sync are applied to the other side.
 
 interface LabelSides {
-  /** The keys of the labels that both sides had. */
+  /** The keys of the labels that both sides had at the last sync. */
   base: readonly string[];
   local: readonly IssueLabel[];
   remote: readonly RemoteLabel[];
-  /** The labels of this service for the remote ones, by key. The remote issue keeps the others, which are ignored. */
+  /** The local labels of the remote labels, by key. Remote labels without a local label are ignored and kept. */
   known: ReadonlyMap<string, IssueLabel>;
   tracker: Pick<TrackerLabels, 'holds'>;
 }
@@ -17,10 +17,13 @@ interface LabelSides {
 export interface LabelMerge {
   /** All labels of the local issue after the merge. */
   local: IssueLabel[];
-  /** Whether these differ from those before it. */
+  /** Whether the merge changes the local labels. */
   isPulled: boolean;
   push: { add: IssueLabel[]; remove: RemoteLabel[] };
-  /** The base of the next merge before the push: a label whose removal is pushed stays in it until it is gone there. */
+  /**
+   * The base of the next merge before the push. A label whose removal is pushed stays in the base until the tracker has
+   * removed it.
+   */
   base: string[];
 }
 
@@ -53,7 +56,7 @@ export function hasPush({ push }: LabelMerge): boolean {
   return push.add.length + push.remove.length > 0;
 }
 
-/** Adds and removes labels of a remote issue; creates those that its project lacks. */
+/** Adds and removes labels of a remote issue. Creates labels that the project lacks. */
 export async function pushLabels(
   tracker: TrackerLabels,
   remoteId: string,
@@ -69,7 +72,10 @@ export async function pushLabels(
   await tracker.change(remoteId, { add: added, remove }, signal);
 }
 
-/** The base of the next merge after a push, by the labels that the remote issue then has, and whether the push had an effect. */
+/**
+ * Returns the base of the next merge after a push, from the labels of the remote issue, and whether the push took
+ * effect.
+ */
 export function verifyLabels(
   { push, base }: LabelMerge,
   after: readonly RemoteLabel[],

@@ -430,13 +430,13 @@ export class SyncExecutor {
     });
   }
 
-  // The labels here that a remote issue got since the last sync; those that exist only there are created.
+  // Returns the local labels of the labels that the remote issue got since the last sync. Creates missing labels.
   async #findLabels({ labels: remote }: RemoteIssue, base: MergeBase, signal: AbortSignal) {
     const { tracker, labels } = this.#dependencies;
     const added = remote.filter(({ name }) => !base.labels?.includes(labelKey(name)));
     if (tracker.labels === undefined || added.length === 0) return new Map();
     const source = tracker.labels;
-    // An issue here cannot have more.
+    // A local issue cannot have more labels.
     const names = added.slice(0, issueLabelsMax).map(({ name }) => name);
     return labels.findOrCreate(names, async () => {
       const listed = added.every(({ color }) => color !== null) ? added : await source.list(signal);

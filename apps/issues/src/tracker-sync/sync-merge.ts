@@ -44,7 +44,7 @@ export interface MergeBase {
   description?: string;
   priority?: IssuePriority;
   status?: { local: IssueStatus | null; remote: string };
-  /** The keys of the labels that both sides had. */
+  /** The keys of the labels that both sides had at the last sync. */
   labels?: string[];
 }
 

@@ -54,10 +54,10 @@ export interface TrackerWords {
 
 /** A label in the tracker. */
 export interface RemoteLabel {
-  /** Its id or its name: what the tracker's requests name it by. */
+  /** The id or the name by which the tracker's requests refer to the label. */
   ref: string;
   name: string;
-  /** `#rrggbb`; null if the tracker does not tell. */
+  /** `#rrggbb`; null if the tracker does not return it. */
   color: string | null;
 }
 
@@ -68,7 +68,7 @@ export interface TrackerLabels {
   list(signal: AbortSignal): Promise<RemoteLabel[]>;
   /** Creates a label that was not in the list. */
   create(label: { name: string; color: string }, signal: AbortSignal): Promise<RemoteLabel>;
-  /** Changes the labels of an issue, without replacing those that someone else adds meanwhile. */
+  /** Adds and removes labels of an issue. Keeps labels that others add concurrently. */
   change(
     id: string,
     change: { add: readonly RemoteLabel[]; remove: readonly RemoteLabel[] },
@@ -93,7 +93,7 @@ export interface RemoteIssue {
   state: string;
   /** Null if the tracker has no priorities, or its value has no local equivalent. */
   priority: IssuePriority | null;
-  /** Empty if the tracker has no labels. */
+  /** The labels of the issue; empty if the tracker has no labels. */
   labels: RemoteLabel[];
   createdAt: Date;
   updatedAt: Date;
@@ -145,7 +145,7 @@ export interface ListPosition {
 
 export interface RemoteComment {
   id: string;
-  /** As stored in the tracker, including our marker. */
+  /** The text as stored in the tracker, including our marker. */
   body: string;
   author: string | null;
   createdAt: Date;

@@ -16,7 +16,7 @@ function giteaApi(token: string): ForgeApi {
   return {
     root: '/api/v1',
     headers: { Authorization: `token ${token}` },
-    // Longer than a proxy delays a request that it has accepted.
+    // The time is longer than a proxy delays an accepted request.
     settleSeconds: 120,
     writeIntervalMs: 0,
     creatorQuery: (login) => ({ created_by: login, type: 'issues', limit: 50 }),

@@ -61,7 +61,7 @@ const noteSchema = z.object({
   created_at: time,
 });
 
-// Longer than a proxy delays a request that it has accepted.
+// The time is longer than a proxy delays an accepted request.
 const settleSeconds = 120;
 
 /** GitLab's REST API, version 4 (docs.gitlab.com/api/issues, docs.gitlab.com/api/notes). */

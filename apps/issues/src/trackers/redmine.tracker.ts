@@ -109,7 +109,7 @@ const attributeMembers = [
 
 // Redmine's app/models/project.rb: 5 is closed, 9 archived.
 const activeProject = 1;
-// Longer than a proxy delays a request that it has accepted.
+// The time is longer than a proxy delays an accepted request.
 const settleSeconds = 120;
 // Redmine reduces a larger limit to this.
 const pageSize = 100;

@@ -4,7 +4,7 @@ import { TrackerError, type TrackerErrorCode } from './tracker-error.ts';
 import type { TrackerTransport } from './tracker-transport.ts';
 
 interface LabelPaths {
-  /** The labels of the project. */
+  /** The path of the labels of the project. */
   project: string;
   issues: string;
 }
@@ -21,7 +21,7 @@ export const issueLabelsSchema = z
   )
   .nullish();
 
-// GitHub and Gitea: without the number sign.
+// GitHub and Gitea return colours without the number sign.
 function colorOf(color: string | null | undefined): string | null {
   const [, digits] = /^#?([0-9a-f]{6})$/i.exec(color ?? '') ?? [];
   return digits === undefined ? null : `#${digits.toLowerCase()}`;
@@ -33,7 +33,10 @@ async function unless(codes: readonly TrackerErrorCode[], request: Promise<unkno
   });
 }
 
-/** docs.github.com/rest/issues/labels: an issue's labels are added and removed one by one, which keeps those of others. */
+/**
+ * docs.github.com/rest/issues/labels: adds and removes single labels of an issue, which keeps labels that others add
+ * concurrently.
+ */
 export class GitHubLabels implements TrackerLabels {
   protected readonly transport: TrackerTransport;
   protected readonly paths: LabelPaths;
@@ -43,7 +46,7 @@ export class GitHubLabels implements TrackerLabels {
     this.paths = paths;
   }
 
-  // As the last segment of a path these names would address the list of labels, or the issue.
+  // As the last segment of a path, these names would refer to the list of labels or to the issue.
   holds(name: string): boolean {
     return name !== '.' && name !== '..';
   }
@@ -64,7 +67,7 @@ export class GitHubLabels implements TrackerLabels {
 
   async create({ name, color }: { name: string; color: string }, signal: AbortSignal): Promise<RemoteLabel> {
     const body = { name, color: color.slice(1) };
-    // 422: it was created since the labels were listed.
+    // 422: the label was created after the labels were listed.
     await unless(
       ['tracker_rejected'],
       this.transport.send({ method: 'POST', path: this.paths.project, body, signal }),
@@ -84,7 +87,7 @@ export class GitHubLabels implements TrackerLabels {
     }
     for (const { ref } of remove.filter(({ name }) => this.holds(name))) {
       const path = `${request.path}/${encodeURIComponent(ref)}`;
-      // The label is not on the issue any more, or does not exist; the issue is read again afterwards.
+      // The label was removed from the issue or deleted. The issue is read again afterwards.
       await unless(
         ['remote_gone', 'tracker_rejected'],
         this.transport.send({ ...request, method: 'DELETE', path }),
@@ -100,13 +103,16 @@ export class GitHubLabels implements TrackerLabels {
     return name;
   }
 
-  /** A label in the body of a request. */
+  /** Returns the reference to a label in the body of a request. */
   protected toReference(ref: string): string | number {
     return ref;
   }
 }
 
-/** Gitea's routers/api/v1/repo/issue_label.go: by id, because older versions and Forgejo accept no names. */
+/**
+ * Gitea's routers/api/v1/repo/issue_label.go: refers to labels by id, because older versions and Forgejo do not accept
+ * names.
+ */
 export class GiteaLabels extends GitHubLabels {
   override holds(): boolean {
     return true;
@@ -132,7 +138,10 @@ export class GiteaLabels extends GitHubLabels {
   }
 }
 
-/** docs.gitlab.com/api/labels; docs.gitlab.com/api/issues: `add_labels` and `remove_labels` keep the labels of others. */
+/**
+ * docs.gitlab.com/api/labels, docs.gitlab.com/api/issues: `add_labels` and `remove_labels` keep labels that others add
+ * concurrently.
+ */
 export class GitLabLabels implements TrackerLabels {
   readonly #transport: TrackerTransport;
   readonly #paths: LabelPaths;
@@ -158,7 +167,7 @@ export class GitLabLabels implements TrackerLabels {
   }
 
   async create(label: { name: string; color: string }, signal: AbortSignal): Promise<RemoteLabel> {
-    // 409: it was created since the labels were listed.
+    // 409: the label was created after the labels were listed.
     await unless(
       ['tracker_busy'],
       this.#transport.send({ method: 'POST', path: this.#paths.project, body: label, signal }),

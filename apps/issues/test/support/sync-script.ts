@@ -5,7 +5,7 @@ export type Step =
   | { do: 'sync' }
   | { do: 'title' | 'description' | 'comment'; side: 'local' | 'remote'; text: TextPattern }
   | { do: 'status'; side: 'local' | 'remote'; choice: number }
-  /** Adds a label to one side, or removes it. */
+  /** Adds a label to one side or removes it from that side. */
   | { do: 'label'; side: 'local' | 'remote'; choice: number }
   | { do: 'priority'; choice: number }
   /** Copies the local value to the tracker. */

@@ -29,11 +29,11 @@ export interface TrackerLabelActions {
   create: (name: string, color: string) => void;
   /** Drops the response to the next change of an issue's labels by the service. */
   interrupt: () => void;
-  /** Delays the next one. */
+  /** Delays the next change of an issue's labels by the service. */
   slowDown: () => void;
   /** Whether a change by the service waits for its response. */
   isChanging: () => boolean;
-  /** A name that the tracker cannot hold. */
+  /** A label name that the tracker does not support. */
   unholdable?: string;
 }
 
@@ -56,9 +56,9 @@ export interface TestTracker {
   /** Assigns an issue to a user, and returns the name by which the tracker shows the user. */
   assign: (id: string) => Promise<string>;
   remove: (id: string) => Promise<void>;
-  /** Actions on labels; absent where the tracker has none. */
+  /** Actions on labels; absent if the tracker has no labels. */
   labels?: TrackerLabelActions;
-  /** Delays the next creation of an issue; does nothing in a tracker that is slow already. */
+  /** Delays the next creation of an issue. Does nothing if the tracker is slow itself. */
   slowDown: () => void;
   close: () => Promise<void>;
 }
