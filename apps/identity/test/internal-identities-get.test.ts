@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Identity } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { createIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
+import { walk } from './support/pages.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;
@@ -50,4 +52,31 @@ describe('GET /internal/identities/{id}', () => {
   it('returns 400 for invalid percent-encoding', async () => {
     expectProblem(await call('get', '/internal/identities/%E0%A4%A'), 400, 'malformed_path');
   });
+});
+
+describe('GET /internal/identities', () => {
+  it('lists the identities that are not deleted by id, page by page, and behind an id', async () => {
+    const created: Identity[] = [];
+    for (const overrides of [{}, { is_active: false }, {}, { display_name: 'Ann Lee' }])
+      created.push((await createIdentity(app, overrides)).identity);
+    const [first, , deleted] = created;
+    await call('delete', `/internal/identities/${deleted?.id}`).expect(204);
+    const remaining = created.filter((identity) => identity !== deleted);
+    const path = `/internal/identities?limit=2&after=${first?.id}`;
+    const { items, pages } = await walk<Identity>((page) => call('get', page), path);
+    expect([items, pages]).toEqual([remaining.slice(1), 1]);
+    const all = await walk<Identity>((page) => call('get', page), '/internal/identities?limit=2');
+    const ids = all.items.map(({ id }) => id);
+    expect(ids).toEqual([...ids].sort());
+    expect(all.items).toEqual(expect.arrayContaining(remaining));
+    expect(ids).not.toContain(deleted?.id);
+    expect(all.pages).toBe(Math.ceil(ids.length / 2));
+  });
+
+  it.each(['limit=0', 'limit=201', 'after=x', 'cursor=x', 'offset=2'])(
+    'returns 422 for %s',
+    async (query) => {
+      expectInvalidFields(await call('get', `/internal/identities?${query}`), [query.split('=')[0] ?? '']);
+    },
+  );
 });

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { type AuditFilter, AuditRepository } from '../src/audit/audit.repository.ts';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { PrismaClient } from '../src/generated/prisma/client.ts';
+import { IdentityRepository } from '../src/identities/identity.repository.ts';
 import { IntrospectionRepository } from '../src/introspection/introspection.repository.ts';
 import { SessionRepository } from '../src/sessions/session.repository.ts';
 import { asOwner, createTestDatabase } from './support/test-app.ts';
@@ -78,6 +79,10 @@ describe('the plan', () => {
   const presented = { jti: randomUUID(), sub: randomUUID() };
   it.each([
     ['the sessions of an identity', () => new SessionRepository(database).list(randomUUID(), sessions)],
+    [
+      'a page of identities',
+      () => new IdentityRepository(database).list({ limit: 201, after: randomUUID() }),
+    ],
     ['introspection', () => new IntrospectionRepository(database).findRefreshSubject(presented, longAgo)],
     ["the cleanup job's tokens", () => new CleanupRepository(database).deleteExpiredTokens(1000)],
     ["the cleanup job's families", () => new CleanupRepository(database).deleteEmptyFamilies(1000)],

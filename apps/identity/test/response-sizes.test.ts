@@ -31,6 +31,12 @@ beforeAll(async () => {
   }
   tokens = await signIn(app, email, password);
   await app.sql(
+    `INSERT INTO identities (id, email, email_canonical, username, display_name, sso_provider, sso_id)
+     SELECT gen_random_uuid(), $2, $1 || n, $3, $3, repeat('€', 64), repeat('€', 250) || n
+       FROM generate_series(1, 250) n`,
+    [anEmail(), email, largestFields.username],
+  );
+  await app.sql(
     `INSERT INTO audit_events (type, outcome, actor, identity_id, user_agent, request_id, details)
      SELECT 'token.issued', 'success', 'user', $1, $2, repeat('r', 64), jsonb_build_object('reason', repeat('é', 4000))
        FROM generate_series(1, 250)`,
@@ -86,6 +92,11 @@ const largest: Record<string, LargestResponse> = {
       }),
     status: 201,
     atLeast: 1_500,
+  },
+  listIdentities: {
+    send: () => internal('get', '/internal/identities?limit=200'),
+    status: 200,
+    atLeast: 500_000,
   },
   getIdentity: { send: () => internal('get', path()), status: 200, atLeast: 1_500 },
   findIdentityByEmail: {

@@ -27,6 +27,7 @@ describe('the service token of /internal', () => {
   ])('returns 403 for one that is %s on every path and method and stores nothing', async (_name, token) => {
     const requests = [
       app.http.post('/internal/identities').send(anIdentity()),
+      app.http.get('/internal/identities'),
       app.http.get(`/internal/identities/${id}`),
       app.http.put(`/internal/identities/${id}`).send({}),
       app.http.delete(`/internal/identities/${id}`),

@@ -13,6 +13,8 @@ import { IdempotencyService } from './idempotency/idempotency.service.ts';
 import { IdentityClient, observeBreaker } from './identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
+import { MirrorBackfillRepository } from './identity-mirror/mirror-backfill.repository.ts';
+import { MirrorBackfill, observeBackfill } from './identity-mirror/mirror-backfill.ts';
 import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
 import { IssueStatusRepository } from './issue-status/issue-status.repository.ts';
@@ -69,12 +71,15 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   tracing?.tracePool(main.pool);
   tracing?.tracePool(lists.pool);
   observeBreaker(metrics, people.client);
+  observeBackfill(metrics, people.backfills);
+  people.backfill.start();
   return {
     config,
     logger,
     metrics,
     keys,
     mirror: people.mirror,
+    backfill: people.backfill,
     users: people.users,
     verifier: createTokenVerifier({
       kind: 'access',
@@ -93,7 +98,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     shares: { requests: sharesOf(main.pool), lists: sharesOf(lists.pool) },
     close: async () => {
       keys.stop();
-      await Promise.all([issues.scheduler?.stop(), cleanup.stop()]);
+      await Promise.all([issues.scheduler?.stop(), cleanup.stop(), people.backfill.stop()]);
       await Promise.all([main.close(), lists.close(), limits.close()]);
     },
   };
@@ -114,7 +119,7 @@ function createKeySource({ identity }: Config, logger: Logger): RemoteKeySource 
 }
 
 function createPeople(
-  { identity, strictPrivilegeCheck }: Config,
+  { identity, strictPrivilegeCheck, mirrorIntervalSeconds }: Config,
   database: Database,
   logger: Logger,
   tracing?: Tracing,
@@ -122,7 +127,18 @@ function createPeople(
   const client = new IdentityClient({ ...identity, logger, tracing });
   const repository = new IdentityMirrorRepository(database);
   const mirror = new IdentityMirrorService({ repository, client });
-  return { client, mirror, users: new UserService({ client, mirror, repository, strictPrivilegeCheck }) };
+  const backfills = new MirrorBackfillRepository(database);
+  const backfill = new MirrorBackfill(
+    { client, mirror, repository: backfills, logger },
+    { intervalSeconds: mirrorIntervalSeconds },
+  );
+  return {
+    client,
+    mirror,
+    backfills,
+    backfill,
+    users: new UserService({ client, mirror, repository, strictPrivilegeCheck }),
+  };
 }
 
 function createRateLimits(config: Config, logger: Logger) {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { AccessTokenClaims } from '@tessera/contracts';
+import type { AccessTokenClaims, Identity } from '@tessera/contracts';
 import { createLogger } from '@tessera/service-kit';
 import type { Lookup } from '../src/identity-mirror/identity-client.ts';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from '../src/identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from '../src/identity-mirror/identity-mirror.service.ts';
+import { MirrorBackfillRepository } from '../src/identity-mirror/mirror-backfill.repository.ts';
+import { MirrorBackfill } from '../src/identity-mirror/mirror-backfill.ts';
 import type { KnownIdentity } from '../src/identity-mirror/mirrored-identity.ts';
 import { FakeIdentity, json, wireIdentity } from './support/fake-identity.ts';
 import './support/leak-guard.ts';
@@ -40,10 +42,19 @@ afterAll(async () => {
 
 /** Starts a mirror with its own cache and circuit breaker, like another replica. */
 function startReplica(url = stub.url): IdentityMirrorService {
+  return startPeople(url).mirror;
+}
+
+function startPeople(url = stub.url) {
   const logger = createLogger({ service: 'issues', level: 'debug', destination: recordingLog() });
   const serviceToken = rememberSecret('a-service-token-of-the-mirror-tests-0123');
   const client = new IdentityClient({ url, serviceToken, timeoutMs: 500, breakMs: 50, logger });
-  return new IdentityMirrorService({ repository, client });
+  const mirror = new IdentityMirrorService({ repository, client });
+  const backfill = new MirrorBackfill(
+    { client, mirror, repository: new MirrorBackfillRepository(app.database), logger },
+    { intervalSeconds: 0, pauseMs: 1 },
+  );
+  return { mirror, backfill };
 }
 
 const now = Math.floor(Date.now() / 1000);
@@ -55,6 +66,7 @@ function known(overrides: Partial<KnownIdentity> = {}): KnownIdentity {
   return {
     id,
     username: 'ann',
+    displayName: null,
     email: `${id}@example.com`,
     ssoProvider: null,
     ssoId: null,
@@ -403,5 +415,116 @@ describe('resolving a person', () => {
     await Promise.all([early, late]);
     expect(stub.seen).toHaveLength(1);
     expect(await repository.find(identity.id)).toMatchObject({ isActive: false });
+  });
+});
+
+describe('the backfill', () => {
+  const people = new Map<string, Identity>();
+  const longAgo = at(-86_400).toISOString();
+  const add = (number: number, overrides: Partial<Identity> = {}) => {
+    const id = `01980c5e-0000-7000-8000-${String(number).padStart(12, '0')}`;
+    const times = { created_at: longAgo, updated_at: longAgo };
+    people.set(
+      id,
+      wireIdentity({ id, username: `p${number}`, email: `p${number}@x.example`, ...times, ...overrides }),
+    );
+    return id;
+  };
+  const change = (id: string, changes: Partial<Identity>) =>
+    people.set(id, {
+      ...wireIdentity(),
+      ...people.get(id),
+      updated_at: new Date().toISOString(),
+      ...changes,
+    });
+  const mirrored = async () =>
+    app.sql(
+      `SELECT id, username, display_name, email, is_active, is_staff FROM identity_mirror
+        WHERE id = ANY($1::uuid[]) ORDER BY id`,
+      [[...people.keys()]],
+    );
+  const inIdentity = () =>
+    [...people.values()].map(({ id, username, display_name, email, is_active, is_staff }) => ({
+      ...{ id, username, display_name, email, is_active, is_staff },
+    }));
+  const lists = () => stub.seen.filter(({ url }) => url.includes('?limit='));
+  let failures: number;
+  beforeEach(async () => {
+    stub.seen.length = 0;
+    failures = 0;
+    stub.answer = (request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', stub.url);
+      const id = pathname.split('/')[3];
+      if (id !== undefined) {
+        const identity = people.get(id);
+        json(identity ? 200 : 404, identity ?? { code: 'identity_not_found' })(request, response);
+        return;
+      }
+      if (failures > 0 && searchParams.has('after')) {
+        failures -= 1;
+        json(500, {})(request, response);
+        return;
+      }
+      const after = searchParams.get('after') ?? '';
+      const page = [...people.values()].filter((identity) => identity.id > after).slice(0, 200);
+      json(200, page)(request, response);
+    };
+    await app.sql('UPDATE mirror_backfill SET next_attempt_at = now()');
+  });
+  const beginPass = () => app.sql("UPDATE mirror_backfill SET pass_started_at = now() - interval '7 hours'");
+
+  it('copies all identities once for two replicas, and continues where a failed one ended', async () => {
+    for (let number = 1; number <= 450; number += 1) add(number);
+    const [one, other] = [startPeople().backfill, startPeople().backfill];
+    failures = 1;
+    stub.peak = 0;
+    const outcomes = await Promise.allSettled([one.run(), other.run()]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(await mirrored()).toHaveLength(200);
+    expect(await other.run()).toBeUndefined();
+    await app.sql('UPDATE mirror_backfill SET next_attempt_at = now()');
+    stub.seen.length = 0;
+    expect(await other.run()).toBe(250);
+    expect(lists()[0]?.url).toContain('after=01980c5e-0000-7000-8000-000000000200');
+    expect(lists()).toHaveLength(3);
+    expect(await mirrored()).toEqual(inIdentity());
+    expect(stub.peak).toBe(1);
+  });
+
+  it('finds a new identity by one request, also one whose creation was committed late', async () => {
+    const { backfill } = startPeople();
+    const fresh = { created_at: new Date().toISOString(), updated_at: new Date().toISOString() };
+    add(502, fresh);
+    expect(await backfill.run()).toBe(1);
+    add(501, fresh);
+    await app.sql('UPDATE mirror_backfill SET next_attempt_at = now()');
+    stub.seen.length = 0;
+    expect(await backfill.run()).toBe(2);
+    expect(lists()).toHaveLength(2);
+    expect(await mirrored()).toEqual(expect.arrayContaining(inIdentity()));
+  });
+
+  it('finds each change in a further pass, without a write to other rows', async () => {
+    const versions = async () =>
+      new Map(
+        (await app.sql<{ id: string; xmin: string }>('SELECT id, xmin::text FROM identity_mirror')).map(
+          ({ id, xmin }) => [id, xmin],
+        ),
+      );
+    const [renamed, inactive, gone, staff] = [add(7), add(8), add(9), add(250)];
+    const before = await versions();
+    change(renamed, { display_name: 'Seven', email: 'seven@x.example' });
+    change(inactive, { is_active: false });
+    change(staff, { is_staff: true });
+    people.delete(gone);
+    await beginPass();
+    expect(await startPeople().backfill.run()).toBe(people.size);
+    expect(await mirrored()).toEqual([...inIdentity()].sort((a, b) => (a.id < b.id ? -1 : 1)));
+    expect(await repository.find(gone)).toMatchObject({ isActive: false, missingSince: expect.any(Date) });
+    const after = await versions();
+    const written = [...people.keys()].filter((id) => before.get(id) !== after.get(id));
+    expect(written.sort()).toEqual([renamed, inactive, staff].sort());
+    const text = await app.dependencies.metrics.registry.metrics();
+    expect(text).toMatch(/issues_mirror_age_seconds\{service="issues"\} [0-9.]+/);
   });
 });

@@ -37,6 +37,14 @@ export class IdentityClient {
     return this.#call({ method: 'POST', path: identities, body: identity, ...options });
   }
 
+  /** All identities, ordered by id; `after` continues behind an id. */
+  list(
+    filters: { after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): AsyncGenerator<Identity, void> {
+    return this.#transport.pages(identities, { ...filters }, options);
+  }
+
   get(id: string, options?: CallOptions): Promise<Identity> {
     return this.#call({ method: 'GET', path: pathOf(id), ...options });
   }

@@ -1,12 +1,15 @@
-import type {
-  createIdentity,
-  deleteIdentity,
-  findIdentityByEmail,
-  findIdentityBySso,
-  getIdentity,
-  updateIdentity,
+import {
+  type createIdentity,
+  type deleteIdentity,
+  type findIdentityByEmail,
+  type findIdentityBySso,
+  type getIdentity,
+  type listIdentities,
+  pageSizeDefault,
+  type updateIdentity,
+  uuid,
 } from '@tessera/contracts';
-import { abortSignalOf, type Handler, originOf } from '@tessera/service-kit';
+import { abortSignalOf, type Handler, originOf, readKeysetPage } from '@tessera/service-kit';
 import { presentIdentity, readIdentityChanges, readNewIdentity } from './identity.presenter.ts';
 import type { IdentityService } from './identity.service.ts';
 
@@ -23,6 +26,16 @@ export function identityHandlers(identities: IdentityService) {
       headers: { Location: `/internal/identities/${created.id}` },
       body: presentIdentity(created),
     };
+  };
+
+  const list: Handler<typeof listIdentities> = async ({ query, request }) => {
+    const page = readKeysetPage(query, {
+      url: request.url ?? '/',
+      place: uuid(),
+      sizeDefault: pageSizeDefault,
+    });
+    const found = await identities.list({ limit: page.limit, after: page.after ?? query.after });
+    return page.present(found, { item: presentIdentity, place: ({ id }) => id });
   };
 
   const get: Handler<typeof getIdentity> = async ({ params }) => ({
@@ -51,5 +64,5 @@ export function identityHandlers(identities: IdentityService) {
     return { status: 204 };
   };
 
-  return { create, get, findByEmail, findBySso, update, remove };
+  return { create, list, get, findByEmail, findBySso, update, remove };
 }

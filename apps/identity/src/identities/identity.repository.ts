@@ -95,6 +95,15 @@ export class IdentityRepository {
     });
   }
 
+  async list({ limit, after }: { limit: number; after: string | undefined }): Promise<Identity[]> {
+    const rows = await this.#database.identity.findMany({
+      where: { deletedAt: null, ...(after === undefined ? {} : { id: { gt: after } }) },
+      orderBy: { id: 'asc' },
+      take: limit,
+    });
+    return rows.map(toIdentity);
+  }
+
   async findById(id: string): Promise<Identity | undefined> {
     return this.#findLive({ id });
   }

@@ -71,6 +71,11 @@ export class IdentityService {
     if (!deleted) throw identityNotFoundProblem();
   }
 
+  /** Lists identities by id, starting after the given one. */
+  async list(page: { limit: number; after: string | undefined }): Promise<Identity[]> {
+    return this.#repository.list(page);
+  }
+
   async find(id: string): Promise<Identity> {
     return assertFound(await this.#repository.findById(id));
   }

@@ -27,6 +27,11 @@ export interface Lookup extends Observation {
   identity: Identity | undefined;
 }
 
+/** A page of all identities, in the order of their ids. */
+export interface IdentityPage extends Observation {
+  identities: Identity[];
+}
+
 export interface WriteResult extends Observation {
   identity: Identity;
 }
@@ -74,6 +79,19 @@ export class IdentityClient {
   findBySso(provider: string, ssoId: string, requestId?: string): Promise<Lookup> {
     const query = `provider=${encode(provider)}&sso_id=${encode(ssoId)}`;
     return this.#find(`/internal/identities/by-sso/lookup?${query}`, requestId);
+  }
+
+  /** Lists identities with a greater id. */
+  async list({ after, limit }: { after: string | null; limit: number }): Promise<IdentityPage> {
+    const position = after === null ? '' : `&after=${encode(after)}`;
+    const { status, data, askedAt, answeredAt } = await this.#transport.send({
+      method: 'GET',
+      path: `/internal/identities?limit=${limit}${position}`,
+      isList: true,
+    });
+    const parsed = z.array(anyIdentitySchema).safeParse(data);
+    if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no list`);
+    return { identities: parsed.data, askedAt, answeredAt };
   }
 
   /**

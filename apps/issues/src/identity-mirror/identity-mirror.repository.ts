@@ -65,21 +65,31 @@ export class IdentityMirrorRepository {
   async upsert(
     identity: KnownIdentity & { updatedAt: Date },
     source: Exclude<MirrorSource, 'token'>,
-    { askedAt, answeredAt }: Observation,
+    observation: Observation,
   ): Promise<void> {
-    await this.#database.$executeRaw`
-      INSERT INTO identity_mirror AS m (id, username, email, sso_provider, sso_id, is_active, is_verified, is_staff,
-                                        is_superuser, as_of, source, checked_at, missing_since)
-      VALUES (${identity.id}::uuid, ${identity.username}, ${identity.email}, ${identity.ssoProvider}, ${identity.ssoId},
-              ${identity.isActive}, ${identity.isVerified}, ${identity.isStaff}, ${identity.isSuperuser},
-              ${identity.updatedAt}::timestamptz, ${source}, ${answeredAt}::timestamptz, NULL)
-      ON CONFLICT (id) DO UPDATE SET
-        username = excluded.username, email = excluded.email, sso_provider = excluded.sso_provider,
-        sso_id = excluded.sso_id, is_active = excluded.is_active, is_verified = excluded.is_verified,
-        is_staff = excluded.is_staff, is_superuser = excluded.is_superuser, as_of = excluded.as_of,
-        source = excluded.source, checked_at = greatest(m.checked_at, excluded.checked_at), missing_since = NULL
-      WHERE ${askedAt}::timestamptz > greatest(m.as_of, m.checked_at)
-         OR (m.missing_since IS NULL AND excluded.as_of >= m.as_of)`;
+    await this.#database.$executeRaw(upsertOf([identity], source, observation, Prisma.sql`true`));
+  }
+
+  /**
+   * Writes those identities of a list whose row differs or was not confirmed for half a day; the others cause no write.
+   * Returns their ids.
+   */
+  async upsertChanged(
+    identities: readonly (KnownIdentity & { updatedAt: Date })[],
+    observation: Observation,
+  ): Promise<string[]> {
+    if (identities.length === 0) return [];
+    const isChanged = Prisma.sql`NOT EXISTS (
+      SELECT FROM identity_mirror m
+       WHERE m.id = i.id AND m.missing_since IS NULL
+         AND m.checked_at > ${observation.answeredAt}::timestamptz - interval '12 hours'
+         AND (m.username, m.display_name, m.email, m.sso_provider, m.sso_id, m.is_active, m.is_verified, m.is_staff,
+              m.is_superuser) IS NOT DISTINCT FROM
+             (i.username, i.display_name, i.email, i.sso_provider, i.sso_id, i.is_active, i.is_verified, i.is_staff,
+              i.is_superuser))`;
+    const rows = await this.#database.$queryRaw<{ id: string }[]>`
+      ${upsertOf(identities, 'lookup', observation, isChanged)} RETURNING m.id`;
+    return rows.map(({ id }) => id);
   }
 
   /**
@@ -110,7 +120,36 @@ export class IdentityMirrorRepository {
   }
 }
 
-const columns = Prisma.sql`id, username, email, sso_provider AS "ssoProvider", sso_id AS "ssoId",
+function upsertOf(
+  identities: readonly (KnownIdentity & { updatedAt: Date })[],
+  source: MirrorSource,
+  { askedAt, answeredAt }: Observation,
+  condition: Prisma.Sql,
+): Prisma.Sql {
+  return Prisma.sql`
+    INSERT INTO identity_mirror AS m (id, username, display_name, email, sso_provider, sso_id, is_active, is_verified,
+                                      is_staff, is_superuser, as_of, source, checked_at, missing_since)
+    SELECT i.id, i.username, i.display_name, i.email, i.sso_provider, i.sso_id, i.is_active, i.is_verified, i.is_staff,
+           i.is_superuser, i.as_of, ${source}, ${answeredAt}::timestamptz, NULL
+      FROM (SELECT r.id, r.username, r."displayName" AS display_name, r.email, r."ssoProvider" AS sso_provider,
+                   r."ssoId" AS sso_id, r."isActive" AS is_active, r."isVerified" AS is_verified,
+                   r."isStaff" AS is_staff, r."isSuperuser" AS is_superuser, r."updatedAt" AS as_of
+              FROM jsonb_to_recordset(${JSON.stringify(identities)}::jsonb) AS r (
+                   id uuid, username text, "displayName" text, email text, "ssoProvider" text, "ssoId" text,
+                   "isActive" boolean, "isVerified" boolean, "isStaff" boolean, "isSuperuser" boolean,
+                   "updatedAt" timestamptz)) i
+     WHERE ${condition} ORDER BY i.id
+    ON CONFLICT (id) DO UPDATE SET
+      username = excluded.username, display_name = excluded.display_name, email = excluded.email,
+      sso_provider = excluded.sso_provider, sso_id = excluded.sso_id, is_active = excluded.is_active,
+      is_verified = excluded.is_verified, is_staff = excluded.is_staff, is_superuser = excluded.is_superuser,
+      as_of = excluded.as_of, source = excluded.source, checked_at = greatest(m.checked_at, excluded.checked_at),
+      missing_since = NULL
+    WHERE ${askedAt}::timestamptz > greatest(m.as_of, m.checked_at)
+       OR (m.missing_since IS NULL AND excluded.as_of >= m.as_of)`;
+}
+
+const columns = Prisma.sql`id, username, display_name AS "displayName", email, sso_provider AS "ssoProvider", sso_id AS "ssoId",
   is_active AS "isActive", is_verified AS "isVerified", is_staff AS "isStaff", is_superuser AS "isSuperuser",
   as_of AS "asOf", checked_at AS "checkedAt",
   missing_since AS "missingSince"`;

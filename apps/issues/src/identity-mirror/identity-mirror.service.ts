@@ -1,4 +1,4 @@
-import type { AccessTokenClaims } from '@tessera/contracts';
+import type { AccessTokenClaims, Identity } from '@tessera/contracts';
 import { validationProblem } from '@tessera/service-kit';
 import { LRUCache } from 'lru-cache';
 import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
@@ -63,6 +63,12 @@ export class IdentityMirrorService implements PersonResolver {
     this.#writes += 1;
     this.#unknownPeople.clear();
     return known;
+  }
+
+  /** Writes a list of identities. */
+  async upsertFromList(identities: readonly Identity[], observation: Observation): Promise<void> {
+    const changed = await this.#repository.upsertChanged(identities.map(toKnownIdentity), observation);
+    for (const id of changed) this.#cachedRows.delete(id);
   }
 
   /** Marks the identity as missing after identity has deleted it or responded that it does not exist. */

@@ -37,6 +37,8 @@ export interface IdentityCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   body?: object;
+  /** Lists may be larger. */
+  isList?: boolean;
   /** Correlates the logs of both services. */
   requestId?: string | undefined;
 }
@@ -55,6 +57,7 @@ export type BreakerState = 'closed' | 'half_open' | 'open';
 const maxConcurrentCalls = 8;
 const maxQueuedCalls = 64;
 const maxResponseBytes = 256 * 1024;
+const maxListBytes = 1024 * 1024;
 const maxGetRetries = 2;
 const failuresToOpen = 5;
 const rejectionLogIntervalMs = 60_000;
@@ -144,7 +147,7 @@ export class IdentityTransport {
   }
 
   async #sendOnce(
-    { method, path, body, requestId }: IdentityCall,
+    { method, path, body, isList, requestId }: IdentityCall,
     serviceToken: string,
     traceHeaders: Record<string, string> = {},
   ): Promise<IdentityReply> {
@@ -160,6 +163,7 @@ export class IdentityTransport {
           ...(requestId === undefined ? {} : { 'X-Request-Id': requestId }),
         },
         ...(body === undefined ? {} : { data: body }),
+        ...(isList ? { maxContentLength: maxListBytes } : {}),
         // The `timeout` of axios measures inactivity, so it does not bound a slow response.
         signal: AbortSignal.timeout(this.#timeoutMs),
       });

@@ -4,6 +4,7 @@ import type { Identity } from '@tessera/contracts';
 export interface KnownIdentity {
   id: string;
   username: string;
+  displayName: string | null;
   email: string;
   ssoProvider: string | null;
   ssoId: string | null;
@@ -41,6 +42,7 @@ export function toKnownIdentity(wire: Identity): KnownIdentity & { updatedAt: Da
   return {
     id: wire.id,
     username: wire.username,
+    displayName: wire.display_name,
     email: wire.email,
     ssoProvider: wire.sso_provider,
     ssoId: wire.sso_id,

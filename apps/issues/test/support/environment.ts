@@ -16,6 +16,7 @@ export function testEnvironment(
     IDENTITY_URL: identityUrl,
     JWT_ISSUER: identityUrl,
     PUBLIC_BASE_URL: publicBaseUrl,
+    MIRROR_INTERVAL_SECONDS: '0',
     RATE_LIMIT_READS_PER_MINUTE: '0',
     RATE_LIMIT_WRITES_PER_MINUTE: '0',
     RATE_LIMIT_SYNCS_PER_MINUTE: '0',

@@ -8,6 +8,7 @@ import {
   findIdentityByEmail,
   findIdentityBySso,
   getIdentity,
+  listIdentities,
   updateIdentity,
 } from './identity.ts';
 import { introspectToken } from './introspection.ts';
@@ -43,6 +44,7 @@ export const identityApi = {
     getUserInfo,
     postUserInfo,
     createIdentity,
+    listIdentities,
     getIdentity,
     findIdentityByEmail,
     findIdentityBySso,

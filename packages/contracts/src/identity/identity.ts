@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { operation } from '../operation.ts';
+import { nextLinkHeader, operation } from '../operation.ts';
+import { pageQuerySchema } from '../page.ts';
 import { once } from '../query-value.ts';
 import { singleLineText, text, uuid } from '../text.ts';
 
@@ -156,6 +157,28 @@ export const createIdentity = operation({
     201: { ...identityResponse, headers: { Location: z.string().describe('The path of the new identity.') } },
   },
   problems: [403, conflict, 422],
+});
+
+/** GET /internal/identities. Unknown parameters are refused. */
+export const identityListQuerySchema = pageQuerySchema.extend({
+  after: uuid()
+    .optional()
+    .describe('An id: only identities with a greater one. For consumers that continue later.'),
+});
+
+export const listIdentities = operation({
+  id: 'listIdentities',
+  ...common,
+  method: 'GET',
+  path: '/internal/identities',
+  summary: 'List all identities, ordered by id',
+  description:
+    'For mirrors: ids increase with the time of creation, so a consumer that continues after the last id gets new identities. One that was created moments ago may appear after one with a greater id. Deleted identities are not listed.',
+  query: identityListQuerySchema,
+  responses: {
+    200: { description: 'A page of identities.', schema: z.array(identitySchema), headers: nextLinkHeader },
+  },
+  problems: [403, 422],
 });
 
 export const getIdentity = operation({

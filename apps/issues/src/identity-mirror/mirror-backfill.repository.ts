@@ -1,0 +1,86 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../database.ts';
+import type { MirrorSnapshot } from './mirror-backfill.ts';
+
+/** The lease of the process that copies identities. */
+export interface BackfillLease {
+  id: string;
+  /** The id after which it continues; null: from the beginning. */
+  after: string | null;
+}
+
+/** The progress of the backfill, which all replicas share. */
+export class MirrorBackfillRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * Leases the backfill when it is due; undefined if it is not, or another process has it. Begins again with the first
+   * identity when the last pass began longer ago than `passSeconds`.
+   */
+  async lease(leaseSeconds: number, passSeconds: number): Promise<BackfillLease | undefined> {
+    const [lease] = await this.#database.$queryRaw<BackfillLease[]>`
+      UPDATE mirror_backfill b
+         SET claim_id = ${uuidv7()}::uuid, claim_until = now() + ${leaseSeconds}::int * interval '1 second',
+             after = CASE WHEN next.is_new_pass THEN NULL ELSE b.after END,
+             pass_started_at = CASE WHEN next.is_new_pass THEN now() ELSE b.pass_started_at END
+        FROM (SELECT pass_finished_at >= pass_started_at
+                     AND pass_started_at < now() - ${passSeconds}::int * interval '1 second' AS is_new_pass
+                FROM mirror_backfill) next
+       WHERE next_attempt_at <= now() AND (claim_until IS NULL OR claim_until < now())
+      RETURNING b.claim_id AS id, b.after`;
+    return lease;
+  }
+
+  /** Records that all identities up to this id are copied, and extends the lease. Returns false if it has expired. */
+  async advance(lease: BackfillLease, after: string | null, leaseSeconds: number): Promise<boolean> {
+    const updated = await this.#database.$executeRaw`
+      UPDATE mirror_backfill
+         SET after = ${after}::uuid, claim_until = now() + ${leaseSeconds}::int * interval '1 second'
+       WHERE claim_id = ${lease.id}::uuid`;
+    return updated > 0;
+  }
+
+  /** Ends the lease after the last identity. */
+  async finish(lease: BackfillLease, intervalSeconds: number): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE mirror_backfill
+         SET claim_id = NULL, claim_until = NULL,
+             pass_finished_at = CASE WHEN pass_finished_at >= pass_started_at THEN pass_finished_at ELSE now() END,
+             next_attempt_at = now() + ${intervalSeconds}::int * interval '1 second'
+       WHERE claim_id = ${lease.id}::uuid`;
+  }
+
+  /** Ends the lease early; another process may continue after this time. */
+  async release(lease: BackfillLease, delaySeconds: number): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE mirror_backfill
+         SET claim_id = NULL, claim_until = NULL,
+             next_attempt_at = now() + ${delaySeconds}::int * interval '1 second'
+       WHERE claim_id = ${lease.id}::uuid`;
+  }
+
+  /** Active rows in a range of ids that identity did not list there, such as those of deleted identities. */
+  async findUnlisted({ after, listed, askedAt }: MirrorSnapshot, limit: number): Promise<string[]> {
+    const last = listed.at(-1) ?? null;
+    // A row that was confirmed moments ago may be newer than the page.
+    const rows = await this.#database.$queryRaw<{ id: string }[]>`
+      SELECT id FROM identity_mirror
+       WHERE id > coalesce(${after}::uuid, '00000000-0000-0000-0000-000000000000')
+         AND id <= coalesce(${last}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+         AND id <> ALL (${[...listed]}::uuid[]) AND missing_since IS NULL
+         AND greatest(as_of, checked_at) < ${askedAt}::timestamptz - interval '1 minute'
+       ORDER BY id LIMIT ${limit}::int`;
+    return rows.map(({ id }) => id);
+  }
+
+  /** Seconds since a pass over all identities was last complete; undefined before the first one. */
+  async findAge(): Promise<number | undefined> {
+    const [row] = await this.#database.$queryRaw<{ age: number | null }[]>`
+      SELECT extract(epoch FROM now() - pass_finished_at)::float8 AS age FROM mirror_backfill`;
+    return row?.age ?? undefined;
+  }
+}

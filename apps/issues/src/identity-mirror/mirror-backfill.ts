@@ -1,0 +1,142 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger, Metrics } from '@tessera/service-kit';
+import type { IdentityClient } from './identity-client.ts';
+import type { IdentityMirrorService } from './identity-mirror.service.ts';
+import type { BackfillLease, MirrorBackfillRepository } from './mirror-backfill.repository.ts';
+
+/** The ids that identity listed after an id, as of a request. */
+export interface MirrorSnapshot {
+  after: string | null;
+  listed: readonly string[];
+  askedAt: Date;
+}
+
+interface BackfillDependencies {
+  client: IdentityClient;
+  mirror: IdentityMirrorService;
+  repository: MirrorBackfillRepository;
+  logger: Logger;
+}
+
+interface BackfillOptions {
+  /** Time between two looks for new identities, over all replicas; 0: no backfill. */
+  intervalSeconds: number;
+  /** Minimum time between two requests to identity. */
+  pauseMs?: number;
+}
+
+const pageSize = 200;
+const leaseSeconds = 60;
+/** How often all identities are compared: changes that no token and no lookup has shown are found by this. */
+const passSeconds = 6 * 3_600;
+/** Time after which the creation of an identity with a smaller id is certainly committed. */
+const settleMs = 60_000;
+
+/**
+ * Copies all identities into the mirror, so that people are found before their first request. Runs in every replica; a
+ * lease lets one of them work at a time, and the next one continues where it ended. After the last identity it looks for
+ * new ones at intervals, and from time to time compares all again.
+ */
+export class MirrorBackfill {
+  readonly #dependencies: BackfillDependencies;
+  readonly #options: Required<BackfillOptions>;
+  readonly #stopping = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(dependencies: BackfillDependencies, options: BackfillOptions) {
+    this.#dependencies = dependencies;
+    this.#options = { pauseMs: 50, ...options };
+  }
+
+  /** Schedules the runs; the first one starts within seconds. */
+  start(): void {
+    const { intervalSeconds } = this.#options;
+    if (intervalSeconds > 0) this.#schedule(Math.random() * Math.min(intervalSeconds, 5));
+  }
+
+  /** Stops; resolves after the current page. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** Copies identities until there are no further ones. Returns their number, or undefined without the lease. */
+  async run(): Promise<number | undefined> {
+    const { repository } = this.#dependencies;
+    const lease = await repository.lease(leaseSeconds, passSeconds);
+    if (lease === undefined) return undefined;
+    try {
+      const copied = await this.#copy(lease);
+      await (this.#stopping.signal.aborted
+        ? repository.release(lease, 0)
+        : repository.finish(lease, this.#options.intervalSeconds));
+      return copied;
+    } catch (error) {
+      await repository.release(lease, Math.max(this.#options.intervalSeconds, 5));
+      throw error;
+    }
+  }
+
+  #schedule(seconds: number): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.#runAndReschedule();
+    }, seconds * 1000);
+    this.#timer.unref();
+  }
+
+  async #runAndReschedule(): Promise<void> {
+    try {
+      await this.run();
+    } catch (error) {
+      this.#dependencies.logger.warn({ err: error }, 'could not copy identities into the mirror');
+    }
+    this.#schedule(this.#options.intervalSeconds * (0.9 + Math.random() * 0.2));
+  }
+
+  async #copy(lease: BackfillLease): Promise<number> {
+    const { client, mirror, repository } = this.#dependencies;
+    const { signal } = this.#stopping;
+    let { after } = lease;
+    let settled = after;
+    let copied = 0;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      const { identities, ...observation } = await client.list({ after, limit: pageSize });
+      await mirror.upsertFromList(identities, observation);
+      const listed = identities.map(({ id }) => id);
+      await this.#lookUpUnlisted({ after, listed, askedAt: observation.askedAt });
+      const last = listed.at(-1);
+      if (last === undefined) return copied;
+      after = last;
+      copied += listed.length;
+      const settledUntil = observation.askedAt.getTime() - settleMs;
+      settled = identities.findLast(({ created_at }) => Date.parse(created_at) < settledUntil)?.id ?? settled;
+      if (!(await repository.advance(lease, settled, leaseSeconds))) return copied;
+      // Identity works for this process at most a fifth of the time.
+      const pauseMs = Math.max(this.#options.pauseMs, 4 * (performance.now() - startedAt));
+      await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+    return copied;
+  }
+
+  // A lookup by id decides, not their absence from a page.
+  async #lookUpUnlisted(snapshot: MirrorSnapshot): Promise<void> {
+    const { mirror, repository } = this.#dependencies;
+    for (const id of await repository.findUnlisted(snapshot, pageSize)) {
+      if (this.#stopping.signal.aborted) return;
+      await mirror.refresh(id);
+    }
+  }
+}
+
+/** Exposes how old the last complete comparison of the mirror is. */
+export function observeBackfill(metrics: Metrics, repository: MirrorBackfillRepository): void {
+  const help = 'Seconds since all identities were last compared with the mirror.';
+  const gauge = metrics.gauge('issues_mirror_age_seconds', help, [], async () => {
+    const age = await repository.findAge();
+    if (age !== undefined) gauge.set({}, age);
+  });
+}
