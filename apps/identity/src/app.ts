@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
   type AccessTokenClaims,
+  changeIdentityPassword,
   createIdentity,
   deleteIdentity,
   findIdentityByEmail,
@@ -41,6 +42,7 @@ import { identityHandlers } from './identities/identity.handlers.ts';
 import { serviceTokenAccess } from './identities/service-token-access.ts';
 import { introspectionHandlers } from './introspection/introspection.handlers.ts';
 import { oauthMembers, translateBearerError } from './oauth.ts';
+import { passwordChangeHandlers } from './passwords/password-change.handlers.ts';
 import { sessionHandlers } from './sessions/session.handlers.ts';
 import { readGrant, tokenHandlers } from './tokens/token.handlers.ts';
 import { userInfoHandlers } from './userinfo/userinfo.handlers.ts';
@@ -66,6 +68,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const token = tokenHandlers(dependencies);
   const userInfo = userInfoHandlers(dependencies.userInfo);
   const identity = identityHandlers(dependencies.identities);
+  const password = passwordChangeHandlers(dependencies.passwordChanges);
   const session = sessionHandlers(dependencies.sessions);
   const introspection = introspectionHandlers(dependencies.introspection);
   const audit = auditHandlers(dependencies.audit);
@@ -91,6 +94,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(listIdentities, { access: backends }, identity.list),
     route(createIdentity, { access: backends, body: identityBody }, identity.create),
     route(updateIdentity, { access: backends, body: identityBody }, identity.update),
+    route(changeIdentityPassword, { access: backends, body: grantBody }, password.change),
     route(deleteIdentity, { access: backends }, identity.remove),
     route(listSessions, { access: backends }, session.list),
     route(revokeSessions, { access: backends }, session.revokeAll),

@@ -33,6 +33,8 @@ import { jwksMaxAgeSeconds } from './keys/key-schedule.ts';
 import { loadSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
 import { loadBlocklist } from './passwords/password-blocklist.ts';
+import { PasswordChangeRepository } from './passwords/password-change.repository.ts';
+import { PasswordChangeService } from './passwords/password-change.service.ts';
 import { PasswordHasher } from './passwords/password-hasher.ts';
 import { PasswordPolicy } from './passwords/password-policy.ts';
 import { IdentityQuota } from './rate-limit/identity-quota.ts';
@@ -59,6 +61,10 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   tracing?.tracePool(pool);
   observeKeyAge(metrics, keys);
   const hasher = createHasher(config, metrics);
+  const passwordPolicy = new PasswordPolicy({
+    minLength: config.passwords.minLength,
+    blocklist: config.passwords.blocklist ? await loadBlocklist() : null,
+  });
   const { intervalSeconds, auditRetentionDays } = config.cleanup;
   const tasks = cleanupTasks(new CleanupRepository(database), auditRetentionDays);
   const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
@@ -80,10 +86,13 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     identities: new IdentityService({
       repository: new IdentityRepository(database),
       hasher,
-      passwordPolicy: new PasswordPolicy({
-        minLength: config.passwords.minLength,
-        blocklist: config.passwords.blocklist ? await loadBlocklist() : null,
-      }),
+      passwordPolicy,
+    }),
+    passwordChanges: new PasswordChangeService({
+      repository: new PasswordChangeRepository(database),
+      hasher,
+      passwordPolicy,
+      limits: config.signInLimits,
     }),
     audit: new AuditService({ repository: new AuditRepository(database) }),
   };

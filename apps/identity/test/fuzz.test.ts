@@ -42,6 +42,7 @@ describe('every response matches the API document, and a rejected request writes
     ));
     const asciiPassword = 'a password that is asked for';
     const { identity: signer } = await createIdentity(app, { password: asciiPassword });
+    const { identity: changer } = await createIdentity(app, { password: asciiPassword });
     // Sessions to revoke, of an identity that signs in for this purpose only.
     const { identity: guest, password: guestPassword } = await createIdentity(app);
     for (let count = 0; count < 20; count += 1) await signIn(app, guest.email, guestPassword);
@@ -70,6 +71,9 @@ describe('every response matches the API document, and a rejected request writes
         'deleteIdentity.id': () => disposable.shift() ?? unknownId,
         'revokeSession.id': () => guest.id,
         'revokeSession.session_id': () => sessions.shift()?.id ?? unknownId,
+        'changeIdentityPassword.id': () => changer.id,
+        current_password: () => asciiPassword,
+        new_password: () => asciiPassword,
         'createIdentity.password': () => 'a password of its own',
         'findIdentityBySso.provider': () => 'google',
         'findIdentityBySso.sso_id': () => 'sso-1',

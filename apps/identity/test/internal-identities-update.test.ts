@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
-import { anEmail, aPassword, createIdentity, updateIdentity } from './support/identities.ts';
+import {
+  anEmail,
+  aPassword,
+  createIdentity,
+  signedIn,
+  signIn,
+  updateIdentity,
+} from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -119,5 +126,60 @@ describe('PUT /internal/identities/{id}', () => {
       { type: 'identity.deactivated' },
     ]);
     expect(JSON.stringify(rows)).not.toContain(password);
+  });
+});
+
+describe('POST /internal/identities/{id}/password', () => {
+  const change = (id: string, current_password: string, new_password: string) =>
+    call('post', `/internal/identities/${id}/password`).send({ current_password, new_password });
+  const events = (id: string) =>
+    app.sql(
+      `SELECT type, actor FROM audit_events WHERE identity_id = $1 AND type LIKE 'identity.password%' ORDER BY id`,
+      [id],
+    );
+
+  it('changes the password for a person who knows it and ends all sessions', async () => {
+    const { identity, password, tokens } = await signedIn(app);
+    const next = aPassword();
+    expectInvalidFields(await change(identity.id, aPassword(), next), ['current_password']);
+    expectInvalidFields(await change(identity.id, password, 'short'), ['new_password']);
+    await signIn(app, identity.email, password);
+    await change(identity.id, password, next).expect(204);
+    await app.http.post('/token/refresh').send({ refresh_token: tokens.refresh_token }).expect(401);
+    await signIn(app, identity.email, next);
+    expectInvalidFields(await change(identity.id, password, next), ['current_password']);
+    expect((await events(identity.id)).map(({ type, actor }) => [type, actor])).toEqual([
+      ['identity.password_refused', 'user'],
+      ['identity.password_changed', 'user'],
+      ['identity.password_refused', 'user'],
+    ]);
+  });
+
+  it('refuses every password of an identity without one, and an unknown identity', async () => {
+    const sso = { email: anEmail(), sso_provider: 'google', sso_id: anEmail() };
+    const { body: identity } = await create(sso).expect(201);
+    expectInvalidFields(await change(identity.id, aPassword(), aPassword()), ['current_password']);
+    expectProblem(await change(unknownId, aPassword(), aPassword()), 404, 'identity_not_found');
+  });
+
+  it('compares at most ten of many parallel guesses, and the right password no more until the window ends', async () => {
+    const { identity, password } = await signedIn(app);
+    const guesses = await Promise.all(
+      Array.from({ length: 30 }, () => change(identity.id, aPassword(), aPassword())),
+    );
+    const statuses = guesses.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array<number>(10).fill(422), ...Array<number>(20).fill(429)]);
+    const refused = await change(identity.id, password, aPassword());
+    expectProblem(refused, 429, 'too_many_requests');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(800);
+    // Guesses do not lock the person out of signing in.
+    await signIn(app, identity.email, password);
+    await app.sql(`UPDATE sign_in_counters SET window_ends = now() WHERE key = $1`, [
+      `password:${identity.id}`,
+    ]);
+    await change(identity.id, password, aPassword()).expect(204);
+    expect(
+      await app.sql('SELECT 1 FROM sign_in_counters WHERE key = $1', [`password:${identity.id}`]),
+    ).toEqual([]);
   });
 });

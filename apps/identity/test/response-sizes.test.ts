@@ -96,7 +96,7 @@ const largest: Record<string, LargestResponse> = {
   listIdentities: {
     send: () => internal('get', '/internal/identities?limit=200'),
     status: 200,
-    atLeast: 500_000,
+    atLeast: 470_000,
   },
   getIdentity: { send: () => internal('get', path()), status: 200, atLeast: 1_500 },
   findIdentityByEmail: {
@@ -132,6 +132,11 @@ const largest: Record<string, LargestResponse> = {
     send: () => internal('get', '/internal/audit-events?limit=200'),
     status: 200,
     atLeast: 500_000,
+  },
+  changeIdentityPassword: {
+    send: () =>
+      internal('post', `${path()}/password`).send({ current_password: password, new_password: password }),
+    status: 204,
   },
   revokeToken: {
     send: () => app.http.post('/token/revoke').send({ token: tokens.refresh_token }),

@@ -118,7 +118,7 @@ describe('the order of checks', () => {
     );
     const method = await authorized('patch', '/internal/identities').type(bad.type).send(bad.body);
     expectProblem(method, 405, 'method_not_allowed');
-    expect(method.headers.allow).toBe('OPTIONS, POST');
+    expect(method.headers.allow).toBe('GET, HEAD, OPTIONS, POST');
     expectProblem(
       await authorized('post', '/internal/identities').type(bad.type).send(bad.body),
       415,

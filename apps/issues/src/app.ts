@@ -4,6 +4,7 @@ import {
   attachExternalIssue,
   backfillSyncs,
   changeIssueStatus,
+  changeMyPassword,
   createIssue,
   createLabel,
   createUser,
@@ -37,6 +38,7 @@ import {
   takeWebhook,
   updateIssue,
   updateLabel,
+  updateMe,
   updateUser,
 } from '@tessera/contracts';
 import { BearerError, unverifiedTokenIds } from '@tessera/jwt-verify';
@@ -93,7 +95,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const activity = activityHandlers(dependencies);
   const sync = syncHandlers(dependencies);
   const webhooks = webhookHandlers(dependencies.webhooks);
-  const users = userHandlers({ users: dependencies.users, publicBaseUrl: config.publicBaseUrl });
+  const users = userHandlers({ ...config, users: dependencies.users });
 
   const { member, trackers } = accesses(dependencies);
   const listReads = limitRate(rateLimits.reads, shares.lists);
@@ -148,8 +150,10 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(detachExternalIssue, { access: member, limit: writes }, sync.detach),
 
     route(listUsers, { access: member, limit: reads }, users.list),
-    // Must come before `getUser`, whose path also matches `me`.
+    // Must come before `getUser` and `patchUser`, whose paths also match `me`.
     route(getMe, { access: member, limit: reads }, users.getCurrent),
+    route(updateMe, { access: member, limit: writes, body: userBody }, users.updateCurrent),
+    route(changeMyPassword, { access: member, limit: writes, body: userBody }, users.changePassword),
     route(getUser, { access: member, limit: reads }, users.get),
     route(createUser, { ...administrator, body: userBody }, users.create),
     route(updateUser, { ...administrator, body: userBody }, users.update),

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 describe('assigning a person', () => {
   const assign = async (person: object) => {
-    const reporter = await aPerson(app);
+    const reporter = await aPerson(app, { is_staff: true });
     return reporter.post('/api/v1/issues', { title: 'x', ...person });
   };
 

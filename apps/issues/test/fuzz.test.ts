@@ -77,6 +77,8 @@ describe('every response matches the API document, and a rejected request writes
         'updateUser.id': () => target.id,
         'patchUser.id': () => target.id,
         'deactivateUser.id': () => disposable.shift() ?? issueId,
+        current_password: () => password,
+        new_password: () => password,
         'createUser.password': () => 'a password of its own',
       },
       state,

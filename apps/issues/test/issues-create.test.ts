@@ -102,15 +102,18 @@ describe('POST /api/v1/issues/', () => {
     }
   });
 
-  it('assigns by id, by e-mail in any case, and to the reporter', async () => {
+  it('assigns by id, for staff by e-mail in any case, and to the reporter', async () => {
+    const staff = await aPerson(app, { is_staff: true });
     const assignee = { id: bob.id, username: bob.username };
     expect(await createIssue(ann, { assignee_id: bob.id.toUpperCase() })).toMatchObject({ assignee });
-    expect(await createIssue(ann, { assignee_email: bob.email.toUpperCase() })).toMatchObject({ assignee });
+    expect(await createIssue(staff, { assignee_email: bob.email.toUpperCase() })).toMatchObject({ assignee });
+    const self = { assignee_email: ann.email.toUpperCase() };
+    expect(await createIssue(ann, self)).toMatchObject({ assignee: { id: ann.id } });
     expect(await createIssue(ann, { assignee_id: ann.id })).toMatchObject({ assignee: { id: ann.id } });
     expect(await createIssue(ann, { assignee_id: null })).toMatchObject({ assignee: null });
   });
 
-  it('accepts every type of link, and people by id, e-mail and SSO pair', async () => {
+  it('accepts every type of link, and people by id, for staff by e-mail, and by SSO pair', async () => {
     const links = [
       { type: 'helpdesk_ticket', ref: '4711', title: 'Printer', url: 'https://help.example.com/4711' },
       {
@@ -135,7 +138,8 @@ describe('POST /api/v1/issues/', () => {
       { sso_provider: 'google', sso_id: 'bob-at-google' },
       { id: bob.id },
     ]) {
-      expect((await createIssue(ann, { links: [{ type: 'user', ref }] })).links).toMatchObject([
+      const staff = await aPerson(app, { is_staff: true });
+      expect((await createIssue(staff, { links: [{ type: 'user', ref }] })).links).toMatchObject([
         { ref: bob.id },
       ]);
     }
@@ -312,7 +316,8 @@ describe('POST /api/v1/issues/', () => {
   });
 
   it('returns no e-mail address', async () => {
-    const issue = await createIssue(ann, {
+    const staff = await aPerson(app, { is_staff: true });
+    const issue = await createIssue(staff, {
       assignee_email: bob.email,
       links: [{ type: 'user', ref: ann.email }],
     });

@@ -82,7 +82,10 @@ describe('PUT and PATCH /api/v1/issues/{id}/', () => {
 
   it('unassigns with null and assigns by e-mail', async () => {
     const issue = await createIssue(ann);
-    expect(await put(ann, issue, { assignee_email: bob.email })).toMatchObject({ assignee: { id: bob.id } });
+    const staff = await aPerson(app, { is_staff: true });
+    expect(await put(staff, issue, { assignee_email: bob.email })).toMatchObject({
+      assignee: { id: bob.id },
+    });
     expect(await put(ann, issue, { assignee_id: null })).toMatchObject({ assignee: null });
   });
 

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { Prisma } from '../src/generated/prisma/client.ts';
+import { rankedStatement } from '../src/identity-mirror/people-list.sql.ts';
+import type { PeopleFilter } from '../src/identity-mirror/people-list.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
 import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
@@ -7,7 +10,7 @@ import { completeOrder, type IssueListPage, type IssueListRequest } from '../src
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueUrls } from '../src/issues/issue-urls.ts';
 import { publicBaseUrl } from './support/environment.ts';
-import { fillWithIssues, syncedWith } from './support/many-issues.ts';
+import { busyPerson, fillWithIssues, fillWithPeople, syncedWith } from './support/many-issues.ts';
 import { explain, planCases } from './support/plans.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -90,6 +93,29 @@ describe(`among ${count} issues`, () => {
       total: 'capped' as const,
     };
     expect((await find(request)).total).toBe(total);
+  });
+});
+
+describe('among 30,000 people', () => {
+  // After the lists of issues, whose plans depend on the number of people.
+  beforeAll(() => fillWithPeople(client, 30_000), 60_000);
+
+  it.each([
+    ['a search', { search: 'na', searchEmails: false }, 'identity_mirror_words_idx'],
+    ['a search by staff', { search: 'na x7', searchEmails: true }, 'identity_mirror_staff_words_idx'],
+    [
+      'a search with an issue',
+      { search: 'na', searchEmails: false, issue: { number: 1 } },
+      'identity_mirror_words_idx',
+    ],
+    ['an issue', { searchEmails: false, issue: { number: 1 } }, 'identity_mirror_order_idx'],
+  ])('%s finds them by an index', async (_name, filter: PeopleFilter, index) => {
+    for (const after of [undefined, { tier: 1, seenOrder: -100, sortName: 'name', id: busyPerson }]) {
+      const { text, values } = rankedStatement(Prisma.sql`m.username`, filter, { after, limit: 101 });
+      const plan = await explain(client, { text, values });
+      expect(plan.indexes).toContain(index);
+      expect(plan.scanned).not.toContain('identity_mirror');
+    }
   });
 });
 

@@ -13,6 +13,7 @@ import { trackerEnvironment } from './support/tracker-environment.ts';
 
 const mebibyte = 1024 * 1024;
 const webhookSecret = rememberSecret('a-webhook-secret-of-the-sizes');
+const anotherPassword = rememberSecret('another password of the sizes');
 const username = '€'.repeat(150);
 // The character with the longest escape in JSON.
 const description = '\u0001'.repeat(65_000);
@@ -44,7 +45,14 @@ beforeAll(async () => {
   );
   const email = `${'e'.repeat(64)}@${'e'.repeat(160)}.example`;
   const sso = { sso_provider: '€'.repeat(64), sso_id: text255 };
-  staff = await aPerson(app, { email, username, is_staff: true, is_superuser: true, ...sso });
+  staff = await aPerson(app, {
+    email,
+    username,
+    display_name: username,
+    is_staff: true,
+    is_superuser: true,
+    ...sso,
+  });
   expect(Buffer.byteLength(JSON.stringify(metadata))).toBeGreaterThan(4_090);
   await fillLabels();
   const [first, second] = [await createLargestIssue(), await createLargestIssue()];
@@ -153,8 +161,8 @@ async function fillList(): Promise<void> {
 
 async function fillUsers(): Promise<void> {
   await app.sql(
-    `INSERT INTO identity_mirror (id, username, email, sso_provider, sso_id, as_of, source)
-     SELECT gen_random_uuid(), $1, n || $2, $3, n || $4, now(), 'lookup' FROM generate_series(1, 250) n`,
+    `INSERT INTO identity_mirror (id, username, display_name, email, sso_provider, sso_id, as_of, source)
+     SELECT gen_random_uuid(), $1, $1, n || $2, $3, n || $4, now(), 'lookup' FROM generate_series(1, 250) n`,
     [username, staff.email.slice(4), '€'.repeat(64), '€'.repeat(250)],
   );
 }
@@ -282,8 +290,18 @@ const largest: Record<string, LargestResponse> = {
     send: () => app.http.post('/api/v1/integrations/gitea/webhook/').send({ action: 'x'.repeat(10_000) }),
     status: 401,
   },
-  listUsers: { send: () => staff.get('/api/v1/users/?limit=200'), status: 200, atLeast: 300_000 },
+  listUsers: { send: () => staff.get('/api/v1/users/?limit=200'), status: 200, atLeast: 390_000 },
   getMe: { send: () => staff.get('/api/v1/users/me/'), status: 200, atLeast: 800 },
+  updateMe: {
+    send: () => staff.patch('/api/v1/users/me/', { name: username }),
+    status: 200,
+    atLeast: 1_200,
+  },
+  changeMyPassword: {
+    send: () =>
+      staff.post('/api/v1/users/me/password/', { current_password: anotherPassword, new_password: password }),
+    status: 422,
+  },
   getUser: { send: () => staff.get(`/api/v1/users/${staff.id}/`), status: 200, atLeast: 800 },
   createUser: { send: () => staff.post('/api/v1/users/', newUser()), status: 201 },
   updateUser: { send: () => staff.put(`/api/v1/users/${staff.id}/`, { username }), status: 200 },

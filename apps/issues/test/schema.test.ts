@@ -31,7 +31,9 @@ describe('the database schema', () => {
     });
     expect((await findSchemaDrift({ migratedUrl: url, emptyUrl, prismaDir })).sort()).toEqual([
       only('identity_mirror_email_idx'),
-      only('identity_mirror_username_idx'),
+      only('identity_mirror_order_idx'),
+      only('identity_mirror_staff_words_idx'),
+      only('identity_mirror_words_idx'),
       only('issue_search_words_idx'),
       only('issues_labels_idx'),
       only('issues_title_idx'),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Identity } from '@tessera/contracts';
 import axios from 'axios';
 import type { Response } from 'supertest';
 import { serviceToken } from './support/environment.ts';
@@ -10,7 +11,14 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/leak-guard.ts';
 import { rememberSecret } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
-import { anEmail, aPerson, mirrorRow, type NewIdentity, password } from './support/people.ts';
+import {
+  anEmail,
+  aPerson,
+  mirrorRow,
+  type NewIdentity,
+  password,
+  type TestPerson,
+} from './support/people.ts';
 
 const anotherPassword = rememberSecret('another password of the tests');
 
@@ -111,14 +119,23 @@ describe('/api/v1/users', () => {
         { id: staff.id, username: staff.username },
       ]),
     );
+    expect(seen.body).toHaveLength(2);
     expect(JSON.stringify(seen.body)).not.toContain(staff.email);
     const all = await staff.get(`/api/v1/users?search=${prefix.toUpperCase()}`).expect(200);
     expect(all.body).toHaveLength(2);
     expect(all.body[0]).toHaveProperty('email');
-    // The wildcards of LIKE are escaped.
-    expect((await ann.get(`/api/v1/users?search=${encodeURIComponent(`${prefix}%`)}`)).body).toEqual([
+    // Punctuation separates words, and is no wildcard.
+    expect((await ann.get(`/api/v1/users?search=${encodeURIComponent(`${prefix}%b`)}`)).body).toEqual([
       { id: staff.id, username: staff.username },
     ]);
+    for (const search of ['%', "'", ':*', '&', '!', '\\', `${prefix}!`, `b%${prefix}`].map(
+      encodeURIComponent,
+    )) {
+      const { body } = await ann.get(`/api/v1/users?search=${search}`).expect(200);
+      expect(
+        body.map(({ id }: { id: string }) => id).filter((id: string) => ![ann.id, staff.id].includes(id)),
+      ).toEqual([]);
+    }
     expect((await ann.get(`/api/v1/users?search=${encodeURIComponent(staff.email)}`)).body).toEqual([]);
     expect((await staff.get(`/api/v1/users?search=${encodeURIComponent(ann.email)}`)).body).toMatchObject([
       { id: ann.id },
@@ -196,6 +213,224 @@ describe('/api/v1/users', () => {
     const staff = await aPerson(app, { is_staff: true });
     expect((await create(staff)).status).toBe(201);
     await strict.close();
+  });
+});
+
+describe('finding people', () => {
+  const found = async (person: TestPerson, query: string) => {
+    const { body } = await person.get(`/api/v1/users/?${query}`).expect(200);
+    return body.map(({ id }: { id: string }) => id);
+  };
+  const aName = () => `n${randomBytes(5).toString('hex')}`;
+
+  it('finds people who never used issues, by the beginning of any word of their names', async () => {
+    const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
+    const [first, last] = [aName(), aName()];
+    const email = anEmail();
+    const person = await identity.create({
+      ...{
+        email,
+        password,
+        username: `${aName()}.${first}`,
+        display_name: `Zoë ${last.toUpperCase()}-Ödegård`,
+      },
+    });
+    await app.dependencies.backfill.run();
+    for (const search of [
+      first,
+      first.slice(0, 6),
+      last.slice(0, 8),
+      `ode ${last}`,
+      `${last}-ÖDE`,
+      `zo ${first}`,
+    ]) {
+      expect(await found(ann, `search=${encodeURIComponent(search)}`)).toEqual([person.id]);
+    }
+    for (const search of [first.slice(1), `${first} ${aName()}`, email, email.split('@')[0] ?? '']) {
+      expect(await found(ann, `search=${encodeURIComponent(search)}`)).toEqual([]);
+    }
+    for (const search of [email, email.split('@')[0] ?? '', `${last} ${email.slice(0, 9)}`]) {
+      expect(await found(staff, `search=${encodeURIComponent(search)}`)).toEqual([person.id]);
+    }
+    expect((await ann.get(`/api/v1/users/?search=${first}`)).body).toEqual([
+      { id: person.id, username: person.username, name: person.display_name },
+    ]);
+  });
+
+  it('puts the people of the issue first, then those who were here last, then sorts by name, on every page', async () => {
+    const word = aName();
+    const add = async (name: string, overrides: Partial<NewIdentity> = {}) =>
+      identity.create({ email: anEmail(), password, username: word, display_name: name, ...overrides });
+    const [zoe, adam, cleo, dora] = [
+      await add('Zoe'),
+      await add('Adam'),
+      await add('Cleo'),
+      await add('Dora'),
+    ];
+    const [reporter, assignee] = [
+      await aPerson(app, { username: `${word}-r` }),
+      await aPerson(app, { username: `${word}-a` }),
+    ];
+    const issue = await reporter
+      .post('/api/v1/issues', {
+        title: 'x',
+        assignee_id: assignee.id,
+        links: [{ type: 'user', ref: dora.id }],
+      })
+      .expect(201);
+    await app.dependencies.backfill.run();
+    const now = Math.floor(Date.now() / 3_600_000);
+    await app.sql('UPDATE identity_mirror SET seen_order = $2 WHERE id = $1', [zoe.id, -now + 5]);
+    await app.sql('UPDATE identity_mirror SET seen_order = $2 WHERE id = $1', [reporter.id, -now + 9]);
+    const others = [zoe.id, adam.id, cleo.id];
+    const ranked = [dora.id, reporter.id, assignee.id];
+    await app.sql('UPDATE identity_mirror SET seen_order = $2 WHERE id = $1', [dora.id, -now + 8]);
+    const asker = await aPerson(app);
+    expect(await found(asker, `search=${word}&issue=${issue.body.key}`)).toEqual([...ranked, ...others]);
+    const walked: string[] = [];
+    let path: string | undefined = `/api/v1/users/?search=${word}&issue=${issue.body.id}&limit=1`;
+    while (path !== undefined) {
+      const response: Response = await asker.get(path).expect(200);
+      walked.push(...response.body.map(({ id }: { id: string }) => id));
+      path = /<[^>]*(\/api\/v1[^>]*)>; rel="next"/.exec(response.headers.link ?? '')?.[1];
+    }
+    expect(walked).toEqual([...ranked, ...others]);
+    expect((await found(asker, `issue=${issue.body.key}&limit=3`)).sort()).toEqual([...ranked].sort());
+    expect(await found(asker, `search=${word}&issue=ISS-999999`)).toHaveLength(6);
+    expectProblem(await asker.get('/api/v1/users/?issue=x'), 422, 'validation_failed');
+  });
+
+  it('answers up to 100 ids at once, active or not', async () => {
+    const ann = await aPerson(app);
+    await ann.get('/api/v1/users/me').expect(200);
+    const gone = await identity.create({ email: anEmail(), password, is_active: false });
+    await app.dependencies.backfill.run();
+    const unknown = '00000000-0000-4000-8000-000000000000';
+    const ids = [gone.id.toUpperCase(), ann.id, unknown].join();
+    expect((await found(ann, `ids=${ids}`)).sort()).toEqual([ann.id, gone.id].sort());
+    expect(await found(ann, `ids=${ids}&is_active=true`)).toEqual([ann.id]);
+    expect(await found(ann, `ids=${Array<string>(100).fill(ann.id).join()}`)).toEqual([ann.id]);
+    for (const refused of [Array<string>(101).fill(ann.id).join(), 'x', '']) {
+      expectProblem(await ann.get(`/api/v1/users/?ids=${refused}`), 422, 'validation_failed');
+    }
+  });
+
+  it('finds each of 500 people with colliding names and tells them apart, and no answer tells of an e-mail', async () => {
+    const word = aName();
+    const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
+    const addresses = Array.from({ length: 500 }, (_, number) => `${word}@${number % 7}-${number}.example`);
+    const people: Identity[] = [];
+    while (people.length < addresses.length) {
+      const part = addresses.slice(people.length, people.length + 50);
+      people.push(
+        ...(await Promise.all(
+          part.map((email) => identity.create({ email, password, display_name: 'Bob' })),
+        )),
+      );
+    }
+    await app.dependencies.backfill.run();
+    const seen = new Map<string, string>();
+    let path: string | undefined = `/api/v1/users/?search=bob%20${word}`;
+    while (path !== undefined) {
+      const response: Response = await ann.get(path).expect(200);
+      for (const { id, username, name } of response.body) seen.set(id, `${name} (${username})`);
+      expect(response.text).not.toContain('@');
+      path = /<[^>]*(\/api\/v1[^>]*)>; rel="next"/.exec(response.headers.link ?? '')?.[1];
+    }
+    expect([...seen.keys()].sort()).toEqual(people.map(({ id }) => id).sort());
+    expect(new Set(seen.values()).size).toBe(500);
+    for (const { id, username } of [people[0], people[250], people[499]].flatMap((one) => one ?? [])) {
+      expect(await found(ann, `search=${username}`)).toContain(id);
+    }
+
+    const issue = (await ann.post('/api/v1/issues', { title: 'x' }).expect(201)).body;
+    const [known = '', unknown] = [addresses[17], anEmail()];
+    const inactive = anEmail();
+    await identity.create({ email: inactive, password, is_active: false });
+    const answersTo = async (email: string, person: TestPerson) => {
+      const link = { type: 'user', ref: email };
+      const answers = [
+        await person.get(`/api/v1/users/?search=${encodeURIComponent(email)}`),
+        await person.post('/api/v1/issues', { title: 'x', assignee_email: email }),
+        await person.post('/api/v1/issues', { title: 'x', links: [link] }),
+        await person.patch(`/api/v1/issues/${issue.id}`, { assignee_email: email }),
+        await person.post(`/api/v1/issues/${issue.id}/links/`, link),
+        await person.post('/api/v1/users/', { email, password }),
+      ];
+      return answers.map(({ status, body: { request_id: _, ...body } }) => ({ status, body }));
+    };
+    const answers = await answersTo(unknown, ann);
+    expect(answers.map(({ status }) => status)).toEqual([200, 422, 422, 422, 422, 403]);
+    expect(await answersTo(known, ann)).toEqual(answers);
+    expect(await answersTo(inactive, ann)).toEqual(answers);
+    // Staff administer the people, and see their e-mails.
+    expect((await answersTo(known, staff)).map(({ status }) => status)).toEqual([
+      200, 201, 201, 200, 201, 409,
+    ]);
+  }, 60_000);
+});
+
+describe('/api/v1/users/me', () => {
+  it('changes the own display name, which is shown beside the username wherever the person is', async () => {
+    const ann = await aPerson(app);
+    const issue = (await ann.post('/api/v1/issues', { title: 'x', assignee_id: ann.id }).expect(201)).body;
+    expect(issue.reporter).toEqual({ id: ann.id, username: ann.username });
+    await ann.post(`/api/v1/issues/${issue.id}/comments/`, { body: 'x' }).expect(201);
+    const before = await ann.get(`/api/v1/issues/${issue.id}`).expect(200);
+    const renamed = await ann.patch('/api/v1/users/me/', { name: ' Ann Lee ' }).expect(200);
+    expect(renamed.body).toMatchObject({ id: ann.id, username: ann.username, name: 'Ann Lee' });
+    expect((await ann.get('/api/v1/users/me/')).body).toEqual(renamed.body);
+    const shown = { id: ann.id, username: ann.username, name: 'Ann Lee' };
+    const after = await ann.get(`/api/v1/issues/${issue.id}`).expect(200);
+    expect(after.headers.etag).not.toBe(before.headers.etag);
+    expect(after.body).toMatchObject({ reporter: shown, assignee: shown, comments: [{ author: shown }] });
+    const list = await ann.get('/api/v1/issues?reporter=me').expect(200);
+    expect(list.body).toMatchObject([{ reporter: shown, assignee: shown }]);
+    const history = await ann.get(`/api/v1/issues/${issue.id}/activity/`).expect(200);
+    expect(history.body[0].actor).toEqual(shown);
+    await ann.patch('/api/v1/users/me/', { name: null }).expect(200);
+    expect((await ann.get(`/api/v1/issues/${issue.id}`)).body.reporter).toEqual({
+      id: ann.id,
+      username: ann.username,
+    });
+    for (const body of [
+      {},
+      { name: '' },
+      { name: 'a\nb' },
+      { name: 'x', is_staff: true },
+      { username: 'x' },
+    ]) {
+      expectProblem(await ann.patch('/api/v1/users/me/', body), 422, 'validation_failed');
+    }
+  });
+
+  it('changes the own password by the old one and ends all sessions; guesses are limited and delay no other user', async () => {
+    const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
+    const session = await identity.signIn(ann.email, password);
+    const change = (current_password: string, new_password: string) =>
+      ann.post('/api/v1/users/me/password/', { current_password, new_password });
+    const wrong = await change(anotherPassword, anotherPassword);
+    expectProblem(wrong, 422, 'validation_failed');
+    expect(wrong.body.errors).toEqual([
+      { field: 'current_password', message: 'is not the current password' },
+    ]);
+    const weak = await change(password, 'short');
+    expect(weak.body.errors).toMatchObject([{ field: 'new_password' }]);
+    await change(password, anotherPassword).expect(204);
+    await identity.signIn(ann.email, anotherPassword);
+    const refreshed = axios.post(`${identity.url}/token/refresh`, { refresh_token: session.refresh_token });
+    await expect(refreshed).rejects.toMatchObject({ response: { status: 401 } });
+    const guesses: Response[] = [];
+    while (guesses.length < 20) guesses.push(await change(password, anotherPassword));
+    expect(guesses.map(({ status }) => status)).toEqual([
+      ...Array<number>(10).fill(422),
+      ...Array<number>(10).fill(429),
+    ]);
+    expect(Number(guesses.at(-1)?.headers['retry-after'])).toBeGreaterThan(60);
+    await staff
+      .get(`/api/v1/users/${(await identity.create({ email: anEmail(), password })).id}/`)
+      .expect(200);
+    expectProblem(await app.http.post('/api/v1/users/me/password/').send({}), 401, 'unauthorized');
   });
 });
 

@@ -63,6 +63,17 @@ export class IdentityClient {
     return this.#call({ method: 'PUT', path: pathOf(id), body: change, ...options });
   }
 
+  /** Changes the password for a person who knows the current one. All sessions of the person end. */
+  async changePassword(
+    id: string,
+    current_password: string,
+    new_password: string,
+    options?: CallOptions,
+  ): Promise<void> {
+    const body = { current_password, new_password };
+    await this.#transport.send({ method: 'POST', path: pathOf(id, 'password'), body, ...options });
+  }
+
   async delete(id: string, options?: CallOptions): Promise<void> {
     await this.#transport.send({ method: 'DELETE', path: pathOf(id), ...options });
   }

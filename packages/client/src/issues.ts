@@ -43,9 +43,10 @@ import type {
   UpdateLabel,
   User,
   updateLabel,
+  updateMe,
   updateUser,
 } from '@tessera/contracts';
-import type { IdentityInput } from './identity-input.ts';
+import type { UserInput } from './identity-input.ts';
 import type { TokenSource } from './session.ts';
 import { type Call, type CallOptions, Transport, type TransportOptions } from './transport.ts';
 
@@ -357,12 +358,21 @@ export class IssuesClient {
     });
   }
 
-  /** Users, for choosing an assignee; `search` is a prefix of the username, for staff also of the e-mail address. */
+  /**
+   * Users, for choosing an assignee. The words of `search` are beginnings of words of the names, for staff also of the
+   * e-mail address. The people of `issue` come first.
+   */
   users(
-    filters: { search?: string; is_active?: boolean } & PageSize = {},
+    filters: {
+      search?: string;
+      is_active?: boolean;
+      /** At most 100. */
+      ids?: readonly string[];
+      issue?: IssueReference;
+    } & PageSize = {},
     options?: CallOptions,
   ): AsyncGenerator<User | FullUser, void> {
-    return this.#transport.pages(users, { ...filters }, options);
+    return this.#transport.pages(users, { ...filters, ids: filters.ids?.join() }, options);
   }
 
   /** The calling user. */
@@ -370,22 +380,29 @@ export class IssuesClient {
     return this.#call<typeof getMe>({ method: 'GET', path: `${users}me/`, ...options });
   }
 
+  /** Changes the display name of the calling user; null removes it. */
+  rename(name: string | null, options?: CallOptions): Promise<ResponseOf<typeof updateMe>> {
+    return this.#call<typeof updateMe>({ method: 'PATCH', path: `${users}me/`, body: { name }, ...options });
+  }
+
+  /** Changes the password of the calling user. All sessions of the user end: sign in again. */
+  async changePassword(current_password: string, new_password: string, options?: CallOptions): Promise<void> {
+    const body = { current_password, new_password };
+    await this.#transport.send({ method: 'POST', path: `${users}me/password/`, body, ...options });
+  }
+
   user(id: string, options?: CallOptions): Promise<ResponseOf<typeof getUser>> {
     return this.#call<typeof getUser>({ method: 'GET', path: userPath(id), ...options });
   }
 
   createUser(
-    user: IdentityInput & { email: string },
+    user: UserInput & { email: string },
     options?: CallOptions,
   ): Promise<ResponseOf<typeof createUser>> {
     return this.#call<typeof createUser>({ method: 'POST', path: users, body: user, ...options });
   }
 
-  updateUser(
-    id: string,
-    change: IdentityInput,
-    options?: CallOptions,
-  ): Promise<ResponseOf<typeof updateUser>> {
+  updateUser(id: string, change: UserInput, options?: CallOptions): Promise<ResponseOf<typeof updateUser>> {
     return this.#call<typeof updateUser>({ method: 'PUT', path: userPath(id), body: change, ...options });
   }
 

@@ -91,8 +91,11 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   },
   getImport: (client) => client.importState(),
   backfillSyncs: (client) => client.backfill({ limit: 10, dry_run: true }),
-  listUsers: (client) => drain(client.users({ search: 'ann', is_active: true, limit: 5 })),
+  listUsers: (client) =>
+    drain(client.users({ search: 'ann', is_active: true, ids: [id], issue: 'ISS-1', limit: 5 })),
   getMe: (client) => client.me(),
+  updateMe: (client) => client.rename('Ann Lee'),
+  changeMyPassword: (client) => client.changePassword('paper boat in the harbour', 'a lighthouse'),
   getUser: (client) => client.user(id),
   createUser: (client) =>
     client.createUser({ email: 'bob@example.com', password: 'paper boat in the harbour' }),
@@ -111,6 +114,7 @@ const identityCalls: Record<
   findIdentityByEmail: (client) => client.findByEmail('bob@example.com'),
   findIdentityBySso: (client) => client.findBySso('google', 'a/b'),
   updateIdentity: (client) => client.update(id, { is_active: false }),
+  changeIdentityPassword: (client) => client.changePassword(id, 'paper boat in the harbour', 'a lighthouse'),
   deleteIdentity: (client) => client.delete(id),
   listSessions: (client) => drain(client.sessions(id)),
   revokeSessions: (client) => client.revokeSessions(id),

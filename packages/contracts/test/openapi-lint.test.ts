@@ -71,7 +71,7 @@ describe.each(apis)('the OpenAPI document of %s', (name, api) => {
       query.find((candidate) => candidate.name === parameter)?.schema ?? null;
     expect(typeOf('limit')).toMatchObject({ type: 'integer', minimum: 1, maximum: 200 });
     if (name === 'identity') {
-      expect(typeOf('after')).toMatchObject({ type: 'string', format: 'date-time' });
+      expect(typeOf('before')).toMatchObject({ type: 'string', format: 'date-time' });
       return;
     }
     expect(typeOf('is_open')).toMatchObject({ type: 'boolean' });

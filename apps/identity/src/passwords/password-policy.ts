@@ -23,10 +23,10 @@ export class PasswordPolicy {
     this.#options = options;
   }
 
-  /** Throws a 422 problem for the field `password`. */
-  assertAcceptable(password: string, context: PasswordContext): void {
+  /** Throws a 422 problem for the field. */
+  assertAcceptable(password: string, context: PasswordContext, field = 'password'): void {
     const message = this.#findViolation(password, context);
-    if (message !== undefined) throw validationProblem([{ field: 'password', message }]);
+    if (message !== undefined) throw validationProblem([{ field, message }]);
   }
 
   #findViolation(password: string, context: PasswordContext): string | undefined {

@@ -57,8 +57,8 @@ export class ActivityRepository {
          WHERE page.place < ${limit} AND (page.place = 1 OR page.bytes <= ${pageBytesMax})
       )
       SELECT a.id::float8 AS id, a.issue_id AS "issueId", a.kind, a.field, a.origin, a.at, a.request_id AS "requestId",
-        a.old_value AS old, a.new_value AS new, before.username AS "oldName", after.username AS "newName",
-        a.actor_id AS "actorId", actor.username AS "actorName"
+        a.old_value AS old, a.new_value AS new, before.names AS "oldName", after.names AS "newName",
+        a.actor_id AS "actorId", actor.names AS "actorName"
         FROM issue
         LEFT JOIN page a ON true
         LEFT JOIN identity_mirror actor ON actor.id = a.actor_id

@@ -2,7 +2,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 
 /** What only a comment `c` with its `commentRelations` has. */
 export const commentDetails =
-  Prisma.raw(`c.body, c.author_id AS "authorId", author.username AS "authorName", c.origin,
+  Prisma.raw(`c.body, c.author_id AS "authorId", author.names AS "authorName", c.origin,
   external.comment_id IS NOT NULL AS "isExternal", external.external_author AS "externalAuthor",
   external.external_created_at AS "externalCreatedAt"`);
 

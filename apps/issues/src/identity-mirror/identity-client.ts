@@ -1,4 +1,5 @@
 import {
+  type ChangePassword,
   type CreateIdentity,
   emailSchema,
   fieldErrorSchema,
@@ -125,6 +126,19 @@ export class IdentityClient {
     return parseWriteResult(await this.#transport.send({ method: 'PUT', path: pathOf(id), body, requestId }));
   }
 
+  /** Throws a 422 problem for a wrong current password or a new one that is not accepted, 429 after too many attempts. */
+  async changePassword(id: string, body: ChangePassword, requestId?: string): Promise<void> {
+    const path = `${pathOf(id)}/password`;
+    const reply = await this.#transport.send({
+      method: 'POST',
+      path,
+      body,
+      requestId,
+      isLimitedByPerson: true,
+    });
+    if (reply.status !== 204) throw toProblem(reply);
+  }
+
   /** Soft-deletes an identity. */
   async delete(id: string, requestId?: string): Promise<Observation> {
     const reply = await this.#transport.send({ method: 'DELETE', path: pathOf(id), requestId });
@@ -202,6 +216,12 @@ function toProblem(reply: IdentityReply): ProblemError {
   if (status === 422)
     return validationProblem(errors.length > 0 ? errors : [{ field: 'body', message: detail }]);
   if (status === 409) return new ProblemError({ status, code, detail });
+  if (status === 429) {
+    const headers = {
+      'Retry-After': /^\d{1,6}$/.test(reply.retryAfter ?? '') ? `${reply.retryAfter}` : '60',
+    };
+    return new ProblemError({ status, code: 'too_many_requests', detail, headers });
+  }
   if (isUnknownIdentity(reply)) {
     return new ProblemError({ status: 404, code: 'user_not_found', detail: 'User not found.' });
   }

@@ -2,17 +2,14 @@ import type { AccessTokenClaims } from '@tessera/contracts';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Observation } from './identity-client.ts';
-import type { KnownIdentity, MirroredIdentity, MirrorSource } from './mirrored-identity.ts';
-
-export interface PeopleFilter {
-  /** Prefix of the username or, if `searchEmails` is set, of the e-mail. Case-insensitive. */
-  search: string | undefined;
-  searchEmails: boolean;
-  isActive: boolean | undefined;
-  /** The last id of the previous page. */
-  after: string | undefined;
-  limit: number;
-}
+import {
+  type KnownIdentity,
+  type MirroredIdentity,
+  type MirrorSource,
+  seenOrderOf,
+} from './mirrored-identity.ts';
+import { listStatement, rankedStatement } from './people-list.sql.ts';
+import type { PeopleFilter, RankedPlace } from './people-list.ts';
 
 /** The rows of the mirror. Each statement that writes compares the times, so a stale write never replaces a newer row. */
 export class IdentityMirrorRepository {
@@ -24,7 +21,7 @@ export class IdentityMirrorRepository {
 
   async find(id: string): Promise<MirroredIdentity | undefined> {
     const rows = await this.#database.$queryRaw<MirroredIdentity[]>`
-      SELECT ${columns} FROM identity_mirror WHERE id = ${id}::uuid`;
+      SELECT ${columns} FROM identity_mirror m WHERE id = ${id}::uuid`;
     return rows[0];
   }
 
@@ -40,21 +37,24 @@ export class IdentityMirrorRepository {
         ? Prisma.sql`lower(email) = lower(${by.email})`
         : Prisma.sql`sso_provider = ${by.ssoProvider} AND sso_id = ${by.ssoId}`;
     return this.#database.$queryRaw<MirroredIdentity[]>`
-      SELECT ${columns} FROM identity_mirror WHERE ${matches} AND is_active
+      SELECT ${columns} FROM identity_mirror m WHERE ${matches} AND is_active
        ORDER BY greatest(as_of, checked_at) DESC LIMIT 5`;
   }
 
-  async list({ search, searchEmails, isActive, after, limit }: PeopleFilter): Promise<MirroredIdentity[]> {
-    const pattern = search === undefined ? undefined : `${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-    const byEmail = searchEmails ? Prisma.sql`OR lower(email) LIKE ${pattern}` : Prisma.empty;
-    const conditions = [
-      Prisma.sql`true`,
-      ...(pattern === undefined ? [] : [Prisma.sql`(lower(username) LIKE ${pattern} ${byEmail})`]),
-      ...(isActive === undefined ? [] : [Prisma.sql`is_active = ${isActive}`]),
-      ...(after === undefined ? [] : [Prisma.sql`id > ${after}::uuid`]),
-    ];
-    return this.#database.$queryRaw<MirroredIdentity[]>`
-      SELECT ${columns} FROM identity_mirror WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY id LIMIT ${limit}::int`;
+  async list(
+    filter: PeopleFilter,
+    page: { after: string | undefined; limit: number },
+  ): Promise<MirroredIdentity[]> {
+    return this.#database.$queryRaw<MirroredIdentity[]>(listStatement(columns, filter, page));
+  }
+
+  async listRanked(
+    filter: PeopleFilter,
+    page: { after: RankedPlace | undefined; limit: number },
+  ): Promise<(MirroredIdentity & RankedPlace)[]> {
+    return this.#database.$queryRaw<(MirroredIdentity & RankedPlace)[]>(
+      rankedStatement(columns, filter, page),
+    );
   }
 
   /**
@@ -99,15 +99,22 @@ export class IdentityMirrorRepository {
   async upsertClaims(claims: AccessTokenClaims): Promise<void> {
     const issuedAt = new Date(claims.iat * 1000);
     await this.#database.$executeRaw`
-      INSERT INTO identity_mirror AS m (id, username, email, is_verified, is_staff, is_superuser, as_of, source)
+      INSERT INTO identity_mirror AS m (id, username, email, is_verified, is_staff, is_superuser, as_of, source,
+                                        seen_order)
       VALUES (${claims.sub}::uuid, ${claims.username}, ${claims.email}, ${claims.is_verified}, ${claims.is_staff},
-              ${claims.is_superuser}, ${issuedAt}::timestamptz, 'token')
+              ${claims.is_superuser}, ${issuedAt}::timestamptz, 'token', ${seenOrderOf(Date.now())})
       ON CONFLICT (id) DO UPDATE SET
         username = excluded.username, email = excluded.email, is_verified = excluded.is_verified,
         is_staff = excluded.is_staff, is_superuser = excluded.is_superuser, as_of = excluded.as_of, source = 'token'
       WHERE greatest(m.as_of, m.checked_at) < excluded.as_of AND m.is_active
         AND (m.username, m.email, m.is_verified, m.is_staff, m.is_superuser) IS DISTINCT FROM
             (excluded.username, excluded.email, excluded.is_verified, excluded.is_staff, excluded.is_superuser)`;
+  }
+
+  /** Records that an identity used this service, which orders searches. */
+  async recordSeen(id: string, seenOrder: number): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE identity_mirror SET seen_order = ${seenOrder} WHERE id = ${id}::uuid AND seen_order > ${seenOrder}`;
   }
 
   /** Marks an identity that identity does not know (any more) as inactive. The row is kept, because issues name it. */
@@ -149,7 +156,8 @@ function upsertOf(
        OR (m.missing_since IS NULL AND excluded.as_of >= m.as_of)`;
 }
 
-const columns = Prisma.sql`id, username, display_name AS "displayName", email, sso_provider AS "ssoProvider", sso_id AS "ssoId",
-  is_active AS "isActive", is_verified AS "isVerified", is_staff AS "isStaff", is_superuser AS "isSuperuser",
-  as_of AS "asOf", checked_at AS "checkedAt",
-  missing_since AS "missingSince"`;
+// Of the row `m`.
+const columns = Prisma.sql`m.id, m.username, m.display_name AS "displayName", m.email, m.sso_provider AS "ssoProvider",
+  m.sso_id AS "ssoId", m.is_active AS "isActive", m.is_verified AS "isVerified", m.is_staff AS "isStaff",
+  m.is_superuser AS "isSuperuser", m.as_of AS "asOf", m.checked_at AS "checkedAt", m.missing_since AS "missingSince",
+  m.seen_order AS "seenOrder"`;

@@ -11,6 +11,7 @@ import {
   isUsableDuringOutage,
   type KnownIdentity,
   type MirroredIdentity,
+  seenOrderOf,
   toKnownIdentity,
 } from './mirrored-identity.ts';
 
@@ -176,10 +177,17 @@ export class IdentityMirrorService implements PersonResolver {
     return written;
   }
 
+  async #findSeen(id: string): Promise<MirroredIdentity | undefined> {
+    const row = await this.#repository.find(id);
+    const seenOrder = seenOrderOf(Date.now());
+    if (row !== undefined && row.seenOrder > seenOrder) await this.#repository.recordSeen(id, seenOrder);
+    return row;
+  }
+
   #getCached(id: string): Promise<MirroredIdentity | undefined> {
     const cached = this.#cachedRows.get(id);
     if (cached !== undefined) return cached;
-    const row = this.#repository.find(id).catch((error: unknown) => {
+    const row = this.#findSeen(id).catch((error: unknown) => {
       this.#cachedRows.delete(id);
       throw error;
     });

@@ -37,6 +37,8 @@ export interface IdentityCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   body?: object;
+  /** Whether a 429 answers this person. Otherwise it is an outage of identity for this service. */
+  isLimitedByPerson?: boolean;
   /** Lists may be larger. */
   isList?: boolean;
   /** Correlates the logs of both services. */
@@ -47,6 +49,8 @@ export interface IdentityCall {
 export interface IdentityReply {
   status: number;
   data: unknown;
+  /** The field `Retry-After`. */
+  retryAfter: string | undefined;
   askedAt: Date;
   answeredAt: Date;
 }
@@ -147,7 +151,7 @@ export class IdentityTransport {
   }
 
   async #sendOnce(
-    { method, path, body, isList, requestId }: IdentityCall,
+    { method, path, body, isList, isLimitedByPerson, requestId }: IdentityCall,
     serviceToken: string,
     traceHeaders: Record<string, string> = {},
   ): Promise<IdentityReply> {
@@ -171,14 +175,15 @@ export class IdentityTransport {
       throw toOutageError(error);
     }
     const { status, data } = response;
-    if (status >= 500 || status === 429) {
-      const retryAfterSeconds = boundedSeconds(response.headers['retry-after']);
+    const retryAfter = response.headers['retry-after']?.toString();
+    if (status >= 500 || (status === 429 && !isLimitedByPerson)) {
+      const retryAfterSeconds = boundedSeconds(retryAfter);
       throw new OutageError(`responded ${status}`, {
         isTransient: transientStatuses.has(status),
         retryAfterSeconds,
       });
     }
-    return { status, data, askedAt, answeredAt: new Date() };
+    return { status, data, retryAfter, askedAt, answeredAt: new Date() };
   }
 
   // Every request fails until an operator fixes the token, so this logs at most once a minute.

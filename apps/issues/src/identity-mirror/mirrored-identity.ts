@@ -22,6 +22,13 @@ export interface MirroredIdentity extends KnownIdentity {
   checkedAt: Date | null;
   /** When identity first responded that the id does not exist. */
   missingSince: Date | null;
+  /** When the identity last used this service, by `seenOrderOf`; 0: never. */
+  seenOrder: number;
+}
+
+/** A time in hours before 1970, so that the latest is first in ascending order. */
+export function seenOrderOf(time: number): number {
+  return -Math.floor(time / 3_600_000);
 }
 
 /** The source of a row: the response to a change, the response to a lookup, or the claims of a token. */

@@ -28,7 +28,7 @@ export function pageStatement(asked: IssueListRequest, tracker: TrackerIdentity 
       }) i`;
   return Prisma.sql`
     ${isSearch ? Prisma.sql`WITH ${searchSteps(searchOf(request))}` : Prisma.empty}
-    SELECT i.id, ${revisionColumns(tracker)}, reporter.username AS "reporterName", assignee.username AS "assigneeName"
+    SELECT i.id, ${revisionColumns(tracker)}, reporter.names AS "reporterName", assignee.names AS "assigneeName"
            ${isSearch ? Prisma.sql`, i.is_searched AS "isSearched"` : Prisma.empty}
            ${total === 'none' ? Prisma.empty : Prisma.sql`, counted.total`}
       FROM ${total === 'none' ? page : Prisma.sql`(SELECT ${totalOf(request)} AS total) counted LEFT JOIN ${page} ON true`}

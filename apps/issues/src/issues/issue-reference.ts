@@ -11,13 +11,11 @@ const beyondNumbers = 2 ** 31;
  * Reads `{id}` of a path: a UUID, a key such as `ISS-42` in any case, or a number. Throws a 422 problem for anything
  * else, before anything is looked up.
  */
-export function parseIssueReference(text: string, keyPrefix: string): IssueReference {
+export function parseIssueReference(text: string, keyPrefix: string, field = 'id'): IssueReference {
   if (uuid.test(text)) return { id: text.toLowerCase() };
   const number = parseIssueNumber(text, keyPrefix);
   if (number !== undefined) return { number };
-  throw validationProblem([
-    { field: 'id', message: `must be a UUID, a key such as ${keyPrefix}-42, or a number` },
-  ]);
+  throw validationProblem([{ field, message: `must be a UUID, a key such as ${keyPrefix}-42, or a number` }]);
 }
 
 /** The number in `42` or `ISS-42`; undefined for any other text. */

@@ -34,7 +34,7 @@ interface RevisionRow {
   labelRev: number | null;
   trackerRev?: number | null;
   personId: string | null;
-  username: string | null;
+  names: string | null;
 }
 
 /** Issues in the database. A method that takes a transaction is a part of it. */
@@ -63,13 +63,13 @@ export class IssueRepository {
     people: readonly string[],
   ): Promise<IssueRevision | undefined> {
     const rows = await this.#database.$queryRaw<RevisionRow[]>`
-      SELECT ${revisionColumns(this.#tracker)}, person.id AS "personId", person.username
+      SELECT ${revisionColumns(this.#tracker)}, person.id AS "personId", person.names
         FROM issues i ${trackerLink(this.#tracker)}
         LEFT JOIN identity_mirror person ON person.id = ANY(${[...people]}::uuid[])
        WHERE ${isReferredTo(reference)}`;
     const [first] = rows;
     if (first === undefined) return undefined;
-    const names = rows.map(({ personId, username }) => [personId ?? '', username] as const);
+    const names = rows.map((row) => [row.personId ?? '', row.names] as const);
     return {
       rev: first.rev,
       labelRev: first.labelRev,

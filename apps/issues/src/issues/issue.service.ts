@@ -6,7 +6,7 @@ import type { Transaction } from '../database.ts';
 import { initialStatus } from '../issue-status/issue-status.ts';
 import type { LabelService } from '../labels/label.service.ts';
 import { resolveLinks } from '../links/link-resolver.ts';
-import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
+import { assertMayName, isSelf, type PersonResolver } from '../people/person-resolver.ts';
 import type { IssuePresenter } from './issue.presenter.ts';
 import type { IssueRepository } from './issue.repository.ts';
 import type {
@@ -149,6 +149,7 @@ export class IssueService {
   async #resolveAssignee(actor: Actor, { person, field }: NamedAssignee, assigned: string | null = null) {
     if (isSelf(actor, person)) return actor.id;
     if ('id' in person && person.id === assigned) return person.id;
+    assertMayName(actor, person, field);
     return (await this.#people.resolveForAssignment(person, field)).id;
   }
 
@@ -158,6 +159,7 @@ export class IssueService {
     issue: Pick<IssueWithLinks, 'links' | 'reporterId' | 'assigneeId'>,
   ) {
     return resolveLinks(drafts, {
+      actor,
       people: this.#people,
       current: issue.links,
       fieldOf: (place, member) => `links.${place}.${member}`,
@@ -203,11 +205,6 @@ function assertMayEdit(actor: Actor, issue: IssueState, { assignee, ...others }:
   if (assignee === undefined) return;
   const takes = assignee !== null && isSelf(actor, assignee.person) && issue.assigneeId === null;
   assertMay(actor, takes ? 'takeUnassigned' : 'assign', issue);
-}
-
-function isSelf(actor: Actor, person: PersonReference): boolean {
-  if ('id' in person) return person.id === actor.id;
-  return 'email' in person && person.email.toLowerCase() === actor.email.toLowerCase();
 }
 
 // issue-tracking.md 3: the status is changed through its own endpoint; sending it back as it is is no change.

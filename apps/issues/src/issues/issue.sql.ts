@@ -86,7 +86,7 @@ export function selectSynced(sync: SyncFilter, tracker: TrackerIdentity | undefi
 }
 
 const details = Prisma.sql`${Prisma.raw(`i.number, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
-  reporter.username AS "reporterName", i.assignee_id AS "assigneeId", assignee.username AS "assigneeName", i.version,
+  reporter.names AS "reporterName", i.assignee_id AS "assigneeId", assignee.names AS "assigneeName", i.version,
   i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelColumns}, ${labelRevision}`;
 // A statement does not see the history that it writes, but it sees its own `updated_at`.
 const trackerDetails = (conflictsBytes: number) =>

@@ -1,5 +1,6 @@
 import { validationProblem } from '@tessera/service-kit';
-import type { PersonResolver } from '../people/person-resolver.ts';
+import type { Actor } from '../authentication/actor.ts';
+import { assertMayName, type PersonResolver } from '../people/person-resolver.ts';
 import {
   findSameTarget,
   isSameLink,
@@ -10,6 +11,7 @@ import {
 } from './link.ts';
 
 interface ResolveOptions {
+  actor: Actor;
   people: PersonResolver;
   /** The links of the issue. The people that they name are not looked up again. */
   current: readonly StoredLink[];
@@ -39,9 +41,10 @@ export async function resolveLinks(
 
 async function withPerson(
   { person, ...details }: Exclude<LinkDraft, { ref: string }>,
-  { people, current }: ResolveOptions,
+  { actor, people, current }: ResolveOptions,
   field: string,
 ): Promise<NewLink> {
+  assertMayName(actor, person, field);
   const isLinked = 'id' in person && current.some(({ type, ref }) => type === 'user' && ref === person.id);
   const { id } = isLinked ? person : await people.resolveForAssignment(person, field);
   return { ...details, ref: id };

@@ -49,6 +49,7 @@ export class LinkService {
     assertMay(actor, 'update', seen);
     const mayLinkTracker = may(actor, 'linkTracker', seen);
     const resolving = {
+      actor,
       people: this.#people,
       fieldOf: (_: number, member: string) => member,
       mayLinkTracker,

@@ -1,4 +1,6 @@
 import type { PersonInput } from '@tessera/contracts';
+import { ProblemError } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
 
 /** Identifies a person to look up. */
 export type PersonReference = { id: string } | { email: string } | { ssoProvider: string; ssoId: string };
@@ -10,6 +12,26 @@ export interface PersonResolver {
    * unavailable, and 502 if it rejects our credentials.
    */
   resolveForAssignment(reference: PersonReference, field: string): Promise<{ id: string; username: string }>;
+}
+
+/** Whether the reference is that of the actor. */
+export function isSelf(actor: Actor, person: PersonReference): boolean {
+  if ('id' in person) return person.id === actor.id;
+  return 'email' in person && person.email.toLowerCase() === actor.email.toLowerCase();
+}
+
+/**
+ * Only staff may name other people by e-mail: the answer to anyone else is the same whether the e-mail has an account or
+ * not, and nothing is looked up.
+ */
+export function assertMayName(actor: Actor, person: PersonReference, field: string): void {
+  if (!('email' in person) || actor.isStaff || actor.isSuperuser || isSelf(actor, person)) return;
+  throw new ProblemError({
+    status: 422,
+    code: 'unknown_identity',
+    detail: 'Unknown identity.',
+    errors: [{ field, message: 'must be an id: only staff may name other people by e-mail' }],
+  });
 }
 
 export function toPersonReference(person: PersonInput): PersonReference {

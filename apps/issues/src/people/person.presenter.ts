@@ -1,8 +1,13 @@
 import type { Person } from '@tessera/contracts';
 
-/** A person as shown beside their work; null where there is none. */
-export function presentPerson(id: string, username: string | null): Person;
-export function presentPerson(id: string | null, username: string | null): Person | null;
-export function presentPerson(id: string | null, username: string | null): Person | null {
-  return id === null ? null : { id, username };
+/**
+ * A person as shown beside their work; null where there is none. `names` are those of the mirror: the username, and after
+ * a line feed the display name.
+ */
+export function presentPerson(id: string, names: string | null): Person;
+export function presentPerson(id: string | null, names: string | null): Person | null;
+export function presentPerson(id: string | null, names: string | null): Person | null {
+  if (id === null) return null;
+  const [username = null, name] = names?.split('\n') ?? [];
+  return name === undefined ? { id, username } : { id, username, name };
 }

@@ -1,39 +1,73 @@
 import {
+  type changeMyPassword,
   type createUser,
   type deactivateUser,
   type getMe,
   type getUser,
   listUsers,
+  text,
+  type updateMe,
   type updateUser,
   uuid,
 } from '@tessera/contracts';
 import { type Handler, readKeysetPage, withParameters } from '@tessera/service-kit';
+import { z } from 'zod';
 import type { Actor } from '../authentication/actor.ts';
+import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
+import { isRanked } from '../identity-mirror/people-list.ts';
+import { parseIssueReference } from '../issues/issue-reference.ts';
 import { presentFullUser, presentUser, readUserBody } from './user.presenter.ts';
 import type { UserService } from './user.service.ts';
 
 interface UserHandlersOptions {
   users: UserService;
   publicBaseUrl: string;
+  keyPrefix: string;
 }
 
+const rankedPlace = z.object({
+  tier: z.literal([0, 1]),
+  seenOrder: z.int32(),
+  sortName: text().max(1000),
+  id: uuid(),
+});
+
 /** Users: the list for choosing an assignee, and administration by staff. */
-export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
+export function userHandlers({ users, publicBaseUrl, keyPrefix }: UserHandlersOptions) {
   const usersUrl = `${publicBaseUrl}${listUsers.path}`;
+  const readIssue = (issue: string) => parseIssueReference(issue, keyPrefix, 'issue');
 
   const list: Handler<typeof listUsers, Actor> = async ({ actor, query }) => {
-    const { search, is_active: isActive } = query;
-    const filters = { search, is_active: isActive === undefined ? undefined : String(isActive) };
-    const url = withParameters(usersUrl, filters);
-    const page = readKeysetPage(query, { url, place: uuid(), sizeDefault: 100 });
-    const people = await users.list(actor, { search, isActive, after: page.after, limit: page.limit });
-    return page.present(people, { item: (person) => presentUser(person, actor), place: ({ id }) => id });
+    const { search, is_active: isActive, ids, issue } = query;
+    const parameters = { search, is_active: isActive?.toString(), ids: ids?.join(), issue };
+    const list = { url: withParameters(usersUrl, parameters), sizeDefault: 100 };
+    const item = (person: KnownIdentity) => presentUser(person, actor);
+    const filter = { search, isActive, ids, issue: issue === undefined ? undefined : readIssue(issue) };
+    if (!isRanked(filter)) {
+      const page = readKeysetPage(query, { ...list, place: uuid() });
+      return page.present(await users.list(actor, filter, page), { item, place: ({ id }) => id });
+    }
+    const page = readKeysetPage(query, { ...list, place: rankedPlace });
+    return page.present(await users.listRanked(actor, filter, page), {
+      item,
+      place: ({ tier, seenOrder, sortName, id }) => ({ tier, seenOrder, sortName, id }),
+    });
   };
 
   const getCurrent: Handler<typeof getMe, Actor> = async ({ actor, requestId }) => ({
     status: 200,
     body: presentFullUser(await users.find(actor, actor.id, requestId)),
   });
+
+  const updateCurrent: Handler<typeof updateMe, Actor> = async ({ actor, body, requestId }) => ({
+    status: 200,
+    body: presentFullUser(await users.rename(actor, body.name, requestId)),
+  });
+
+  const changePassword: Handler<typeof changeMyPassword, Actor> = async ({ actor, body, requestId }) => {
+    await users.changePassword(actor, body, requestId);
+    return { status: 204 };
+  };
 
   const get: Handler<typeof getUser, Actor> = async ({ actor, params, requestId }) => ({
     status: 200,
@@ -59,5 +93,5 @@ export function userHandlers({ users, publicBaseUrl }: UserHandlersOptions) {
     return { status: 204 };
   };
 
-  return { list, getCurrent, get, create, update, deactivate };
+  return { list, getCurrent, updateCurrent, changePassword, get, create, update, deactivate };
 }

@@ -1,17 +1,20 @@
-import type { FullUser, User } from '@tessera/contracts';
+import type { FullUser, UpdateIdentity, UpdateUser, User } from '@tessera/contracts';
 import type { Actor } from '../authentication/actor.ts';
 import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
 import { maySeeAll } from './user-access.ts';
 
 /** The fields of a person that the actor may see. */
 export function presentUser(person: KnownIdentity, actor: Actor): User | FullUser {
-  return maySeeAll(actor, person.id) ? presentFullUser(person) : { id: person.id, username: person.username };
+  if (maySeeAll(actor, person.id)) return presentFullUser(person);
+  const { id, username, displayName } = person;
+  return displayName === null ? { id, username } : { id, username, name: displayName };
 }
 
 export function presentFullUser(person: KnownIdentity): FullUser {
   return {
     id: person.id,
     username: person.username,
+    name: person.displayName,
     email: person.email,
     sso_provider: person.ssoProvider,
     sso_id: person.ssoId,
@@ -22,21 +25,15 @@ export function presentFullUser(person: KnownIdentity): FullUser {
   };
 }
 
-/** Removes the read-only members, which are accepted and ignored. The rest is sent to identity. */
-export function readUserBody<Body extends ReadOnlyMembers>(body: Body): Omit<Body, keyof ReadOnlyMembers> {
+/** The change as identity accepts it, without the read-only members, which are accepted and ignored. */
+export function readUserBody<Body extends UpdateUser>(body: Body) {
   const {
     id: _id,
     deleted_at: _deletedAt,
     created_at: _createdAt,
     updated_at: _updatedAt,
+    name,
     ...writable
   } = body;
-  return writable;
-}
-
-interface ReadOnlyMembers {
-  id?: unknown;
-  deleted_at?: unknown;
-  created_at?: unknown;
-  updated_at?: unknown;
+  return (name === undefined ? writable : { ...writable, display_name: name }) satisfies UpdateIdentity;
 }

@@ -1,14 +1,12 @@
-import type { CreateIdentity, UpdateIdentity } from '@tessera/contracts';
+import type { ChangePassword, CreateIdentity, UpdateIdentity } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdentityClient } from '../identity-mirror/identity-client.ts';
-import type {
-  IdentityMirrorRepository,
-  PeopleFilter,
-} from '../identity-mirror/identity-mirror.repository.ts';
+import type { IdentityMirrorRepository } from '../identity-mirror/identity-mirror.repository.ts';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import { isOutage } from '../identity-mirror/identity-problem.ts';
 import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
+import type { PeopleFilter, RankedPlace } from '../identity-mirror/people-list.ts';
 import { assertMayAdminister, maySeeAll } from './user-access.ts';
 
 interface UserServiceDependencies {
@@ -29,8 +27,21 @@ export class UserService {
     this.#dependencies = dependencies;
   }
 
-  async list(actor: Actor, filter: Omit<PeopleFilter, 'searchEmails'>): Promise<KnownIdentity[]> {
-    return this.#dependencies.repository.list({ ...filter, searchEmails: maySeeAll(actor) });
+  async list(
+    actor: Actor,
+    filter: Omit<PeopleFilter, 'searchEmails'>,
+    page: { after: string | undefined; limit: number },
+  ): Promise<KnownIdentity[]> {
+    return this.#dependencies.repository.list({ ...filter, searchEmails: maySeeAll(actor) }, page);
+  }
+
+  /** The people who match a search, or all, with those of an issue first. */
+  async listRanked(
+    actor: Actor,
+    filter: Omit<PeopleFilter, 'searchEmails'>,
+    page: { after: RankedPlace | undefined; limit: number },
+  ): Promise<(KnownIdentity & RankedPlace)[]> {
+    return this.#dependencies.repository.listRanked({ ...filter, searchEmails: maySeeAll(actor) }, page);
   }
 
   /** Finds a user in the mirror. For an actor who may see all fields, also looks up unknown ids at identity. */
@@ -49,6 +60,10 @@ export class UserService {
 
   async update(actor: Actor, id: string, body: UpdateIdentity, requestId: string): Promise<KnownIdentity> {
     await this.#assertMayChange(actor, id, body, requestId);
+    return this.#update(id, body, requestId);
+  }
+
+  async #update(id: string, body: UpdateIdentity, requestId: string): Promise<KnownIdentity> {
     const { client, mirror } = this.#dependencies;
     try {
       return await mirror.upsertFromWrite(await client.update(id, body, requestId));
@@ -56,6 +71,16 @@ export class UserService {
       await this.#refreshAfterOutage(error, id, requestId);
       throw error;
     }
+  }
+
+  /** Changes the actor's own display name. */
+  async rename(actor: Actor, name: string | null, requestId: string): Promise<KnownIdentity> {
+    return this.#update(actor.id, { display_name: name }, requestId);
+  }
+
+  /** Changes the actor's own password. Identity ends all sessions of the actor. */
+  async changePassword(actor: Actor, body: ChangePassword, requestId: string): Promise<void> {
+    await this.#dependencies.client.changePassword(actor.id, body, requestId);
   }
 
   async deactivate(actor: Actor, id: string, requestId: string): Promise<void> {

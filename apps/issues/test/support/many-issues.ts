@@ -74,3 +74,19 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
   // Sets the visibility map, as autovacuum does, for index-only scans.
   await client.query('VACUUM ANALYZE');
 }
+
+/** Adds people with one of 500 surnames and of 200 first names; every tenth of them was here in the last weeks. */
+export async function fillWithPeople(client: pg.ClientBase, count: number): Promise<void> {
+  await client.query(
+    `INSERT INTO identity_mirror (id, username, display_name, email, seen_order, as_of, source)
+     SELECT gen_random_uuid(), first || '.' || last || '-' || n,
+            CASE WHEN n % 4 > 0 THEN initcap(first) || ' ' || initcap(last) END,
+            first || '.' || last || n || '@' || n % 50 || '.example',
+            CASE WHEN n % 10 = 0 THEN -(n % 500) - 1 ELSE 0 END, now(), 'lookup'
+       FROM (SELECT n, translate((n % 200)::text, '0123456789', 'aeioulmnrs') || 'na' AS first,
+                    translate((n * 7 % 500)::text, '0123456789', 'nabcdefghi') || 'x' || n % 9 AS last
+               FROM generate_series(1, $1::int) n) people`,
+    [count],
+  );
+  await client.query('VACUUM ANALYZE identity_mirror');
+}

@@ -7,7 +7,14 @@ import type { TestApp } from './test-app.ts';
 export type NewIdentity = { email: string; password: string } & Partial<
   Pick<
     Identity,
-    'username' | 'sso_provider' | 'sso_id' | 'is_active' | 'is_verified' | 'is_staff' | 'is_superuser'
+    | 'username'
+    | 'display_name'
+    | 'sso_provider'
+    | 'sso_id'
+    | 'is_active'
+    | 'is_verified'
+    | 'is_staff'
+    | 'is_superuser'
   >
 >;
 
@@ -68,7 +75,7 @@ function clientOf(app: Pick<TestApp, 'http'>, identity: Identity, token: string)
 /** A row of the identity mirror, with the field names of the API. */
 export async function mirrorRow(app: Pick<TestApp, 'sql'>, id: string) {
   const rows = await app.sql(
-    `SELECT id, username, email, sso_provider, sso_id, is_active, is_verified, is_staff, is_superuser
+    `SELECT id, username, display_name AS name, email, sso_provider, sso_id, is_active, is_verified, is_staff, is_superuser
        FROM identity_mirror WHERE id = $1`,
     [id],
   );

@@ -18,6 +18,8 @@ interface PlanNode {
 export interface Plan {
   /** The number of sequential scans of the issues or their words. */
   tableScans: number;
+  /** The tables that were read whole. */
+  scanned: string[];
   indexes: string[];
   /** The number of issues that all scans read. */
   visited: number;
@@ -40,6 +42,7 @@ export async function explain(client: pg.ClientBase, { text, values }: Statement
     node['Node Type'] === 'Seq Scan' && /^issue(s|_search)$/.test(node['Relation Name'] ?? '');
   return {
     tableScans: nodes.filter(isTableScan).length,
+    scanned: nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? (node['Relation Name'] ?? []) : [])),
     indexes: [...new Set(nodes.flatMap((node) => node['Index Name'] ?? []))].sort(),
     visited: scans.reduce(
       (sum, node) =>

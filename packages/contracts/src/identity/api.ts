@@ -3,6 +3,7 @@ import type { Api } from '../operation.ts';
 import { listAuditEvents } from './audit.ts';
 import { getDiscoveryDocument, getKeySet } from './discovery.ts';
 import {
+  changeIdentityPassword,
   createIdentity,
   deleteIdentity,
   findIdentityByEmail,
@@ -49,6 +50,7 @@ export const identityApi = {
     findIdentityByEmail,
     findIdentityBySso,
     updateIdentity,
+    changeIdentityPassword,
     deleteIdentity,
     listSessions,
     revokeSessions,

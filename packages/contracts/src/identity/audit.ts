@@ -17,6 +17,7 @@ export const auditTypes = [
   'identity.created',
   'identity.updated',
   'identity.password_changed',
+  'identity.password_refused',
   'identity.activated',
   'identity.deactivated',
   'identity.deleted',

@@ -231,6 +231,40 @@ export const updateIdentity = operation({
   problems: [403, 404, conflict, 422],
 });
 
+/** POST /internal/identities/{id}/password */
+export const changePasswordSchema = z
+  .strictObject({
+    current_password: passwordSchema.min(1, { error: 'must not be empty' }).max(4096),
+    new_password: passwordSchema,
+  })
+  .meta({ id: 'ChangePassword' });
+export type ChangePassword = z.infer<typeof changePasswordSchema>;
+
+export const changeIdentityPassword = operation({
+  id: 'changeIdentityPassword',
+  ...common,
+  method: 'POST',
+  path: '/internal/identities/:id/password',
+  summary: 'Change the password for a person who knows the current one',
+  description:
+    'All sessions end, also the one of the person: sign in again with the new password. Failed attempts are limited.',
+  params: identityIdParamsSchema,
+  body: {
+    schema: changePasswordSchema,
+    example: { current_password: 'paper boat in the harbour', new_password: 'a lighthouse made of salt' },
+  },
+  responses: { 204: { description: 'Changed.' } },
+  problems: [
+    403,
+    404,
+    {
+      status: 422,
+      description: 'The current password is not the right one, or the new one is not accepted; see `errors`.',
+    },
+    { status: 429, description: 'Too many attempts with a wrong password (`too_many_requests`).' },
+  ],
+});
+
 export const deleteIdentity = operation({
   id: 'deleteIdentity',
   ...common,

@@ -27,7 +27,17 @@ import {
   syncIssue,
   takeWebhook,
 } from './sync.ts';
-import { createUser, deactivateUser, getMe, getUser, listUsers, patchUser, updateUser } from './users.ts';
+import {
+  changeMyPassword,
+  createUser,
+  deactivateUser,
+  getMe,
+  getUser,
+  listUsers,
+  patchUser,
+  updateMe,
+  updateUser,
+} from './users.ts';
 
 /** The API of the issues service, in the order of its document. */
 export const issuesApi = {
@@ -88,6 +98,8 @@ export const issuesApi = {
     takeWebhook,
     listUsers,
     getMe,
+    updateMe,
+    changeMyPassword,
     getUser,
     createUser,
     updateUser,

@@ -16,7 +16,11 @@ const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.')
 
 /** A user as the author of something, without e-mail address. */
 export const personSchema = z
-  .object({ id: uuid(), username: z.string().nullable().describe('Null while unknown.') })
+  .object({
+    id: uuid(),
+    username: z.string().nullable().describe('Null while unknown.'),
+    name: z.string().optional().describe('Absent without one.'),
+  })
   .meta({ id: 'Person' });
 export type Person = z.infer<typeof personSchema>;
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import {
+  changePasswordSchema,
+  displayNameSchema,
   emailSchema,
   identityMirrorFieldsSchema,
   withNewCredentials,
@@ -8,31 +10,36 @@ import {
 } from '../identity/identity.ts';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
-import { flag } from '../query-value.ts';
+import { flag, once } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
 
 /** A user as every user sees it. */
 export const userSchema = z
-  .object({ id: uuid(), username: z.string() })
+  .object({ id: uuid(), username: z.string(), name: z.string().optional().describe('Absent without one.') })
   .meta({ id: 'User', description: 'A user, for every user.' });
 export type User = z.infer<typeof userSchema>;
 
 /** A user as staff and the user itself see it: the fields of the mirror. */
-export const fullUserSchema = identityMirrorFieldsSchema.meta({
-  id: 'FullUser',
-  description: 'A user, for staff and the user itself.',
-});
+export const fullUserSchema = identityMirrorFieldsSchema
+  .extend({ name: z.string().nullable().describe('The display name; null without one.') })
+  .meta({ id: 'FullUser', description: 'A user, for staff and the user itself.' });
 export type FullUser = z.infer<typeof fullUserSchema>;
 
-/** POST and PUT /api/v1/users/: the input of the identity service. */
+const name = displayNameSchema.nullable().describe('The display name; null removes it.');
+
+/** POST and PUT /api/v1/users/: the input of the identity service, with `name` for `display_name`. */
 export const createUserSchema = withNewCredentials(
-  z.strictObject({ email: emailSchema, ...writableIdentityMembers }),
+  z.strictObject({ email: emailSchema, name: name.optional(), ...writableIdentityMembers }),
 ).meta({ id: 'CreateUser' });
+export type CreateUser = z.output<typeof createUserSchema>;
 export const updateUserSchema = withSsoPair(
-  z.strictObject({ email: emailSchema.optional(), ...writableIdentityMembers }),
+  z.strictObject({ email: emailSchema.optional(), name: name.optional(), ...writableIdentityMembers }),
 ).meta({ id: 'UpdateUser' });
+export type UpdateUser = z.output<typeof updateUserSchema>;
 
 export const userParamsSchema = z.object({ id: uuid() });
+
+export const userIdsMax = 100;
 
 /** GET /api/v1/users/ */
 export const userListQuerySchema = pageQuerySchema.extend({
@@ -41,8 +48,23 @@ export const userListQuerySchema = pageQuerySchema.extend({
     .min(1)
     .max(150)
     .optional()
-    .describe('A prefix of the username; for staff also of the e-mail address.'),
+    .describe(
+      'Words, each the beginning of a word of the username or the name; for staff also of the e-mail address.',
+    ),
   is_active: flag.optional(),
+  ids: z
+    .preprocess(
+      (given) => [given].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : [text])),
+      z.array(uuid()).max(userIdsMax, { error: `must be at most ${userIdsMax} ids` }),
+    )
+    .optional()
+    .describe(`At most ${userIdsMax} ids, separated by commas.`),
+  issue: once
+    .max(50)
+    .optional()
+    .describe(
+      'The id, key or number of an issue, whose people come first: reporter, assignee, commenters, linked users.',
+    ),
 });
 export type UserListQuery = z.output<typeof userListQuerySchema>;
 
@@ -60,11 +82,13 @@ export const listUsers = operation({
   method: 'GET',
   path: '/api/v1/users/',
   summary: 'List users',
-  description: 'For choosing an assignee. Staff see all fields, other users id and username.',
+  description:
+    'For choosing an assignee. Has all people of the identity service, also those who never used this one. Staff see all fields, other users the id and the names.',
   query: userListQuerySchema,
   responses: {
     200: {
-      description: 'A page of users, ordered by id.',
+      description:
+        'A page of users, ordered by id; with `search` or `issue`: the people of the issue, then those who were here last, then by name.',
       schema: z.array(z.union([fullUserSchema, userSchema])),
       headers: nextLinkHeader,
     },
@@ -81,6 +105,43 @@ export const getMe = operation({
   description: 'All fields of the caller, as the mirror has them.',
   responses: { 200: fullUser },
   problems: [401, 403],
+});
+
+export const updateMe = operation({
+  id: 'updateMe',
+  ...common,
+  method: 'PATCH',
+  path: '/api/v1/users/me/',
+  summary: 'Change the display name of the calling user',
+  description: 'Other fields of a user are changed by staff.',
+  body: { schema: z.strictObject({ name }).meta({ id: 'UpdateMe' }), example: { name: 'Ann Lee' } },
+  responses: { 200: fullUser },
+  problems: [401, 403, 422, ...identityProblems],
+});
+
+export const changeMyPassword = operation({
+  id: 'changeMyPassword',
+  ...common,
+  method: 'POST',
+  path: '/api/v1/users/me/password/',
+  summary: 'Change the password of the calling user',
+  description:
+    'All sessions of the user end: no refresh token is accepted any more, also not that of the caller. Access tokens are valid here until they expire. Sign in again with the new password. After a 503 the change may have taken effect.',
+  body: {
+    schema: changePasswordSchema,
+    example: { current_password: 'paper boat in the harbour', new_password: 'a lighthouse made of salt' },
+  },
+  responses: { 204: { description: 'Changed.' } },
+  problems: [
+    401,
+    403,
+    {
+      status: 422,
+      description: 'The current password is not the right one, or the new one is not accepted; see `errors`.',
+    },
+    429,
+    ...identityProblems,
+  ],
 });
 
 export const getUser = operation({

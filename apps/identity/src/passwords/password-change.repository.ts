@@ -1,0 +1,72 @@
+import type { RequestOrigin } from '@tessera/service-kit';
+import type { Database } from '../database.ts';
+import type { PasswordContext } from './password-policy.ts';
+
+interface Account extends PasswordContext {
+  passwordHash: string | null;
+  sessionEpoch: number;
+}
+
+/** Statements of a password change. */
+export class PasswordChangeRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async find(id: string): Promise<Account | undefined> {
+    const rows = await this.#database.$queryRaw<Account[]>`
+      SELECT email, username, password_hash AS "passwordHash", session_epoch AS "sessionEpoch"
+        FROM identities WHERE id = ${id}::uuid AND deleted_at IS NULL`;
+    return rows[0];
+  }
+
+  /** Counts an attempt and returns the number of attempts in the current window. */
+  async countAttempt(id: string, windowSeconds: number): Promise<{ count: number; secondsLeft: number }> {
+    const [row] = await this.#database.$queryRaw<{ count: number; secondsLeft: number }[]>`
+      INSERT INTO sign_in_counters AS c (key, count, window_ends)
+      VALUES (${counterOf(id)}, 1, now() + ${windowSeconds}::int * interval '1 second')
+      ON CONFLICT (key) DO UPDATE
+        SET count = CASE WHEN c.window_ends < now() THEN 1 ELSE c.count + 1 END,
+            window_ends = CASE WHEN c.window_ends < now() THEN excluded.window_ends ELSE c.window_ends END
+      RETURNING count, extract(epoch FROM window_ends - now())::float8 AS "secondsLeft"`;
+    if (row === undefined) throw new Error('INSERT … RETURNING returned no row');
+    return row;
+  }
+
+  async recordRefusal(id: string, origin: RequestOrigin): Promise<void> {
+    await this.#database.$executeRaw`
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id)
+      VALUES ('identity.password_refused', 'failure', 'user', ${id}::uuid, ${origin.ip}, ${origin.userAgent},
+              ${origin.requestId})`;
+  }
+
+  /**
+   * Stores the hash, ends every session and forgets the attempts, in one statement. Returns false if the sessions ended
+   * since the epoch was read, as with another change of the password.
+   */
+  async change(
+    { id, passwordHash, sessionEpoch }: { id: string; passwordHash: string; sessionEpoch: number },
+    origin: RequestOrigin,
+  ): Promise<boolean> {
+    const now = new Date();
+    const audited = await this.#database.$executeRaw`
+      WITH changed AS (
+        UPDATE identities SET password_hash = ${passwordHash}, session_epoch = session_epoch + 1,
+               sessions_valid_after = ${now}::timestamptz, updated_at = ${now}::timestamptz
+         WHERE id = ${id}::uuid AND deleted_at IS NULL AND session_epoch = ${sessionEpoch}::int
+        RETURNING id
+      ), forgotten AS (
+        DELETE FROM sign_in_counters WHERE key = ${counterOf(id)} AND EXISTS (SELECT FROM changed)
+      )
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id)
+      SELECT 'identity.password_changed', 'success', 'user', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId}
+        FROM changed`;
+    return audited > 0;
+  }
+}
+
+function counterOf(id: string): string {
+  return `password:${id}`;
+}

@@ -1,0 +1,93 @@
+import { Prisma } from '../generated/prisma/client.ts';
+import { isReferredTo } from '../issues/issue.sql.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
+import type { PeopleFilter, RankedPlace } from './people-list.ts';
+
+/** A list by id. */
+export function listStatement(
+  columns: Prisma.Sql,
+  filter: PeopleFilter,
+  { after, limit }: { after: string | undefined; limit: number },
+): Prisma.Sql {
+  const position = after === undefined ? [] : [Prisma.sql`m.id > ${after}::uuid`];
+  return Prisma.sql`
+    SELECT ${columns} FROM identity_mirror m WHERE ${every([...conditionsOf(filter), ...position])}
+     ORDER BY m.id LIMIT ${limit}::int`;
+}
+
+/**
+ * A ranked list: the people of the issue, then those who used this service last, then by name. The people who match a
+ * search are found by its index first and sorted then: PostgreSQL might otherwise read all people in their order.
+ */
+export function rankedStatement(
+  columns: Prisma.Sql,
+  filter: PeopleFilter,
+  { after, limit }: { after: RankedPlace | undefined; limit: number },
+): Prisma.Sql {
+  const conditions = conditionsOf(filter);
+  const order = Prisma.sql`seen_order, sort_name, id`;
+  const beyond = (tier: number) =>
+    after?.tier === tier
+      ? [
+          Prisma.sql`(m.seen_order, m.sort_name, m.id) >
+            (${after.seenOrder}::int, ${after.sortName}::text COLLATE "C", ${after.id}::uuid)`,
+        ]
+      : [];
+  const found =
+    filter.search === undefined
+      ? Prisma.sql`identity_mirror m WHERE ${every([...conditions, ...beyond(1), notInvolved(filter)])}`
+      : Prisma.sql`found m WHERE ${every([...beyond(1), notInvolved(filter)])}`;
+  const involved =
+    filter.issue === undefined || after?.tier === 1
+      ? Prisma.empty
+      : Prisma.sql`
+        SELECT 0 AS tier, m.id, m.seen_order, m.sort_name FROM identity_mirror m
+         WHERE m.id = ANY (ARRAY(SELECT id FROM involved)) AND ${every([...conditions, ...beyond(0)])}
+        UNION ALL`;
+  return Prisma.sql`
+    WITH involved AS MATERIALIZED (${peopleOf(filter.issue)}),
+    found AS MATERIALIZED (
+      SELECT m.id, m.seen_order, m.sort_name FROM identity_mirror m
+       WHERE ${filter.search === undefined ? Prisma.sql`false` : every(conditions)}
+    ), page AS MATERIALIZED (
+      SELECT * FROM (${involved}
+        (SELECT 1 AS tier, m.id, m.seen_order, m.sort_name FROM ${found} ORDER BY ${order} LIMIT ${limit}::int)
+      ) m ORDER BY tier, ${order} LIMIT ${limit}::int
+    )
+    SELECT ${columns}, page.tier, m.sort_name AS "sortName"
+      FROM page JOIN identity_mirror m ON m.id = page.id
+     ORDER BY page.tier, page.seen_order, page.sort_name, page.id`;
+}
+
+function conditionsOf({ search, searchEmails, isActive, ids }: PeopleFilter): Prisma.Sql[] {
+  const words = Prisma.raw(searchEmails ? 'm.staff_words' : 'm.words');
+  return [
+    ...(search === undefined ? [] : [Prisma.sql`${words} @@ person_query(${search})`]),
+    ...(isActive === undefined ? [] : [Prisma.sql`m.is_active = ${isActive}`]),
+    ...(ids === undefined ? [] : [Prisma.sql`m.id = ANY (${[...ids]}::uuid[])`]),
+  ];
+}
+
+function notInvolved({ issue }: PeopleFilter): Prisma.Sql {
+  return issue === undefined ? Prisma.sql`true` : Prisma.sql`m.id NOT IN (SELECT id FROM involved)`;
+}
+
+/** How many of the last comments of an issue tell who takes part in it. */
+const commentsMax = 100;
+
+// The reporter, the assignee, the linked users and who commented last.
+function peopleOf(issue: IssueReference | undefined): Prisma.Sql {
+  if (issue === undefined) return Prisma.sql`SELECT NULL::uuid AS id WHERE false`;
+  return Prisma.sql`
+    SELECT DISTINCT person.id FROM issues i
+     CROSS JOIN LATERAL (
+       SELECT i.reporter_id AS id UNION ALL SELECT i.assignee_id
+       UNION ALL (SELECT c.author_id FROM comments c WHERE c.issue_id = i.id
+                   ORDER BY c.created_at DESC, c.id DESC LIMIT ${commentsMax})
+       UNION ALL SELECT l.ref::uuid FROM issue_links l WHERE l.issue_id = i.id AND l.type = 'user'
+     ) person WHERE ${isReferredTo(issue)} AND person.id IS NOT NULL`;
+}
+
+function every(conditions: Prisma.Sql[]): Prisma.Sql {
+  return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
+}

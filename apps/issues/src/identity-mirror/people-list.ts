@@ -1,0 +1,25 @@
+import type { IssueReference } from '../issues/issue-reference.ts';
+
+/** Which people a list has, and in which order. With `search` or `issue` it is ranked, else ordered by id. */
+export interface PeopleFilter {
+  /** Each word is the beginning of a word of the username, of the name or, with `searchEmails`, of the e-mail. */
+  search?: string | undefined;
+  searchEmails: boolean;
+  isActive?: boolean | undefined;
+  ids?: readonly string[] | undefined;
+  /** The people of this issue come first. */
+  issue?: IssueReference | undefined;
+}
+
+/** The place of a person in a ranked list. */
+export interface RankedPlace {
+  /** 0 for the people of the issue, 1 for all others. */
+  tier: number;
+  seenOrder: number;
+  sortName: string;
+  id: string;
+}
+
+export function isRanked({ search, issue }: Pick<PeopleFilter, 'search' | 'issue'>): boolean {
+  return search !== undefined || issue !== undefined;
+}
