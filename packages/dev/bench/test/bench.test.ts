@@ -31,7 +31,7 @@ describe('pnpm bench', () => {
   it('measures the built services beside another checkout and the references, and writes a report', async () => {
     const json = join(folder, 'bench.json');
     const { code, stdout, stderr } = await bench(
-      ...['--only', 'userinfo,list-issues,footprint'],
+      ...['--only', 'jwks,list-issues,footprint'],
       ...[
         '--rounds',
         '1',
@@ -52,7 +52,7 @@ describe('pnpm bench', () => {
     expect(failures).toEqual([]);
     expect(machine).toMatchObject({ cores: expect.any(Number), postgres: expect.stringMatching(/^\d+/) });
     if (existsSync('/proc/stat')) expect(machine.otherLoadPercent).toBeGreaterThanOrEqual(0);
-    expect(rows.map(({ name }: { name: string }) => name)).toEqual([...['userinfo', 'list-issues']]);
+    expect(rows.map(({ name }: { name: string }) => name)).toEqual(['jwks', 'list-issues']);
     for (const { contenders, verdicts } of rows) {
       expect(contenders.length).toBeGreaterThan(2);
       expect(contenders[1].name).toBe('Tessera before');
