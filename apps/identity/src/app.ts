@@ -62,7 +62,7 @@ export function createApp(dependencies: Dependencies): App {
   });
 }
 
-/** Every route, with its access. Express tries routes in order, so the most frequent ones come first. */
+/** Returns all routes with their access rules. Express tries routes in order, so frequent routes come first. */
 export function createRoutes(dependencies: Dependencies): Route[] {
   const { documents, health } = dependencies;
   const token = tokenHandlers(dependencies);

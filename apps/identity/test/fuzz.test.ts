@@ -10,7 +10,7 @@ const settings = fuzzSettings(process.env);
 const document = readApiDocument('identity');
 const operations = new ApiSurface(document).operations.map(({ operationId }) => operationId);
 
-// Limits that no run reaches, so that nothing is rejected with 429.
+// Limits that no run reaches, so that no request is rejected with 429.
 const noLimits = {
   SIGN_IN_PAIR_LIMIT: '1000000',
   SIGN_IN_EMAIL_LIMIT: '1000000',

@@ -16,7 +16,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Statements over growing tables, with generic plans. */
+/** Plans of statements on growing tables, with generic plans. */
 describe('the plan', () => {
   let pool: pg.Pool;
   let database: PrismaClient;

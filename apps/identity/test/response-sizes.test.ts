@@ -52,7 +52,7 @@ const bearer = () => `Bearer ${tokens.access_token}`;
 interface LargestResponse {
   send: () => PromiseLike<Response>;
   status: number;
-  /** What the test has to reach to be meaningful, in bytes. */
+  /** The minimum size for a meaningful test, in bytes. */
   atLeast?: number;
 }
 

@@ -24,7 +24,7 @@ describe('the service token of /internal', () => {
     ['longer', `${serviceToken}x`],
     ['in another case', serviceToken.toUpperCase()],
     ['over 512 characters', 'x'.repeat(513)],
-  ])('returns 403 for one that is %s on every path and method and stores nothing', async (_name, token) => {
+  ])('returns 403 on every path and method for a token that is %s, and stores nothing', async (_name, token) => {
     const requests = [
       app.http.post('/internal/identities').send(anIdentity()),
       app.http.get('/internal/identities'),

@@ -101,10 +101,10 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const listReads = limitRate(rateLimits.reads, shares.lists);
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);
-  // They wait for the tracker, not for the database.
+  // These requests wait for the tracker, not for the database.
   const syncs = limitRate(rateLimits.syncs);
   const administrator = { access: member, limit: writes, authorize: assertMayAdministerUsers };
-  // Holds every issue that the schemas accept, also with each character escaped.
+  // Large enough for every issue that the schemas accept, even if each character is escaped.
   const issueBody = { limitBytes: 1024 * 1024 };
   const userBody = { limitBytes: 64 * 1024 };
   const labelEditor = { access: member, limit: writes, authorize: assertMayAdministerLabels };
@@ -168,7 +168,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
 
 function accesses(dependencies: Dependencies) {
   const { corsOrigins, requireVerified } = dependencies.config;
-  // Browsers do not send bearer tokens by themselves, but only listed origins are allowed anyway.
+  // Only listed origins are allowed, although browsers never add bearer tokens to a request.
   const crossOrigin: CrossOrigin = {
     origins: corsOrigins,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],

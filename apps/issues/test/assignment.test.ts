@@ -38,7 +38,7 @@ describe('assigning a person', () => {
     expect(await mirrorRow(app, bob.id)).toMatchObject({ email: bob.email, is_active: true });
   });
 
-  it('returns 422 naming the field when the person is unknown or inactive', async () => {
+  it('returns 422 with the field name if the person is unknown or inactive', async () => {
     const gone = await identity.create({ email: anEmail(), password, is_active: false });
     const unknown = await assign({ assignee_id: '00000000-0000-4000-8000-000000000000' });
     expectProblem(unknown, 422, 'unknown_identity');

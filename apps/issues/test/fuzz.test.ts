@@ -112,7 +112,7 @@ describe('every response matches the API document, and a rejected request writes
     return body;
   }
 
-  // Without the mirror, which is a cache, and without the idempotency keys, which store rejections.
+  // Excludes the mirror, which is a cache, and the idempotency keys, which store rejections.
   async function state() {
     const [ours, theirs] = await Promise.all([
       digestTables(app.sql, ['issues', 'comments', 'issue_links', 'activity', 'labels']),
@@ -124,7 +124,7 @@ describe('every response matches the API document, and a rejected request writes
   it.each(operations)('%s', async (operationId) => fuzzer.run(operationId, settings), 600_000);
 
   it('every operation has both succeeded and rejected requests', () => {
-    // These need a conflict, an unlinked issue in the tracker, and a signature.
+    // These operations need a conflict, an unlinked issue in the tracker, or a signature.
     const hard = ['resolveSyncConflict', 'attachExternalIssue', 'takeWebhook'].map(
       (one) => `${one}: success`,
     );

@@ -111,7 +111,7 @@ const nameOf = async (id: string) => (await repository.find(id))?.username;
 
 describe('a mirror row', () => {
   it('is overwritten by a later request even if the response has an older updated_at', async () => {
-    // For example after identity's database was restored from a backup.
+    // This happens if identity's database was restored from a backup.
     const ann = known();
     await keep({ ...ann, username: 'new' }, -100, -90, -89);
     await keep({ ...ann, username: 'restored' }, -500, -80, -79);
@@ -171,7 +171,7 @@ describe('a mirror row', () => {
     });
   });
 
-  it('of a missing identity stays, inactive, with the time since when it is missing', async () => {
+  it('of a missing identity is kept as inactive, with the time of the first missing response', async () => {
     const ann = known();
     await keep(ann, -100, -60, -59);
     await repository.markMissing(ann.id, { askedAt: at(-50), answeredAt: at(-49) });
@@ -195,7 +195,7 @@ describe('a mirror row', () => {
     expect(await repository.find(ann.id)).toMatchObject({ isActive: true, missingSince: null });
   });
 
-  it('is unique by id alone: identities may take over an e-mail, a name or an SSO pair', async () => {
+  it('is unique only by id: an identity may take over an e-mail, a name or an SSO pair', async () => {
     const ann = known({ ssoProvider: 'google', ssoId: randomUUID() });
     const next = { ...ann, id: randomUUID() };
     await keep(ann, -100, -60, -59);

@@ -145,7 +145,7 @@ describe('POST /api/v1/issues/', () => {
     }
   });
 
-  it('keeps one link per target, with the values of the last one', async () => {
+  it('keeps one link per target, with the values of the last occurrence', async () => {
     const links = [
       { type: 'invoice', ref: '1', title: 'first' },
       { type: 'invoice', ref: '2' },
@@ -157,7 +157,7 @@ describe('POST /api/v1/issues/', () => {
     ]);
   });
 
-  it('names ignored members in a header, except those of its own responses', async () => {
+  it('lists ignored members in a header, except members of its own responses', async () => {
     const created = await ann.post('/api/v1/issues/', { title: 'x', prioritty: 'HIGH', 'due, on': 'ü' });
     expect([created.status, created.body.priority]).toEqual([201, 'MEDIUM']);
     expect(created.headers['x-ignored-fields']).toBe('prioritty, due??on');

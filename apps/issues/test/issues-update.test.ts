@@ -260,7 +260,7 @@ describe('concurrent changes', () => {
     expect(await put(ann, issue, { title: 'x', version: 1 })).toMatchObject({ version: 2 });
   });
 
-  it('rejects an If-Match that is no strong ETag of the present state', async () => {
+  it('rejects an If-Match without a strong ETag of the current state', async () => {
     const issue = await createIssue(ann);
     const etag = await etagOf(ann, issue);
     const change = (header: string) =>

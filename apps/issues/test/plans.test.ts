@@ -42,7 +42,7 @@ describe(`among ${count} issues`, () => {
     expect(plan.visited).toBeLessThanOrEqual(visited);
   });
 
-  // Whichever way a search goes, it has to find the same: near, rare and walk, and what mixes them.
+  // All search strategies (near, rare and walk) and their mixtures must find the same issues.
   it.each([
     'zebrafish',
     'formerly',
@@ -53,7 +53,7 @@ describe(`among ${count} issues`, () => {
     'printer',
     'everywhere',
     'nosuchword',
-  ])('a search for "%s" finds what a scan of all finds, page by page', async (search) => {
+  ])('a search for "%s" returns the same issues as a full scan, page by page', async (search) => {
     const { rows } = await client.query<{ id: string }>(
       `SELECT id FROM issues JOIN issue_search ON issue_id = id WHERE words @@ websearch_to_tsquery('issue_text', $1)
           ORDER BY created_at DESC, id DESC LIMIT 350`,

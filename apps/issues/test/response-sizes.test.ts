@@ -17,7 +17,7 @@ const anotherPassword = rememberSecret('another password of the sizes');
 const username = '€'.repeat(150);
 // The character with the longest escape in JSON.
 const description = '\u0001'.repeat(65_000);
-// An issue embeds it beside the longest description and links.
+// Short enough that an issue embeds the comment together with the longest description and links.
 const shortComment = '\u0001'.repeat(30_000);
 // 2,048 bytes.
 const url = `https://example.com/${'a'.repeat(2_028)}`;
@@ -29,9 +29,9 @@ let identity: IdentityService;
 let tracker: FakeTestTracker;
 let app: TestApp;
 let staff: TestPerson;
-/** With every field and every collection at its maximum. */
+/** An issue with every field and every collection at its maximum. */
 let worst: { id: string };
-/** The same, with only as many comments as an issue embeds, so that a sync is short. */
+/** An issue of the same size with only as many comments as an issue embeds, so that a sync is short. */
 let synced: { id: string };
 let small: { id: string };
 let commentId: string;
@@ -123,7 +123,7 @@ async function addHistory(issue: string): Promise<void> {
   );
 }
 
-// The newest ones are as many as an issue embeds, the oldest one as large as one can be.
+// Adds as many new conflicts as an issue embeds, and one old conflict of the maximum size.
 async function addConflicts(issue: string): Promise<void> {
   const conflicts = ['🖨'.repeat(65_000), ...Array<string>(5).fill('🖨'.repeat(1_020))].map((text) => ({
     id: randomUUID(),
@@ -143,7 +143,7 @@ async function addConflicts(issue: string): Promise<void> {
   );
 }
 
-// The whole first page of the largest size, of issues like the worst one.
+// Fills the first page of the maximum size with issues like `worst`.
 async function fillList(): Promise<void> {
   await app.sql(
     `WITH i AS (
@@ -170,7 +170,7 @@ async function fillUsers(): Promise<void> {
 interface LargestResponse {
   send: () => PromiseLike<Response>;
   status: number;
-  /** What the test has to reach to be meaningful, in bytes. */
+  /** The minimum size for a meaningful test, in bytes. */
   atLeast?: number;
 }
 
@@ -331,7 +331,7 @@ describe('the largest response of each operation', () => {
     }
   });
 
-  it('leads to the rest of a history with large lines', async () => {
+  it('links to the rest of a history with large entries', async () => {
     const [{ count } = {}] = await app.sql('SELECT count(*)::int FROM activity WHERE issue_id = $1', [
       worst.id,
     ]);

@@ -136,7 +136,7 @@ describe('the database schema', () => {
     );
   });
 
-  it('sets the words of an issue when a text changes, and only then', async () => {
+  it('updates the indexed words of an issue only when a text changes', async () => {
     const found = async (word: string) => {
       const { rows } = await client.query(
         `SELECT count(*)::int AS n FROM issue_search WHERE words @@ to_tsquery('issue_text', $1)`,

@@ -66,7 +66,7 @@ describe('/api/v1/users', () => {
     );
   });
 
-  it('refuses other users before it reads their input', async () => {
+  it('rejects other users before it validates their input', async () => {
     const ann = await aPerson(app);
     for (const response of [
       await ann.post('/api/v1/users/', { email: 'x', password: 'short' }),
@@ -200,7 +200,7 @@ describe('/api/v1/users', () => {
     }
   });
 
-  it('asks identity about rights older than a minute with STRICT_PRIVILEGE_CHECK', async () => {
+  it('refreshes privileges older than a minute from identity with STRICT_PRIVILEGE_CHECK', async () => {
     const strict = await startTestApp({ STRICT_PRIVILEGE_CHECK: 'on' }, app);
     const [lax, demoted] = [await aPerson(app, { is_staff: true }), await aPerson(app, { is_staff: true })];
     for (const person of [lax, demoted]) await identity.update(person.id, { is_staff: false });

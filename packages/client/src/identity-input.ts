@@ -14,7 +14,7 @@ interface AccountInput {
   email?: string;
   username?: string;
   password?: string;
-  /** Together with `sso_id`: both strings, or both null. */
+  /** Set together with `sso_id`: both strings, or both null. */
   sso_provider?: string | null;
   sso_id?: string | null;
   is_active?: boolean;

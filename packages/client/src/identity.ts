@@ -6,12 +6,12 @@ export type { IdentityInput } from './identity-input.ts';
 export { ProblemError } from './problem-error.ts';
 export type { CallOptions, TransportOptions } from './transport.ts';
 
-// A browser shows the service token to its user, who then is every user.
+// In a browser, the user could read the service token and act as every user.
 if ('window' in globalThis)
   throw new Error('@tessera/client/identity is for servers: it has the service token');
 
 export interface IdentityClientOptions extends TransportOptions {
-  /** A secret of the backend. */
+  /** The service token, a secret of the backend. */
   serviceToken: string;
 }
 
@@ -58,7 +58,7 @@ export class IdentityClient {
     return this.#call({ method: 'GET', path: pathOf('by-sso', 'lookup'), query, ...options });
   }
 
-  /** Only given members change. */
+  /** Updates an identity. Omitted members stay unchanged. */
   update(id: string, change: IdentityInput, options?: CallOptions): Promise<Identity> {
     return this.#call({ method: 'PUT', path: pathOf(id), body: change, ...options });
   }
@@ -78,7 +78,7 @@ export class IdentityClient {
     await this.#transport.send({ method: 'DELETE', path: pathOf(id), ...options });
   }
 
-  /** The live sessions of an identity, newest first. */
+  /** Iterates over the active sessions of an identity, newest first. */
   sessions(id: string, options?: CallOptions): AsyncGenerator<Session, void> {
     return this.#transport.pages(pathOf(id, 'sessions'), {}, options);
   }
@@ -92,7 +92,10 @@ export class IdentityClient {
     await this.#transport.send({ method: 'DELETE', path: pathOf(id, 'sessions', session), ...options });
   }
 
-  /** Whether a token would be accepted now. A refresh token does not authenticate a caller: check `token_use`. */
+  /**
+   * Returns whether a token is currently valid, with its claims. A refresh token does not authenticate a caller, so
+   * check `token_use`.
+   */
   introspect(token: string, options?: CallOptions): Promise<Introspection> {
     const call = {
       method: 'POST',
@@ -103,7 +106,7 @@ export class IdentityClient {
     return this.#call({ ...call, ...options });
   }
 
-  /** The audit trail, newest first. */
+  /** Iterates over the audit trail, newest first. */
   auditEvents(filters: AuditFilters = {}, options?: CallOptions): AsyncGenerator<AuditEvent, void> {
     return this.#transport.pages('/internal/audit-events', { ...filters }, options);
   }

@@ -78,7 +78,10 @@ export interface IssueFilters {
   created_before?: Date | string;
   updated_after?: Date | string;
   updated_before?: Date | string;
-  /** Words, "phrases", -excluded, or; for a key or a number, that issue is first. */
+  /**
+   * Search text with words, "phrases", -excluded words and `or`. If it is a key or a number, the issue with that number
+   * is first.
+   */
   search?: string;
   ordering?: readonly (OrderingField | `-${OrderingField}`)[];
 }
@@ -105,7 +108,7 @@ interface IssueMembers {
   priority?: IssuePriority;
   assignee_id?: string | null;
   assignee_email?: string;
-  /** The whole list. */
+  /** The complete list, which replaces the current links. */
   links?: readonly LinkDraft[];
   /** Names of existing labels, the whole list. */
   labels?: readonly string[];
@@ -115,16 +118,18 @@ export interface IssueDraft extends IssueMembers {
   title: string;
 }
 
-/** Only given members change. */
+/** A change of an issue. Omitted members stay unchanged. */
 export interface IssueChange extends IssueMembers {
   title?: string;
-  /** The version that the change is based on; 409 `version_conflict` if it is not the current one. */
+  /**
+   * The version on which the change is based. If it is not the current version, the response is 409 `version_conflict`.
+   */
   version?: number;
 }
 
 export interface StatusChange {
   status: IssueStatus;
-  /** Is added together with the change. */
+  /** A comment that is added with the change. */
   comment?: string;
   version?: number;
 }
@@ -138,9 +143,9 @@ const labels = '/api/v1/labels/';
 const users = '/api/v1/users/';
 
 /**
- * The issue tracker, in the browser and in Node. Every call throws a `ProblemError` for an error response. Creations,
- * comments, status changes and syncs have an idempotency key, so that an attempt after a lost response has no further
- * effect.
+ * A client of the issues service for browsers and Node. Every call throws a `ProblemError` for an error response.
+ * Creations, comments, status changes and syncs send an idempotency key, so that a retry after a lost response has no
+ * further effect.
  */
 export class IssuesClient {
   readonly #transport: Transport;
@@ -154,7 +159,7 @@ export class IssuesClient {
     });
   }
 
-  /** All issues that match, newest first, page by page as they are read. */
+  /** Iterates over the matching issues, newest first by default. Reads further pages on demand. */
   list(filters: IssueFilters & PageSize = {}, options?: CallOptions): AsyncGenerator<IssueSummary, void> {
     const { ordering, ...query } = filters;
     return this.#transport.pages(issues, { ...query, ordering: ordering?.join(',') }, options);
@@ -177,7 +182,10 @@ export class IssuesClient {
     });
   }
 
-  /** Throws 409 `illegal_transition` with `current_status` and `allowed_transitions`. */
+  /**
+   * Changes the status. Throws 409 `illegal_transition` with `current_status` and `allowed_transitions` if the workflow
+   * does not allow it.
+   */
   changeStatus(issue: IssueReference, change: StatusChange, options?: CallOptions): Promise<Issue> {
     return this.#once<typeof changeIssueStatus>({
       method: 'POST',
@@ -187,12 +195,12 @@ export class IssuesClient {
     });
   }
 
-  /** The members of an issue with their types, limits and choices. */
+  /** Returns the members of an issue with their types, limits and choices. */
   describe(options?: CallOptions): Promise<ResponseOf<typeof describeIssues>> {
     return this.#call<typeof describeIssues>({ method: 'OPTIONS', path: issues, ...options });
   }
 
-  /** All comments of an issue, oldest first. */
+  /** Iterates over the comments of an issue, oldest first. */
   comments(issue: IssueReference, options: PageSize & CallOptions = {}): AsyncGenerator<Comment, void> {
     const { limit, ...call } = options;
     return this.#transport.pages(pathOf(issue, 'comments/'), { limit }, call);
@@ -215,7 +223,7 @@ export class IssuesClient {
     });
   }
 
-  /** Updates the link if the issue has one with this type and ref. */
+  /** Adds a link, or updates the link with the same type and ref. */
   putLink(
     issue: IssueReference,
     link: LinkDraft,
@@ -235,7 +243,7 @@ export class IssuesClient {
     await this.#transport.send({ method: 'DELETE', path, ...options });
   }
 
-  /** The history of an issue, oldest first. */
+  /** Iterates over the history of an issue, oldest first. */
   activity(issue: IssueReference, options: PageSize & CallOptions = {}): AsyncGenerator<Activity, void> {
     const { limit, ...call } = options;
     return this.#transport.pages(pathOf(issue, 'activity/'), { limit }, call);
@@ -266,7 +274,7 @@ export class IssuesClient {
     await this.#transport.send({ method: 'DELETE', path: labelPath(id), ...options });
   }
 
-  /** The state of the sync, with both values of each conflict. */
+  /** Returns the sync state with both values of each conflict. */
   syncState(issue: IssueReference, options?: CallOptions): Promise<ResponseOf<typeof getSyncState>> {
     return this.#call<typeof getSyncState>({ method: 'GET', path: pathOf(issue, 'sync/'), ...options });
   }
@@ -307,7 +315,7 @@ export class IssuesClient {
     });
   }
 
-  /** Whether syncs can work, and what to do if they cannot. */
+  /** Checks whether syncs can work. Returns the problems and their solutions. */
   integrations(options?: CallOptions): Promise<ResponseOf<typeof listIntegrations>> {
     return this.#call<typeof listIntegrations>({ method: 'GET', path: '/api/v1/integrations/', ...options });
   }
@@ -331,14 +339,14 @@ export class IssuesClient {
     return (await this.#transport.send(call)).body as Import;
   }
 
-  /** A page of what an import would do; `cursor` is the `next` of the page before. */
+  /** Returns the effects that an import of one page would have. `cursor`: the `next` of the previous page. */
   async previewImport(cursor?: string, options?: CallOptions): Promise<ImportPreview> {
     const query = { dry_run: true, cursor };
     const call: Call = { method: 'POST', path: importPath, query, isRepeatable: true, ...options };
     return (await this.#transport.send(call)).body as ImportPreview;
   }
 
-  /** The progress of the last import. */
+  /** Returns the progress of the last import. */
   importState(options?: CallOptions): Promise<ResponseOf<typeof getImport>> {
     return this.#call<typeof getImport>({ method: 'GET', path: importPath, ...options });
   }
@@ -375,7 +383,7 @@ export class IssuesClient {
     return this.#transport.pages(users, { ...filters, ids: filters.ids?.join() }, options);
   }
 
-  /** The calling user. */
+  /** Returns the calling user. */
   me(options?: CallOptions): Promise<ResponseOf<typeof getMe>> {
     return this.#call<typeof getMe>({ method: 'GET', path: `${users}me/`, ...options });
   }

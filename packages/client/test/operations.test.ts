@@ -9,7 +9,7 @@ interface Sent {
   body: unknown;
 }
 
-/** Records what is sent; every response is an empty page. */
+/** Returns a `fetch` that records requests and responds with an empty page. */
 function recordingFetch(sent: Sent[]): typeof fetch {
   return async (input, init) => {
     const body = init?.body === undefined ? undefined : JSON.parse(String(init.body));
@@ -27,9 +27,9 @@ const time = new Date('2026-11-22T00:00:00Z');
 
 type IssuesOperation = (typeof issuesApi)['operations'][number]['id'];
 type IdentityOperation = (typeof identityApi)['operations'][number]['id'];
-/** Health is for the platform, webhooks are sent by trackers, and PUT does what PATCH does. */
+/** Operations without a method: health is for the platform, trackers send webhooks, and PUT is equivalent to PATCH. */
 type WithoutMethod = 'getLiveness' | 'getReadiness' | 'takeWebhook' | 'updateIssue' | 'patchUser';
-/** For verifiers and for sessions, which `Session` covers. */
+/** Operations for verifiers, and for sessions, which `Session` implements. */
 type Public =
   | 'getDiscoveryDocument'
   | 'getKeySet'
@@ -124,7 +124,7 @@ const identityCalls: Record<
     drain(client.auditEvents({ type: 'token.issued', outcome: 'success', after: time, limit: 5 })),
 };
 
-/** The method and path of an operation, and its schemas, accept what was sent. */
+/** Asserts that the request matches the method, the path and the schemas of the operation. */
 function expectSent({ method, url, body }: Sent, operation: Operation): void {
   expect(method).toBe(operation.method);
   const pattern = new RegExp(`^${operation.path.replace(/:\w+/g, '[^/]+')}$`);

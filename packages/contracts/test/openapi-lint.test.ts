@@ -38,7 +38,7 @@ describe.each(apis)('the OpenAPI document of %s', (name, api) => {
 
   it("has no finding of Spectral's recommended rules", async () => {
     const spectral = new Spectral();
-    // As above.
+    // The same exceptions as for Redocly.
     spectral.setRuleset({
       extends: [[oas as RulesetDefinition, 'recommended']],
       rules: { 'path-keys-no-trailing-slash': 'off' },

@@ -122,7 +122,7 @@ export class IdentityRepository {
   }
 }
 
-// Of parallel calls, the second one waits until the first transaction ends, and then sees its username.
+// If two calls run concurrently, the second waits until the first transaction ends, and then sees its username.
 async function freeUsername(transaction: Prisma.TransactionClient, wanted: string): Promise<string> {
   const rows = await transaction.$queryRaw<{ username: string }[]>`
     SELECT free_username(${wanted}) AS username`;

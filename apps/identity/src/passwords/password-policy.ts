@@ -9,7 +9,7 @@ export interface PasswordContext {
 }
 
 interface PasswordPolicyOptions {
-  /** In code points (NIST SP 800-63B-4 3.1.1.2). */
+  /** Minimum length in code points (NIST SP 800-63B-4 3.1.1.2). */
   minLength: number;
   /** Refused passwords in lower case; null if the blocklist is off. */
   blocklist: ReadonlySet<string> | null;

@@ -5,7 +5,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { isReferredTo } from '../issues/issue.sql.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 
-/** A line of history as it was written, with the names that its people have today. */
+/** A stored history entry with the current names of its people. */
 export interface ActivityLine {
   id: number;
   issueId: string;
@@ -13,10 +13,10 @@ export interface ActivityLine {
   field: string | null;
   old: unknown;
   new: unknown;
-  /** Of the person before and after, where `field` is `assignee`. */
+  /** The names of the previous and the new assignee, if `field` is `assignee`. */
   oldName: string | null;
   newName: string | null;
-  /** Null for what a tracker did, which `origin` names. */
+  /** Null if a tracker made the change; `origin` then names the tracker. */
   actorId: string | null;
   actorName: string | null;
   origin: string;
@@ -24,7 +24,7 @@ export interface ActivityLine {
   requestId: string | null;
 }
 
-/** History in the database. It is written by the statements of the changes that it tells of. */
+/** Reads the history. The statements that change an issue also write its history. */
 export class ActivityRepository {
   readonly #database: Database;
 
@@ -33,9 +33,9 @@ export class ActivityRepository {
   }
 
   /**
-   * The history of an issue, oldest first, after a line; undefined where there is no such issue. Ends early after the line
-   * with which the values exceed `pageBytesMax`, but not before the second one, which tells that a page follows. The size
-   * of a `jsonb` value is known only when it has been read.
+   * Returns the history entries after `after`, oldest first; undefined if the issue does not exist. Stops after the
+   * entry that exceeds `pageBytesMax`, but returns at least two entries: the second shows that another page exists. The
+   * size of a `jsonb` value is known only after it has been read.
    */
   async list(
     reference: IssueReference,

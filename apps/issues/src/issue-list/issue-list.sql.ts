@@ -13,8 +13,8 @@ import {
 type Sql = PrismaTypes.Sql;
 
 /**
- * A page of a list: the issues in their order, with what decides how each is shown, and one issue more where there are
- * further ones. Where a total is asked for, each row has it, and an empty page is one row without an issue.
+ * Selects the issues of a page in order with their revisions, and one more issue if another page exists. If a total is
+ * requested, each row contains it, and an empty page is one row without an issue.
  */
 export function pageStatement(asked: IssueListRequest, tracker: TrackerIdentity | undefined): Sql {
   const { sort, size, offset, filters, total } = asked;
@@ -36,12 +36,12 @@ export function pageStatement(asked: IssueListRequest, tracker: TrackerIdentity 
      ORDER BY ${order}`;
 }
 
-/** A request with the tracker whose syncs are filtered by. */
+/** A list request with the configured tracker, to which the filter `sync` applies. */
 interface TrackedRequest extends IssueListRequest {
   tracker: TrackerIdentity | undefined;
 }
 
-/** What a page and its order are made of. */
+/** The columns that a page and its cursor contain. */
 const columns = Prisma.raw(
   'i.id, i.rev, i.reporter_id, i.assignee_id, i.number, i.title, i.priority, i.status, i.created_at, i.updated_at, i.label_ids',
 );
@@ -74,12 +74,12 @@ function conditionsOf(request: TrackedRequest): Sql {
   return every([
     ...filterConditions(request),
     ...(end === undefined || end.length === 0 ? [] : [after(sort, end)]),
-    // It comes first, and only there.
+    // The issue with the searched number is first in the list and must not appear again.
     ...(searchedNumber === undefined ? [] : [Prisma.sql`i.number <> ${searchedNumber}::bigint`]),
   ]);
 }
 
-// The issue whose number was searched for; it stands at the beginning of the first page.
+// Selects the issue with the searched number. It is the first issue of the first page.
 function isNumbered(request: TrackedRequest): Sql | undefined {
   const { filters, after: end } = request;
   const { searchedNumber } = filters;
@@ -91,7 +91,7 @@ function every(conditions: Sql[]): Sql {
   return conditions.length === 0 ? Prisma.sql`true` : Prisma.join(conditions, ' AND ');
 }
 
-// Of the whole list, wherever this page begins.
+// The total of the whole list, independent of the page.
 function totalOf(request: TrackedRequest): Sql {
   if (request.total === 'none') return Prisma.sql`NULL::int`;
   const whole = { ...request, after: undefined };
@@ -104,7 +104,8 @@ function totalOf(request: TrackedRequest): Sql {
     : Prisma.sql`${found} + (SELECT count(*)::int FROM issues i WHERE ${numbered})`;
 }
 
-// A bounded count goes newest first, as most pages: from the oldest issue it may be far to the first that matches.
+// A limited count starts with the newest issues, like most pages: the oldest matching issue may be far from the start
+// of the index.
 function totalOfListed(request: TrackedRequest): Sql {
   const bound =
     request.total === 'exact'
@@ -114,12 +115,12 @@ function totalOfListed(request: TrackedRequest): Sql {
     (SELECT count(*)::int FROM (SELECT FROM issues i WHERE ${conditionsOf(request)} ${bound}) found)`;
 }
 
-// As text: a statement without parameters keeps its plan (see createListDatabase).
+// A literal instead of a parameter: a statement without parameters keeps its plan (see createListDatabase).
 function literal(value: number): Sql {
   return Prisma.raw(String(Math.trunc(value)));
 }
 
-/** The expression that a field sorts by, which has an index, and one for the value in a cursor. */
+/** The indexed expression of each sort field, and the expression of its value in a cursor. */
 const sorting: Readonly<Record<SortField, { order: Sql; bound: (value: SortValue | undefined) => Sql }>> = {
   created_at: {
     order: Prisma.sql`i.created_at`,
@@ -147,7 +148,7 @@ function orderBy(sort: readonly SortKey[]): Sql {
   );
 }
 
-// The condition for what comes after the issue with these sort values.
+// The condition for the issues after the issue with these sort values.
 function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
   const bounds = sort.map(({ field, descending }, place) => ({
     column: sorting[field].order,
@@ -156,7 +157,7 @@ function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
     descending,
   }));
   const [first] = bounds;
-  // One direction is one comparison of rows, which an index answers whole.
+  // If all keys have one direction, a single row comparison suffices, which an index can evaluate.
   if (first !== undefined && bounds.every((bound) => bound.descending === first.descending)) {
     return Prisma.sql`(${Prisma.join(bounds.map(({ column }) => column))}) ${first.beyond} (${Prisma.join(
       bounds.map(({ value }) => value),
@@ -169,7 +170,7 @@ function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
   return Prisma.sql`((${Prisma.join(steps, ') OR (')}))`;
 }
 
-// The filters but for the search.
+// The conditions of all filters except the search.
 function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[] {
   const { statuses, priorities, assigneeId, reporterId, links = [] } = filters;
   return [
@@ -195,7 +196,7 @@ function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[]
   ];
 }
 
-// One value as an equation: its index is in the order of creation.
+// A single value becomes an equality, whose index returns issues in the order of creation.
 function anyOf(column: 'status' | 'priority', values: readonly string[] | undefined): Sql[] {
   if (values === undefined) return [];
   const name = Prisma.raw(`i.${column}`);
@@ -210,20 +211,20 @@ function given<Value>(value: Value | undefined, condition: (value: Value) => Sql
   return value === undefined ? [] : [condition(value)];
 }
 
-/** Issues that are searched before anything else is tried, and the bytes of their words: about a millisecond. */
+/** Limits of the first search step in issues and in bytes of indexed words: about a millisecond. */
 const nearbyMax = 2_000;
 const nearbyBytesMax = 8 * 1024 * 1024;
 /** A total is not counted if the words of its issues have more bytes. */
 const totalBytesMax = 4 * nearbyBytesMax;
-/** Words that at most so many issues have are rare: to fetch and sort all of those takes some milliseconds. */
+/** Maximum number of matching issues for rare words. Fetching and sorting them takes a few milliseconds. */
 const rareMax = 1_000;
 
 interface SearchedList {
   words: string;
-  /** What else a row `i` must fulfil, but for the words. */
+  /** The conditions of a row `i` except the search. */
   conditions: Sql;
   order: Sql;
-  /** Rows that are wanted at most. */
+  /** Maximum number of rows. */
   limit: number;
 }
 
@@ -239,13 +240,13 @@ function query(words: string): Sql {
 }
 
 /**
- * How a search goes about it, as CTEs of its statement. No one way is good for all words: walking the list until enough
- * issues have the word is best for a common one and takes seconds for one that none has; fetching all that have it is the
- * reverse. PostgreSQL's own choice rests on statistics that know the thousand commonest words alone. So the statement
- * looks itself, and of the ways only one runs:
- * - `near`: the next 2,000 issues of the list hold enough of them, or are all that there are;
- * - `rare`: at most 1,000 issues have the words, as the search index counts them: all are fetched;
- * - `walk`: neither, so the words are common enough that a walk meets them before long.
+ * The steps of a search as CTEs of its statement. No single strategy suits all words: scanning the list until enough
+ * issues match is fast for a common word and takes seconds for a word without matches; fetching all matches is the
+ * reverse. PostgreSQL's planner cannot choose, because its statistics contain only the thousand most common words. The
+ * statement therefore measures first, and runs one of three strategies:
+ * - `near`: the next 2,000 issues of the list contain enough matches, or the list is not longer;
+ * - `rare`: the search index finds at most 1,000 matches: fetches all of them;
+ * - `walk`: otherwise the words are common, and a scan of the list soon finds enough matches.
  */
 function searchSteps(search: SearchedList): Sql {
   const { words, conditions, order, limit } = search;
@@ -266,8 +267,8 @@ function searchSteps(search: SearchedList): Sql {
 }
 
 /**
- * The first issues of a list with their words, and as `bytes` the size of the words up to each. PostgreSQL knows the size
- * without reading them.
+ * Selects the first issues of a list with their indexed words, and as `bytes` the cumulative size of the words.
+ * PostgreSQL knows the size without reading the words.
  */
 function firstIssues({ conditions, order }: SearchedList, count: number): Sql {
   return Prisma.sql`
@@ -276,7 +277,7 @@ function firstIssues({ conditions, order }: SearchedList, count: number): Sql {
       FROM issues i WHERE ${conditions} ORDER BY ${order} LIMIT ${count}`;
 }
 
-/** The issues that the chosen way finds; at least as many as are wanted, where there are. */
+/** Selects the issues that the chosen strategy finds: at least `limit`, if so many match. */
 function foundIssues({ words, conditions, order, limit }: SearchedList): Sql {
   return Prisma.sql`
     (SELECT false AS is_searched, ${columns} FROM near i WHERE (SELECT way FROM chosen) = 'near')
@@ -288,7 +289,7 @@ function foundIssues({ words, conditions, order, limit }: SearchedList): Sql {
       ORDER BY ${order} LIMIT ${limit})`;
 }
 
-/** How many there are, where the way there has shown it or a list is short enough to be looked through; else NULL. */
+/** The number of matches if the strategy has found all of them or the list is short enough to scan; otherwise NULL. */
 function cheapTotal(search: SearchedList): Sql {
   return Prisma.sql`
     CASE (SELECT way FROM chosen)
@@ -300,7 +301,7 @@ function cheapTotal(search: SearchedList): Sql {
     END`;
 }
 
-/** How many there are, however long it takes. */
+/** The exact number of matches, without a limit of the cost. */
 function exactTotal({ words, conditions }: SearchedList): Sql {
   return Prisma.sql`
     (SELECT count(*)::int FROM ${indexedIssues} WHERE s.words @@ ${query(words)} AND ${conditions})`;

@@ -37,18 +37,18 @@ interface RevisionRow {
   names: string | null;
 }
 
-/** Issues in the database. A method that takes a transaction is a part of it. */
+/** Reads and writes issues. A method with a transaction parameter runs within that transaction. */
 export class IssueRepository {
   readonly #database: Database;
   readonly #tracker: TrackerIdentity | undefined;
 
-  /** `tracker` is the configured one, whose state is read with each issue. */
+  /** `tracker`: the configured tracker, whose sync state is read with each issue. */
   constructor(database: Database, tracker?: TrackerIdentity) {
     this.#database = database;
     this.#tracker = tracker;
   }
 
-  /** The issue with everything that is shown of it. */
+  /** Finds an issue with all displayed data. */
   async find(
     reference: IssueReference,
     within: Transaction = this.#database,
@@ -57,7 +57,7 @@ export class IssueRepository {
     return this.#readOne({ issues, links: allLinks, comments: allComments }, within);
   }
 
-  /** What decides whether a text that shows these people is still what the issue is. */
+  /** Reads the revision of an issue and the current names of `people`, to validate a cached text. */
   async findRevision(
     reference: IssueReference,
     people: readonly string[],
@@ -78,7 +78,7 @@ export class IssueRepository {
     };
   }
 
-  /** The issue as rules look at it. */
+  /** Finds the fields of an issue on which the rules depend. */
   async findState(
     reference: IssueReference,
     within: Transaction = this.#database,
@@ -97,7 +97,7 @@ export class IssueRepository {
     return this.#readOne({ issues, links: allLinks, conflictsBytes: 0 }, within);
   }
 
-  /** The issue with more of its conflicts, without links and comments. */
+  /** Finds an issue with conflicts of up to `bytesMax` bytes, without links and comments. */
   async findWithConflicts(reference: IssueReference, bytesMax: number): Promise<IssueSnapshot | undefined> {
     const issues = Prisma.sql`SELECT ${issueColumns} FROM issues i WHERE ${isReferredTo(reference)}`;
     const rows = await this.#database.$queryRaw<SnapshotRow[]>(
@@ -106,7 +106,7 @@ export class IssueRepository {
     return toSnapshots(rows)[0];
   }
 
-  /** Inserts an issue with its links and the first line of its history, in one statement. */
+  /** Inserts an issue with its links and the first history entry, in one statement. */
   async create(
     issue: NewIssue,
     by: ChangedBy & { actorId: string },
@@ -137,8 +137,8 @@ export class IssueRepository {
   }
 
   /**
-   * Changes an issue while its row is locked: `decide` sees the issue that its answer is applied to. Where it answers
-   * undefined or throws, nothing is written. Answers undefined where there is no such issue.
+   * Changes an issue while its row is locked. `decide` receives the locked issue and returns the change. If it returns
+   * undefined or throws, nothing is written. Returns undefined if the issue does not exist.
    */
   async change(
     reference: IssueReference,
@@ -154,14 +154,14 @@ export class IssueRepository {
     });
   }
 
-  /** Writes a change that was decided while the issue was locked. */
+  /** Writes a change. The caller holds the issue's lock. */
   async write(id: string, change: IssueChange, by: ChangedBy, transaction: Transaction): Promise<void> {
     await transaction.$executeRaw(updateIssue(id, change, by));
   }
 
   /**
-   * Locks an issue until the transaction ends. Two statements: the second one sees the links that the previous holder of
-   * the lock wrote.
+   * Locks an issue until the transaction ends. Uses two statements, because only a second statement sees the links that
+   * the previous lock holder wrote.
    */
   async lock(reference: IssueReference, transaction: Transaction): Promise<IssueWithLinks | undefined> {
     const [locked] = await transaction.$queryRaw<{ id: string }[]>`

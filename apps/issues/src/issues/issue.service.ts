@@ -37,11 +37,11 @@ interface IssueServiceDependencies {
   presenter: IssuePresenter;
   people: PersonResolver;
   labels: Pick<LabelService, 'resolve'>;
-  /** Whether a change must say what it is based on. */
+  /** Whether a change requires `If-Match` or `version`. */
   requirePrecondition: boolean;
 }
 
-/** The rules of creating, reading and changing issues. */
+/** Creates, reads and changes issues. */
 export class IssueService {
   readonly #repository: IssueRepository;
   readonly #presenter: IssuePresenter;
@@ -58,7 +58,7 @@ export class IssueService {
     this.#requirePrecondition = requirePrecondition;
   }
 
-  /** The issue as text: the one that was made before, as long as everything that it shows is the same. */
+  /** Returns the JSON text of an issue. Reuses the cached text if its revision and the names in it are current. */
   async find(reference: IssueReference): Promise<PresentedIssue> {
     const name = 'id' in reference ? reference.id : String(reference.number);
     const cached = this.#texts.get(name);
@@ -73,7 +73,7 @@ export class IssueService {
     return presented;
   }
 
-  /** The issue with all conflicts that a response holds, without links and comments. */
+  /** Returns the issue with as many conflicts as fit into a response, without links and comments. */
   async findWithConflicts(reference: IssueReference): Promise<IssueSnapshot> {
     return found(await this.#repository.findWithConflicts(reference, conflictsBytesMax));
   }
@@ -104,7 +104,7 @@ export class IssueService {
     return this.#repository.create(issue, by, within);
   }
 
-  /** Changes what is supplied. Every check is made under the lock that the change is written under. */
+  /** Changes the supplied fields. All checks and the write happen under one lock of the issue. */
   async update(
     actor: Actor,
     reference: IssueReference,
@@ -145,7 +145,7 @@ export class IssueService {
     };
   }
 
-  // Neither oneself nor who is assigned already has to be looked up: an assignment outlives a deactivation.
+  // The actor and the current assignee are not looked up. The current assignee may have been deactivated since.
   async #resolveAssignee(actor: Actor, { person, field }: NamedAssignee, assigned: string | null = null) {
     if (isSelf(actor, person)) return actor.id;
     if ('id' in person && person.id === assigned) return person.id;
@@ -168,7 +168,7 @@ export class IssueService {
   }
 }
 
-/** The issue, or a 404 problem. */
+/** Returns the issue. Throws a 404 problem if it is undefined. */
 export function found<Issue>(issue: Issue | undefined): Issue {
   if (issue !== undefined) return issue;
   throw new ProblemError({ status: 404, code: 'issue_not_found', detail: 'There is no such issue.' });

@@ -25,15 +25,15 @@ import type { IssueReference } from './issue-reference.ts';
 const shortColumns =
   'id, number, title, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at, label_ids';
 
-/** The columns of `issues` but for `search`, which is large and never read. */
+/** The columns of `issues` except `search`, which is large and never read. */
 export const issueColumns = Prisma.raw(`${shortColumns}, description`);
 
-/** The same for a list: a character more of the description than is shown. */
+/** The columns for a list. The description has one character more than is shown, so a cut can be detected. */
 export const listedColumns = Prisma.raw(
   `${shortColumns}, left(description, ${listedDescriptionMaxLength + 1}) AS description`,
 );
 
-/** An `IssueState` of the row `i`. */
+/** The columns of an `IssueState`, of the row `i`. */
 export const stateColumns = Prisma.raw(`i.id, i.title, i.description, i.priority, i.status,
   i.reporter_id AS "reporterId", i.assignee_id AS "assigneeId", i.version, i.rev, i.resolved_at AS "resolvedAt"`);
 
@@ -49,13 +49,16 @@ export const people = Prisma.raw(`
   LEFT JOIN identity_mirror reporter ON reporter.id = i.reporter_id
   LEFT JOIN identity_mirror assignee ON assignee.id = i.assignee_id`);
 
-/** What decides whether a text of the row `i` with its `trackerLink` is still true, apart from the names of people. */
+/**
+ * The revision of the row `i` with its `trackerLink`, without the names of people. A cached text is valid while it is
+ * unchanged.
+ */
 export function revisionColumns(tracker: TrackerIdentity | undefined): Prisma.Sql {
   const revisions = Prisma.sql`i.rev, ${labelRevision}`;
   return tracker === undefined ? revisions : Prisma.sql`${revisions}, tracker.rev AS "trackerRev"`;
 }
 
-/** Joins how the row `i` is synced, as `tracker`; nothing where no tracker is configured. */
+/** Joins the sync state of the row `i` as `tracker`; empty if no tracker is configured. */
 export function trackerLink(tracker: TrackerIdentity | undefined): Prisma.Sql {
   if (tracker === undefined) return Prisma.empty;
   // Literals: lists without parameters keep their plan (see createListDatabase).
@@ -88,7 +91,7 @@ export function selectSynced(sync: SyncFilter, tracker: TrackerIdentity | undefi
 const details = Prisma.sql`${Prisma.raw(`i.number, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
   reporter.names AS "reporterName", i.assignee_id AS "assigneeId", assignee.names AS "assigneeName", i.version,
   i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelColumns}, ${labelRevision}`;
-// A statement does not see the history that it writes, but it sees its own `updated_at`.
+// A statement does not see the history that it writes, but it sees the `updated_at` that it sets.
 const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",
   tracker.remote_key AS "remoteKey", tracker.remote_url AS "remoteUrl", tracker.remote_state AS "remoteState",
@@ -101,7 +104,7 @@ const trackerDetails = (conflictsBytes: number) =>
      WHERE a.issue_id = i.id AND a.id > coalesce(tracker.synced_activity_id, 0) AND a.origin = 'local'
   ) AS "isChanged"`);
 
-// The newest conflicts whose texts together have at most so many bytes.
+// The newest conflicts whose texts together have at most `bytesMax` bytes.
 function newestConflicts(bytesMax: number): string {
   if (bytesMax === 0) return "'[]'::jsonb";
   return `
@@ -113,7 +116,7 @@ function newestConflicts(bytesMax: number): string {
     ) ELSE '[]' END`;
 }
 
-// What only an issue `i` with its relations has.
+// The columns that only rows of issues have, of `i` with its joins.
 function issueDetails(
   tracker: TrackerIdentity | undefined,
   conflictsBytes = embeddedConflictsBytesMax,
@@ -121,18 +124,18 @@ function issueDetails(
   return tracker === undefined ? details : Prisma.sql`${details}, ${trackerDetails(conflictsBytes)}`;
 }
 
-/** A row of the statements below. At run time it may have columns of the other kinds, as null. */
+/** A row of the statements below. At run time, the columns of the other kinds are null. */
 export type SnapshotRow =
   | ({ kind: 'issue' } & Omit<IssueRecord, 'labels'> & LabelColumns)
   | ({ kind: 'link'; linksCount?: number } & StoredLink)
   | ({ kind: 'comment' } & Comment);
 
-/** Where issues, links and comments are read: from tables, or from what the same statement has just written. */
+/** The sources of issues, links and comments: tables, or CTEs of the statement that has just written them. */
 export interface SnapshotSources {
   /** Has `issueColumns`. */
   issues: Prisma.Sql;
   links: Prisma.Sql;
-  /** Absent where comments are not wanted, or there are none. */
+  /** Absent if comments are not needed or do not exist. */
   comments?: Prisma.Sql;
   /** Maximum size of the conflicts; `embeddedConflictsBytesMax` by default. */
   conflictsBytes?: number;
@@ -141,7 +144,9 @@ export interface SnapshotSources {
 }
 
 export const allLinks = Prisma.raw('issue_links');
-/** For a list: the oldest links of issues, without metadata, each with the number of all links of its issue. */
+/**
+ * Selects the oldest links of issues for a list, without metadata, each with the total number of links of its issue.
+ */
 export function selectListedLinks(issueIds: readonly string[]): Prisma.Sql {
   return Prisma.sql`(
     SELECT * FROM (
@@ -156,8 +161,8 @@ const noComments = Prisma.raw('(SELECT * FROM comments WHERE false)');
 
 /**
  * Selects issues with their links and newest comments: one row for each issue, each link and each comment. One
- * statement sees one state of the database, and costs less than half of what three statements cost. It reads no more of
- * the comments than an issue embeds; PostgreSQL knows the size of a text without reading it.
+ * statement sees a single snapshot and costs less than half of three statements. It reads only the comments that an
+ * issue embeds; PostgreSQL knows the size of a text without reading it.
  */
 export function selectSnapshots(
   { issues, links, comments, conflictsBytes, isList = false }: SnapshotSources,
@@ -187,7 +192,7 @@ export function selectSnapshots(
      ORDER BY "createdAt", id`;
 }
 
-/** The same without links and comments. */
+/** Selects issues without links and comments. */
 export function selectBareIssues(
   issues: Prisma.Sql,
   tracker: TrackerIdentity | undefined,
@@ -199,7 +204,7 @@ export function selectBareIssues(
       FROM (${issues}) i ${people} ${labelRelation} ${trackerLink(tracker)}`;
 }
 
-/** The issues of the rows, each with its links and comments, oldest first. */
+/** Groups the rows into issues, each with its links and comments, oldest first. */
 export function toSnapshots(rows: readonly SnapshotRow[]): IssueSnapshot[] {
   const snapshots = new Map<string, IssueSnapshot>();
   for (const row of rows) {

@@ -13,16 +13,16 @@ import {
 interface ResolveOptions {
   actor: Actor;
   people: PersonResolver;
-  /** The links of the issue. The people that they name are not looked up again. */
+  /** The current links of the issue. Their people are not looked up again. */
   current: readonly StoredLink[];
-  /** How a refusal names a member of the link at a place, such as `links.2.ref`. */
+  /** Returns the field name for a validation error, such as `links.2.ref`. */
   fieldOf: (place: number, member: 'type' | 'ref') => string;
   mayLinkTracker: boolean;
 }
 
 /**
- * Resolves links for storage: people become ids, and each target has one link. Throws a 422 problem for an unknown
- * person, and for a link to an external tracker that the actor may not write.
+ * Resolves people to ids and removes repeated targets. Throws a 422 problem for an unknown person, and for a link to an
+ * external tracker that the actor may not write.
  */
 export async function resolveLinks(
   drafts: readonly LinkDraft[],

@@ -22,13 +22,13 @@ interface LinkServiceDependencies {
   people: PersonResolver;
 }
 
-/** What a change of links is based on, and in which request it is made. */
+/** The precondition of a change of links, and the id of its request. */
 export interface LinkContext {
   precondition: Precondition;
   requestId: string;
 }
 
-/** The links of an issue, one at a time. */
+/** Adds and removes single links of an issue. */
 export class LinkService {
   readonly #issues: IssueRepository;
   readonly #people: PersonResolver;
@@ -38,7 +38,7 @@ export class LinkService {
     this.#people = people;
   }
 
-  /** Adds a link, or replaces the details of the one with the same target. */
+  /** Adds a link, or replaces the details of the existing link with the same target. */
   async put(
     actor: Actor,
     reference: IssueReference,

@@ -3,7 +3,7 @@ import type { Actor } from '../authentication/actor.ts';
 import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
 import { maySeeAll } from './user-access.ts';
 
-/** The fields of a person that the actor may see. */
+/** Returns the fields of a person that the actor may see. */
 export function presentUser(person: KnownIdentity, actor: Actor): User | FullUser {
   if (maySeeAll(actor, person.id)) return presentFullUser(person);
   const { id, username, displayName } = person;

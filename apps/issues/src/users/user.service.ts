@@ -13,7 +13,9 @@ interface UserServiceDependencies {
   client: IdentityClient;
   mirror: IdentityMirrorService;
   repository: IdentityMirrorRepository;
-  /** Before a change, refreshes the actor's privileges from identity if the mirror is older than a minute. */
+  /**
+   * Whether the actor's privileges are refreshed from identity before a change if the mirror is older than a minute.
+   */
   strictPrivilegeCheck: boolean;
 }
 

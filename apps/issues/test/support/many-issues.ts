@@ -9,7 +9,7 @@ export const [rareLabel, commonLabel] = [
   '01980c5e-0000-7000-8000-00000000000b',
 ] as const;
 
-/** The tracker that all issues are synced with. */
+/** The tracker of all synced issues. */
 export const syncedWith = { provider: 'redmine', project: 'website' } as const;
 
 /**
@@ -71,7 +71,7 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
     'CREATE INDEX issue_search_words_idx ON issue_search USING gin (words) WITH (fastupdate = off)',
   );
   await client.query('ALTER TABLE issue_search ALTER COLUMN words SET STATISTICS 0');
-  // Sets the visibility map, as autovacuum does, for index-only scans.
+  // Sets the visibility map for index-only scans, as autovacuum does.
   await client.query('VACUUM ANALYZE');
 }
 

@@ -18,7 +18,7 @@ export type NewIdentity = { email: string; password: string } & Partial<
   >
 >;
 
-/** An identity service that people sign in to: the real one, or the fake one. */
+/** The identity service of the tests: the real service or the fake. */
 export interface IdentityProvider {
   url: string;
   create: (identity: NewIdentity) => Promise<Identity>;
@@ -36,7 +36,7 @@ export interface TestPerson extends Identity {
   put: (path: string, body?: object) => Test;
   patch: (path: string, body?: object) => Test;
   delete: (path: string) => Test;
-  /** The same person with the same token, as a client of another instance. */
+  /** Returns a client of another instance for the same person and token. */
   on: (app: Pick<TestApp, 'http'>) => TestPerson;
 }
 

@@ -14,7 +14,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** How a statement read the issues. */
+/** The relevant parts of a query plan. */
 export interface Plan {
   /** The number of sequential scans of the issues or their words. */
   tableScans: number;

@@ -30,7 +30,7 @@ export const usernameSchema = singleLineText()
 
 export const displayNameSchema = usernameSchema;
 
-/** Only the form; the permitted length depends on the service's configuration. */
+/** Checks only the form. The permitted length depends on the service's configuration. */
 export const passwordSchema = text();
 
 export const ssoProviderSchema = singleLineText().min(1, { error: 'must not be empty' }).max(64);
@@ -64,7 +64,7 @@ export const identitySchema = identityMirrorFieldsSchema
   .meta({ id: 'Identity' });
 export type Identity = z.infer<typeof identitySchema>;
 
-// Read-only members are accepted and ignored, so that clients can PUT what they got.
+// Read-only members are accepted and ignored, so that clients can PUT a received representation.
 const readOnlyMembers = {
   id: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
   deleted_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
@@ -72,7 +72,10 @@ const readOnlyMembers = {
   updated_at: z.unknown().optional().meta({ description: 'Read-only: accepted and ignored.' }),
 };
 
-/** The common members of create and update; `email` and the display name have names or rules of their own. */
+/**
+ * The common members of create and update. `email` and the display name are excluded, because their names or rules
+ * differ.
+ */
 export const writableIdentityMembers = {
   username: usernameSchema.optional(),
   password: passwordSchema.optional(),

@@ -5,16 +5,16 @@ import { linkSchema, linksMax } from './issue-link.ts';
 import { issueLabelSchema, issueLabelsMax } from './label.ts';
 import { externalIssueSchema, syncStateSchema, syncSummarySchema } from './tracker-sync.ts';
 
-/** An issue's response has its newest comments: so many, and so many bytes of JSON. The others have their own list. */
+/** Maximum number and size (in bytes of JSON) of the newest comments in an issue. The list of comments contains all. */
 export const embeddedCommentsMax = 50;
 export const embeddedCommentsBytesMax = 256 * 1024;
-/** A list's row has the beginning of a description and the oldest links. */
+/** Limits of the beginning of a description and of the oldest links in a listed issue. */
 export const listedDescriptionMaxLength = 2_000;
 export const listedLinksMax = 10;
 
 const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.');
 
-/** A user as the author of something, without e-mail address. */
+/** A user as an author or assignee, without e-mail address. */
 export const personSchema = z
   .object({
     id: uuid(),

@@ -13,7 +13,7 @@ import { pageQuerySchema } from '../page.ts';
 import { flag, once } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
 
-/** A user as every user sees it. */
+/** The fields of a user that every user may see. */
 export const userSchema = z
   .object({ id: uuid(), username: z.string(), name: z.string().optional().describe('Absent without one.') })
   .meta({ id: 'User', description: 'A user, for every user.' });
