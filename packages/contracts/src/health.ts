@@ -10,7 +10,7 @@ export const getLiveness = operation({
   method: 'GET',
   path: '/healthz',
   summary: 'Whether the process is alive',
-  description: 'Says that the process runs, also while a dependency is down.',
+  description: 'Reports that the process runs, even if a dependency is down.',
   tags: ['Operations'],
   responses: {
     200: {

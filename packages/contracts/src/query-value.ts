@@ -67,5 +67,5 @@ export const cursor = once
   .max(2500, { error: 'must be at most 2500 characters' })
   .describe('From the `Link` or `next` of the same list; opaque.');
 export const limit = wholeNumber(pageSizeMax).describe(
-  `Maximum number of items, from 1 to ${pageSizeMax}. A page also ends before 512 KiB; \`Link\` leads to the rest.`,
+  `Maximum number of items, from 1 to ${pageSizeMax}. A page also ends before 512 KiB; \`Link\` refers to the next page.`,
 );

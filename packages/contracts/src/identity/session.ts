@@ -12,8 +12,8 @@ export const sessionSchema = z
     id: uuid(),
     created_at: timestamp,
     last_used_at: timestamp.describe('The last refresh, or the sign-in.'),
-    expires_at: timestamp.describe('The end of the session at the latest.'),
-    idle_expires_at: timestamp.describe('The end of the session without a refresh.'),
+    expires_at: timestamp.describe('The absolute end of the session.'),
+    idle_expires_at: timestamp.describe('The end of the session if it is not refreshed.'),
     created_ip: z.string().nullable().describe('The client address of the sign-in.'),
     user_agent: z.string().nullable().describe('The User-Agent header of the sign-in.'),
   })
@@ -29,8 +29,8 @@ export const listSessions = operation({
   ...common,
   method: 'GET',
   path: '/internal/identities/:id/sessions',
-  summary: 'List the live sessions of an identity, newest first',
-  description: 'A session is live until it ends, expires or is not refreshed in time.',
+  summary: 'List the active sessions of an identity, newest first',
+  description: 'A session is active until it ends, expires or is not refreshed in time.',
   params: identityIdParamsSchema,
   query: pageQuerySchema,
   responses: {

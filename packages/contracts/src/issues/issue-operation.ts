@@ -21,7 +21,7 @@ export const replayedHeader = {
     .string()
     .optional()
     .describe(
-      '`true` for the status and the headers of the response of an earlier request, with the present state of its issue, comment or label and the ETag of that state.',
+      '`true` for the status and the headers of the response of an earlier request, with the current state of its issue, comment or label and the ETag of that state.',
     ),
 };
 

@@ -60,9 +60,9 @@ export const issueSummarySchema = z
     links: z
       .array(linkSchema.omit({ metadata: true }))
       .max(listedLinksMax)
-      .describe('The oldest ones.'),
+      .describe('The oldest links.'),
     links_count: z.int().nonnegative(),
-    labels: z.array(issueLabelSchema).max(issueLabelsMax).describe('By name.'),
+    labels: z.array(issueLabelSchema).max(issueLabelsMax).describe('Sorted by name.'),
     external: externalIssueSchema.nullable(),
     sync: syncSummarySchema,
     comments_count: z.int().nonnegative(),
@@ -87,7 +87,7 @@ export const issueSchema = issueSummarySchema
     comments: z
       .array(commentSchema)
       .max(embeddedCommentsMax)
-      .describe('The newest ones, oldest first, of at most 256 KiB together.'),
+      .describe('The newest comments, oldest first, with at most 256 KiB in total.'),
     comments_truncated: z.boolean().describe('Whether there are older comments.'),
     comments_url: z.url().describe('The list of all comments.'),
   })

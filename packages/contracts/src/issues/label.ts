@@ -51,7 +51,7 @@ export const labelFilter = z
     (given) => (Array.isArray(given) ? given.slice(0, issueLabelsMax + 1) : [given]),
     z.array(labelName).max(issueLabelsMax, issueLabelsError),
   )
-  .describe('A name, case-insensitive. Given several times: issues that have all of these labels.');
+  .describe('A name, case-insensitive. A repeated parameter matches issues with all of these labels.');
 
 /** POST /api/v1/labels/ */
 export const createLabelSchema = z
@@ -90,7 +90,7 @@ export const listLabels = operation({
   method: 'GET',
   path,
   summary: 'List all labels',
-  description: `All labels by name, at most ${labelsMax}, on one page.`,
+  description: `All labels (at most ${labelsMax}), sorted by name, on one page.`,
   headers: conditionalHeaders,
   responses: {
     200: { description: 'The labels.', schema: z.array(labelSchema).max(labelsMax), headers: etagHeader },
@@ -161,7 +161,7 @@ export const deleteLabel = operation({
   method: 'DELETE',
   path: `${path}:id/`,
   summary: 'Delete a label',
-  description: 'For staff. All issues lose the label at once, without a line in their history.',
+  description: 'For staff. The label is removed from all issues at once, without an entry in their history.',
   params,
   headers: preconditionHeaders,
   responses: { 204: { description: 'Deleted.' } },

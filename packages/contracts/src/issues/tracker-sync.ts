@@ -15,7 +15,9 @@ export const syncedFields = ['title', 'description', 'priority', 'status'] as co
 export const syncedFieldSchema = z.enum(syncedFields);
 export type SyncedField = z.infer<typeof syncedFieldSchema>;
 
-/** What a sync can push and pull: the fields, and the labels, which are merged without conflicts. */
+/**
+ * The names of the values that a sync pushes and pulls: the fields, and the labels, which are merged without conflicts.
+ */
 export const syncedParts = [...syncedFields, 'labels'] as const;
 const syncedPartSchema = z.enum(syncedParts);
 export type SyncedPart = z.infer<typeof syncedPartSchema>;
@@ -31,10 +33,10 @@ export const externalIssueSchema = z
     author: z
       .string()
       .nullable()
-      .describe('The author in the tracker of an issue that was imported from there; null for others.'),
+      .describe('The author of an imported issue in the tracker; null for other issues.'),
     created_at: timestamp
       .nullable()
-      .describe('When an imported issue was created in the tracker; null for others.'),
+      .describe('When an imported issue was created in the tracker; null for other issues.'),
   })
   .meta({ id: 'ExternalIssue' });
 
@@ -78,7 +80,7 @@ export const conflictsBytesMax = 900 * 1024;
 /** The changes of the last successful sync. */
 export const syncResultSchema = z
   .object({
-    created: z.boolean().describe('Whether it created the issue in the tracker.'),
+    created: z.boolean().describe('Whether the sync created the issue in the tracker.'),
     pushed: z.array(syncedPartSchema),
     pulled: z.array(syncedPartSchema),
     comments_pushed: z.int().nonnegative(),
@@ -123,7 +125,7 @@ export const syncStateSchema = syncSummarySchema
   .extend({
     conflicts: z
       .array(syncConflictSchema)
-      .describe('The newest ones: of at most 64 KiB together in an issue, of 900 KiB in its sync state.'),
+      .describe('The newest conflicts: at most 64 KiB in an issue, 900 KiB in its sync state.'),
   })
   .meta({ id: 'SyncState' });
 export type SyncState = z.infer<typeof syncStateSchema>;
@@ -133,7 +135,7 @@ export const syncReportSchema = syncStateSchema
   .extend({
     last_messages: z
       .array(z.string())
-      .describe("The tracker's own words about the last failure: at most 10, of at most 300 characters."),
+      .describe("The tracker's messages about the last failure: at most 10, of at most 300 characters each."),
   })
   .meta({ id: 'SyncReport' });
 export type SyncReport = z.infer<typeof syncReportSchema>;
@@ -153,9 +155,9 @@ export const integrationCheckSchema = z
     status: z
       .enum(['ok', 'failed', 'skipped'])
       .describe('`skipped`: it cannot be checked before an earlier one is ok.'),
-    detail: z.string().nullable().describe('What is wrong, and what to do about it.'),
+    detail: z.string().nullable().describe('The problem and its solution.'),
     reason: z.string().nullable().describe('The technical reason, such as `responded 401`.'),
-    messages: z.array(z.string()).describe("The tracker's own words."),
+    messages: z.array(z.string()).describe("The tracker's messages."),
   })
   .meta({ id: 'IntegrationCheck' });
 export type IntegrationCheck = z.infer<typeof integrationCheckSchema>;
@@ -174,7 +176,7 @@ export const integrationSchema = z
         z.object({
           last_error: z.string(),
           count: z.int().positive(),
-          detail: z.string().describe('What to do about the error.'),
+          detail: z.string().describe('Advice on the error.'),
         }),
       )
       .describe('The issues whose sync failed and has no retry scheduled, by error.'),
@@ -242,7 +244,7 @@ export const importSchema = z
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
     imported: z.int().nonnegative().describe('The number of new issues.'),
-    linked: z.int().nonnegative().describe('The number of remote issues that belonged to an issue already.'),
+    linked: z.int().nonnegative().describe('The number of remote issues that already had a local issue.'),
     skipped: z
       .int()
       .nonnegative()
@@ -253,9 +255,11 @@ export const importSchema = z
       .describe(
         'The number of new issues without an assignee because no active user is known for the one there.',
       ),
-    read_until: timestamp.nullable().describe('How far the list was read: the last update of its issues.'),
+    read_until: timestamp
+      .nullable()
+      .describe('The list was read up to issues with this time of their last update.'),
     last_error: z.string().nullable().describe('The `code` of the last failure.'),
-    detail: z.string().nullable().describe('What to do about it.'),
+    detail: z.string().nullable().describe('Advice on the error.'),
     next_attempt_at: timestamp.nullable(),
   })
   .meta({ id: 'Import' });

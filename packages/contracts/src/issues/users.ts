@@ -16,13 +16,13 @@ import { singleLineText, uuid } from '../text.ts';
 /** The fields of a user that every user may see. */
 export const userSchema = z
   .object({ id: uuid(), username: z.string(), name: z.string().optional().describe('Absent without one.') })
-  .meta({ id: 'User', description: 'A user, for every user.' });
+  .meta({ id: 'User', description: 'A user, with the fields that every user may see.' });
 export type User = z.infer<typeof userSchema>;
 
-/** A user as staff and the user itself see it: the fields of the mirror. */
+/** The fields of a user that staff and the user may see: the fields of the mirror. */
 export const fullUserSchema = identityMirrorFieldsSchema
   .extend({ name: z.string().nullable().describe('The display name; null without one.') })
-  .meta({ id: 'FullUser', description: 'A user, for staff and the user itself.' });
+  .meta({ id: 'FullUser', description: 'A user, with the fields that staff and the user may see.' });
 export type FullUser = z.infer<typeof fullUserSchema>;
 
 const name = displayNameSchema.nullable().describe('The display name; null removes it.');
@@ -102,7 +102,7 @@ export const getMe = operation({
   method: 'GET',
   path: '/api/v1/users/me/',
   summary: 'Read the calling user',
-  description: 'All fields of the caller, as the mirror has them.',
+  description: 'All fields of the caller in the mirror.',
   responses: { 200: fullUser },
   problems: [401, 403],
 });
@@ -193,7 +193,7 @@ export const deactivateUser = operation({
   method: 'DELETE',
   path: '/api/v1/users/:id/',
   summary: 'Soft-delete a user in the identity service',
-  description: 'For staff. The issues of the user stay as they are.',
+  description: 'For staff. The issues of the user are not changed.',
   params: userParamsSchema,
   responses: {
     204: {
