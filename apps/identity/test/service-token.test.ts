@@ -24,28 +24,31 @@ describe('the service token of /internal', () => {
     ['longer', `${serviceToken}x`],
     ['in another case', serviceToken.toUpperCase()],
     ['over 512 characters', 'x'.repeat(513)],
-  ])('returns 403 on every path and method for a token that is %s, and stores nothing', async (_name, token) => {
-    const requests = [
-      app.http.post('/internal/identities').send(anIdentity()),
-      app.http.get('/internal/identities'),
-      app.http.get(`/internal/identities/${id}`),
-      app.http.put(`/internal/identities/${id}`).send({}),
-      app.http.delete(`/internal/identities/${id}`),
-      app.http.get('/internal/identities/by-email/a@example.com'),
-      app.http.get('/internal/identities/by-sso/lookup?provider=a&sso_id=b'),
-      app.http.get('/internal/identities/not-a-uuid'),
-      app.http.get('/internal/nothing-here'),
-      app.http.get('/INTERNAL/identities'),
-      app.http.patch('/internal/identities'),
-      app.http.options('/internal/identities'),
-    ];
-    for (const request of requests) {
-      const response = await (token === undefined ? request : request.set('X-Service-Token', token));
-      expectProblem(response, 403, 'service_token_refused');
-    }
-    expect(await app.sql('SELECT 1 FROM identities')).toEqual([]);
-    expect(await app.sql('SELECT 1 FROM audit_events')).toEqual([]);
-  });
+  ])(
+    'returns 403 on every path and method for a token that is %s, and stores nothing',
+    async (_name, token) => {
+      const requests = [
+        app.http.post('/internal/identities').send(anIdentity()),
+        app.http.get('/internal/identities'),
+        app.http.get(`/internal/identities/${id}`),
+        app.http.put(`/internal/identities/${id}`).send({}),
+        app.http.delete(`/internal/identities/${id}`),
+        app.http.get('/internal/identities/by-email/a@example.com'),
+        app.http.get('/internal/identities/by-sso/lookup?provider=a&sso_id=b'),
+        app.http.get('/internal/identities/not-a-uuid'),
+        app.http.get('/internal/nothing-here'),
+        app.http.get('/INTERNAL/identities'),
+        app.http.patch('/internal/identities'),
+        app.http.options('/internal/identities'),
+      ];
+      for (const request of requests) {
+        const response = await (token === undefined ? request : request.set('X-Service-Token', token));
+        expectProblem(response, 403, 'service_token_refused');
+      }
+      expect(await app.sql('SELECT 1 FROM identities')).toEqual([]);
+      expect(await app.sql('SELECT 1 FROM audit_events')).toEqual([]);
+    },
+  );
 
   it('is required by every route under /internal', async () => {
     const routes = identityApi.operations.filter(({ path }) => path.startsWith('/internal'));

@@ -97,7 +97,7 @@ describe(`among ${count} issues`, () => {
 });
 
 describe('among 30,000 people', () => {
-  // After the lists of issues, whose plans depend on the number of people.
+  // Runs after the lists of issues, whose plans depend on the number of people.
   beforeAll(() => fillWithPeople(client, 30_000), 60_000);
 
   it.each([

@@ -124,7 +124,7 @@ describe('/api/v1/users', () => {
     const all = await staff.get(`/api/v1/users?search=${prefix.toUpperCase()}`).expect(200);
     expect(all.body).toHaveLength(2);
     expect(all.body[0]).toHaveProperty('email');
-    // Punctuation separates words, and is no wildcard.
+    // Punctuation separates words and is not a wildcard.
     expect((await ann.get(`/api/v1/users?search=${encodeURIComponent(`${prefix}%b`)}`)).body).toEqual([
       { id: staff.id, username: staff.username },
     ]);

@@ -1,12 +1,12 @@
-/** Members of an identity that can be written. Only given members change. */
+/** The writable members of an identity. Omitted members stay unchanged. */
 export interface IdentityInput extends AccountInput {
-  /** Null: without a name. */
+  /** Null removes the name. */
   display_name?: string | null;
 }
 
-/** The same of a user of the issues service. */
+/** The writable members of a user of the issues service. */
 export interface UserInput extends AccountInput {
-  /** The display name; null: without one. */
+  /** The display name; null removes it. */
   name?: string | null;
 }
 

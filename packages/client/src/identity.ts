@@ -37,7 +37,7 @@ export class IdentityClient {
     return this.#call({ method: 'POST', path: identities, body: identity, ...options });
   }
 
-  /** All identities, ordered by id; `after` continues behind an id. */
+  /** Iterates over the identities, sorted by id. `after`: starts after this id. */
   list(
     filters: { after?: string; limit?: number } = {},
     options?: CallOptions,
@@ -63,7 +63,7 @@ export class IdentityClient {
     return this.#call({ method: 'PUT', path: pathOf(id), body: change, ...options });
   }
 
-  /** Changes the password for a person who knows the current one. All sessions of the person end. */
+  /** Changes the password for a person who knows the current password. All sessions of the person end. */
   async changePassword(
     id: string,
     current_password: string,

@@ -367,14 +367,14 @@ export class IssuesClient {
   }
 
   /**
-   * Users, for choosing an assignee. The words of `search` are beginnings of words of the names, for staff also of the
-   * e-mail address. The people of `issue` come first.
+   * Iterates over the users, for the choice of an assignee. The words of `search` are prefixes of words of the names
+   * and, for staff, of the e-mail address. The people of `issue` come first.
    */
   users(
     filters: {
       search?: string;
       is_active?: boolean;
-      /** At most 100. */
+      /** At most 100 ids. */
       ids?: readonly string[];
       issue?: IssueReference;
     } & PageSize = {},

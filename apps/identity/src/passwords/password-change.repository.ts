@@ -7,7 +7,7 @@ interface Account extends PasswordContext {
   sessionEpoch: number;
 }
 
-/** Statements of a password change. */
+/** The statements of a password change. */
 export class PasswordChangeRepository {
   readonly #database: Database;
 
@@ -43,8 +43,8 @@ export class PasswordChangeRepository {
   }
 
   /**
-   * Stores the hash, ends every session and forgets the attempts, in one statement. Returns false if the sessions ended
-   * since the epoch was read, as with another change of the password.
+   * Stores the hash, ends every session and resets the count of attempts, in one statement. Returns false if the
+   * sessions ended since the epoch was read, for example by a concurrent change of the password.
    */
   async change(
     { id, passwordHash, sessionEpoch }: { id: string; passwordHash: string; sessionEpoch: number },

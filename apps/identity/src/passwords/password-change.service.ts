@@ -10,13 +10,13 @@ interface PasswordChangeDependencies {
   passwordPolicy: PasswordPolicy;
   limits: {
     enabled: boolean;
-    /** Attempts in a window; a successful one sets the count back. */
+    /** Maximum number of attempts in a window. A successful attempt resets the count. */
     pairLimit: number;
     windowSeconds: number;
   };
 }
 
-/** Changes of a password by a person who knows the current one. */
+/** Changes a password on request of a person who knows the current password. */
 export class PasswordChangeService {
   readonly #dependencies: PasswordChangeDependencies;
 
@@ -24,7 +24,7 @@ export class PasswordChangeService {
     this.#dependencies = dependencies;
   }
 
-  /** Ends every session of the identity (ASVS 7.4.3). */
+  /** Changes the password and ends every session of the identity (ASVS 7.4.3). */
   async change(
     id: string,
     { current, next }: { current: string; next: string },

@@ -28,7 +28,7 @@ export interface Lookup extends Observation {
   identity: Identity | undefined;
 }
 
-/** A page of all identities, in the order of their ids. */
+/** A page of the identities, sorted by id. */
 export interface IdentityPage extends Observation {
   identities: Identity[];
 }
@@ -82,7 +82,7 @@ export class IdentityClient {
     return this.#find(`/internal/identities/by-sso/lookup?${query}`, requestId);
   }
 
-  /** Lists identities with a greater id. */
+  /** Lists the identities with an id greater than `after`. */
   async list({ after, limit }: { after: string | null; limit: number }): Promise<IdentityPage> {
     const position = after === null ? '' : `&after=${encode(after)}`;
     const { status, data, askedAt, answeredAt } = await this.#transport.send({
@@ -126,7 +126,10 @@ export class IdentityClient {
     return parseWriteResult(await this.#transport.send({ method: 'PUT', path: pathOf(id), body, requestId }));
   }
 
-  /** Throws a 422 problem for a wrong current password or a new one that is not accepted, 429 after too many attempts. */
+  /**
+   * Changes a password. Throws a 422 problem for a wrong current password or an unacceptable new password, and 429
+   * after too many attempts.
+   */
   async changePassword(id: string, body: ChangePassword, requestId?: string): Promise<void> {
     const path = `${pathOf(id)}/password`;
     const reply = await this.#transport.send({

@@ -71,8 +71,8 @@ export class IdentityMirrorRepository {
   }
 
   /**
-   * Writes those identities of a list whose row differs or was not confirmed for half a day; the others cause no write.
-   * Returns their ids.
+   * Writes the identities of a list whose row differs or was last confirmed more than half a day ago. Returns the ids
+   * of the written rows.
    */
   async upsertChanged(
     identities: readonly (KnownIdentity & { updatedAt: Date })[],
@@ -111,13 +111,15 @@ export class IdentityMirrorRepository {
             (excluded.username, excluded.email, excluded.is_verified, excluded.is_staff, excluded.is_superuser)`;
   }
 
-  /** Records that an identity used this service, which orders searches. */
+  /** Records that an identity used this service. Searches are sorted by this value. */
   async recordSeen(id: string, seenOrder: number): Promise<void> {
     await this.#database.$executeRaw`
       UPDATE identity_mirror SET seen_order = ${seenOrder} WHERE id = ${id}::uuid AND seen_order > ${seenOrder}`;
   }
 
-  /** Marks an identity that identity does not know (any more) as inactive. The row is kept, because issues name it. */
+  /**
+   * Marks an identity as inactive that the identity service does not know. The row is kept because issues reference it.
+   */
   async markMissing(id: string, { answeredAt }: Observation): Promise<void> {
     await this.#database.$executeRaw`
       UPDATE identity_mirror
@@ -156,7 +158,7 @@ function upsertOf(
        OR (m.missing_since IS NULL AND excluded.as_of >= m.as_of)`;
 }
 
-// Of the row `m`.
+// The columns of the row `m`.
 const columns = Prisma.sql`m.id, m.username, m.display_name AS "displayName", m.email, m.sso_provider AS "ssoProvider",
   m.sso_id AS "ssoId", m.is_active AS "isActive", m.is_verified AS "isVerified", m.is_staff AS "isStaff",
   m.is_superuser AS "isSuperuser", m.as_of AS "asOf", m.checked_at AS "checkedAt", m.missing_since AS "missingSince",

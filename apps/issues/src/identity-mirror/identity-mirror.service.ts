@@ -66,7 +66,7 @@ export class IdentityMirrorService implements PersonResolver {
     return known;
   }
 
-  /** Writes a list of identities. */
+  /** Writes a page of the list of identities. */
   async upsertFromList(identities: readonly Identity[], observation: Observation): Promise<void> {
     const changed = await this.#repository.upsertChanged(identities.map(toKnownIdentity), observation);
     for (const id of changed) this.#cachedRows.delete(id);

@@ -37,9 +37,9 @@ export interface IdentityCall {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   body?: object;
-  /** Whether a 429 answers this person. Otherwise it is an outage of identity for this service. */
+  /** Whether a 429 limits the person of this request. Otherwise a 429 counts as an outage of identity. */
   isLimitedByPerson?: boolean;
-  /** Lists may be larger. */
+  /** Whether the response is a list, which has a larger size limit. */
   isList?: boolean;
   /** Correlates the logs of both services. */
   requestId?: string | undefined;
@@ -49,7 +49,7 @@ export interface IdentityCall {
 export interface IdentityReply {
   status: number;
   data: unknown;
-  /** The field `Retry-After`. */
+  /** The header `Retry-After`. */
   retryAfter: string | undefined;
   askedAt: Date;
   answeredAt: Date;

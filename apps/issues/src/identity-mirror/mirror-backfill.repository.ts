@@ -5,7 +5,7 @@ import type { MirrorSnapshot } from './mirror-backfill.ts';
 /** The lease of the process that copies identities. */
 export interface BackfillLease {
   id: string;
-  /** The id after which it continues; null: from the beginning. */
+  /** The id after which the backfill continues; null for the beginning. */
   after: string | null;
 }
 
@@ -18,8 +18,8 @@ export class MirrorBackfillRepository {
   }
 
   /**
-   * Leases the backfill when it is due; undefined if it is not, or another process has it. Begins again with the first
-   * identity when the last pass began longer ago than `passSeconds`.
+   * Leases the backfill if it is due; undefined if it is not due or another process holds the lease. Starts again with
+   * the first identity if the last pass began more than `passSeconds` ago.
    */
   async lease(leaseSeconds: number, passSeconds: number): Promise<BackfillLease | undefined> {
     const [lease] = await this.#database.$queryRaw<BackfillLease[]>`
@@ -35,7 +35,10 @@ export class MirrorBackfillRepository {
     return lease;
   }
 
-  /** Records that all identities up to this id are copied, and extends the lease. Returns false if it has expired. */
+  /**
+   * Records that all identities up to this id are copied, and extends the lease. Returns false if the lease has
+   * expired.
+   */
   async advance(lease: BackfillLease, after: string | null, leaseSeconds: number): Promise<boolean> {
     const updated = await this.#database.$executeRaw`
       UPDATE mirror_backfill
@@ -54,7 +57,7 @@ export class MirrorBackfillRepository {
        WHERE claim_id = ${lease.id}::uuid`;
   }
 
-  /** Ends the lease early; another process may continue after this time. */
+  /** Ends the lease early. Another process may continue after `delaySeconds`. */
   async release(lease: BackfillLease, delaySeconds: number): Promise<void> {
     await this.#database.$executeRaw`
       UPDATE mirror_backfill
@@ -63,10 +66,13 @@ export class MirrorBackfillRepository {
        WHERE claim_id = ${lease.id}::uuid`;
   }
 
-  /** Active rows in a range of ids that identity did not list there, such as those of deleted identities. */
+  /**
+   * Returns the ids of active rows in the range of a page that identity did not list, such as those of deleted
+   * identities.
+   */
   async findUnlisted({ after, listed, askedAt }: MirrorSnapshot, limit: number): Promise<string[]> {
     const last = listed.at(-1) ?? null;
-    // A row that was confirmed moments ago may be newer than the page.
+    // Excludes rows that were just confirmed, because they may be newer than the page.
     const rows = await this.#database.$queryRaw<{ id: string }[]>`
       SELECT id FROM identity_mirror
        WHERE id > coalesce(${after}::uuid, '00000000-0000-0000-0000-000000000000')
@@ -77,7 +83,7 @@ export class MirrorBackfillRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** Seconds since a pass over all identities was last complete; undefined before the first one. */
+  /** Returns the seconds since the last complete pass over all identities; undefined before the first one. */
   async findAge(): Promise<number | undefined> {
     const [row] = await this.#database.$queryRaw<{ age: number | null }[]>`
       SELECT extract(epoch FROM now() - pass_finished_at)::float8 AS age FROM mirror_backfill`;

@@ -4,7 +4,7 @@ import type { IdentityClient } from './identity-client.ts';
 import type { IdentityMirrorService } from './identity-mirror.service.ts';
 import type { BackfillLease, MirrorBackfillRepository } from './mirror-backfill.repository.ts';
 
-/** The ids that identity listed after an id, as of a request. */
+/** The ids that identity listed after an id, and the time of the request. */
 export interface MirrorSnapshot {
   after: string | null;
   listed: readonly string[];
@@ -19,23 +19,23 @@ interface BackfillDependencies {
 }
 
 interface BackfillOptions {
-  /** Time between two looks for new identities, over all replicas; 0: no backfill. */
+  /** Time between two polls for new identities by all replicas together, in seconds; 0 disables the backfill. */
   intervalSeconds: number;
-  /** Minimum time between two requests to identity. */
+  /** Minimum time between two requests to identity, in milliseconds. */
   pauseMs?: number;
 }
 
 const pageSize = 200;
 const leaseSeconds = 60;
-/** How often all identities are compared: changes that no token and no lookup has shown are found by this. */
+/** Interval in which all identities are compared, to find changes that no token and no lookup has shown. */
 const passSeconds = 6 * 3_600;
-/** Time after which the creation of an identity with a smaller id is certainly committed. */
+/** Time after which no identity with a smaller id can be committed any more. */
 const settleMs = 60_000;
 
 /**
  * Copies all identities into the mirror, so that people are found before their first request. Runs in every replica; a
- * lease lets one of them work at a time, and the next one continues where it ended. After the last identity it looks for
- * new ones at intervals, and from time to time compares all again.
+ * lease lets one replica work at a time, and the next replica continues at the same position. After the last identity,
+ * polls for new identities at intervals, and periodically compares all identities again.
  */
 export class MirrorBackfill {
   readonly #dependencies: BackfillDependencies;
@@ -55,14 +55,14 @@ export class MirrorBackfill {
     if (intervalSeconds > 0) this.#schedule(Math.random() * Math.min(intervalSeconds, 5));
   }
 
-  /** Stops; resolves after the current page. */
+  /** Stops the backfill. Resolves after the current page. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
     await this.#running;
   }
 
-  /** Copies identities until there are no further ones. Returns their number, or undefined without the lease. */
+  /** Copies identities until the end of the list. Returns their number; undefined without the lease. */
   async run(): Promise<number | undefined> {
     const { repository } = this.#dependencies;
     const lease = await repository.lease(leaseSeconds, passSeconds);
@@ -115,14 +115,14 @@ export class MirrorBackfill {
       const settledUntil = observation.askedAt.getTime() - settleMs;
       settled = identities.findLast(({ created_at }) => Date.parse(created_at) < settledUntil)?.id ?? settled;
       if (!(await repository.advance(lease, settled, leaseSeconds))) return copied;
-      // Identity works for this process at most a fifth of the time.
+      // Requests of this process use at most a fifth of identity's time.
       const pauseMs = Math.max(this.#options.pauseMs, 4 * (performance.now() - startedAt));
       await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
     return copied;
   }
 
-  // A lookup by id decides, not their absence from a page.
+  // A lookup by id determines whether an identity was deleted, because its absence from a page is no proof.
   async #lookUpUnlisted(snapshot: MirrorSnapshot): Promise<void> {
     const { mirror, repository } = this.#dependencies;
     for (const id of await repository.findUnlisted(snapshot, pageSize)) {
@@ -132,7 +132,7 @@ export class MirrorBackfill {
   }
 }
 
-/** Exposes how old the last complete comparison of the mirror is. */
+/** Exposes the time since the last complete comparison of the mirror. */
 export function observeBackfill(metrics: Metrics, repository: MirrorBackfillRepository): void {
   const help = 'Seconds since all identities were last compared with the mirror.';
   const gauge = metrics.gauge('issues_mirror_age_seconds', help, [], async () => {

@@ -22,11 +22,11 @@ export interface MirroredIdentity extends KnownIdentity {
   checkedAt: Date | null;
   /** When identity first responded that the id does not exist. */
   missingSince: Date | null;
-  /** When the identity last used this service, by `seenOrderOf`; 0: never. */
+  /** When the identity last used this service, as returned by `seenOrderOf`; 0 if never. */
   seenOrder: number;
 }
 
-/** A time in hours before 1970, so that the latest is first in ascending order. */
+/** Converts a time to negative hours since 1970, so that ascending order returns the latest first. */
 export function seenOrderOf(time: number): number {
   return -Math.floor(time / 3_600_000);
 }

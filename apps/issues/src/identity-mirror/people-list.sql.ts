@@ -3,7 +3,7 @@ import { isReferredTo } from '../issues/issue.sql.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import type { PeopleFilter, RankedPlace } from './people-list.ts';
 
-/** A list by id. */
+/** Selects people sorted by id. */
 export function listStatement(
   columns: Prisma.Sql,
   filter: PeopleFilter,
@@ -16,8 +16,8 @@ export function listStatement(
 }
 
 /**
- * A ranked list: the people of the issue, then those who used this service last, then by name. The people who match a
- * search are found by its index first and sorted then: PostgreSQL might otherwise read all people in their order.
+ * Selects people ranked: first the people of the issue, then by their last use of this service, then by name. A search
+ * first finds the matches by the index and then sorts them; otherwise PostgreSQL might read all people in sort order.
  */
 export function rankedStatement(
   columns: Prisma.Sql,
@@ -72,10 +72,10 @@ function notInvolved({ issue }: PeopleFilter): Prisma.Sql {
   return issue === undefined ? Prisma.sql`true` : Prisma.sql`m.id NOT IN (SELECT id FROM involved)`;
 }
 
-/** How many of the last comments of an issue tell who takes part in it. */
+/** The number of the newest comments whose authors belong to the people of an issue. */
 const commentsMax = 100;
 
-// The reporter, the assignee, the linked users and who commented last.
+// Selects the people of an issue: the reporter, the assignee, the linked users and the latest commenters.
 function peopleOf(issue: IssueReference | undefined): Prisma.Sql {
   if (issue === undefined) return Prisma.sql`SELECT NULL::uuid AS id WHERE false`;
   return Prisma.sql`

@@ -1,8 +1,8 @@
 import type { IssueReference } from '../issues/issue-reference.ts';
 
-/** Which people a list has, and in which order. With `search` or `issue` it is ranked, else ordered by id. */
+/** The filter of a list of people. With `search` or `issue` the list is ranked, otherwise it is sorted by id. */
 export interface PeopleFilter {
-  /** Each word is the beginning of a word of the username, of the name or, with `searchEmails`, of the e-mail. */
+  /** Each word is a prefix of a word of the username, of the name or, with `searchEmails`, of the e-mail. */
   search?: string | undefined;
   searchEmails: boolean;
   isActive?: boolean | undefined;
@@ -11,7 +11,7 @@ export interface PeopleFilter {
   issue?: IssueReference | undefined;
 }
 
-/** The place of a person in a ranked list. */
+/** The sort values of a person in a ranked list. */
 export interface RankedPlace {
   /** 0 for the people of the issue, 1 for all others. */
   tier: number;

@@ -207,7 +207,7 @@ function assertMayEdit(actor: Actor, issue: IssueState, { assignee, ...others }:
   assertMay(actor, takes ? 'takeUnassigned' : 'assign', issue);
 }
 
-// issue-tracking.md 3: the status is changed through its own endpoint; sending it back as it is is no change.
+// issue-tracking.md 3: only the status endpoint changes the status. An unchanged status in the body is allowed.
 function assertStatus(given: IssueState['status'] | undefined, present: IssueState['status']): void {
   if (given === undefined || given === present) return;
   throw new ProblemError({

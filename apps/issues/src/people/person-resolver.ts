@@ -14,15 +14,15 @@ export interface PersonResolver {
   resolveForAssignment(reference: PersonReference, field: string): Promise<{ id: string; username: string }>;
 }
 
-/** Whether the reference is that of the actor. */
+/** Whether the reference refers to the actor. */
 export function isSelf(actor: Actor, person: PersonReference): boolean {
   if ('id' in person) return person.id === actor.id;
   return 'email' in person && person.email.toLowerCase() === actor.email.toLowerCase();
 }
 
 /**
- * Only staff may name other people by e-mail: the answer to anyone else is the same whether the e-mail has an account or
- * not, and nothing is looked up.
+ * Throws a 422 problem if an actor other than staff refers to another person by e-mail. The error does not depend on
+ * whether an account exists, because no lookup happens.
  */
 export function assertMayName(actor: Actor, person: PersonReference, field: string): void {
   if (!('email' in person) || actor.isStaff || actor.isSuperuser || isSelf(actor, person)) return;

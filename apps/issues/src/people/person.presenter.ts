@@ -1,8 +1,8 @@
 import type { Person } from '@tessera/contracts';
 
 /**
- * A person as shown beside their work; null where there is none. `names` are those of the mirror: the username, and after
- * a line feed the display name.
+ * Returns the displayed fields of a person; null if `id` is null. `names` are those of the mirror: the username, and
+ * after a line feed the display name.
  */
 export function presentPerson(id: string, names: string | null): Person;
 export function presentPerson(id: string | null, names: string | null): Person | null;

@@ -32,7 +32,7 @@ const rankedPlace = z.object({
   id: uuid(),
 });
 
-/** Users: the list for choosing an assignee, and administration by staff. */
+/** Handlers of users: the list for the choice of an assignee, and the administration by staff. */
 export function userHandlers({ users, publicBaseUrl, keyPrefix }: UserHandlersOptions) {
   const usersUrl = `${publicBaseUrl}${listUsers.path}`;
   const readIssue = (issue: string) => parseIssueReference(issue, keyPrefix, 'issue');

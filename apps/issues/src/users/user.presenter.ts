@@ -25,7 +25,7 @@ export function presentFullUser(person: KnownIdentity): FullUser {
   };
 }
 
-/** The change as identity accepts it, without the read-only members, which are accepted and ignored. */
+/** Converts a change to the input of identity. Removes the read-only members, which are accepted and ignored. */
 export function readUserBody<Body extends UpdateUser>(body: Body) {
   const {
     id: _id,

@@ -37,7 +37,7 @@ export class UserService {
     return this.#dependencies.repository.list({ ...filter, searchEmails: maySeeAll(actor) }, page);
   }
 
-  /** The people who match a search, or all, with those of an issue first. */
+  /** Lists the people who match a search, or all people, with the people of an issue first. */
   async listRanked(
     actor: Actor,
     filter: Omit<PeopleFilter, 'searchEmails'>,

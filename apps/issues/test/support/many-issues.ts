@@ -75,7 +75,10 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
   await client.query('VACUUM ANALYZE');
 }
 
-/** Adds people with one of 500 surnames and of 200 first names; every tenth of them was here in the last weeks. */
+/**
+ * Adds people with one of 500 surnames and one of 200 first names. Every tenth person has used the service in the last
+ * weeks.
+ */
 export async function fillWithPeople(client: pg.ClientBase, count: number): Promise<void> {
   await client.query(
     `INSERT INTO identity_mirror (id, username, display_name, email, seen_order, as_of, source)

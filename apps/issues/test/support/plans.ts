@@ -18,7 +18,7 @@ interface PlanNode {
 export interface Plan {
   /** The number of sequential scans of the issues or their words. */
   tableScans: number;
-  /** The tables that were read whole. */
+  /** The tables with a sequential scan. */
   scanned: string[];
   indexes: string[];
   /** The number of issues that all scans read. */

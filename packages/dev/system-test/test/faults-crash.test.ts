@@ -85,7 +85,7 @@ describe('a service killed by SIGKILL', () => {
   }
 
   it.each(rounds)(
-    '(issues, during writes, %d) leaves complete issues, each once, however often it was sent',
+    '(issues, during writes, %d) leaves complete issues, each once, also if it was sent repeatedly',
     async () => {
       const created = new Set<string>();
       const load = new Load();
