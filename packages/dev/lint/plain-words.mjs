@@ -1,23 +1,29 @@
 // Refuses words that make comments and documents hard to read. Run by `npx pnpm@12 run lint`; prints each place and exits
-// with 1. Applied migrations are left alone: Prisma compares their checksums.
+// with 1. Excludes applied migrations, because Prisma compares their checksums.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
-// Excludes data, such as 'nobody' or nobody@example.com.
-const refused =
-  /(?<![=\w'"])(nobody|somebody|everybody|anybody|whoever|whomever|whatever|whom|(?:comes?|came) to light|(?:holds?|held) out|of its own accord)(?![@\w'"])/gi;
+const refused = [
+  // Excludes data, such as 'nobody' or nobody@example.com.
+  /(?<![=\w'"])(?:nobody|somebody|everybody|anybody|whoever|whomever|whatever|whom|(?:comes?|came) to light|(?:holds?|held) out|of its own accord)(?![@\w'"])/gi,
+  // A comment names its subject: "The filters of a list", not "What a list shows" or "Who may call".
+  /(?<=(?:\/\*\*|\/\/|^\s*\*) )(?:What|Who|Whose|Why)\b/g,
+  /\b(?:as asked for|so to say|howsoever|however (?:many|large|long|often)|lines? of history|own words|wire form of|where there (?:is|are) (?:no|none|such)|at most so many|no (?:change|failure) of its|tells? whether|says? what to do|what it is based on|as it is now)\b/gi,
+];
 const checked = /\.(ts|mjs|js|grit|md|ya?ml|sh|prisma)$|Dockerfile|\.ci\/run$/;
-const left = /pnpm-lock|\/migrations\/|github-issues|\/results\/|plain-words\.mjs$/;
+const excluded = /pnpm-lock|\/migrations\/|github-issues|\/results\/|plain-words\.mjs$/;
 
 const files = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' })
   .split('\0')
-  .filter((file) => checked.test(file) && !left.test(file) && existsSync(file));
+  .filter((file) => checked.test(file) && !excluded.test(file) && existsSync(file));
 const places = files.flatMap((file) =>
   readFileSync(file, 'utf8')
     .split('\n')
     .flatMap((line, index) =>
-      [...line.matchAll(refused)].map(
-        ([word]) => `${file}:${index + 1}: "${word}": ${line.trim().slice(0, 100)}`,
+      refused.flatMap((pattern) =>
+        [...line.matchAll(pattern)].map(
+          ([words]) => `${file}:${index + 1}: "${words}": ${line.trim().slice(0, 100)}`,
+        ),
       ),
     ),
 );
