@@ -10,6 +10,7 @@ const hourMs = 3_600_000;
 const issueId = '01980c5e-0000-7000-8000-000000000001';
 const signal = new AbortController().signal;
 const vocabulary: Record<string, object> = {
+  '/projects/website.json': { project: { id: 1, status: 1 } },
   '/issue_statuses.json': { issue_statuses: [{ id: 1, name: 'New', is_closed: false }] },
   '/enumerations/issue_priorities.json': { issue_priorities: [{ id: 2, name: 'Normal' }] },
 };

@@ -50,4 +50,16 @@ describe('a sync that Redmine refuses reports the reason', () => {
     await asAdmin().put(path, { project: { enabled_module_names: ['issue_tracking'] } });
     expect((await syncWith({})).status).toBe(200);
   });
+
+  it('with an issue that moved to another project of the account', async () => {
+    const issue = await createIssue(ann);
+    await ann.post(issuePath(issue, 'sync/')).expect(200);
+    const { project } = await startRedmineProject();
+    const { external } = (await ann.get(issuePath(issue)).expect(200)).body;
+    const { data } = await asAdmin().get(`/projects/${project}.json`);
+    const change = { project_id: data.project.id, subject: 'of the other project' };
+    await asAdmin().put(`/issues/${external.id}.json`, { issue: change });
+    expectProblem(await ann.post(issuePath(issue, 'sync/')), 409, 'remote_moved');
+    expect((await ann.get(issuePath(issue)).expect(200)).body.title).toBe(issue.title);
+  });
 });

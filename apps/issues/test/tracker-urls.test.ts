@@ -96,6 +96,7 @@ describe('the URL of a remote issue', () => {
 
   it('of Redmine is derived from the configured address', async () => {
     const config = await answering({
+      project: { id: 1, status: 1 },
       issue: redmineIssue('javascript:alert(1)'),
       issue_statuses: [{ id: 1, name: 'New', is_closed: false }],
       issue_priorities: [{ id: 2, name: 'Normal' }],

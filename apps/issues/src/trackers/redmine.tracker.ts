@@ -132,6 +132,7 @@ export class RedmineTracker implements ExternalTracker {
   readonly #transport: TrackerTransport;
   #statuses: z.output<typeof statusesBody>['issue_statuses'] = [];
   #priorities: z.output<typeof prioritiesBody>['issue_priorities'] = [];
+  #projectId: number | undefined;
   #vocabularyLoadedAt = Number.NEGATIVE_INFINITY;
   readonly #mails = new LRUCache<number, { mail: string | null }>({
     max: 10_000,
@@ -212,6 +213,9 @@ export class RedmineTracker implements ExternalTracker {
   async get(id: string, signal: AbortSignal): Promise<RemoteIssue> {
     await this.#loadVocabulary(signal);
     const { issue } = await this.#transport.read({ method: 'GET', ...onIssue(id), signal }, issueBody);
+    // The account can be able to read other projects.
+    if (issue.project.id !== this.#projectId)
+      throw new TrackerError('remote_moved', 'moved to another project');
     return this.#toRemoteIssue(issue);
   }
 
@@ -435,16 +439,24 @@ export class RedmineTracker implements ExternalTracker {
     return (await this.#transport.readList(request)).items;
   }
 
-  // Loads the ids for the names of statuses, priorities and types, because requests contain ids.
+  // `TRACKER_PROJECT` can be the identifier; an issue contains the number of its project, which never changes.
+  async #readProjectId(signal: AbortSignal): Promise<number> {
+    const path = `/projects/${this.project}.json`;
+    return (await this.#transport.read({ method: 'GET', path, signal }, projectBody)).project.id;
+  }
+
+  // Loads the ids of the project, the statuses and the priorities, because requests and issues contain ids.
   async #loadVocabulary(signal: AbortSignal): Promise<void> {
     if (performance.now() - this.#vocabularyLoadedAt < vocabularyLifetimeMs) return;
-    const [{ issue_statuses: statuses }, { issue_priorities: priorities }] = await Promise.all([
+    const [projectId, { issue_statuses: statuses }, { issue_priorities: priorities }] = await Promise.all([
+      this.#projectId ?? this.#readProjectId(signal),
       this.#transport.read({ method: 'GET', path: '/issue_statuses.json', signal }, statusesBody),
       this.#transport.read(
         { method: 'GET', path: '/enumerations/issue_priorities.json', signal },
         prioritiesBody,
       ),
     ]);
+    this.#projectId = projectId;
     this.#statuses = statuses;
     this.#priorities = priorities;
     this.#vocabularyLoadedAt = performance.now();

@@ -100,7 +100,8 @@ const failureKinds = {
   },
   remote_moved: {
     status: 409,
-    detail: 'The issue has moved within the external tracker: staff can attach it again.',
+    detail:
+      'The issue is no longer in the project of the external tracker: staff can attach another one, or detach it.',
     isTransient: false,
     isOfIssue: true,
   },
