@@ -185,7 +185,7 @@ function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[]
     ),
     ...given(
       labelIds,
-      // The second condition is that of the index.
+      // The second condition matches the partial index.
       (ids) => Prisma.sql`i.label_ids @> ${[...ids]}::uuid[] AND i.label_ids <> '{}'`,
     ),
     ...given(filters.sync, (sync) => Prisma.sql`i.id IN (${selectSynced(sync, tracker)})`),

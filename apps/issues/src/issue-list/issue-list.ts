@@ -78,7 +78,7 @@ export interface IssueListPage {
   items: JsonText<IssueSummary[]>;
   /** The sort values of the last issue; undefined on the last page. */
   end: readonly SortValue[] | undefined;
-  /** Undefined where it was not asked for, is above its bound, or would take long to count. */
+  /** Undefined if no total was requested, or if the total exceeds the limit or is too expensive to count. */
   total: number | undefined;
 }
 

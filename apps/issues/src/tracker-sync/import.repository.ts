@@ -22,7 +22,7 @@ export interface NewImportedIssue {
   priority: IssuePriority;
   status: IssueStatus;
   assigneeId: string | null;
-  /** Whether the remote issue has an assignee who is not known here. */
+  /** Whether the remote issue has an assignee without a local user. */
   isUnassigned: boolean;
   base: MergeBase;
 }

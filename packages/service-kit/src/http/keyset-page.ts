@@ -7,7 +7,7 @@ import { validationProblem } from './problem.ts';
 export interface KeysetPage<Place> {
   /** The number of rows to read: one more than the page size. */
   limit: number;
-  /** The place of the last row of the previous page. */
+  /** The place of the previous page's last row. */
   after: Place | undefined;
   /** Returns a response with the first rows, and a link to the next page if further rows follow. */
   present: <Row, Item>(

@@ -98,7 +98,7 @@ function findLicences({ locked, installed, policy }: SupplyChain): string[] {
   const isExcepted = ({ name, licence }: InstalledPackage) =>
     licenceExceptions[name] !== undefined && licenceExceptions[name].declared === (licence ?? null);
   const used = new Set(unusual.filter(isExcepted).map(({ name }) => name));
-  // Exceptions for packages of other platforms cannot be checked here.
+  // Exceptions for packages of other platforms cannot be checked on this platform.
   const elsewhere = new Set(locked.filter((one) => !installed.has(idOf(one))).map(({ name }) => name));
   return [
     ...unusual
