@@ -32,7 +32,7 @@ export class IdentityClient {
     this.#transport = new Transport(options, { headers: async () => ({ 'X-Service-Token': serviceToken }) });
   }
 
-  /** `password` is required unless `sso_provider` and `sso_id` are given. */
+  /** Creates an identity. `password` is required unless `sso_provider` and `sso_id` are given. */
   create(identity: IdentityInput & { email: string }, options?: CallOptions): Promise<Identity> {
     return this.#call({ method: 'POST', path: identities, body: identity, ...options });
   }

@@ -70,7 +70,7 @@ export interface IssueFilters {
   link?: `${LinkType}:${string}`;
   /** `<provider>:<id>`, such as `redmine:17`. */
   external?: `${string}:${string}`;
-  /** Names: issues that have all of these labels. */
+  /** Names of labels. Matches issues with all of these labels. */
   label?: readonly string[];
   sync?: RetrySyncs['sync'];
   is_open?: boolean;
@@ -110,7 +110,7 @@ interface IssueMembers {
   assignee_email?: string;
   /** The complete list, which replaces the current links. */
   links?: readonly LinkDraft[];
-  /** Names of existing labels, the whole list. */
+  /** The complete list of the names of the issue's labels. The labels must exist. */
   labels?: readonly string[];
 }
 
@@ -249,7 +249,7 @@ export class IssuesClient {
     return this.#transport.pages(pathOf(issue, 'activity/'), { limit }, call);
   }
 
-  /** All labels, by name. */
+  /** Returns all labels, sorted by name. */
   labels(options?: CallOptions): Promise<ResponseOf<typeof listLabels>> {
     return this.#call<typeof listLabels>({ method: 'GET', path: labels, ...options });
   }
@@ -258,7 +258,7 @@ export class IssuesClient {
     return this.#call<typeof getLabel>({ method: 'GET', path: labelPath(id), ...options });
   }
 
-  /** Throws 409 `label_exists` with the `label` that has the name. */
+  /** Creates a label. Throws 409 `label_exists` with the existing `label` if the name is taken. */
   createLabel(
     label: Pick<CreateLabel, 'name'> & Partial<CreateLabel>,
     options?: CallOptions,
@@ -297,7 +297,7 @@ export class IssuesClient {
     });
   }
 
-  /** `id`: the number of the issue in the tracker. */
+  /** Attaches an issue of the tracker. `id`: its number in the tracker. */
   attachExternal(issue: IssueReference, id: string | number, options?: CallOptions): Promise<Issue> {
     return this.#call<typeof attachExternalIssue>({
       method: 'PUT',

@@ -28,7 +28,7 @@ export interface IssueDraft {
   status: IssueStatus | undefined;
   assignee: NamedAssignee | null;
   links: LinkDraft[];
-  /** Names. */
+  /** The names of the labels. */
   labels: string[];
 }
 
@@ -40,7 +40,7 @@ export interface IssueEdit {
   status: IssueStatus | undefined;
   assignee: NamedAssignee | null | undefined;
   links: LinkDraft[] | undefined;
-  /** Names. */
+  /** The names of the labels. */
   labels: string[] | undefined;
 }
 
