@@ -145,7 +145,7 @@ describe.each([
     for await (const { kind } of issues.activity(key, { limit: 2 })) kinds.push(kind);
     expect(kinds).toEqual(['created', 'updated', 'comment_added', 'status_changed']);
     await session.signOut();
-    await expect(session.accessToken()).rejects.toMatchObject({ status: 401, code: 'invalid_grant' });
+    await expect(session.accessToken()).rejects.toMatchObject({ status: 0, code: 'signed_out' });
     await identity.delete(id);
     await expect(identity.get(id)).rejects.toMatchObject({ status: 404 });
   });
