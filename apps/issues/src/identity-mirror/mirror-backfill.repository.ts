@@ -83,10 +83,10 @@ export class MirrorBackfillRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** Returns the seconds since the last complete pass over all identities; undefined before the first one. */
-  async findAge(): Promise<number | undefined> {
-    const [row] = await this.#database.$queryRaw<{ age: number | null }[]>`
-      SELECT extract(epoch FROM now() - pass_finished_at)::float8 AS age FROM mirror_backfill`;
-    return row?.age ?? undefined;
+  /** Returns the seconds since the last complete pass over all identities, or since the first one began. */
+  async findAge(): Promise<number> {
+    const [row] = await this.#database.$queryRaw<{ age: number }[]>`
+      SELECT extract(epoch FROM now() - coalesce(pass_finished_at, pass_started_at))::float8 AS age FROM mirror_backfill`;
+    return row?.age ?? 0;
   }
 }

@@ -136,7 +136,6 @@ export class MirrorBackfill {
 export function observeBackfill(metrics: Metrics, repository: MirrorBackfillRepository): void {
   const help = 'Seconds since all identities were last compared with the mirror.';
   const gauge = metrics.gauge('issues_mirror_age_seconds', help, [], async () => {
-    const age = await repository.findAge();
-    if (age !== undefined) gauge.set({}, age);
+    gauge.set({}, await repository.findAge());
   });
 }
