@@ -64,6 +64,10 @@ describe('/api/v1/labels/', () => {
     expect((await ann.get(labelsPath).expect(200)).body).not.toContainEqual(renamed.body);
   });
 
+  it('names unknown parameters of the list', async () => {
+    expectInvalidFields(await ann.get(`${labelsPath}?search=a`), ['search']);
+  });
+
   it('lists labels by name, with a default colour', async () => {
     const prefix = randomUUID();
     for (const name of ['b', 'C', 'a']) await createLabel({ name: `${prefix} ${name}` });
@@ -124,6 +128,10 @@ describe('/api/v1/labels/', () => {
     ['name', { name: 'a\nb' }],
     ['name', { name: 'a\u2028b' }],
     ['name', { name: 'a\u0000b' }],
+    ['name', { name: 'a\u200bb' }],
+    ['name', { name: '\u202eabc' }],
+    ['name', { name: '\u3164' }],
+    ['name', { name: '\u200d' }],
     ['color', { name: 'x', color: 'red' }],
     ['color', { name: 'x', color: '#fff' }],
     ['color', { name: 'x', color: null }],
@@ -192,6 +200,17 @@ describe('the labels of an issue', () => {
       expect.objectContaining({ kind: 'updated', field: 'title' }),
       { ...line, kind: 'label_removed', old: onIssue(red), new: null },
     ]);
+  });
+
+  it('are the labels of a response after their names were exchanged', async () => {
+    const [one, two] = [await createLabel(), await createLabel()];
+    const issue = await createIssue(ann, { labels: [one.name] });
+    await staff.patch(labelPath(one), { name: `free ${randomUUID()}` }).expect(200);
+    await staff.patch(labelPath(two), { name: one.name }).expect(200);
+    expect((await put(issue, { title: 'other', labels: issue.labels })).labels).toMatchObject([
+      { id: one.id },
+    ]);
+    expectInvalidFields(await ann.put(issuePath(issue), { labels: [{ id: issue.id }] }), ['labels.0']);
   });
 
   it('are rejected if a label does not exist or there are too many, and nothing changes', async () => {

@@ -110,8 +110,8 @@ interface IssueMembers {
   assignee_email?: string;
   /** The complete list, which replaces the current links. */
   links?: readonly LinkDraft[];
-  /** The complete list of the names of the issue's labels. The labels must exist. */
-  labels?: readonly string[];
+  /** The complete list: names of existing labels, or labels of a response, which are found by id. */
+  labels?: readonly (string | { readonly id: string })[];
 }
 
 export interface IssueDraft extends IssueMembers {

@@ -3,6 +3,7 @@ import type {
   IssueLabel,
   IssuePriority,
   IssueStatus,
+  LabelReference,
   SyncConflict,
   SyncResult,
   TrackerProvider,
@@ -28,8 +29,7 @@ export interface IssueDraft {
   status: IssueStatus | undefined;
   assignee: NamedAssignee | null;
   links: LinkDraft[];
-  /** The names of the labels. */
-  labels: string[];
+  labels: LabelReference[];
 }
 
 /** A requested change. Undefined members were not supplied. */
@@ -40,8 +40,7 @@ export interface IssueEdit {
   status: IssueStatus | undefined;
   assignee: NamedAssignee | null | undefined;
   links: LinkDraft[] | undefined;
-  /** The names of the labels. */
-  labels: string[] | undefined;
+  labels: LabelReference[] | undefined;
 }
 
 /** An issue to create, with resolved people and labels. */

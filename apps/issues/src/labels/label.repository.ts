@@ -23,6 +23,11 @@ export class LabelRepository {
     return label;
   }
 
+  async findByIds(ids: readonly string[]): Promise<Label[]> {
+    if (ids.length === 0) return [];
+    return this.#database.$queryRaw<Label[]>`SELECT ${columns} FROM labels WHERE id = ANY(${ids}::uuid[])`;
+  }
+
   /** Returns the labels with these names, by key. */
   async findByNames(
     names: readonly string[],

@@ -2,6 +2,7 @@ import {
   type CreateLabel,
   createLabelSchema,
   type FieldError,
+  type LabelReference,
   labelsMax,
   type UpdateLabel,
 } from '@tessera/contracts';
@@ -27,14 +28,23 @@ export class LabelService {
     return found(await this.#repository.find(id));
   }
 
-  /** Returns the labels with these names, each once. Throws a 422 problem that lists the unknown names. */
-  async resolve(names: readonly string[]): Promise<Label[]> {
-    const labels = await this.#repository.findByNames(names);
-    const errors = names.flatMap((name, place): FieldError[] =>
-      labels.has(labelKey(name))
-        ? []
-        : [{ field: `labels.${place}`, message: 'must be the name of a label' }],
-    );
+  /** Returns the labels with these names or ids, each once. Throws a 422 problem that lists the unknown ones. */
+  async resolve(references: readonly LabelReference[]): Promise<Label[]> {
+    const ids = references.flatMap((reference) => (typeof reference === 'string' ? [] : [reference.id]));
+    const [byName, identified] = await Promise.all([
+      this.#repository.findByNames(references.filter((reference) => typeof reference === 'string')),
+      this.#repository.findByIds(ids),
+    ]);
+    const byId = new Map(identified.map((label) => [label.id, label]));
+    const errors: FieldError[] = [];
+    const labels = new Map<string, Label>();
+    for (const [place, reference] of references.entries()) {
+      const isName = typeof reference === 'string';
+      const label = isName ? byName.get(labelKey(reference)) : byId.get(reference.id);
+      const message = isName ? 'must be the name of a label' : 'must be the id of a label';
+      if (label === undefined) errors.push({ field: `labels.${place}`, message });
+      else labels.set(label.id, label);
+    }
     if (errors.length > 0) throw validationProblem(errors);
     return [...labels.values()];
   }

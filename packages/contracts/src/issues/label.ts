@@ -8,7 +8,14 @@ export const labelNameMaxLength = 50;
 export const labelsMax = 500;
 export const issueLabelsMax = 20;
 
+// Joiners, variation selectors and tags belong to emoji and to words of some scripts. Names that differ in other invisible
+// characters, or that change the direction of text, look like other names.
+const invisible = /(?!\u200c|\u200d|[\ufe00-\ufe0f]|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}/u;
+const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;
 const labelName = oneLine(labelNameMaxLength);
+const newLabelName = labelName.refine((name) => visible.test(name) && !invisible.test(name), {
+  error: 'must be visible text without invisible characters',
+});
 const colorPattern = /^#[0-9A-Fa-f]{6}$/;
 const colorInput = z.string().regex(colorPattern, { error: 'must be #rrggbb' }).toLowerCase();
 export const labelColorDefault = '#cccccc';
@@ -34,16 +41,23 @@ export type IssueLabel = z.infer<typeof issueLabelSchema>;
 
 const issueLabelsError = { error: `must be at most ${issueLabelsMax} labels` };
 
+/** A label of an issue in a request: its name, or its id from a response, which stays when the label is renamed. */
+export type LabelReference = string | { id: string };
+
+const labelReference = z.union([
+  labelName,
+  z.object({ id: uuid() }),
+  z.object({ name: labelName }).transform(({ name }) => name),
+]);
+
 /** The labels of an issue in a request: names, or labels from a response. */
 export const labelsInput = z
   .preprocess(
     // The schema would otherwise parse all items before it counts them.
     (value) => (Array.isArray(value) ? value.slice(0, issueLabelsMax + 1) : value),
-    z
-      .array(z.union([labelName, z.object({ name: labelName }).transform(({ name }) => name)]))
-      .max(issueLabelsMax, issueLabelsError),
+    z.array(labelReference).max(issueLabelsMax, issueLabelsError),
   )
-  .describe('Names of existing labels, case-insensitive. The whole list.');
+  .describe('Names of existing labels, case-insensitive, or labels from a response, by id. The whole list.');
 
 /** The filter `label` of a list of issues. Commas do not separate names, because a name may contain a comma. */
 export const labelFilter = z
@@ -55,13 +69,13 @@ export const labelFilter = z
 
 /** POST /api/v1/labels/ */
 export const createLabelSchema = z
-  .object({ name: labelName, color: colorInput.default(labelColorDefault) })
+  .object({ name: newLabelName, color: colorInput.default(labelColorDefault) })
   .meta({ id: 'CreateLabel' });
 export type CreateLabel = z.output<typeof createLabelSchema>;
 
 /** PATCH /api/v1/labels/{id}/ */
 export const updateLabelSchema = z
-  .object({ name: labelName.optional(), color: colorInput.optional() })
+  .object({ name: newLabelName.optional(), color: colorInput.optional() })
   .refine(({ name, color }) => name !== undefined || color !== undefined, {
     error: 'must hold at least one of name, color',
   })
@@ -91,12 +105,13 @@ export const listLabels = operation({
   path,
   summary: 'List all labels',
   description: `All labels (at most ${labelsMax}), sorted by name, on one page.`,
+  query: z.strictObject({}),
   headers: conditionalHeaders,
   responses: {
     200: { description: 'The labels.', schema: z.array(labelSchema).max(labelsMax), headers: etagHeader },
     304: notModified,
   },
-  problems: [401],
+  problems: [401, 422],
 });
 
 export const createLabel = operation({
