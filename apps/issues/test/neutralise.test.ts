@@ -181,6 +181,8 @@ describe('a text sent to a tracker', () => {
     ['<div>\n`@octocat`\n</div>', '<div>\n`@\u200boctocat`\n</div>'],
     ['|a|b|\n|-|-|\n|`@octocat|`|', '|a|b|\n|-|-|\n|`@\u200boctocat|`|'],
     ['[^1]: `\n`@octocat`', '[^1]: `\n`@\u200boctocat`'],
+    ['|a|b|\n|-|-|\n<b>\n```\ncc/@octocat', '|a|b|\n|-|-|\n<b>\n```\ncc/@\u200boctocat'],
+    ['|a|b|\n|-|-|\n|1|2|\n\n```\n@octocat\n```', '|a|b|\n|-|-|\n|1|2|\n\n```\n@octocat\n```'],
     ['``@octocat` @b``', '``@octocat` @b``'],
     ['> ```js\n> @Override #1\n> ```', '> ```js\n> @Override #1\n> ```'],
     ['- `@a`\n- @b', '- `@a`\n- @\u200bb'],

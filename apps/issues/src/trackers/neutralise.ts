@@ -23,6 +23,10 @@ const textileCode = /(<pre>[\s\S]*?(?:<\/pre>|$)|(?<![\w@])@[^@\n]+@(?![\w@]))/;
 // Footnotes and formulas affect which text is code, but are not part of CommonMark.
 const otherSyntax = /\[\^[^\]\n]*\]:|\$`|[`~]{3}\s*math/i;
 
+// github/cmark-gfm, src/blocks.c, open_new_blocks: a line that begins with any tag ends a table, and what follows it is
+// HTML up to an empty line. To markdown-it it is a row of the table.
+const htmlLine = /^(?:[ \t>+*-]|\d+[.)])*<[a-z!?/]/im;
+
 // Supports tables as in GitHub Flavored Markdown, where a cell ends at `|` even within backticks.
 const commonMark = new MarkdownIt('default', { html: true });
 
@@ -93,7 +97,8 @@ function neutraliseMarkdown(text: string): string {
 function codeOf(markdown: string): string[] {
   const env: { hasUncertainCode?: boolean } & Record<string, unknown> = {};
   const tokens = commonMark.parse(markdown, env);
-  if (env.hasUncertainCode === true) return [];
+  const hasTable = tokens.some(({ type }) => type === 'table_open');
+  if (env.hasUncertainCode === true || (hasTable && htmlLine.test(markdown))) return [];
   return tokens
     .flatMap((token): Token[] => [token, ...(token.children ?? [])])
     .filter(({ type }) => type === 'fence' || type === 'code_inline')
