@@ -142,7 +142,7 @@ export function planCases(count: number): PlanCase[] {
     list('a reporter', only({ reporterId: busyPerson }), 'issues_reporter_idx', count / 500),
     list('a link', only({ links: [{ type: 'invoice', ref: '17' }] }), 'issue_links_ref_idx', count / 490),
     list('a rare label', labelled(rareLabel), 'issues_labels_idx', count / 490),
-    list('a common label', labelled(commonLabel), 'issues_labels_idx issues_created_idx', 100_000),
+    list('a common label', labelled(commonLabel), 'issues_labels_idx issues_created_idx', 14_000),
     list('two labels', labelled(rareLabel, commonLabel), 'issues_labels_idx', count / 490),
     list('a failed sync', only({ sync: 'failed' }), 'tracker_links_attention_idx', count / 490),
     list('a conflict', only({ sync: 'conflict' }), 'tracker_links_conflicts_idx', count / 490),
