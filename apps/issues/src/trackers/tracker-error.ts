@@ -50,7 +50,7 @@ const failureKinds = {
   project_not_found: {
     status: 502,
     detail:
-      'The external tracker shows this service no such project: correct TRACKER_PROJECT, or give its account access.',
+      'The external tracker shows this service no such project: correct TRACKER_PROJECT or the path of TRACKER_URL, or give its account access.',
     isTransient: false,
   },
   issues_disabled: {
