@@ -464,7 +464,7 @@ export class SyncExecutor {
       claimed,
       toFit: (text) => tracker.toFit(text),
     });
-    for (const comment of arrived) await repository.recordSent(comment.commentId, comment.remoteId);
+    for (const comment of arrived) await repository.recordSent(issueId, comment.commentId, comment.remoteId);
     const pulled = pull.length === 0 ? 0 : await repository.addRemoteComments(issueId, pull, requestId);
     for (const comment of push) {
       await this.#sendComment(issueId, remoteId, comment, signal).catch(unlessOfPart(failures));
@@ -483,8 +483,8 @@ export class SyncExecutor {
     await repository.beginSend(issueId, id);
     const sentId = await tracker
       .addComment(remoteId, commentText(username, body), commentMarker(id), signal)
-      .catch(unlessSent(() => repository.recordSent(id, null)));
-    await repository.recordSent(id, sentId);
+      .catch(unlessSent(() => repository.recordSent(issueId, id, null)));
+    await repository.recordSent(issueId, id, sentId);
   }
 
   // Trackers report a wrong project, a missing permission and disabled issues with the same status codes as other

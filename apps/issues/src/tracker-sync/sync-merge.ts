@@ -503,7 +503,7 @@ export interface NewRemoteComment {
 }
 
 interface CommentPlan {
-  /** Local comments that the tracker has stored although the response was lost. */
+  /** Local comments that the remote issue contains: the response was lost, or the issue is attached again. */
   arrived: { commentId: string; remoteId: string }[];
   pull: NewRemoteComment[];
   push: UnsentComment[];
@@ -528,23 +528,25 @@ export function planComments(
   remote: readonly RemoteComment[],
   { unsent, claimed, toFit }: CommentState,
 ): CommentPlan {
-  const attempted = new Set(unsent.filter(({ attemptAge }) => attemptAge !== null).map(({ id }) => id));
+  const waiting = new Map(unsent.map((comment) => [comment.id, comment]));
+  const isOwnText = (body: string, comment: Pick<UnsentComment, 'username' | 'body'>) =>
+    isSameText(body, toFit(commentText(comment.username, comment.body)));
   const plan: CommentPlan = { arrived: [], pull: [], push: [] };
   for (const { id: remoteId, body, author, createdAt } of remote) {
     const commentId = markedComment(body);
     const original = commentId === undefined ? undefined : claimed.get(commentId);
-    // A marker does not prove authorship: anyone can copy one. The second copy of a comment that was sent twice has its text.
-    if (commentId !== undefined && attempted.delete(commentId)) plan.arrived.push({ commentId, remoteId });
-    else if (
-      original === undefined ||
-      !isSameText(body, toFit(commentText(original.username, original.body)))
-    ) {
+    const own = commentId === undefined ? undefined : waiting.get(commentId);
+    // A marker does not prove authorship: anyone can copy one. The second copy of a comment that was sent twice has its
+    // text, and so have the comments of a remote issue that is attached again.
+    if (own !== undefined && (own.attemptAge !== null || isOwnText(body, own))) {
+      waiting.delete(own.id);
+      plan.arrived.push({ commentId: own.id, remoteId });
+    } else if (original === undefined || !isOwnText(body, original)) {
       const text = cutText(canonicalText(body), commentMaxLength);
       if (text !== '') plan.pull.push({ remoteId, body: text, author, createdAt });
     }
   }
-  const arrivedIds = new Set(plan.arrived.map(({ commentId }) => commentId));
-  plan.push = unsent.filter(({ id }) => !arrivedIds.has(id));
+  plan.push = [...waiting.values()];
   return plan;
 }
 

@@ -277,10 +277,12 @@ export class SyncRepository {
   }
 
   /** Records the remote id of a sent comment; null: the request had no effect. */
-  async recordSent(commentId: string, remoteId: string | null): Promise<void> {
+  async recordSent(issueId: string, commentId: string, remoteId: string | null): Promise<void> {
+    const { provider, project } = this.#tracker;
     await this.#database.$executeRaw`
-      UPDATE tracker_comments SET remote_id = ${remoteId}, attempted_at = NULL
-       WHERE comment_id = ${commentId}::uuid AND ${this.#isTracker}`;
+      INSERT INTO tracker_comments (comment_id, issue_id, provider, project, remote_id)
+      VALUES (${commentId}::uuid, ${issueId}::uuid, ${provider}, ${project}, ${remoteId})
+      ON CONFLICT (comment_id, provider, project) DO UPDATE SET remote_id = excluded.remote_id, attempted_at = NULL`;
   }
 
   /** Adds remote comments to an issue in order, each once, with history entries. Returns the number of new comments. */

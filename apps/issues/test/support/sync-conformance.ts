@@ -301,6 +301,19 @@ export function describeSync(
       expect(await markedWith(issue)).toHaveLength(1);
     });
 
+    it('has each comment once when it is attached again', async () => {
+      const issue = await createIssue(ann);
+      await ann.post(issuePath(issue, 'comments/'), { body: 'from here, to @all' }).expect(201);
+      const { external } = await syncIssue(ann, issue);
+      await tracker.comment(external?.id ?? '', 'from there');
+      await syncIssue(ann, issue);
+      await staff.delete(issuePath(issue, 'external/')).expect(200);
+      await staff.put(issuePath(issue, 'external/'), { id: external?.id }).expect(200);
+      const attached = await syncIssue(ann, issue);
+      expect(attached.comments).toHaveLength(2);
+      expect((await linkedIssueOf(attached)).comments).toHaveLength(2);
+    });
+
     it('can be chosen by staff unless another issue is linked to it', async () => {
       const issue = await createIssue(ann, { title: 'One', description: '' });
       const { external } = await syncIssue(ann, issue);
