@@ -10,13 +10,7 @@ import pg from 'pg';
 import { commentDetails, commentRelations } from '../comments/comment.sql.ts';
 import type { Comment } from '../comments/comment.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import {
-  type LabelColumns,
-  labelColumns,
-  labelRelation,
-  labelRevision,
-  toLabels,
-} from '../labels/label.sql.ts';
+import { labelColumn, labelRevision } from '../labels/label.sql.ts';
 import { linkDetails } from '../links/link.sql.ts';
 import type { StoredLink } from '../links/link.ts';
 import type { IssueRecord, IssueSnapshot, TrackerIdentity } from './issue.ts';
@@ -90,7 +84,7 @@ export function selectSynced(sync: SyncFilter, tracker: TrackerIdentity | undefi
 
 const details = Prisma.sql`${Prisma.raw(`i.number, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
   reporter.names AS "reporterName", i.assignee_id AS "assigneeId", assignee.names AS "assigneeName", i.version,
-  i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelColumns}, ${labelRevision}`;
+  i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelColumn}, ${labelRevision}`;
 // A statement does not see the history that it writes, but it sees the `updated_at` that it sets.
 const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",
@@ -126,7 +120,7 @@ function issueDetails(
 
 /** A row of the statements below. At run time, the columns of the other kinds are null. */
 export type SnapshotRow =
-  | ({ kind: 'issue' } & Omit<IssueRecord, 'labels'> & LabelColumns)
+  | ({ kind: 'issue' } & Omit<IssueRecord, 'labels'> & { labels: IssueRecord['labels'] | null })
   | ({ kind: 'link'; linksCount?: number } & StoredLink)
   | ({ kind: 'comment' } & Comment);
 
@@ -176,7 +170,7 @@ export function selectSnapshots(
            ${isList ? Prisma.sql`, l.links_count AS "linksCount"` : Prisma.empty}
       FROM (${issues}) root
      CROSS JOIN (VALUES ('issue'), ('link'), ('comment')) part (kind)
-      LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${labelRelation} ${trackerLink(tracker)}
+      LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${trackerLink(tracker)}
       LEFT JOIN LATERAL (
         SELECT * FROM ${links} l WHERE part.kind = 'link' AND l.issue_id = root.id
       ) l ON true
@@ -201,7 +195,7 @@ export function selectBareIssues(
   return Prisma.sql`
     SELECT 'issue' AS kind, i.id, i.title, i.created_at AS "createdAt", i.updated_at AS "updatedAt",
            ${issueDetails(tracker, conflictsBytes)}
-      FROM (${issues}) i ${people} ${labelRelation} ${trackerLink(tracker)}`;
+      FROM (${issues}) i ${people} ${trackerLink(tracker)}`;
 }
 
 /** Groups the rows into issues, each with its links and comments, oldest first. */
@@ -209,7 +203,7 @@ export function toSnapshots(rows: readonly SnapshotRow[]): IssueSnapshot[] {
   const snapshots = new Map<string, IssueSnapshot>();
   for (const row of rows) {
     if (row.kind !== 'issue') continue;
-    snapshots.set(row.id, { ...row, labels: toLabels(row), links: [], linksCount: 0, comments: [] });
+    snapshots.set(row.id, { ...row, labels: row.labels ?? [], links: [], linksCount: 0, comments: [] });
   }
   for (const row of rows) {
     const snapshot = row.kind === 'issue' ? undefined : snapshots.get(row.issueId);
