@@ -5,6 +5,7 @@ import { ImportRepository } from '../src/tracker-sync/import.repository.ts';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, getIssue } from './support/issues.ts';
 import { aPerson } from './support/people.ts';
+import { syncIssue } from './support/sync-conformance.ts';
 import {
   describeImport,
   importAll,
@@ -133,6 +134,22 @@ describe('an import', () => {
       'For left': null,
       'For stranger': null,
     });
+    await app.close();
+    await tracker.close();
+  });
+
+  it('skips copies of issues with a marker while the tracker does not tell our account', async () => {
+    const { tracker, app, staff } = await startImporting('gitlab', 0);
+    const original = await syncIssue(staff, await createIssue(staff));
+    const body = `<!-- issues-sync:${original.id} -->`;
+    for (let copy = 1; copy <= 2; copy += 1) tracker.fake.createIssue({ title: `Copy ${copy}`, body });
+    const onAccount = { method: 'GET', path: /\/user$/ };
+    const countReads = () => tracker.fake.requests.filter(({ path }) => onAccount.path.test(path)).length;
+    tracker.fake.fail({ kind: 'status', status: 403, on: onAccount });
+    expect([await importAll(staff), countReads()]).toMatchObject([{ imported: 0, linked: 1, skipped: 2 }, 1]);
+    tracker.fake.fail({ kind: 'status', status: 503, on: onAccount });
+    expect([await importAll(staff), countReads()]).toMatchObject([{ imported: 2, skipped: 0 }, 3]);
+    expect([await importAll(staff), countReads()]).toMatchObject([{ imported: 0, linked: 3 }, 3]);
     await app.close();
     await tracker.close();
   });

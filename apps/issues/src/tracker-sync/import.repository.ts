@@ -95,15 +95,21 @@ export class ImportRepository {
     return job;
   }
 
-  /** Returns the remote ids that are bound to a local issue, and the local issues that exist. */
+  /**
+   * Returns which of the remote ids are bound to a local issue, and the remote ids of the local issues; null for an issue
+   * without a remote one.
+   */
   async findKnown(remoteIds: readonly string[], issueIds: readonly string[]) {
     const rows = await this.#database.$queryRaw<{ remoteId: string | null; issueId: string | null }[]>`
       SELECT remote_id AS "remoteId", NULL::uuid AS "issueId" FROM tracker_links
        WHERE ${this.#isTracker} AND remote_id = ANY (${[...remoteIds]}::text[])
-      UNION ALL SELECT NULL, id FROM issues WHERE id = ANY (${[...issueIds]}::uuid[])`;
+      UNION ALL SELECT t.remote_id, i.id FROM issues i LEFT JOIN tracker_links t ON t.issue_id = i.id AND ${this.#isTracker}
+       WHERE i.id = ANY (${[...issueIds]}::uuid[])`;
     return {
       remoteIds: new Set(rows.map(({ remoteId }) => remoteId)),
-      issueIds: new Set(rows.map(({ issueId }) => issueId)),
+      remoteOf: new Map(
+        rows.flatMap(({ issueId, remoteId }) => (issueId === null ? [] : [[issueId, remoteId] as const])),
+      ),
     };
   }
 

@@ -10,7 +10,7 @@ import {
   positionAfter,
   type RemotePerson,
 } from '../trackers/external-tracker.ts';
-import { adviceFor, TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
+import { adviceFor, problemOr, TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
 import { issueOfMarker } from '../trackers/tracker-text.ts';
 import {
   type ImportJob,
@@ -74,7 +74,7 @@ export class ImportService {
     const signal = AbortSignal.timeout(deadlineMs);
     try {
       const { issues, hasNext } = await tracker.listIssues(position, signal);
-      const candidates = await this.#examine(issues);
+      const candidates = await this.#examine(issues, accountOf(tracker, signal));
       const next = hasNext ? positionAfter(position, issues, tracker) : null;
       return {
         issues: candidates.map((candidate) => presentCandidate(tracker, candidate)),
@@ -114,11 +114,13 @@ export class ImportService {
   ): Promise<void> {
     let position: ListPosition | null = job;
     let seen = new Set<string>();
+    const findAccount = accountOf(tracker, stopping);
     while (position !== null) {
       const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
       const { issues, hasNext } = await tracker.listIssues(position, signal);
       // A page begins with the issues that have the time of the previous page's last one.
-      const candidates = await this.#examine(issues.filter(({ id }) => !seen.has(id)));
+      const unseen = issues.filter(({ id }) => !seen.has(id));
+      const candidates = await this.#examine(unseen, findAccount);
       seen = new Set(issues.map(({ id }) => id));
       const linked = candidates.filter(({ skipped }) => skipped === 'linked');
       const added = candidates.flatMap((candidate) => (candidate.skipped === null ? [candidate.issue] : []));
@@ -132,19 +134,27 @@ export class ImportService {
     logger.info({ importId: job.id }, 'import finished');
   }
 
-  async #examine(issues: readonly ListedIssue[]): Promise<Candidate[]> {
+  async #examine(
+    issues: readonly ListedIssue[],
+    findAccount: ReturnType<typeof accountOf>,
+  ): Promise<Candidate[]> {
     const { tracker, repository } = this.#configured();
     const known = await repository.findKnown(
       issues.map(({ id }) => id),
       issues.flatMap(({ marker }) => issueOfMarker(marker) ?? []),
     );
     const people = new Map<string, string | null>();
+    // Trackers copy the marker when a user copies an issue. Our account may have created the same issue twice.
+    const isCreatedHere = async ({ marker, authorId }: ListedIssue) => {
+      const remoteId = known.remoteOf.get(issueOfMarker(marker) ?? '');
+      if (remoteId === undefined || remoteId === null) return remoteId === null;
+      const account = await findAccount();
+      return account === undefined || isSameName(account, authorId ?? '');
+    };
     const candidates: Candidate[] = [];
     for (const remote of issues) {
-      const markedIssue = issueOfMarker(remote.marker);
       if (known.remoteIds.has(remote.id)) candidates.push({ remote, skipped: 'linked' });
-      else if (markedIssue !== undefined && known.issueIds.has(markedIssue))
-        candidates.push({ remote, skipped: 'created_here' });
+      else if (await isCreatedHere(remote)) candidates.push({ remote, skipped: 'created_here' });
       else if (remote.isPrivate) candidates.push({ remote, skipped: 'private' });
       else {
         const { assignee } = remote;
@@ -178,6 +188,16 @@ export class ImportService {
     if (this.#import === undefined) throw trackerNotConfigured();
     return this.#import;
   }
+}
+
+// Reads our account at most once. Returns undefined if it cannot, as with the token of a GitHub App.
+function accountOf(tracker: ExternalTracker, signal: AbortSignal): () => Promise<string | undefined> {
+  let account: Promise<string | TrackerError> | undefined;
+  return async () => {
+    account ??= problemOr(tracker.findAccount(signal));
+    const found = await account;
+    return found instanceof TrackerError ? undefined : found;
+  };
 }
 
 function toId({ id }: { id: string }): string {

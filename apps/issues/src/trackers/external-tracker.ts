@@ -128,6 +128,8 @@ export interface RemotePerson {
 /** A remote issue with the data that only an import uses. */
 export interface ListedIssue extends RemoteIssue {
   author: string | null;
+  /** The author's login, or the number of the account if the tracker does not show logins. */
+  authorId: string | null;
   assignee: RemotePerson | null;
 }
 
@@ -208,6 +210,8 @@ export interface ExternalTracker {
    * no problem.
    */
   checkSettings(signal: AbortSignal): Promise<TrackerCheck[]>;
+  /** Returns the `authorId` of the issues that our account creates. */
+  findAccount(signal: AbortSignal): Promise<string>;
   /** Returns the text, cut to the tracker's maximum length. */
   toFit(text: string): string;
   /** Creates an issue with the marker in its description. `findByMarker` finds the issue by it. */

@@ -143,6 +143,12 @@ export class GitHubTracker implements ExternalTracker {
     return [await checkWriting(() => this.#transport.send(request))];
   }
 
+  async findAccount(signal: AbortSignal): Promise<string> {
+    const path = `${this.#api.root}/user`;
+    this.#login ??= (await this.#transport.read({ method: 'GET', path, signal }, userSchema)).login;
+    return this.#login;
+  }
+
   toFit(text: string): string {
     return this.#api.textMax === undefined ? text : fitText(text, 'markdown', this.#api.textMax);
   }
@@ -177,7 +183,7 @@ export class GitHubTracker implements ExternalTracker {
 
   // Lists issues because the search index lags by minutes.
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
-    const creator = this.#api.creatorQuery(await this.#loginOf(signal));
+    const creator = this.#api.creatorQuery(await this.findAccount(signal));
     const query = { state: 'all', since: since.toISOString(), ...creator };
     const issues = await this.#transport.readPages({
       path: this.#issues,
@@ -286,16 +292,11 @@ export class GitHubTracker implements ExternalTracker {
     return { path: `${this.#issues}/${id}${suffix}`, target: 'issue' } as const;
   }
 
-  async #loginOf(signal: AbortSignal): Promise<string> {
-    const path = `${this.#api.root}/user`;
-    this.#login ??= (await this.#transport.read({ method: 'GET', path, signal }, userSchema)).login;
-    return this.#login;
-  }
-
   #toListedIssue({ user, assignee, ...issue }: z.output<typeof listedSchema>): ListedIssue {
     return {
       ...this.#toRemoteIssue(issue),
       author: user?.login ?? null,
+      authorId: user?.login ?? null,
       assignee: assignee == null ? null : { name: assignee.login, email: assignee.email || null },
     };
   }

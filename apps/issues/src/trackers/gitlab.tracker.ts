@@ -108,6 +108,11 @@ export class GitLabTracker implements ExternalTracker {
     return [await checkWriting(() => this.#transport.send(request))];
   }
 
+  async findAccount(signal: AbortSignal): Promise<string> {
+    const request = { method: 'GET', path: '/api/v4/user', signal } as const;
+    return (await this.#transport.read(request, userSchema)).username;
+  }
+
   // GitLab's limit of 1 MiB exceeds the local limits.
   toFit(text: string): string {
     return text;
@@ -261,6 +266,7 @@ export class GitLabTracker implements ExternalTracker {
     return {
       ...this.#toRemoteIssue(issue),
       author: author?.username ?? null,
+      authorId: author?.username ?? null,
       assignee: assignee === undefined ? null : { name: assignee.username, email: null },
     };
   }

@@ -84,6 +84,7 @@ const userBody = z.object({
     memberships: z.array(z.object({ project: z.object({ id: z.int() }) })).default([]),
   }),
 });
+const accountBody = z.object({ user: z.object({ id: z.int() }) });
 const mailBody = z.object({ user: z.object({ mail: z.string().nullish() }) });
 const projectBody = z.object({
   project: z.object({
@@ -187,6 +188,11 @@ export class RedmineTracker implements ExternalTracker {
   async checkSettings(signal: AbortSignal): Promise<TrackerCheck[]> {
     const [transport, project, words] = [this.#transport, this.project, this.#words];
     return checkRedmine({ ...this.#settings, transport, project, words, signal });
+  }
+
+  async findAccount(signal: AbortSignal): Promise<string> {
+    const request = { method: 'GET', path: '/users/current.json', signal } as const;
+    return String((await this.#transport.read(request, accountBody)).user.id);
   }
 
   // Redmine has no limit.
@@ -310,6 +316,7 @@ export class RedmineTracker implements ExternalTracker {
       issues.push({
         ...this.#toRemoteIssue(issue),
         author: author?.name ?? null,
+        authorId: author == null ? null : String(author.id),
         assignee:
           assignee == null ? null : { name: assignee.name, email: await this.#mailOf(assignee.id, signal) },
       });

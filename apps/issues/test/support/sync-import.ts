@@ -133,6 +133,37 @@ export function describeImport(start: () => Promise<ImportedTracker>): void {
     expect(remote?.text).toBe('é'.repeat(65_100));
   });
 
+  const previewOf = async (remoteId: string | undefined) => {
+    const { body } = await staff.post(`${importPath}?dry_run=true`).expect(200);
+    return importPreviewSchema.parse(body).issues.filter(({ external }) => external.id === remoteId);
+  };
+
+  it('imports a copy that a user of the tracker made of an issue with a marker', async () => {
+    const remoteOf = async (id: string | undefined) =>
+      (await tracker.issues()).find((remote) => remote.id === id);
+    const original = await syncIssue(ann, await createIssue(ann, { title: 'Original', description: 'Text' }));
+    const { text = '' } = (await remoteOf(original.external?.id)) ?? {};
+    expect(text).toContain(`issues-sync:${original.id}`);
+    const copyId = await tracker.create({ title: 'Copy', text });
+    expect(await previewOf(copyId)).toMatchObject([{ action: 'import', reason: null, title: 'Copy' }]);
+    expect(await importAll(staff)).toMatchObject({ imported: 1 });
+    const copy = issueSchema.parse((await untilSynced(ann)).find(({ title }) => title === 'Copy'));
+    expect(copy).toMatchObject({ description: 'Text', external: { id: copyId }, sync: { conflicts: [] } });
+
+    await ann.put(issuePath(original), { description: 'Original text' }).expect(200);
+    await staff.put(issuePath(copy), { description: 'Text of the copy' }).expect(200);
+    expect((await syncIssue(ann, original)).external).toEqual(original.external);
+    expect((await syncIssue(staff, copy)).external).toEqual(copy.external);
+    const markers = async (id: string | undefined) =>
+      (await remoteOf(id))?.text.replaceAll('\r\n', '\n').split('\n\n');
+    expect(await markers(original.external?.id)).toEqual([
+      'Original text',
+      `<!-- issues-sync:${original.id} -->`,
+    ]);
+    expect(await markers(copyId)).toEqual(['Text of the copy', `<!-- issues-sync:${copy.id} -->`]);
+    expect((await previewOf(copyId))[0]?.reason).toBe('linked');
+  });
+
   it('imports no issue twice, including an issue that a sync has just created', async () => {
     const before = (await untilSynced(ann)).length;
     const created = await syncIssue(ann, await createIssue(ann, { title: 'Created' }));
@@ -142,11 +173,10 @@ export function describeImport(start: () => Promise<ImportedTracker>): void {
         WHERE issue_id = $1`,
       [created.id],
     );
-    const { body } = await staff.post(`${importPath}?dry_run=true`).expect(200);
-    const preview = importPreviewSchema
-      .parse(body)
-      .issues.filter(({ external }) => external.id === created.external?.id);
-    expect(preview).toMatchObject([{ action: 'skip', reason: 'created_here' }]);
+    expect(await previewOf(created.external?.id)).toMatchObject([{ action: 'skip', reason: 'created_here' }]);
+    // The state if the request took effect twice.
+    await app.sql(`UPDATE tracker_links SET remote_id = 'first' WHERE issue_id = $1`, [created.id]);
+    expect(await previewOf(created.external?.id)).toMatchObject([{ action: 'skip', reason: 'created_here' }]);
     const result = await importAll(staff);
     expect(result).toMatchObject({ imported: 0, linked: before, skipped: hide === undefined ? 1 : 2 });
     const { body: list } = await ann.get(`${issuesPath}?limit=200`).expect(200);

@@ -274,7 +274,7 @@ export const importPreviewSchema = z
         action: z.enum(['import', 'skip']),
         reason: z.enum(['linked', 'private', 'created_here']).nullable().meta({
           description:
-            'Why it is skipped. `linked`: it belongs to an issue already; `private`: not every user may see it; `created_here`: it has the marker of an issue of this service.',
+            'Why it is skipped. `linked`: it belongs to an issue already; `private`: not every user may see it; `created_here`: it has the marker of an issue of this service, and no other user of the tracker has copied it.',
         }),
         title: z.string().nullable().describe('Null for a private issue.'),
         status: issueStatusSchema.nullable(),
