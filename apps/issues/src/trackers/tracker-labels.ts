@@ -1,3 +1,4 @@
+import { decodeHTML } from 'entities';
 import { z } from 'zod';
 import type { RemoteLabel, TrackerLabels } from './external-tracker.ts';
 import { TrackerError, type TrackerErrorCode } from './tracker-error.ts';
@@ -151,9 +152,10 @@ export class GitLabLabels implements TrackerLabels {
     this.#paths = paths;
   }
 
-  // GitLab's app/models/base_label.rb: "Don't allow ',' for label titles".
+  // GitLab's app/models/label.rb: rejects a comma. sanitize_value removes HTML, decodes character references and writes
+  // U+00A0 as one. A changed name would count as another label.
   holds(name: string): boolean {
-    return !name.includes(',');
+    return !/[,\u00a0]|<[a-z/!?]/i.test(name) && decodeHTML(name) === name;
   }
 
   async list(signal: AbortSignal): Promise<RemoteLabel[]> {

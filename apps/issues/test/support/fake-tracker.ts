@@ -20,7 +20,11 @@ const labelChanges = {
   gitlab: { method: 'PUT', path: /\/issues\/\d+$/ },
   gitea: labelsOfIssue,
 };
-const unholdable = { github: { unholdable: '..' }, gitlab: { unholdable: 'a, b' }, gitea: {} } as const;
+const unholdable = {
+  github: ['..'],
+  gitlab: ['a, b', '<b>x</b>', 'List<T', 'Save&notify', '&amp;', 'a\u00a0b'],
+  gitea: [],
+};
 
 /** Starts a fake of a tracker that cannot be installed for tests. */
 export async function startFakeTracker(
@@ -72,7 +76,7 @@ export async function startFakeTracker(
           (sent) => sent.status === null && sent.method === method && path.test(sent.path),
         );
       },
-      ...unholdable[provider],
+      unholdable: unholdable[provider],
     },
     remove: async (id) => fake.deleteIssue(Number(id)),
     slowDown: () => fake.fail({ kind: 'latency', ms: 1_500, on: { method: 'POST' } }),

@@ -103,8 +103,10 @@ export function describeLabelSync(started: () => LabelSync): void {
   it('stay in the tracker if an issue here cannot hold them, and here if the tracker cannot', async () => {
     const { labels, ann, staff, sync } = started();
     const { unholdable: odd } = labels;
-    if (odd !== undefined) await staff.post('/api/v1/labels/', { name: odd }).expect(201);
-    const issue = await sync(await createIssue(ann, { labels: odd === undefined ? [] : [odd] }));
+    for (const name of odd) await staff.post('/api/v1/labels/', { name }).expect(201);
+    const issue = await sync(await createIssue(ann, { labels: [...odd] }));
+    expect([issue.labels.length, there(issue)]).toEqual([odd.length, []]);
+    expect((await sync(issue)).labels).toEqual(issue.labels);
     const many = Array.from({ length: issueLabelsMax + 3 }, (_, index) => `Many ${index + 100}`);
     setThere(issue, many);
     const synced = await sync(issue);
@@ -116,9 +118,21 @@ export function describeLabelSync(started: () => LabelSync): void {
     });
     expect((await getIssue(ann, issue)).labels).toEqual(synced.labels);
     expect(there(issue)).toEqual(many);
-    await setHere(issue, odd === undefined ? [] : [odd]);
+    await setHere(issue, [...odd]);
     await sync(issue);
-    expect(there(issue)).toHaveLength(3 + (odd === undefined ? 0 : 1));
+    expect(there(issue)).toHaveLength(3 + odd.length);
+  });
+
+  it('keep their names with characters that are special in HTML', async () => {
+    const { ann, staff, sync } = started();
+    const names = ['C++ <3', 'Q&A', 'a > b & c'];
+    for (const name of names) await staff.post('/api/v1/labels/', { name }).expect(201);
+    const issue = await sync(await createIssue(ann, { labels: names }));
+    expect([namesOf(issue), there(issue)]).toEqual([
+      [...names].sort((a, b) => a.localeCompare(b)),
+      names.sort(),
+    ]);
+    expect((await sync(issue)).sync.last_result).toMatchObject({ pushed: [], pulled: [] });
   });
 
   describe('a label that is renamed here', () => {

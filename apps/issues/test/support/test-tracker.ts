@@ -33,8 +33,8 @@ export interface TrackerLabelActions {
   slowDown: () => void;
   /** Whether a change by the service waits for its response. */
   isChanging: () => boolean;
-  /** A label name that the tracker does not support. */
-  unholdable?: string;
+  /** Label names that the tracker rejects or changes. */
+  unholdable: readonly string[];
 }
 
 /** A tracker for tests, with the actions of its users. */

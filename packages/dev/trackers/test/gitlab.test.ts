@@ -90,6 +90,32 @@ describe('PUT /projects/:id/issues/:issue_iid', () => {
     expect((await post({ name: 'c' })).body).toEqual({ error: 'color is missing' });
   });
 
+  it('removes HTML from the names of labels, and replaces character references', async () => {
+    const path = '/api/v4/projects/tessera%2Ftracker/labels';
+    const names = [
+      '<b>x</b>',
+      'List<T>',
+      'a<br>b',
+      'Save&notify',
+      '&amp;lt;',
+      'a\u00a0b',
+      'Q&A',
+      'a < b > c & d',
+    ];
+    const kept = ['x', 'List', 'a b', 'Save¬ify', '&lt;', 'a&nbsp;b', 'Q&A', 'a < b > c & d'];
+    const stored: unknown[] = [];
+    for (const name of names)
+      stored.push((await send(gitlab, 'POST', path, { body: { name, color: '#000000' } })).body.name);
+    expect(stored).toEqual(kept);
+    expect((await send(gitlab, 'POST', path, { body: { name: '<i>x</i>', color: '#000000' } })).body).toEqual(
+      {
+        message: { title: ['has already been taken'] },
+      },
+    );
+    await create('One', { labels: '<b>y</b>,x' });
+    expect((await put({ add_labels: '<b>x</b>,<i></i>,Q&A' })).body.labels).toEqual(['y', 'x', 'Q&A']);
+  });
+
   it('replaces, adds and removes labels; an empty string clears them', async () => {
     await create('One', { labels: 'a,b' });
 

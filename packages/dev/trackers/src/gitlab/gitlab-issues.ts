@@ -11,6 +11,7 @@ import {
   nothingToChange,
   projectNotFound,
 } from './gitlab-errors.ts';
+import { storedTitle } from './gitlab-labels.ts';
 import { type GitLabPresenter, PROJECT_ID } from './gitlab-presenter.ts';
 
 const TITLE_MAX = 255;
@@ -34,7 +35,8 @@ export class GitLabIssues {
     const title = textOf(fields.title);
     const body = textOf(fields.description);
     assertWritable(title, body);
-    const issue = this.#context.tracker.create({ title, body, labels: labelsOf(fields.labels), author: BOT });
+    const labels = this.#findOrCreate(labelsOf(fields.labels));
+    const issue = this.#context.tracker.create({ title, body, labels, author: BOT });
     return { status: 201, body: this.#present.issue(issue) };
   };
 
@@ -50,12 +52,30 @@ export class GitLabIssues {
       ...(fields.title === undefined ? {} : { title: textOf(fields.title) }),
       ...(fields.description === undefined ? {} : { body: textOf(fields.description) }),
       ...stateChange(fields.state_event),
-      labels: changedLabels(issue.labels, fields),
+      labels: this.#changedLabels(issue.labels, fields),
     };
     assertWritable(changes.title ?? issue.title, changes.body ?? issue.body);
     gitlabEdit(this.#context.tracker, issue, changes, BOT);
     return { status: 200, body: this.#present.issue(issue) };
   };
+
+  #changedLabels(before: readonly string[], fields: Readonly<Record<string, unknown>>): string[] {
+    const kept = fields.labels === undefined ? before : this.#findOrCreate(labelsOf(fields.labels));
+    const removed = labelsOf(fields.remove_labels);
+    return [...kept, ...this.#findOrCreate(labelsOf(fields.add_labels))].filter(
+      (label) => !removed.includes(label),
+    );
+  }
+
+  // GitLab's app/services/labels/find_or_create_service.rb: searches the name as given and ignores an invalid new label.
+  #findOrCreate(names: readonly string[]): string[] {
+    const { tracker } = this.#context;
+    return names.flatMap((name) => {
+      if (tracker.findLabel(name) !== undefined) return [name];
+      const title = storedTitle(name);
+      return title === '' || tracker.findLabel(title) !== undefined ? [] : [tracker.label(title).name];
+    });
+  }
 
   /** @throws ErrorResponse 404 */
   find(call: TrackerRequest): TrackerIssue {
@@ -88,12 +108,6 @@ function stateChange(event: unknown): IssueChanges {
   if (event === undefined) return {};
   if (event !== 'close' && event !== 'reopen') throw notAllowed('state_event');
   return { state: event === 'close' ? 'closed' : 'open' };
-}
-
-function changedLabels(before: readonly string[], fields: Readonly<Record<string, unknown>>): string[] {
-  const kept = fields.labels === undefined ? before : labelsOf(fields.labels);
-  const removed = labelsOf(fields.remove_labels);
-  return [...kept, ...labelsOf(fields.add_labels)].filter((label) => !removed.includes(label));
 }
 
 /** A list, or a comma-separated string; an empty string clears. */

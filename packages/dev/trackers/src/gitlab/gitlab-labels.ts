@@ -1,3 +1,4 @@
+import { type DefaultTreeAdapterMap, parseFragment } from 'parse5';
 import { membersOf, type TrackerRequest, type TrackerResponse } from '../server/exchange.ts';
 import type { FakeContext } from '../server/run-fake.ts';
 import type { TrackerLabel } from '../tracker/tracker.ts';
@@ -32,8 +33,10 @@ export class GitLabLabels {
     const { name, color } = membersOf(call.body);
     if (name === undefined) throw missing('name');
     if (color === undefined) throw missing('color');
-    const title = String(name).trim();
-    if (this.#context.tracker.findLabel(title) !== undefined) throw labelExists();
+    if (this.#context.tracker.findLabel(String(name)) !== undefined) throw labelExists();
+    const title = storedTitle(String(name));
+    if (this.#context.tracker.findLabel(title) !== undefined)
+      throw invalid({ title: ['has already been taken'] });
     if (title === '') throw invalid({ title: ["can't be blank", 'is invalid'] });
     if (title.includes(',')) throw invalid({ title: ['is invalid'] });
     if ([...title].length > NAME_MAX)
@@ -42,6 +45,24 @@ export class GitLabLabels {
     const label = this.#context.tracker.label(title, String(color).slice(1));
     return { status: 201, body: present(label) };
   };
+}
+
+// The elements of Sanitize's lib/sanitize/config/default.rb, whitespace_elements, that a short name may contain.
+const BLOCKS = ['blockquote', 'br', 'div', 'h1', 'h2', 'h3', 'hr', 'li', 'ol', 'p', 'pre', 'ul'];
+
+/**
+ * GitLab's app/models/label.rb, sanitize_value: `CGI.unescapeHTML(Sanitize.clean(value))`. Sanitize writes the text of
+ * the parsed HTML as HTML again, and of its character references, unescapeHTML does not know `&nbsp;`.
+ */
+export function storedTitle(value: string): string {
+  return textIn(parseFragment(value)).replaceAll('\u00a0', '&nbsp;').trim();
+}
+
+function textIn(node: DefaultTreeAdapterMap['node']): string {
+  if ('value' in node) return node.value;
+  const text = 'childNodes' in node ? node.childNodes.map(textIn).join('') : '';
+  if (!BLOCKS.includes(node.nodeName)) return text;
+  return text === '' ? ' ' : ` ${text} `;
 }
 
 function present({ id, name, color }: TrackerLabel): Record<string, unknown> {
