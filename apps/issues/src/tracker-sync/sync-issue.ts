@@ -156,15 +156,26 @@ export class SyncExecutor {
     const { repository, deadlineMs } = this.#dependencies;
     const job = await repository.lease(issueId, requestedBy, deadlineMs);
     if (job === undefined) throw syncInProgress();
-    const failed = await this.run(job, requestId, deadlineMs);
+    const failed = await this.run(job, requestId, deadlineMs, { isRequested: true });
     if (failed !== undefined) throw trackerProblem(failed.error, failed.nextAttemptAt);
   }
 
-  /** Syncs a leased issue within `timeoutMs` and records the result. */
-  async run(job: SyncJob, requestId: string, timeoutMs: number): Promise<FailedRun | undefined> {
+  /**
+   * Syncs a leased issue within `timeoutMs` and records the result. A sync that a user has requested finds comments whose
+   * publication does not change the remote issue, with one more request.
+   */
+  async run(
+    job: SyncJob,
+    requestId: string,
+    timeoutMs: number,
+    { isRequested = false } = {},
+  ): Promise<FailedRun | undefined> {
     const { onEnded } = this.#dependencies;
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal]);
-    const run = this.#syncIssue(job, requestId, signal).catch((error) => this.#fail(job, error, requestId));
+    const readsComments = isRequested && this.#dependencies.tracker.publishesLate;
+    const run = this.#syncIssue(job, readsComments, requestId, signal).catch((error) =>
+      this.#fail(job, error, requestId),
+    );
     this.#running.add(run);
     try {
       const failed = await run;
@@ -184,7 +195,12 @@ export class SyncExecutor {
     await Promise.allSettled(this.#running);
   }
 
-  async #syncIssue(job: SyncJob, requestId: string, signal: AbortSignal): Promise<undefined> {
+  async #syncIssue(
+    job: SyncJob,
+    readsComments: boolean,
+    requestId: string,
+    signal: AbortSignal,
+  ): Promise<undefined> {
     const { remoteId } = job;
     const pair =
       remoteId === null
@@ -195,6 +211,7 @@ export class SyncExecutor {
       unlessOfPart(failures),
     );
     const isKnown =
+      !readsComments &&
       fields !== undefined &&
       (fields.commentsCount === 0 || fields.updatedAt.getTime() === job.remoteSeenUntil?.getTime());
     const comments = await this.#syncComments(

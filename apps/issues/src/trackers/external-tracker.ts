@@ -198,6 +198,8 @@ export interface ExternalTracker {
   readonly settleSeconds: number;
   /** Whether `listChanged` lists the issues by the time of their last update. */
   readonly ordersChanges: boolean;
+  /** Whether a comment can become public without a change of the issue's `updatedAt`. */
+  readonly publishesLate: boolean;
   /** Whether requests are not sent for a while, because several failed in a row. */
   readonly isPaused: boolean;
 

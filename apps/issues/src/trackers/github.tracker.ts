@@ -100,6 +100,7 @@ function githubApi(token: string): ForgeApi {
 export class GitHubTracker implements ExternalTracker {
   readonly provider: TrackerProvider = 'github';
   readonly hasPriority = false;
+  readonly publishesLate = false;
   readonly project: string;
   readonly settleSeconds: number;
   readonly ordersChanges: boolean;

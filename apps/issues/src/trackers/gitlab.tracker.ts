@@ -68,6 +68,8 @@ const settleSeconds = 120;
 export class GitLabTracker implements ExternalTracker {
   readonly provider = 'gitlab';
   readonly hasPriority = false;
+  // gitlab.com/gitlab-org/gitlab/-/issues/386779: an internal note cannot become a comment.
+  readonly publishesLate = false;
   readonly project: string;
   readonly settleSeconds: number;
   readonly ordersChanges = true;

@@ -123,6 +123,8 @@ const vocabularyLifetimeMs = 10 * 60_000;
 export class RedmineTracker implements ExternalTracker {
   readonly provider = 'redmine';
   readonly hasPriority = true;
+  // Redmine does not change `updated_on` when a private note becomes public.
+  readonly publishesLate = true;
   readonly labels = undefined;
   readonly project: string;
   readonly settleSeconds: number;
