@@ -197,6 +197,15 @@ describe('a text sent to a tracker', () => {
     expect(canonicalText(sent)).toBe(given);
   });
 
+  it('does not parse tables whose rows the parser would fill with more than 5,000 cells', () => {
+    const rows = (count: number) =>
+      `${'a|'.repeat(49)}a\n${'-|'.repeat(49)}-\n${'a\n'.repeat(count)}\n\`@b\``;
+    expect(neutralise(rows(98), 'markdown')).toContain('`@b`');
+    expect(neutralise(rows(99), 'markdown')).toContain('`@\u200bb`');
+    expect(neutralise(rows(24).repeat(5), 'markdown')).not.toContain('`@b`');
+    expect(neutralise(`> ${rows(99).replaceAll('\n', '\r\n> ')}`, 'markdown')).toContain('`@\u200bb`');
+  });
+
   it('executes no quick action after a fence within a line or without an end', () => {
     const text = 'see ```\n/close\n/assign @me';
     expect(quickActionsIn(text)).toEqual(['close', 'assign']);

@@ -30,6 +30,9 @@ const htmlLine = /^(?:[ \t>+*-]|\d+[.)])*<[a-z!?/]/im;
 // Supports tables as in GitHub Flavored Markdown, where a cell ends at `|` even within backticks.
 const commonMark = new MarkdownIt('default', { html: true });
 
+// The parser fills the cells that a row lacks, so 1.5 KB can make 65,000 cells; each takes 8 µs and 3 KB of memory.
+const cellsMax = 5_000;
+
 // Trackers extend an address to the next white space, so a backtick within an address does not begin code.
 const extendedAddress = /(?:(?:https?|ftp):\/\/|www\.)[^\s<]*/gi;
 const addressesWithBacktick = new WeakMap<object, Range[]>();
@@ -83,7 +86,7 @@ function neutraliseMarkdown(text: string): string {
     return `${sign}\ue000${nonce}${inPath.length - 1}\ue000`;
   });
   if (inPath.length === 0) return text;
-  const code = otherSyntax.test(text) ? [] : codeOf(marked);
+  const code = otherSyntax.test(text) || hasLargeTables(text) ? [] : codeOf(marked);
   const inCode = new Set(
     code.flatMap((part) => Array.from(part.matchAll(mark), ([, index]) => Number(index))),
   );
@@ -103,6 +106,19 @@ function codeOf(markdown: string): string[] {
     .flatMap((token): Token[] => [token, ...(token.children ?? [])])
     .filter(({ type }) => type === 'fence' || type === 'code_inline')
     .map(({ content }) => content);
+}
+
+// A table ends at an empty line, and a row has as many cells as the row with the most `|` can have.
+function hasLargeTables(markdown: string): boolean {
+  let columns = 0;
+  let cells = 0;
+  for (const line of markdown.split(/\r\n?|\n/)) {
+    const separators = line.split('|').length - 1;
+    if (line.trim() === '') columns = 0;
+    else if (separators > 0) columns = Math.max(columns, separators + 1);
+    cells += columns;
+  }
+  return cells > cellsMax;
 }
 
 type Range = readonly [start: number, end: number];
