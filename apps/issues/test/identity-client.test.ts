@@ -197,6 +197,20 @@ describe('a look-up', () => {
     expect(refused).toHaveLength(100 - 8 - 64);
     expect(client.status()).toEqual({ breaker: 'closed' });
   });
+
+  it('sends lookups while many people change their passwords', async () => {
+    stub.answer = (request, response) => {
+      if (request.method === 'GET') json(200, wireIdentity())(request, response);
+    };
+    const change = { current_password: 'a', new_password: 'b' };
+    const changes = Array.from({ length: 40 }, () => client.changePassword(someId(), change));
+    const outcomes = Promise.allSettled(changes);
+    await client.findById(someId());
+    expect(stub.peak).toBe(5);
+    stub.answer = json(204, undefined);
+    const refused = (await outcomes).filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThanOrEqual(40 - 4 - 16);
+  });
 });
 
 describe('the circuit breaker', () => {

@@ -60,6 +60,9 @@ export type BreakerState = 'closed' | 'half_open' | 'open';
 
 const maxConcurrentCalls = 8;
 const maxQueuedCalls = 64;
+// Identity hashes the passwords of a password change, which takes tenths of a second.
+const maxConcurrentHashes = 4;
+const maxQueuedHashes = 16;
 const maxResponseBytes = 256 * 1024;
 const maxListBytes = 1024 * 1024;
 const maxGetRetries = 2;
@@ -116,6 +119,8 @@ export class IdentityTransport {
     this.#policies = {
       get: wrap(this.#bulkhead, retries, this.#breaker),
       write: wrap(this.#bulkhead, this.#breaker),
+      // With calls of their own, so that people who change passwords do not delay lookups.
+      hash: wrap(bulkhead(maxConcurrentHashes, maxQueuedHashes), this.#breaker),
     };
   }
 
@@ -125,10 +130,11 @@ export class IdentityTransport {
   }
 
   async send(call: IdentityCall): Promise<IdentityReply> {
-    const policy = call.method === 'GET' ? this.#policies.get : this.#policies.write;
     let reply: IdentityReply;
     try {
-      reply = await policy.execute(() => this.#serviceTokens.send((token) => this.#sendTraced(call, token)));
+      reply = await this.#policyOf(call).execute(() =>
+        this.#serviceTokens.send((token) => this.#sendTraced(call, token)),
+      );
     } catch (error) {
       if (error instanceof OutageError) throw identityUnavailable(error);
       if (isBrokenCircuitError(error) || isBulkheadRejectedError(error))
@@ -140,6 +146,11 @@ export class IdentityTransport {
       throw identityCredentialsRejected(reply.status);
     }
     return reply;
+  }
+
+  #policyOf({ method, isLimitedByPerson }: IdentityCall) {
+    if (isLimitedByPerson === true) return this.#policies.hash;
+    return method === 'GET' ? this.#policies.get : this.#policies.write;
   }
 
   #sendTraced(call: IdentityCall, serviceToken: string): Promise<IdentityReply> {
