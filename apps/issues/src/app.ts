@@ -133,7 +133,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(syncIssue, { access: member, limit: syncs }, sync.run),
     route(
       takeWebhook,
-      { access: trackers, limit: webhooks.limit, authorize: webhooks.assertConfigured, body: webhookBody },
+      { access: trackers, authorize: webhooks.assertConfigured, body: webhookBody },
       webhooks.take,
     ),
     route(resolveSyncConflict, { access: member, limit: writes }, sync.resolveConflict),

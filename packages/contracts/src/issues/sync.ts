@@ -225,5 +225,5 @@ export const takeWebhook = operation({
       schema: z.object({ status: z.enum(['accepted', 'known']) }),
     },
   },
-  problems: [401, 404, { status: 503, description: 'Too many webhooks are in progress.' }],
+  problems: [401, 404],
 });
