@@ -94,7 +94,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(listIdentities, { access: backends }, identity.list),
     route(createIdentity, { access: backends, body: identityBody }, identity.create),
     route(updateIdentity, { access: backends, body: identityBody }, identity.update),
-    route(changeIdentityPassword, { access: backends, body: grantBody }, password.change),
+    route(changeIdentityPassword, { access: backends, body: identityBody }, password.change),
     route(deleteIdentity, { access: backends }, identity.remove),
     route(listSessions, { access: backends }, session.list),
     route(revokeSessions, { access: backends }, session.revokeAll),

@@ -397,6 +397,8 @@ describe('/api/v1/users/me', () => {
       {},
       { name: '' },
       { name: 'a\nb' },
+      { name: '\u202eabc' },
+      { name: '\u2800' },
       { name: 'x', is_staff: true },
       { username: 'x' },
     ]) {
@@ -416,6 +418,7 @@ describe('/api/v1/users/me', () => {
     ]);
     const weak = await change(password, 'short');
     expect(weak.body.errors).toMatchObject([{ field: 'new_password' }]);
+    expectProblem(await change(password, 'x'.repeat(60_000)), 422, 'validation_failed');
     await change(password, anotherPassword).expect(204);
     await identity.signIn(ann.email, anotherPassword);
     const refreshed = axios.post(`${identity.url}/token/refresh`, { refresh_token: session.refresh_token });

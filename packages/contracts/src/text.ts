@@ -23,6 +23,19 @@ export function singleLineText(): z.ZodString {
   });
 }
 
+// Joiners, variation selectors and tags belong to emoji and to words of some scripts. Names that differ in other invisible
+// characters, or that change the direction of text, look like other names.
+const invisible = /(?!\u200c|\u200d|[\ufe00-\ufe0f]|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}/u;
+const brailleBlank = '\u2800';
+const visible = new RegExp(`(?!${brailleBlank})[\\p{L}\\p{N}\\p{P}\\p{S}]`, 'u');
+
+/** Checks that a name is visible and looks different from other names. */
+export function isVisibleName() {
+  return z.refine<string>((name) => visible.test(name) && !invisible.test(name), {
+    error: 'must be visible text without invisible characters',
+  });
+}
+
 /** A UUID in the form 8-4-4-4-12, of any version and variant, as PostgreSQL's `uuid` accepts it; in lower case. */
 export function uuid() {
   return z.guid({ error: 'must be a UUID' }).toLowerCase();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
 import { once } from '../query-value.ts';
-import { singleLineText, text, uuid } from '../text.ts';
+import { isVisibleName, singleLineText, text, uuid } from '../text.ts';
 
 /** identity-service.md 2.1, with the limits of apps/identity/README.md. */
 export const emailMaxLength = 254;
@@ -28,7 +28,7 @@ export const usernameSchema = singleLineText()
   .min(1, { error: 'must not be empty' })
   .max(usernameMaxLength, { error: `must be at most ${usernameMaxLength} characters` });
 
-export const displayNameSchema = usernameSchema;
+export const displayNameSchema = usernameSchema.check(isVisibleName());
 
 /** Checks only the form. The permitted length depends on the service's configuration. */
 export const passwordSchema = text();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ignoredFieldsHeader, operation } from '../operation.ts';
-import { oneLine, uuid } from '../text.ts';
+import { isVisibleName, oneLine, uuid } from '../text.ts';
 import { idempotencyHeaders, locationHeader, replayedHeader } from './issue-operation.ts';
 
 export const labelNameMaxLength = 50;
@@ -8,14 +8,8 @@ export const labelNameMaxLength = 50;
 export const labelsMax = 500;
 export const issueLabelsMax = 20;
 
-// Joiners, variation selectors and tags belong to emoji and to words of some scripts. Names that differ in other invisible
-// characters, or that change the direction of text, look like other names.
-const invisible = /(?!\u200c|\u200d|[\ufe00-\ufe0f]|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}/u;
-const visible = /[\p{L}\p{N}\p{P}\p{S}]/u;
 const labelName = oneLine(labelNameMaxLength);
-const newLabelName = labelName.refine((name) => visible.test(name) && !invisible.test(name), {
-  error: 'must be visible text without invisible characters',
-});
+const newLabelName = labelName.check(isVisibleName());
 const colorPattern = /^#[0-9A-Fa-f]{6}$/;
 const colorInput = z.string().regex(colorPattern, { error: 'must be #rrggbb' }).toLowerCase();
 export const labelColorDefault = '#cccccc';
