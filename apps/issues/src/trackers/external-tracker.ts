@@ -66,7 +66,7 @@ export interface TrackerLabels {
   /** Whether the tracker can have a label with this name. */
   holds(name: string): boolean;
   list(signal: AbortSignal): Promise<RemoteLabel[]>;
-  /** Creates a label that was not in the list. */
+  /** Creates a label that was not in the list, unless the owner of the project shares one with this name. */
   create(label: { name: string; color: string }, signal: AbortSignal): Promise<RemoteLabel>;
   /** Adds and removes labels of an issue. Keeps labels that others add concurrently. */
   change(

@@ -1,7 +1,8 @@
 import { decodeHTML } from 'entities';
 import { z } from 'zod';
+import { labelKey } from '../labels/label.ts';
 import type { RemoteLabel, TrackerLabels } from './external-tracker.ts';
-import { TrackerError, type TrackerErrorCode } from './tracker-error.ts';
+import { problemOr, TrackerError, type TrackerErrorCode } from './tracker-error.ts';
 import type { TrackerTransport } from './tracker-transport.ts';
 
 interface LabelPaths {
@@ -121,9 +122,22 @@ export class GiteaLabels extends GitHubLabels {
 
   // Unlike GitHub, Gitea creates a second label with the same name.
   override async create(label: { name: string; color: string }, signal: AbortSignal): Promise<RemoteLabel> {
+    const ofOwner = await this.#listOfOwner(signal);
+    const existing = ofOwner.find(({ name }) => labelKey(name) === labelKey(label.name));
+    if (existing !== undefined) return existing;
     const request = { method: 'POST', path: this.paths.project, body: label, signal } as const;
     const { id } = await this.transport.read(request, labelSchema);
     return { ref: String(id), ...label };
+  }
+
+  // Gitea's routers/api/v1/org/label.go: the labels of an organization, which the list of its repository does not
+  // contain. 404: a user owns the repository; 403: the token lacks `read:organization`.
+  async #listOfOwner(signal: AbortSignal): Promise<RemoteLabel[]> {
+    const path = this.paths.project.replace(/\/repos\/([^/]+)\/.*/, '/orgs/$1/labels');
+    const keep = (label: z.output<typeof labelSchema>) => this.toLabels([label])[0];
+    const request = { path, query: this.pageQuery(), item: labelSchema, keep, signal };
+    const labels = await problemOr(this.transport.readPages(request));
+    return labels instanceof TrackerError ? [] : labels;
   }
 
   protected override pageQuery() {

@@ -18,8 +18,11 @@ export interface FakeTracker {
   editIssue(number: number, changes: IssueChanges): void;
   /** The labels of the project. */
   labels(): FakeLabel[];
-  /** Creates a label as another user. @param color six hexadecimal digits */
-  createLabel(name: string, color: string): void;
+  /**
+   * Creates a label as another user. `ofOwner` (Gitea only): a label of the organization that owns the repository; without
+   * one, a user owns it. @param color six hexadecimal digits
+   */
+  createLabel(name: string, color: string, options?: { readonly ofOwner: boolean }): void;
   /** Adds a comment as another user. @returns the comment's id */
   addComment(number: number, body: string, author?: string): number;
   /** Deletes an issue: GitHub then answers 410, GitLab and Gitea 404. */

@@ -39,6 +39,16 @@ describe('POST /repos/{owner}/{repo}/issues', () => {
     expect(gitea.issues()).toMatchObject([{ number: 1, state: 'open', labels: [] }]);
   });
 
+  it('accepts labels of the organization, which the repository does not list', async () => {
+    expect((await send(gitea, 'GET', '/api/v1/orgs/tessera/labels')).status).toBe(404);
+    gitea.createLabel('Theirs', '00ff00', { ofOwner: true });
+    const { body } = await send(gitea, 'GET', '/api/v1/orgs/tessera/labels');
+
+    expect(body).toMatchObject([{ name: 'Theirs', color: '00ff00' }]);
+    expect((await send(gitea, 'GET', `${REPOSITORY}/labels`)).body).toEqual([]);
+    expect((await create('One', { labels: [body[0]?.id] })).body.labels).toMatchObject([{ name: 'Theirs' }]);
+  });
+
   it('accepts existing labels by id only', async () => {
     const { id } = await label('priority/high');
     const { body } = await create('One', { labels: [id, 1, 'priority/high'] });

@@ -14,7 +14,17 @@ export class GiteaLabels {
   readonly list = (call: TrackerRequest): TrackerResponse => {
     const { tracker, pages, present } = this.#repository;
     assertRepository(this.#repository, call);
-    return pages.respond(call, tracker.labels(), (label) => present.label(label));
+    const labels = tracker.labels().filter(({ isOfOwner }) => !isOfOwner);
+    return pages.respond(call, labels, (label) => present.label(label));
+  };
+
+  // Gitea's routers/api/v1/org/label.go; a user is not found.
+  readonly listOfOwner = (call: TrackerRequest): TrackerResponse => {
+    const { tracker, pages, present, project, errors } = this.#repository;
+    const labels = tracker.labels().filter(({ isOfOwner }) => isOfOwner);
+    const isOwner = call.params.org?.toLowerCase() === project.owner.toLowerCase();
+    if (!isOwner || labels.length === 0) throw errors.notFound();
+    return pages.respond(call, labels, (label) => present.label(label));
   };
 
   readonly create = (call: TrackerRequest): TrackerResponse => {

@@ -72,6 +72,7 @@ function giteaProtocol(repository: GiteaRepository): Protocol {
       route('delete', `${one}/labels/:id`, labels.remove),
       route('get', '/repos/:owner/:repo/labels', labels.list),
       route('post', '/repos/:owner/:repo/labels', labels.create),
+      route('get', '/orgs/:org/labels', labels.listOfOwner),
       route('get', '/repos/:owner/:repo', ({ params }) => {
         const { project, settings } = repository;
         const full_name = `${project.owner}/${project.name}`;

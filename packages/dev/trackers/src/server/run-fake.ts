@@ -68,7 +68,7 @@ export async function runFake(definition: FakeDefinition): Promise<FakeTracker> 
       tracker.create({ title, body, labels: [], author: MAINTAINER }).number,
     editIssue: (number, changes) => definition.edit(present(number), changes, MAINTAINER),
     labels: () => tracker.labels().map(({ name, color }) => ({ name, color })),
-    createLabel: (name, color) => void tracker.label(name, color),
+    createLabel: (name, color, { ofOwner } = { ofOwner: false }) => void tracker.label(name, color, ofOwner),
     addComment: (number, body, author = MAINTAINER) => tracker.comment(present(number), body, author).id,
     deleteIssue: (number) => {
       present(number).presence = { kind: 'deleted' };

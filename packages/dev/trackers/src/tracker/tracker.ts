@@ -14,6 +14,8 @@ export interface TrackerLabel {
   readonly name: string;
   /** Six hexadecimal digits. */
   readonly color: string;
+  /** Whether all projects of the project's owner have it. */
+  readonly isOfOwner: boolean;
 }
 
 /** The issues of one project, independent of a protocol. Numbers and ids are never reused. */
@@ -119,10 +121,10 @@ export class Tracker {
   }
 
   /** The label of that name, created if missing. @param color of a new label */
-  label(name: string, color = 'ededed'): TrackerLabel {
+  label(name: string, color = 'ededed', isOfOwner = false): TrackerLabel {
     const known = this.findLabel(name);
     if (known !== undefined) return known;
-    const label = { id: this.#nextId(), name, color };
+    const label = { id: this.#nextId(), name, color, isOfOwner };
     this.#labels = [...this.#labels, label];
     return label;
   }
