@@ -1,8 +1,9 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createHttpServer } from '../src/index.ts';
+import { waitUntil } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 
@@ -74,15 +75,24 @@ describe('the input of a connection', () => {
     expect(seen()).toBeLessThan(500);
   });
 
-  it('is not parsed further for a connection that was closed for too many pipelined requests', async () => {
+  it('is parsed up to 2 KiB while a request waits, then continued', async () => {
+    const answers: ServerResponse[] = [];
     const port = await start((_request, response) => {
-      setTimeout(() => response.end('ok'), 500);
+      answers.push(response);
+      if (answers.length > 1) response.end('ok');
     });
     const socket = await openSocket(port);
     const seen = countRequests();
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2_400));
-    await readToEnd(socket);
-    expect(seen()).toBeLessThan(500);
+    const received = readToEnd(socket);
+    const get = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+    socket.write(get.repeat(900));
+    await waitUntil(() => answers.length === 1);
+    socket.write(get.repeat(99) + get.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(seen()).toBe(Math.floor(2_048 / get.length));
+    answers[0]?.end('ok');
+    expect((await received).match(/200 OK/g)).toHaveLength(1_000);
+    expect(seen()).toBe(1_000);
   });
 
   it('of many connections is parsed with ordinary requests in between', async () => {

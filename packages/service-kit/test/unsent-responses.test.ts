@@ -107,23 +107,19 @@ describe('a client that does not read its response', () => {
     ]);
   });
 
-  it('serves other connections between pipelined requests, and closes a connection with more than a hundred that wait', async () => {
+  it('serves other connections between pipelined requests', async () => {
     const order: string[] = [];
-    const { port, lines } = await start((request, response) => {
+    const { port } = await start((request, response) => {
       order.push(request.url ?? '');
       response.end('ok');
     });
-    const [many, other, tooMany] = await Promise.all([openSocket(port), openSocket(port), openSocket(port)]);
+    const [many, other] = await Promise.all([openSocket(port), openSocket(port)]);
     const last = get('/last').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
     const received = readToEnd(many);
-    many.write(get('/many').repeat(100) + last);
+    many.write(get('/many').repeat(900) + last);
     other.write(get('/other'));
-    expect((await received).match(/200 OK/g)).toHaveLength(101);
-    expect(order.filter((url) => url === '/many')).toHaveLength(100);
+    expect((await received).match(/200 OK/g)).toHaveLength(901);
+    expect(order.filter((url) => url === '/many')).toHaveLength(900);
     expect(order.indexOf('/other')).toBeLessThan(50);
-    tooMany.write(get('/too-many').repeat(2_000));
-    await readToEnd(tooMany);
-    expect(order.filter((url) => url === '/too-many')).toHaveLength(1);
-    expect(lines.filter(({ msg }) => msg === 'too many pipelined requests')).toHaveLength(1);
   });
 });

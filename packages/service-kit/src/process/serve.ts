@@ -54,15 +54,13 @@ export const defaultHttpTimeouts: HttpTimeouts = {
 // responds 503 to further requests; this limit closes the connection with the last response.
 const maxRequestsPerConnection = 1000;
 
-// Maximum number of requests of a connection that wait for an earlier response. One read of a socket can contain 2,500
-// requests of 26 bytes.
-const maxPipelinedRequests = 100;
-
 interface Connection {
   latest: ServerResponse<IncomingMessage>;
   requests: number;
   /** Number of requests that wait for an earlier response. */
   waiting: number;
+  /** Continues the input when no request waits any more. */
+  resume?: (() => void) | undefined;
 }
 
 interface HttpServerOptions {
@@ -101,16 +99,17 @@ export function createHttpServer(
       refuseMalformed(logger, response);
     } else if (latest === response || latest.closed) {
       listener(request, response);
-    } else if (connection.waiting >= maxPipelinedRequests) {
-      logger.info({ requests: connection.requests }, 'too many pipelined requests');
-      socket.destroy();
     } else {
       // Each connection has one request processed at a time, so that other connections are served in between.
       connection.waiting += 1;
       latest.once('close', () =>
         setImmediate(() => {
           connection.waiting -= 1;
-          if (!socket.destroyed) listener(request, response);
+          if (socket.destroyed) return;
+          listener(request, response);
+          if (connection.waiting > 0) return;
+          connection.resume?.();
+          connection.resume = undefined;
         }),
       );
     }
@@ -139,9 +138,17 @@ export function createHttpServer(
     return latest !== undefined && isUnderWay(latest);
   };
   server.on('clientError', refuseClientError(logger, isBusy));
-  paceInput(server, (socket) => {
-    const latest = connections.get(socket)?.latest;
-    return latest?.writableEnded === true && latest.getHeader('connection') === 'close';
+  paceInput(server, {
+    isClosing: (socket) => {
+      const latest = connections.get(socket)?.latest;
+      return latest?.writableEnded === true && latest.getHeader('connection') === 'close';
+    },
+    isHeld: (socket, resume) => {
+      const connection = connections.get(socket);
+      if (connection === undefined || connection.waiting === 0) return false;
+      connection.resume = resume;
+      return true;
+    },
   });
   server.maxHeadersCount = 100;
   server.maxConnections = 10_000;
