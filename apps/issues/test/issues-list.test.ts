@@ -245,7 +245,40 @@ describe('search', () => {
     expect(await titles('?search=kitchen+or+oven')).toEqual(['The oven', 'Crème brûlée is burnt']);
   });
 
+  it('separates words at punctuation, in texts and in searches', async () => {
+    await createIssue(ann, {
+      title: 'src/tap_water.ts',
+      description: 'Ask bob.tap@example.com about v1.2.3',
+    });
+    for (const search of [
+      'tap_water',
+      'water',
+      'src/tap',
+      '"tap water"',
+      'ts -oven',
+      'bob.tap',
+      'v1.2.3',
+      'v1',
+    ]) {
+      expect({ search, found: await titles(`?search=${encodeURIComponent(search)}`) }).toEqual({
+        search,
+        found: ['src/tap_water.ts'],
+      });
+    }
+    for (const search of ['water -tap_water', 'v1.3', '"water tap"', `water -"tap water"`]) {
+      expect({ search, found: await titles(`?search=${encodeURIComponent(search)}`) }).toEqual({
+        search,
+        found: [],
+      });
+    }
+  });
+
   it.each([
+    '-'.repeat(200),
+    '-+'.repeat(60),
+    '-"'.repeat(60).replaceAll('"', '%22'),
+    '-a'.repeat(60),
+    '%3C%21--'.repeat(40),
     '%21%21%21',
     '%26',
     '%28',

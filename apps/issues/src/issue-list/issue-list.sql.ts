@@ -235,8 +235,13 @@ function hasWords(words: string): Sql {
   return Prisma.sql`i.search @@ ${query(words)}`;
 }
 
+// Words end at each punctuation mark, as in `separated_words` of the database. Quotes and a minus sign before a word have a
+// meaning; PostgreSQL refuses many other minus signs.
+const separators = /[!#$%&'()*+,./:;<=>?@[\\\]^_`{|}~]|(?<=\S)-|-(?![\p{L}\p{N}"])/gu;
+
+// Unlike a space, `=` keeps the words together, so `-a_b` excludes the phrase.
 function query(words: string): Sql {
-  return Prisma.sql`websearch_to_tsquery('issue_text', ${words})`;
+  return Prisma.sql`websearch_to_tsquery('issue_text', ${words.replace(separators, '=')})`;
 }
 
 /**

@@ -93,7 +93,7 @@ const issueListQuery = z.strictObject({
     .max(searchMaxLength, { error: `must be at most ${searchMaxLength} characters` })
     .optional()
     .describe(
-      'Words, "phrases", -excluded, or; for a key or a number, that issue is first. Finds words of the title and of the first 20,000 characters of the description.',
+      'Words, "phrases", -excluded, or; for a key or a number, that issue is first. Punctuation separates words. Finds words of the title and of the first 20,000 characters of the description.',
     ),
   ordering: ordering.optional().meta({
     description: 'Separated by commas; "-" for descending; default -created_at.',
