@@ -406,6 +406,21 @@ describe('/api/v1/users/me', () => {
     }
   });
 
+  it.each([{ is_active: false }, undefined])(
+    'learns that another backend has ended the account: %j',
+    async (state) => {
+      const ann = await aPerson(app);
+      await axios.request({
+        method: state === undefined ? 'DELETE' : 'PUT',
+        url: `${identity.url}/internal/identities/${ann.id}`,
+        headers: { 'X-Service-Token': serviceToken },
+        data: state,
+      });
+      expectProblem(await ann.patch('/api/v1/users/me/', { name: 'Ann' }), 404, 'user_not_found');
+      expectProblem(await ann.post('/api/v1/issues/', { title: 'x' }), 401, 'identity_inactive');
+    },
+  );
+
   it('changes the own password by the old one and ends all sessions; guesses are limited and delay no other user', async () => {
     const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
     const session = await identity.signIn(ann.email, password);

@@ -77,6 +77,9 @@ export class UserService {
 
   /** Changes the actor's own display name. */
   async rename(actor: Actor, name: string | null, requestId: string): Promise<KnownIdentity> {
+    // Another backend may have ended the account while its access token is still valid.
+    const current = await this.#dependencies.mirror.refresh(actor.id, requestId);
+    assertFound(current?.isActive === true ? current : undefined);
     return this.#update(actor.id, { display_name: name }, requestId);
   }
 
