@@ -59,7 +59,7 @@ export interface IdentityReply {
 export type BreakerState = 'closed' | 'half_open' | 'open';
 
 const maxConcurrentCalls = 8;
-const maxQueuedCalls = 64;
+const maxQueuedCalls = 256;
 // Identity hashes the passwords of a password change, which takes tenths of a second.
 const maxConcurrentHashes = 4;
 const maxQueuedHashes = 16;

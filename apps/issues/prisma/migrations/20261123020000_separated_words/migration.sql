@@ -2,9 +2,10 @@
 -- characters of "a_", 15 s for "1e@". Words of issues end at each punctuation mark, like words of people.
 ALTER FUNCTION person_words(text) RENAME TO separated_words;
 
+-- A repeated word is searched once.
 CREATE OR REPLACE FUNCTION person_query(typed text) RETURNS tsquery LANGUAGE sql IMMUTABLE
     AS $$
-        SELECT to_tsquery('public.issue_text', string_agg('''' || word || ''':*', ' & '))
+        SELECT to_tsquery('public.issue_text', string_agg(DISTINCT '''' || word || ''':*', ' & '))
           FROM regexp_split_to_table(public.separated_words(typed), '\s+') word WHERE word <> ''
     $$;
 
