@@ -133,16 +133,12 @@ describe.each(['identity', 'issues'] as const)('slow and malformed clients of %s
     await isServed();
   });
 
-  it('get the responses to a hundred pipelined requests in order, and are disconnected when more wait', async () => {
-    const request = 'GET /healthz HTTP/1.1\r\nHost: a\r\n';
+  it('get the responses to a thousand pipelined requests in order, and are disconnected then', async () => {
+    const request = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
     const socket = await open();
-    socket.write(`${`${request}\r\n`.repeat(99)}${request}Connection: close\r\n\r\n`);
+    socket.write(request.repeat(1_100));
     await socket.closed;
-    expect(socket.statuses).toEqual(Array(100).fill(200));
-    const greedy = await open();
-    greedy.write(`${request}\r\n`.repeat(1100));
-    await greedy.closed;
-    expect(greedy.statuses.length).toBeLessThan(100);
+    expect(socket.statuses).toEqual(Array(1_000).fill(200));
     await isServed();
   });
 });
