@@ -243,6 +243,16 @@ export const changePasswordSchema = z
   .meta({ id: 'ChangePassword' });
 export type ChangePassword = z.infer<typeof changePasswordSchema>;
 
+/** The body of a password change, and its refusal, in both services. */
+export const changePasswordBody = {
+  schema: changePasswordSchema,
+  example: { current_password: 'paper boat in the harbour', new_password: 'a lighthouse made of salt' },
+};
+export const passwordRefused = {
+  status: 422,
+  description: 'The current password is not the right one, or the new one is not accepted; see `errors`.',
+} as const;
+
 export const changeIdentityPassword = operation({
   id: 'changeIdentityPassword',
   ...common,
@@ -252,18 +262,12 @@ export const changeIdentityPassword = operation({
   description:
     'All sessions end, also the one of the person: sign in again with the new password. Failed attempts are limited.',
   params: identityIdParamsSchema,
-  body: {
-    schema: changePasswordSchema,
-    example: { current_password: 'paper boat in the harbour', new_password: 'a lighthouse made of salt' },
-  },
+  body: changePasswordBody,
   responses: { 204: { description: 'Changed.' } },
   problems: [
     403,
     404,
-    {
-      status: 422,
-      description: 'The current password is not the right one, or the new one is not accepted; see `errors`.',
-    },
+    passwordRefused,
     { status: 429, description: 'Too many attempts with a wrong password (`too_many_requests`).' },
   ],
 });

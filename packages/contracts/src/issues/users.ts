@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import {
-  changePasswordSchema,
+  changePasswordBody,
   displayNameSchema,
   emailSchema,
   identityMirrorFieldsSchema,
+  passwordRefused,
   withNewCredentials,
   withSsoPair,
   writableIdentityMembers,
@@ -116,7 +117,7 @@ export const updateMe = operation({
   description: 'Other fields of a user are changed by staff.',
   body: { schema: z.strictObject({ name }).meta({ id: 'UpdateMe' }), example: { name: 'Ann Lee' } },
   responses: { 200: fullUser },
-  problems: [401, 403, 422, ...identityProblems],
+  problems: [401, 403, 404, 422, ...identityProblems],
 });
 
 export const changeMyPassword = operation({
@@ -127,21 +128,9 @@ export const changeMyPassword = operation({
   summary: 'Change the password of the calling user',
   description:
     'All sessions of the user end: no refresh token is accepted any more, also not that of the caller. Access tokens are valid here until they expire. Sign in again with the new password. After a 503 the change may have taken effect.',
-  body: {
-    schema: changePasswordSchema,
-    example: { current_password: 'paper boat in the harbour', new_password: 'a lighthouse made of salt' },
-  },
+  body: changePasswordBody,
   responses: { 204: { description: 'Changed.' } },
-  problems: [
-    401,
-    403,
-    {
-      status: 422,
-      description: 'The current password is not the right one, or the new one is not accepted; see `errors`.',
-    },
-    429,
-    ...identityProblems,
-  ],
+  problems: [401, 403, passwordRefused, 429, ...identityProblems],
 });
 
 export const getUser = operation({
