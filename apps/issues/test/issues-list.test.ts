@@ -214,6 +214,15 @@ describe('filters', () => {
     expectInvalidFields(await ann.get(`${issuesPath}?${query}`), [field]);
   });
 
+  it.each([
+    [`status=${'OPEN,'.repeat(20)}OPEN`, 'must be at most 20 values'],
+    ['assignee=me&assignee=none', 'must be given once'],
+    ['reporter=me&reporter=me', 'must be given once'],
+  ])('say why a filter is invalid: %s', async (query, message) => {
+    const { body } = await ann.get(`${issuesPath}?${query}`).expect(422);
+    expect(body.errors).toMatchObject([{ message }]);
+  });
+
   it('list the known parameters in the error of an unknown one', async () => {
     const { body } = await ann.get(`${issuesPath}?offset=50`).expect(422);
     expect(body.errors).toEqual([

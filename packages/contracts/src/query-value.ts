@@ -5,9 +5,12 @@ export const pageSizeMax = 200;
 export const pageSizeDefault = 50;
 
 /** A query parameter that must not be repeated. */
-export const once = z.string({
-  error: ({ input }) => (Array.isArray(input) ? 'must be given once' : 'must be text'),
-});
+export const once = z.string({ error: givenOnceOr('must be text') });
+
+/** The message for a parameter that must not be repeated: `other` if it was given once. */
+export function givenOnceOr(other: string) {
+  return ({ input }: { input?: unknown }) => (Array.isArray(input) ? 'must be given once' : other);
+}
 
 /** Documents a parameter with the JSON type that its text represents, such as `integer`. */
 function documentedAs<Schema extends z.ZodType>(schema: Schema, type: Record<string, unknown>): Schema {
@@ -30,6 +33,8 @@ export const flag = documentedAs(
   { type: 'boolean' },
 );
 
+const valuesMax = 20;
+
 /**
  * Values of an enumeration, as a repeated parameter or separated by commas: `status=OPEN&status=CLOSED` and
  * `status=OPEN,CLOSED` are equivalent.
@@ -37,13 +42,17 @@ export const flag = documentedAs(
 export function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string[]) {
   return z.preprocess((given, context) => {
     const items = [given].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : [text]));
-    const results = items.slice(0, 21).map((text) => item.safeParse(text));
-    if (results.length <= 20 && results.every((result) => result.success)) {
+    const results = items.slice(0, valuesMax + 1).map((text) => item.safeParse(text));
+    if (results.length <= valuesMax && results.every((result) => result.success)) {
       return [...new Set(results.map((result) => result.data))];
     }
-    context.addIssue({ code: 'custom', message: `must be one or more of ${values.join(', ')}` });
+    const message =
+      results.length > valuesMax
+        ? `must be at most ${valuesMax} values`
+        : `must be one or more of ${values.join(', ')}`;
+    context.addIssue({ code: 'custom', message });
     return z.NEVER;
-  }, z.array(item).max(20));
+  }, z.array(item).max(valuesMax));
 }
 
 /** A point in time. A date means midnight UTC. */

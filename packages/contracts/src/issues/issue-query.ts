@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { cursor, flag, instant, limit, once, oneOrMore, pageSizeMax, wholeNumber } from '../query-value.ts';
+import {
+  cursor,
+  flag,
+  givenOnceOr,
+  instant,
+  limit,
+  once,
+  oneOrMore,
+  pageSizeMax,
+  wholeNumber,
+} from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
 import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issue-input.ts';
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
@@ -73,8 +83,10 @@ const issueListQuery = z.strictObject({
   page_size: wholeNumber(pageSizeMax).optional(),
   status: oneOrMore(issueStatusSchema, issueStatuses).optional(),
   priority: oneOrMore(priorityInputSchema, issuePriorities).optional(),
-  assignee: z.union([z.literal(['me', 'none']), uuid()], { error: 'must be me, none or a UUID' }).optional(),
-  reporter: z.union([z.literal('me'), uuid()], { error: 'must be me or a UUID' }).optional(),
+  assignee: z
+    .union([z.literal(['me', 'none']), uuid()], { error: givenOnceOr('must be me, none or a UUID') })
+    .optional(),
+  reporter: z.union([z.literal('me'), uuid()], { error: givenOnceOr('must be me or a UUID') }).optional(),
   link: linkFilter.optional().describe('`<type>:<ref>`, such as `invoice:2024-17`.'),
   external: externalFilter.optional().describe('`<provider>:<id>`, such as `redmine:17`.'),
   label: labelFilter.optional(),
