@@ -20,8 +20,8 @@ const neutralised = new RegExp(
 // tracker ends a link. It excludes addresses after a bracket or within HTML, which are not linked.
 const address = /(?<=^|[\s(*_~])https?:\/\/[a-z0-9]+(?:[.-][a-z0-9]+)*(?::\d+)?\/[\w./~%?=+:@#-]*/gi;
 const textileCode = /(<pre>[\s\S]*?(?:<\/pre>|$)|(?<![\w@])@[^@\n]+@(?![\w@]))/;
-// Footnotes and formulas affect which text is code, but are not part of CommonMark.
-const otherSyntax = /\[\^[^\]\n]*\]:|\$`|[`~]{3}\s*math/i;
+// Formulas and footnotes affect which text is code, but are not part of CommonMark.
+const formula = /\$`|[`~]{3}\s*math/i;
 
 // github/cmark-gfm, src/blocks.c, open_new_blocks: a line that begins with any tag ends a table, and what follows it is
 // HTML up to an empty line. To markdown-it it is a row of the table.
@@ -67,10 +67,8 @@ export function withoutSeparators(text: string): string {
 }
 
 function separate(text: string): string {
-  const addresses = addressesOf(text);
-  return text.replace(active, (sign: string, at: number) =>
-    isInPath(text, at, addresses) ? sign : sign + zeroWidthSpace,
-  );
+  const isInPath = pathsOf(text);
+  return text.replace(active, (sign: string, at: number) => (isInPath(at) ? sign : sign + zeroWidthSpace));
 }
 
 // The parser reports no positions within a line. Therefore a mark without meaning in Markdown is inserted at each
@@ -79,14 +77,15 @@ function separate(text: string): string {
 function neutraliseMarkdown(text: string): string {
   const nonce = randomBytes(8).toString('hex');
   const mark = new RegExp(`\ue000${nonce}(\\d+)\ue000`, 'g');
-  const addresses = addressesOf(text);
+  const isInPath = pathsOf(text);
   const inPath: boolean[] = [];
   const marked = text.replace(active, (sign: string, at: number) => {
-    inPath.push(isInPath(text, at, addresses));
+    inPath.push(isInPath(at));
     return `${sign}\ue000${nonce}${inPath.length - 1}\ue000`;
   });
   if (inPath.length === 0) return text;
-  const code = otherSyntax.test(text) || hasLargeTables(text) ? [] : codeOf(marked);
+  const isUncertain = formula.test(text) || hasFootnote(text) || hasLargeTables(text);
+  const code = isUncertain ? [] : codeOf(marked);
   const inCode = new Set(
     code.flatMap((part) => Array.from(part.matchAll(mark), ([, index]) => Number(index))),
   );
@@ -106,6 +105,14 @@ function codeOf(markdown: string): string[] {
     .flatMap((token): Token[] => [token, ...(token.children ?? [])])
     .filter(({ type }) => type === 'fence' || type === 'code_inline')
     .map(({ content }) => content);
+}
+
+// github/cmark-gfm, src/scanners.re: a footnote is a line with `[^` and, after any text, `]:`.
+function hasFootnote(markdown: string): boolean {
+  return markdown.split('\n').some((line) => {
+    const start = line.indexOf('[^');
+    return start >= 0 && line.includes(']:', start);
+  });
 }
 
 // A table ends at an empty line, and a row has as many cells as the row with the most `|` can have.
@@ -135,7 +142,12 @@ function addressesOf(text: string): Range[] {
   return Array.from(plain.matchAll(address), ({ 0: found, index }) => [index, index + found.length]);
 }
 
-/** Whether a sign follows a slash in an address, as in `https://host/@name`. */
-function isInPath(text: string, at: number, addresses: readonly Range[]): boolean {
-  return text[at - 1] === '/' && addresses.some(([start, end]) => start < at && at < end);
+/** Returns a test for signs that follow a slash in an address, as in `https://host/@name`. Call it for ascending places. */
+function pathsOf(text: string): (at: number) => boolean {
+  const addresses = addressesOf(text);
+  let next = 0;
+  return (at) => {
+    while ((addresses[next]?.[1] ?? at + 1) <= at) next += 1;
+    return text[at - 1] === '/' && (addresses[next]?.[0] ?? at) < at;
+  };
 }
