@@ -20,19 +20,26 @@ import {
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
 import { GitHubLabels, issueLabelsSchema } from './tracker-labels.ts';
-import { canonicalText, canonicalTitle, endMarker, fitText, outboundText } from './tracker-text.ts';
+import {
+  canonicalText,
+  canonicalTitle,
+  endMarker,
+  fitText,
+  outboundText,
+  remoteNameSchema,
+} from './tracker-text.ts';
 import { type TrackerRequest, TrackerTransport } from './tracker-transport.ts';
 
 const time = z.iso.datetime({ offset: true });
-const userSchema = z.object({ login: z.string(), email: z.string().nullish() });
+const userSchema = z.object({ login: remoteNameSchema, email: z.string().nullish() });
 const issueSchema = z.object({
   number: z.int().positive(),
   html_url: httpUrlSchema,
   title: z.string(),
   body: z.string().nullish(),
-  state: z.string(),
+  state: remoteNameSchema,
   /** GitHub only. */
-  state_reason: z.string().nullish(),
+  state_reason: remoteNameSchema.nullish(),
   created_at: time,
   updated_at: time,
   comments: z.int().nullish(),

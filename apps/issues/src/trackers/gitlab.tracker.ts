@@ -21,7 +21,7 @@ import {
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
 import { GitLabLabels } from './tracker-labels.ts';
-import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
+import { canonicalText, canonicalTitle, endMarker, outboundText, remoteNameSchema } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
 const time = z.iso.datetime({ offset: true });
@@ -30,7 +30,7 @@ const issueSchema = z.object({
   web_url: httpUrlSchema,
   title: z.string(),
   description: z.string().nullish(),
-  state: z.string(),
+  state: remoteNameSchema,
   created_at: time,
   updated_at: time,
   user_notes_count: z.int().nullish(),
@@ -38,7 +38,7 @@ const issueSchema = z.object({
   confidential: z.boolean().nullish(),
   labels: z.array(z.string()).nullish(),
 });
-const userSchema = z.object({ username: z.string() });
+const userSchema = z.object({ username: remoteNameSchema });
 const listedSchema = issueSchema.extend({
   author: userSchema.nullish(),
   assignees: z.array(userSchema).nullish(),

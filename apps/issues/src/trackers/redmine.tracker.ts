@@ -31,7 +31,7 @@ import {
 import { checkRedmine } from './redmine-check.ts';
 import type { TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
-import { canonicalText, canonicalTitle, endMarker, outboundText } from './tracker-text.ts';
+import { canonicalText, canonicalTitle, endMarker, outboundText, remoteNameSchema } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
 /** The names of a Redmine with the default data. */
@@ -46,7 +46,7 @@ export const redmineWords: TrackerWords = {
   priorities: { LOW: 'Low', MEDIUM: 'Normal', HIGH: 'High', URGENT: 'Urgent', CRITICAL: 'Immediate' },
 };
 
-const named = z.object({ id: z.int(), name: z.string() });
+const named = z.object({ id: z.int(), name: remoteNameSchema });
 const issueSchema = z.object({
   id: z.int().positive(),
   project: named,

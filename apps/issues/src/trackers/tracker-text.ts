@@ -1,5 +1,9 @@
 import { descriptionMaxLength, isStorableText, titleMaxLength } from '@tessera/contracts';
+import { z } from 'zod';
 import { type Markup, neutralise, withoutSeparators } from './neutralise.ts';
+
+/** The name of a state, a user or a project in a tracker. They are stored and shown; no tracker permits longer ones. */
+export const remoteNameSchema = z.string().max(1_000);
 
 const marker = /<!-- issues-sync:[\w:-]+ -->/g;
 
