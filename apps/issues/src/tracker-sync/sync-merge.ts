@@ -444,7 +444,11 @@ export function externalConflicts(own: RemoteIssue, { duplicates, copies }: Othe
       base: null,
       kept: 'local',
     });
-  return [...duplicates.map(toConflict('duplicate_remote')), ...copies.map(toConflict('marker_copied'))];
+  const found = [
+    ...duplicates.map(toConflict('duplicate_remote')),
+    ...copies.map(toConflict('marker_copied')),
+  ];
+  return found.slice(0, conflictsMax);
 }
 
 /**
@@ -509,10 +513,12 @@ interface CommentPlan {
   push: UnsentComment[];
 }
 
+type Original = Pick<UnsentComment, 'username' | 'body'>;
+
 interface CommentState {
   unsent: readonly UnsentComment[];
   /** The local comments that `claimedComments` returned, by id. */
-  claimed: ReadonlyMap<string, Pick<UnsentComment, 'username' | 'body'>>;
+  claimed: ReadonlyMap<string, Original>;
   toFit: ExternalTracker['toFit'];
 }
 
@@ -529,27 +535,28 @@ export function planComments(
   { unsent, claimed, toFit }: CommentState,
 ): CommentPlan {
   const waiting = new Map(unsent.map((comment) => [comment.id, comment]));
-  const isOwnText = (body: string, comment: Pick<UnsentComment, 'username' | 'body'>) =>
-    isSameText(body, toFit(commentText(comment.username, comment.body)));
+  // Prepared once: many remote comments can contain the marker of one local comment.
+  const ownTexts = new Map<string, string>();
+  const isOwnText = (remoteBody: string, id: string, { username, body }: Original) => {
+    const text = ownTexts.get(id) ?? canonicalText(toFit(commentText(username, body)));
+    ownTexts.set(id, text);
+    return canonicalText(remoteBody) === text;
+  };
   const plan: CommentPlan = { arrived: [], pull: [], push: [] };
   for (const { id: remoteId, body, author, createdAt } of remote) {
-    const commentId = markedComment(body);
-    const original = commentId === undefined ? undefined : claimed.get(commentId);
-    const own = commentId === undefined ? undefined : waiting.get(commentId);
+    const commentId = markedComment(body) ?? '';
+    const original = claimed.get(commentId);
+    const own = waiting.get(commentId);
     // A marker does not prove authorship: anyone can copy one. The second copy of a comment that was sent twice has its
     // text, and so have the comments of a remote issue that is attached again.
-    if (own !== undefined && (own.attemptAge !== null || isOwnText(body, own))) {
+    if (own !== undefined && (own.attemptAge !== null || isOwnText(body, own.id, own))) {
       waiting.delete(own.id);
       plan.arrived.push({ commentId: own.id, remoteId });
-    } else if (original === undefined || !isOwnText(body, original)) {
+    } else if (original === undefined || !isOwnText(body, commentId, original)) {
       const text = cutText(canonicalText(body), commentMaxLength);
       if (text !== '') plan.pull.push({ remoteId, body: text, author, createdAt });
     }
   }
   plan.push = [...waiting.values()];
   return plan;
-}
-
-function isSameText(left: string, right: string): boolean {
-  return canonicalText(left) === canonicalText(right);
 }

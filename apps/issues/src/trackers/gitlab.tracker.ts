@@ -36,7 +36,7 @@ const issueSchema = z.object({
   user_notes_count: z.int().nullish(),
   moved_to_id: z.int().nullish(),
   confidential: z.boolean().nullish(),
-  labels: z.array(z.string()).nullish(),
+  labels: z.array(remoteNameSchema).nullish(),
 });
 const userSchema = z.object({ username: remoteNameSchema });
 const listedSchema = issueSchema.extend({

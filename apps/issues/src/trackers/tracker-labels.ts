@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { labelKey } from '../labels/label.ts';
 import type { RemoteLabel, TrackerLabels } from './external-tracker.ts';
 import { problemOr, TrackerError, type TrackerErrorCode } from './tracker-error.ts';
+import { remoteNameSchema } from './tracker-text.ts';
 import type { TrackerTransport } from './tracker-transport.ts';
 
 interface LabelPaths {
@@ -11,14 +12,14 @@ interface LabelPaths {
   issues: string;
 }
 
-const labelSchema = z.object({ id: z.int(), name: z.string(), color: z.string().nullish() });
+const labelSchema = z.object({ id: z.int(), name: remoteNameSchema, color: z.string().nullish() });
 
 /** The labels of an issue in responses of GitHub and Gitea. */
 export const issueLabelsSchema = z
   .array(
     z.union([
-      z.string().transform((name) => ({ id: 0, name, color: null })),
-      labelSchema.partial({ id: true }).extend({ name: z.string() }),
+      remoteNameSchema.transform((name) => ({ id: 0, name, color: null })),
+      labelSchema.partial({ id: true }),
     ]),
   )
   .nullish();
