@@ -217,6 +217,8 @@ describe('filters', () => {
   it.each([
     [`status=${'OPEN,'.repeat(20)}OPEN`, 'must be at most 20 values'],
     ['assignee=me&assignee=none', 'must be given once'],
+    [`search=a+%22${'b+'.repeat(17)}%22`, 'must have at most 16 words in phrases'],
+    [`search=%22${'b+c%22+%22'.repeat(9)}`, 'must have at most 16 words in phrases'],
     ['reporter=me&reporter=me', 'must be given once'],
   ])('say why a filter is invalid: %s', async (query, message) => {
     const { body } = await ann.get(`${issuesPath}?${query}`).expect(422);
@@ -283,6 +285,8 @@ describe('search', () => {
   });
 
   it.each([
+    'a/'.repeat(100),
+    '%22a+b+c+d+e+f+g+h%22+-%22i+j+k+l+m+n+o+p%22',
     '-'.repeat(200),
     '-+'.repeat(60),
     '-"'.repeat(60).replaceAll('"', '%22'),

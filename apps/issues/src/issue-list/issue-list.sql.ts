@@ -1,3 +1,4 @@
+import { phraseWordsMax } from '@tessera/contracts';
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { people, revisionColumns, selectSynced, trackerLink } from '../issues/issue.sql.ts';
@@ -239,9 +240,11 @@ function hasWords(words: string): Sql {
 // meaning; PostgreSQL refuses many other minus signs.
 const separators = /[!#$%&'()*+,./:;<=>?@[\\\]^_`{|}~]|(?<=\S)-|-(?![\p{L}\p{N}"])/gu;
 
-// Unlike a space, `=` keeps the words together, so `-a_b` excludes the phrase.
+// Unlike a space, `=` joins words to a phrase, so `-a_b` excludes `a b`.
 function query(words: string): Sql {
-  return Prisma.sql`websearch_to_tsquery('issue_text', ${words.replace(separators, '=')})`;
+  const joined = words.replace(separators, '=');
+  const phrases = joined.split('=').length > phraseWordsMax ? joined.replaceAll('=', ' ') : joined;
+  return Prisma.sql`websearch_to_tsquery('issue_text', ${phrases})`;
 }
 
 /**

@@ -18,6 +18,14 @@ import { labelFilter } from './label.ts';
 import { syncFilterSchema } from './tracker-sync.ts';
 
 export const searchMaxLength = 200;
+/** PostgreSQL compares up to 256 places of each word of a phrase in each issue that has all its words. */
+export const phraseWordsMax = 16;
+
+// Every second part is within quotes.
+function hasFewPhraseWords(search: string): boolean {
+  const phrases = search.split('"').filter((_, place) => place % 2 === 1);
+  return (phrases.join(' ').match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).length <= phraseWordsMax;
+}
 
 export const orderingFields = ['created_at', 'updated_at', 'priority', 'status', 'number', 'title'] as const;
 export type OrderingField = (typeof orderingFields)[number];
@@ -103,9 +111,10 @@ const issueListQuery = z.strictObject({
   search: singleLineText()
     .trim()
     .max(searchMaxLength, { error: `must be at most ${searchMaxLength} characters` })
+    .refine(hasFewPhraseWords, { error: `must have at most ${phraseWordsMax} words in phrases` })
     .optional()
     .describe(
-      'Words, "phrases", -excluded, or; for a key or a number, that issue is first. Punctuation separates words. Finds words of the title and of the first 20,000 characters of the description.',
+      'Words, "phrases" with at most 16 words together, -excluded, or; for a key or a number, that issue is first. Punctuation separates words. Finds words of the title and of the first 20,000 characters of the description.',
     ),
   ordering: ordering.optional().meta({
     description: 'Separated by commas; "-" for descending; default -created_at.',
