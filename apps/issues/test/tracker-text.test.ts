@@ -6,6 +6,7 @@ import {
   canonicalTitle,
   commentMarker,
   cutText,
+  fitText,
   issueMarker,
   markedComment,
   outboundText,
@@ -64,6 +65,18 @@ describe('a text sent to a tracker', () => {
     expect(sent).not.toContain(foreign);
   });
 
+  // Parsing again after each cut took seconds: each cut broke the last code span, whose signs made the text too long.
+  it('is cut in a few steps, to half of the maximum at worst', () => {
+    const runs = Array.from({ length: 40 }, (_, place) => place + 1);
+    const code = runs.toReversed().map((run) => `${'`'.repeat(run)}${'@'.repeat(run + 1)}a `);
+    const text = `${'@'.repeat(100)}a ${code.join('')}b ${runs.map((run) => '`'.repeat(run)).join(' ')}`;
+    const max = text.length + 60;
+    const fitted = fitText(text, 'markdown', max);
+    expect(outboundText(fitted, commentMarker(id), 'markdown').length).toBeLessThanOrEqual(max);
+    expect(fitted.length).toBeLessThan(max / 2);
+    expect(fitted).toMatch(/cut: the whole text is in Tessera/);
+  });
+
   it('is processed in linear time', () => {
     const hostile = [
       '`'.repeat(65_000),
@@ -71,11 +84,16 @@ describe('a text sent to a tracker', () => {
       '<!-- '.repeat(13_000),
       '@'.repeat(65_000),
       '\r'.repeat(65_000),
+      '[^'.repeat(32_500),
+      `@a \`${'[^'.repeat(32_500)}`,
+      `${'http://a/ '.repeat(3_250)}${'/@'.repeat(16_250)}`,
     ];
-    const lengths = hostile.map(
-      (text) => canonicalText(outboundText(`${text}x`, issueMarker(id), 'gitlab')).length,
+    const lengths = hostile.flatMap((text) =>
+      (['gitlab', 'markdown', 'textile'] as const).map(
+        (markup) => canonicalText(outboundText(`${text}x`, issueMarker(id), markup)).length,
+      ),
     );
-    expect(lengths).toHaveLength(hostile.length);
+    expect(lengths).toHaveLength(3 * hostile.length);
   });
 });
 

@@ -135,7 +135,7 @@ export class Transport {
  * another server.
  */
 function nextQuery(headers: Headers): Query | undefined {
-  const link = /<([^>]*)>;\s*rel="next"/.exec(headers.get('Link') ?? '')?.[1];
+  const link = /<([^<>]*)>;\s*rel="next"/.exec(headers.get('Link') ?? '')?.[1];
   if (link === undefined) return undefined;
   const { searchParams } = new URL(link, 'http://relative');
   return Object.fromEntries(

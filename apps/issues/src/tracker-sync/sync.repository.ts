@@ -263,7 +263,7 @@ export class SyncRepository {
     const rows = await this.#database.$queryRaw<LocalComment[]>`
       SELECT c.id, c.body, author.username FROM comments c
         LEFT JOIN identity_mirror author ON author.id = c.author_id
-       WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.id::text = ANY (${[...ids]}::text[])`;
+       WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.id = ANY (${[...ids]}::uuid[])`;
     return new Map(rows.map((comment) => [comment.id, comment]));
   }
 

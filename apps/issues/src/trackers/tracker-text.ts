@@ -6,6 +6,9 @@ import { type Markup, neutralise, withoutSeparators } from './neutralise.ts';
 export const remoteNameSchema = z.string().max(1_000);
 
 const marker = /<!-- issues-sync:[\w:-]+ -->/g;
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const issueMarking = new RegExp(`^<!-- issues-sync:(${uuid}) -->$`);
+const commentMarking = new RegExp(`(?:^|\\n)<!-- issues-sync:comment:(${uuid}) -->\\s*$`);
 
 /**
  * Returns the marker that identifies the remote issue of a local one, even if the response to its creation was lost.
@@ -16,7 +19,7 @@ export function issueMarker(issueId: string): string {
 
 /** Returns the id of the local issue in a marker; undefined if there is none. */
 export function issueOfMarker(marking: string | null): string | undefined {
-  return /^<!-- issues-sync:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}) -->$/.exec(marking ?? '')?.[1];
+  return issueMarking.exec(marking ?? '')?.[1];
 }
 
 export function commentMarker(commentId: string): string {
@@ -40,7 +43,7 @@ export function commentText(username: string | null, body: string): string {
  * markers.
  */
 export function markedComment(body: string): string | undefined {
-  return /(?:^|\n)<!-- issues-sync:comment:([0-9a-f-]{36}) -->\s*$/.exec(body)?.[1];
+  return commentMarking.exec(body)?.[1];
 }
 
 /**
@@ -107,9 +110,12 @@ export function fitText(text: string, markup: Markup, max: number): string {
   const excessOf = (part: string) => [...outboundText(part, longestMarker, markup)].length - max;
   const characters = [...canonicalText(text)];
   const notice = '\n\n[cut: the whole text is in Tessera]';
-  let [fitted, kept] = [text, characters.length];
+  // `neutralise` at most doubles a text. A cut can end code, whose signs then count, so a text can stay too long.
+  const alwaysKept = Math.floor((max - longestMarker.length) / 2) - notice.length;
+  let [fitted, kept, rounds] = [text, characters.length, 0];
   for (let excess = excessOf(text); excess > 0; excess = excessOf(fitted)) {
-    kept -= Math.max(excess, fitted === text ? notice.length : 1);
+    rounds += 1;
+    kept = rounds > 3 ? alwaysKept : kept - Math.max(excess, fitted === text ? notice.length : 1);
     fitted = `${characters.slice(0, kept).join('').trimEnd()}${notice}`;
   }
   return fitted;

@@ -59,7 +59,7 @@ const orderingFieldSchema = z.enum(orderingFields);
 
 const ordering = once
   .transform((text, context): OrderingKey[] => {
-    const keys = text.split(',').map((key) => ({
+    const keys = text.split(',', orderingFields.length + 1).map((key) => ({
       field: orderingFieldSchema.safeParse(key.replace(/^-/, '')),
       descending: key.startsWith('-'),
     }));
