@@ -102,12 +102,41 @@ describe('requests of one caller', () => {
     expect(open.has('/3')).toBe(false);
   });
 
-  it('end when the client disconnects', async () => {
+  it('end when their handlers have ended, if the client has disconnected', async () => {
     const first = new AbortController();
     send('/1', { signal: first.signal });
     await until(() => open.has('/1'));
     await fill(['/2', '/3']);
     first.abort();
+    await until(() => open.get('/1')?.closed === true);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(open.has('/3')).toBe(false);
+    open.get('/1')?.end();
     await until(() => open.has('/3'));
+  });
+
+  it('end some time after the client has disconnected, if their handlers never end', async () => {
+    shares = new RequestShares({ max: 1, abandonedMs: 20 });
+    const first = new AbortController();
+    send('/1', { signal: first.signal });
+    await until(() => open.has('/1'));
+    first.abort();
+    send('/2');
+    await until(() => open.has('/2'));
+  });
+
+  it('are not started if the client has disconnected before', async () => {
+    const gone = new AbortController();
+    send('/1', { signal: gone.signal });
+    await until(() => open.has('/1'));
+    const response = open.get('/1');
+    gone.abort();
+    await until(() => response?.closed === true);
+    response?.end();
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      expect(() => response && shares.enter('ann', response)).toThrow(ProblemError);
+    }
+    await fill(['/2', '/3']);
+    expect([...open.keys()]).toEqual(['/1', '/2', '/3']);
   });
 });

@@ -8,6 +8,10 @@ interface RequestSharesOptions {
   waitingMax?: number;
   /** Maximum wait of a request, in milliseconds. */
   waitMs?: number;
+  /**
+   * How long the handler of a disconnected client can continue, in milliseconds: at least the time limit of a statement.
+   */
+  abandonedMs?: number;
 }
 
 interface Share {
@@ -24,15 +28,18 @@ export class RequestShares {
   readonly #options: Required<RequestSharesOptions>;
   readonly #shares = new Map<string, Share>();
 
-  constructor({ max, waitingMax = 100, waitMs = 5_000 }: RequestSharesOptions) {
-    this.#options = { max, waitingMax, waitMs };
+  constructor({ max, waitingMax = 100, waitMs = 5_000, abandonedMs = 6_000 }: RequestSharesOptions) {
+    this.#options = { max, waitingMax, waitMs, abandonedMs };
   }
 
   /**
-   * Starts a request, which ends when its response closes. Returns a promise if the request must wait; it rejects with
-   * a 429 problem if the wait is too long. Throws the problem if too many requests wait.
+   * Starts a request, which ends when its response is sent, or when its handler has ended after the client disconnected.
+   * Returns a promise if the request must wait; it rejects with a 429 problem if the wait is too long. Throws the problem
+   * if too many requests wait.
    */
   enter(caller: string, response: ServerResponse): Promise<void> | undefined {
+    // The client has disconnected while it was authenticated. The response does not emit `close` again.
+    if (response.closed) throw this.#tooMany();
     let share = this.#shares.get(caller);
     if (share === undefined) {
       share = { open: 0, waiting: new Set() };
@@ -45,11 +52,20 @@ export class RequestShares {
 
   #start(caller: string, share: Share, response: ServerResponse): undefined {
     share.open += 1;
-    response.once('close', () => {
+    let isOpen = true;
+    const end = () => {
+      if (!isOpen) return;
+      isOpen = false;
       share.open -= 1;
       const [next] = share.waiting;
       next?.();
       if (share.open === 0) this.#shares.delete(caller);
+    };
+    response.once('close', () => {
+      if (response.writableEnded) return end();
+      // Its statement continues. Emitted by `end()`, which is not called if the body was incomplete.
+      response.once('prefinish', end);
+      setTimeout(end, this.#options.abandonedMs).unref();
     });
   }
 
