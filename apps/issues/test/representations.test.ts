@@ -15,7 +15,7 @@ import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-const numRuns = Number(process.env.REPRESENTATION_RUNS ?? 10);
+const numRuns = Number(process.env.REPRESENTATION_RUNS ?? 6);
 const { seed } = fuzzSettings(process.env);
 const secret = rememberSecret('a-webhook-secret-of-the-tests');
 

@@ -14,7 +14,7 @@ import { trackerEnvironment } from './support/tracker-environment.ts';
 const policies = ['local', 'remote', 'newest', 'manual'] as const;
 const providers = ['gitea', 'github', 'gitlab'] as const;
 // One run has many syncs and takes as long as a hundred requests of the fuzzer.
-const numRuns = Number(process.env.SYNC_CONVERGENCE_RUNS ?? 25);
+const numRuns = Number(process.env.SYNC_CONVERGENCE_RUNS ?? 15);
 const { seed } = fuzzSettings(process.env);
 const labels = ['one', 'two', 'three'];
 const reasons = ['completed', 'not_planned', 'duplicate'];

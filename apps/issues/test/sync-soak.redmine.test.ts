@@ -15,7 +15,7 @@ import type { TestTracker } from './support/test-tracker.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
 /** `pnpm soak:sync` sets larger values. */
-const steps = Number(process.env.SYNC_MODEL_STEPS ?? 30);
+const steps = Number(process.env.SYNC_MODEL_STEPS ?? 20);
 const modelled = Number(process.env.SYNC_MODEL_ISSUES ?? 4);
 const seed = Number(process.env.SYNC_MODEL_SEED ?? 14);
 const settleMs = 300_000;
