@@ -72,20 +72,22 @@ import { assertMayAdministerUsers } from './users/user-access.ts';
 
 export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics, rateLimits, shares } = dependencies;
-  const { member } = accesses(dependencies);
+  const access = accesses(dependencies);
   return createExpressApp({
     logger,
     metrics,
     trustProxy: config.trustProxy,
     security: { hsts: config.publicBaseUrl.startsWith('https:') },
     translate: translateBearerError,
-    guards: { '/api/v1': guard({ access: member, limit: limitRate(rateLimits.reads, shares.requests) }) },
-    routes: createRoutes(dependencies),
+    guards: {
+      '/api/v1': guard({ access: access.member, limit: limitRate(rateLimits.reads, shares.requests) }),
+    },
+    routes: createRoutes(dependencies, access),
   });
 }
 
 /** All HTTP operations with their access and rate limits. Express tries routes in order: frequent ones come first. */
-export function createRoutes(dependencies: Dependencies): Route[] {
+export function createRoutes(dependencies: Dependencies, access = accesses(dependencies)): Route[] {
   const { config, health, rateLimits, shares } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
   const issues = issueHandlers(dependencies);
@@ -97,7 +99,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const webhooks = webhookHandlers(dependencies.webhooks);
   const users = userHandlers({ ...config, users: dependencies.users });
 
-  const { member, trackers } = accesses(dependencies);
+  const { member, trackers } = access;
   const listReads = limitRate(rateLimits.reads, shares.lists);
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);

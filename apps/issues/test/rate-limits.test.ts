@@ -91,8 +91,11 @@ describe('rate limits', () => {
     const refused = await sync();
     expectProblem(refused, 429, 'too_many_requests');
     expect(refused.headers['ratelimit-policy']).toBe('"syncs";q=2;w=60');
-    for (let count = 0; count < 3; count += 1) await ann.get('/api/v1/users/me/').expect(200);
+    // An unsupported method counts as a read, also where all supported methods are syncs.
+    expectProblem(await ann.delete('/api/v1/sync/backfill/'), 405, 'method_not_allowed');
+    for (let count = 0; count < 2; count += 1) await ann.get('/api/v1/users/me/').expect(200);
     expectProblem(await ann.get('/api/v1/users/me/'), 429, 'too_many_requests');
+    expectProblem(await ann.delete('/api/v1/sync/backfill/'), 429, 'too_many_requests');
     await create(ann).expect(201);
     await bob.get('/api/v1/users/me/').expect(200);
     await create(bob).expect(201);

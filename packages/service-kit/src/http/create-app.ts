@@ -27,7 +27,10 @@ export type App = Express;
 interface AppOptions extends ErrorHandlerOptions {
   /** All routes, the most frequent ones first: Express tries them in order. */
   routes: readonly Route[];
-  /** Guards by path prefix. They authenticate and count requests that match no route, before these get a 404. */
+  /**
+   * Guards by path prefix. They authenticate and count requests that match no route, before these get a 404, or a 405 if
+   * the path's routes have the guard's access rule.
+   */
   guards?: Readonly<Record<string, Guard>>;
   logger: Logger;
   metrics?: Metrics;
@@ -146,7 +149,8 @@ function isPreflight({ method, headers }: IncomingMessage, { crossOrigin }: Acce
 /**
  * Responds to requests that no route handles: preflights, OPTIONS with `Allow`, the given error, 405 with `Allow` if
  * the path exists for another method, and 404. The access rule of the path's first route, or of a guard, first
- * authenticates the caller.
+ * authenticates the caller. A request for another method does not use up the quota of the path's routes if a guard with
+ * the same access rule has its own.
  */
 function refuseUnmatched(routes: readonly Route[], guards: NonNullable<AppOptions['guards']>) {
   const table = routes.map((route) => ({
@@ -162,9 +166,15 @@ function refuseUnmatched(routes: readonly Route[], guards: NonNullable<AppOption
   const open = { route: guard({ access: everyone }), prepare: prepareResponse(everyone) };
   return async (request: Request, response: Response, error?: unknown): Promise<void> => {
     const found = table.filter(({ matches }) => matches(request.path) !== false);
+    const [first] = found;
     const { route, prepare } =
-      found[0] ?? guarded.find(({ matches }) => matches(request.path) !== false) ?? open;
-    const operation = found[0]?.route.operation;
+      guarded.find(
+        ({ matches, route: { access } }) =>
+          matches(request.path) !== false && (first === undefined || access === first.route.access),
+      ) ??
+      first ??
+      open;
+    const operation = first?.route.operation;
     if (operation !== undefined) (request as IncomingMessage).operation = operation;
     prepare(request, response);
     if (isPreflight(request, route.access)) {
