@@ -152,7 +152,6 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
     route(detachExternalIssue, { access: member, limit: writes }, sync.detach),
 
     route(listUsers, { access: member, limit: reads }, users.list),
-    // Must come before `getUser` and `patchUser`, whose paths also match `me`.
     route(getMe, { access: member, limit: reads }, users.getCurrent),
     route(updateMe, { access: member, limit: writes, body: userBody }, users.updateCurrent),
     route(changeMyPassword, { access: member, limit: writes, body: userBody }, users.changePassword),

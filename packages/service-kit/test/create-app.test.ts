@@ -63,12 +63,15 @@ const creation = testOperation({
   body: { schema: z.object({ title: z.string() }) },
 });
 const createThing: Handler<typeof creation, string> = ({ body }) => ({ status: 200, body });
+const own = testOperation({ path: '/api/things/mine/' });
+const getOwnThing: Handler<typeof own, string> = ({ actor }) => ({ status: 200, body: { of: actor } });
 const metadata = testOperation({ method: 'OPTIONS', path: '/api/described/' });
 const describeThings: Handler<typeof metadata, string> = () => ({ status: 200, body: { fields: [] } });
 
 const routes: Route[] = [
   route(thing, { access: users, limit, authorize }, getThing),
   route(removal, { access: users }, removeThing),
+  route(own, { access: users }, getOwnThing),
   route(creation, { access: users, limit, authorize, body: { limitBytes: 100 } }, createThing),
   route(metadata, { access: users }, describeThings),
   getRoute('/healthz'),
@@ -124,6 +127,8 @@ describe('routing', () => {
     ['PUT', '/api/things/7', 'DELETE, GET, HEAD, OPTIONS'],
     ['TRACE', '/api/things/7', 'DELETE, GET, HEAD, OPTIONS'],
     ['PROPFIND', '/api/things/7/', 'DELETE, GET, HEAD, OPTIONS'],
+    ['DELETE', '/api/things/mine', 'GET, HEAD, OPTIONS'],
+    ['PUT', '/API/Things/Mine/', 'GET, HEAD, OPTIONS'],
     ['GET', '/api/things', 'OPTIONS, POST'],
     ['HEAD', '/api/things', 'OPTIONS, POST'],
     ['GET', '/API/Things/', 'OPTIONS, POST'],
@@ -146,6 +151,14 @@ describe('routing', () => {
     expect([status, head]).toEqual([204, expect.stringMatching(`\r\nAllow: ${allow}\r\n`)]);
     expect(body).toBe('');
   });
+
+  it.each(['/api/things/mine', '/API/things/Mine/'])(
+    'prefers a path without parameters for %s, in any order of the routes',
+    async (target) => {
+      const { status, body } = await send('GET', target, 'ann');
+      expect([status, JSON.parse(body)]).toEqual([200, { of: 'ann' }]);
+    },
+  );
 
   it('answers OPTIONS with the handler when the path has one', async () => {
     const { status, body } = await send('OPTIONS', '/api/described/', 'ann');

@@ -63,11 +63,15 @@ export function createApp(options: AppOptions): App {
     response.setHeaders(fixedHeaders);
     next();
   });
-  for (const route of routes) {
+  const table = matchRoutes(routes);
+  for (const { route, isOfOtherPath } of table) {
     const { method, path } = route.operation;
-    app[toExpressMethod(method)](path, handle(route));
+    const serve = handle(route);
+    const serveOwn: RequestHandler = (request, response, next) =>
+      isOfOtherPath?.(request.path) ? next() : serve(request, response, next);
+    app[toExpressMethod(method)](path, isOfOtherPath === undefined ? serve : serveOwn);
   }
-  const refuse = refuseUnmatched(routes, guards);
+  const refuse = refuseUnmatched(table, guards);
   app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
     if (request.operation !== undefined) return next(error);
     // No route was called, because Express cannot decode the path.
@@ -76,6 +80,31 @@ export function createApp(options: AppOptions): App {
   app.use((request, response) => refuse(request, response));
   app.use(errorHandler(options));
   return app;
+}
+
+interface MatchedRoute {
+  route: Route;
+  matches: (path: string) => boolean;
+  /** Whether a path belongs to a route without parameters. Undefined if none matches this route's path. */
+  isOfOtherPath: ((path: string) => boolean) | undefined;
+}
+
+/**
+ * Returns the routes with their paths as functions. A path without parameters takes precedence over a path with
+ * parameters, for every method (OpenAPI 3.1, 4.8.8.2).
+ */
+function matchRoutes(routes: readonly Route[]): MatchedRoute[] {
+  const table = routes.map((route) => {
+    const { path } = route.operation;
+    const find = match(path.replace(/(?<=.)\/$/, ''), { sensitive: false, decode: false });
+    return { route, path, matches: (requested: string) => find(requested) !== false };
+  });
+  const concrete = table.filter(({ path }) => !path.includes(':'));
+  return table.map(({ route, path, matches }) => {
+    const others = path.includes(':') ? concrete.filter((other) => matches(other.path)) : [];
+    const isOfOtherPath = (requested: string) => others.some((other) => other.matches(requested));
+    return { route, matches, isOfOtherPath: others.length === 0 ? undefined : isOfOtherPath };
+  });
 }
 
 const expressMethods = {
@@ -152,12 +181,8 @@ function isPreflight({ method, headers }: IncomingMessage, { crossOrigin }: Acce
  * authenticates the caller. A request for another method does not use up the quota of the path's routes if a guard with
  * the same access rule has its own.
  */
-function refuseUnmatched(routes: readonly Route[], guards: NonNullable<AppOptions['guards']>) {
-  const table = routes.map((route) => ({
-    route,
-    matches: match(route.operation.path.replace(/(?<=.)\/$/, ''), { sensitive: false, decode: false }),
-    prepare: prepareResponse(route.access),
-  }));
+function refuseUnmatched(table: readonly MatchedRoute[], guards: NonNullable<AppOptions['guards']>) {
+  const prepared = table.map((entry) => ({ ...entry, prepare: prepareResponse(entry.route.access) }));
   const guarded = Object.entries(guards).map(([prefix, route]) => ({
     matches: match(`${prefix}{/*rest}`, { sensitive: false, decode: false }),
     route,
@@ -165,7 +190,9 @@ function refuseUnmatched(routes: readonly Route[], guards: NonNullable<AppOption
   }));
   const open = { route: guard({ access: everyone }), prepare: prepareResponse(everyone) };
   return async (request: Request, response: Response, error?: unknown): Promise<void> => {
-    const found = table.filter(({ matches }) => matches(request.path) !== false);
+    const found = prepared.filter(
+      ({ matches, isOfOtherPath }) => matches(request.path) && !isOfOtherPath?.(request.path),
+    );
     const [first] = found;
     const { route, prepare } =
       guarded.find(
