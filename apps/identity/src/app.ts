@@ -44,7 +44,7 @@ import { introspectionHandlers } from './introspection/introspection.handlers.ts
 import { oauthMembers, translateBearerError } from './oauth.ts';
 import { passwordChangeHandlers } from './passwords/password-change.handlers.ts';
 import { sessionHandlers } from './sessions/session.handlers.ts';
-import { readGrant, tokenHandlers } from './tokens/token.handlers.ts';
+import { readGrant, readPasswordGrant, tokenEndpoint, tokenHandlers } from './tokens/token.handlers.ts';
 import { userInfoHandlers } from './userinfo/userinfo.handlers.ts';
 import { realm } from './userinfo/userinfo.service.ts';
 
@@ -64,7 +64,7 @@ export function createApp(dependencies: Dependencies): App {
 
 /** Returns all routes with their access rules. Express tries routes in order, so frequent routes come first. */
 export function createRoutes(dependencies: Dependencies): Route[] {
-  const { documents, health } = dependencies;
+  const { config, documents, health } = dependencies;
   const token = tokenHandlers(dependencies);
   const userInfo = userInfoHandlers(dependencies.userInfo);
   const identity = identityHandlers(dependencies.identities);
@@ -82,7 +82,13 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     documentRoute(getKeySet, documents.jwks, anyOrigin),
     route(getUserInfo, { access: bearer, limit: reads }, userInfo.get),
     route(refreshTokens, { access: tokenClients, body: grantBody }, token.refresh),
-    route(signIn, { access: tokenClients, body: { ...grantBody, from: readGrant } }, token.issue),
+    config.tokens.refreshAtTokenEndpoint
+      ? route(
+          tokenEndpoint,
+          { access: tokenClients, body: { ...grantBody, from: readGrant } },
+          token.exchange,
+        )
+      : route(signIn, { access: tokenClients, body: { ...grantBody, from: readPasswordGrant } }, token.issue),
     route(revokeToken, { access: tokenClients, body: grantBody }, token.revoke),
     route(postUserInfo, { access: bearer, limit: reads }, userInfo.get),
     documentRoute(getDiscoveryDocument, documents.discovery, anyOrigin),

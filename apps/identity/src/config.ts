@@ -33,6 +33,8 @@ const environmentSchema = z.object({
   ACCESS_TOKEN_TTL_SECONDS: integer({ min: 10, max: day, default: 900 }),
   REFRESH_TOKEN_IDLE_TTL_SECONDS: integer({ min: 60, max: 365 * day, default: 14 * day }),
   REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS: integer({ min: 60, max: 365 * day, default: 30 * day }),
+  ACCESS_TOKEN_TYP: z.enum(['at+jwt', 'JWT'], { error: 'must be at+jwt or JWT' }).default('at+jwt'),
+  TOKEN_ENDPOINT_REFRESH: flag(false),
   REFRESH_REUSE_LEEWAY_SECONDS: integer({ min: 0, max: 300, default: 10 }),
   SESSIONS_VALID_AFTER: z.iso
     .datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' })
@@ -82,6 +84,9 @@ export function loadConfig(variables = environment) {
     },
     tokens: {
       accessTtlSeconds: parsed.ACCESS_TOKEN_TTL_SECONDS,
+      accessTyp: parsed.ACCESS_TOKEN_TYP,
+      /** Whether `/token` also accepts the refresh_token grant. */
+      refreshAtTokenEndpoint: parsed.TOKEN_ENDPOINT_REFRESH,
       refreshIdleTtlSeconds: parsed.REFRESH_TOKEN_IDLE_TTL_SECONDS,
       refreshAbsoluteTtlSeconds: parsed.REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS,
       reuseLeewaySeconds: parsed.REFRESH_REUSE_LEEWAY_SECONDS,

@@ -121,10 +121,10 @@ interface TokenServiceParts {
 function createTokenServices(config: Config, { keys, database, hasher, logger, metrics }: TokenServiceParts) {
   const sessions = new SessionRepository(database);
   observeSessions(metrics, () => sessions.count());
-  const { accessTtlSeconds, sessionsValidAfter } = config.tokens;
+  const { accessTtlSeconds, accessTyp, sessionsValidAfter } = config.tokens;
   const { tokensPerMinute, readsPerMinute } = config.rateLimits;
   const { issuer: iss, audience } = config;
-  const issuer = new TokenIssuer({ key: keys.active, issuer: iss, audience, accessTtlSeconds });
+  const issuer = new TokenIssuer({ key: keys.active, issuer: iss, audience, accessTtlSeconds, accessTyp });
   const verifiers = createVerifiers(config, keys);
   return {
     issuer,

@@ -33,6 +33,8 @@ describe('loadConfig', () => {
         refreshIdleTtlSeconds: 1_209_600,
         refreshAbsoluteTtlSeconds: 2_592_000,
         reuseLeewaySeconds: 10,
+        accessTyp: 'at+jwt',
+        refreshAtTokenEndpoint: false,
       },
       passwords: { bcryptCost: 10, minLength: 8, blocklist: false, hashQueueMax: 64 },
     });
@@ -66,6 +68,9 @@ describe('loadConfig', () => {
     ['PORT', '70000'],
     ['PORT', '-1'],
     ['ACCESS_TOKEN_TTL_SECONDS', '0'],
+    ['ACCESS_TOKEN_TYP', 'rt+jwt'],
+    ['ACCESS_TOKEN_TYP', 'jwt'],
+    ['TOKEN_ENDPOINT_REFRESH', 'perhaps'],
     ['REFRESH_TOKEN_ABSOLUTE_TTL_SECONDS', '3600'],
     ['HASH_CONCURRENCY', '8'],
     ['TRUST_PROXY', 'yes please'],

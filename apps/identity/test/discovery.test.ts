@@ -39,8 +39,13 @@ describe('GET /.well-known/openid-configuration', () => {
   });
 
   it('keeps the issuer as configured and does not double its trailing slash', async () => {
-    const other = await startTestApp({ JWT_ISSUER: 'https://id.example/realm/' });
+    const other = await startTestApp({
+      JWT_ISSUER: 'https://id.example/realm/',
+      TOKEN_ENDPOINT_REFRESH: 'on',
+    });
     const { body } = await other.http.get(path).expect(200);
+    // Both grants are supported, with and without TOKEN_ENDPOINT_REFRESH.
+    expect(body.grant_types_supported).toEqual(['password', 'refresh_token']);
     expect(body.issuer).toBe('https://id.example/realm/');
     expect(body.jwks_uri).toBe('https://id.example/realm/jwks');
     await other.close();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectInvalidFields, expectOAuthProblem } from '@tessera/testing/problems';
-import { decodeJwt } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { createIdentity, signedIn, signIn, updateIdentity } from './support/identities.ts';
 import { serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -275,5 +275,81 @@ describe('POST /token/refresh', () => {
     await age(one.refresh_token, 60);
     await expectRefused(one.refresh_token);
     await refresh(two.refresh_token).expect(200);
+  });
+
+  describe('at POST /token, with TOKEN_ENDPOINT_REFRESH=on and ACCESS_TOKEN_TYP=JWT', () => {
+    let optional: TestApp;
+    beforeAll(async () => {
+      const settings = { TOKEN_ENDPOINT_REFRESH: 'on', ACCESS_TOKEN_TYP: 'JWT' };
+      optional = await startTestApp({ ...settings, RATE_LIMIT_TOKENS_PER_MINUTE: '2' }, app.databaseUrl);
+    });
+    afterAll(() => optional.close());
+
+    const exchange = (body: object) => optional.http.post('/token').send(body);
+    const grant = (token: unknown) => ({ grant_type: 'refresh_token', refresh_token: token });
+
+    it('returns a new pair for JSON and for a form, within the limit of /token/refresh', async () => {
+      const { tokens } = await signedIn(optional);
+      const first = await exchange({ ...grant(tokens.refresh_token), client_id: 'any' }).expect(200);
+      expect(Object.keys(first.body)).toEqual(Object.keys(tokens));
+      expect(first.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' });
+      const second = await exchange(grant(first.body.refresh_token)).type('form').expect(200);
+      for (const response of [
+        await exchange(grant(second.body.refresh_token)),
+        await refresh(second.body.refresh_token, optional),
+      ]) {
+        expectOAuthProblem(response, 429, 'too_many_requests');
+      }
+      await refresh(second.body.refresh_token).expect(200);
+    });
+
+    it('refuses a second use and ends the session, with the response of /token/refresh', async () => {
+      const { tokens } = await signedIn(optional);
+      const successor = await exchange(grant(tokens.refresh_token)).expect(200);
+      await age(tokens.refresh_token, 60);
+      const reused = await exchange(grant(tokens.refresh_token));
+      expectOAuthProblem(reused, 401, 'invalid_grant');
+      const { request_id: _, ...body } = reused.body;
+      expect((await refresh(tokens.refresh_token, optional)).body).toMatchObject(body);
+      expect(await familyOf(tokens.refresh_token)).toMatchObject({ revoke_reason: 'reuse_detected' });
+      await expectRefused(successor.body.refresh_token, optional);
+    });
+
+    it.each([undefined, '', 7, null, 'x'.repeat(8193)])(
+      'returns 422 for the refresh token %p',
+      async (token) => {
+        const response = await exchange(grant(token));
+        expectOAuthProblem(response, 422, 'invalid_request');
+        expectInvalidFields(response, ['refresh_token']);
+      },
+    );
+
+    it('responds to other grants and bodies as before', async () => {
+      const response = await exchange({ grant_type: 'client_credentials' });
+      expectOAuthProblem(response, 400, 'unsupported_grant_type');
+      expect(response.body.detail).toBe('Only the password and refresh_token grants are supported here.');
+      for (const body of [{}, { grant_type: '', email: 'a' }, { grant_type: 'password' }, []]) {
+        const [own, usual] = [await exchange(body), await app.http.post('/token').send(body)];
+        expect({ ...own.body, request_id: '' }).toEqual({ ...usual.body, request_id: '' });
+        expect(own.status).toBe(422);
+      }
+      const { identity, password } = await signedIn(optional);
+      const form = { grant_type: 'password', username: identity.email, password };
+      await exchange(form).type('form').expect(200);
+    });
+
+    it('accepts only access tokens at /userinfo, with either typ', async () => {
+      const [usual, general] = [await signedIn(app), await signedIn(optional)];
+      expect(decodeProtectedHeader(general.tokens.access_token).typ).toBe('JWT');
+      expect(decodeProtectedHeader(general.tokens.refresh_token).typ).toBe('rt+jwt');
+      for (const { http } of [app, optional]) {
+        const userInfo = (token: string) => http.get('/userinfo').auth(token, { type: 'bearer' });
+        for (const { tokens } of [usual, general]) {
+          await userInfo(tokens.access_token).expect(200);
+          await userInfo(tokens.refresh_token).expect(401);
+          await expectRefused(tokens.access_token, { http });
+        }
+      }
+    });
   });
 });

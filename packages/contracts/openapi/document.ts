@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   createDocument,
   type oas31,
@@ -62,12 +63,16 @@ function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationO
   };
 }
 
-function describeBody({ schema, form, optional = false, example }: OperationBody) {
+function describeBody({ schema, form, configurable, optional = false, example }: OperationBody) {
+  const withConfigurable = (own: z.ZodType) =>
+    configurable === undefined ? own : z.union([own, configurable]);
   return {
     required: !optional,
     content: {
-      'application/json': { schema, ...(example === undefined ? {} : { example }) },
-      ...(form === undefined ? {} : { 'application/x-www-form-urlencoded': { schema: form } }),
+      'application/json': { schema: withConfigurable(schema), ...(example === undefined ? {} : { example }) },
+      ...(form === undefined
+        ? {}
+        : { 'application/x-www-form-urlencoded': { schema: withConfigurable(form) } }),
     },
   };
 }

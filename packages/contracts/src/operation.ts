@@ -16,6 +16,8 @@ export interface OperationResponse {
 export interface OperationBody {
   readonly schema: z.ZodType;
   readonly form?: z.ZodType;
+  /** A further body, JSON or form, that the operation accepts in some configurations. For the documentation. */
+  readonly configurable?: z.ZodType;
   readonly optional?: boolean;
   /** A body that the operation accepts, for the documentation. */
   readonly example?: unknown;

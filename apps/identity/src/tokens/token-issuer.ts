@@ -19,6 +19,8 @@ interface TokenIssuerOptions {
   /** identity-service.md 2.3 leaves the value open. One audience is a string, several are an array. */
   audience: string | string[];
   accessTtlSeconds: number;
+  /** The `typ` of access tokens: that of RFC 9068, or the general one for clients that require it. */
+  accessTyp: 'at+jwt' | 'JWT';
 }
 
 // With a callback, Node signs on libuv's thread pool. jsonwebtoken and the synchronous form would block the event loop
@@ -35,8 +37,9 @@ export class TokenIssuer {
 
   constructor(options: TokenIssuerOptions) {
     this.#options = options;
-    const { kid } = options.key;
-    this.#accessHeader = encode({ alg: 'RS256', typ: 'at+jwt', kid });
+    const { accessTyp, key } = options;
+    const { kid } = key;
+    this.#accessHeader = encode({ alg: 'RS256', typ: accessTyp, kid });
     this.#refreshHeader = encode({ alg: 'RS256', typ: 'rt+jwt', kid });
   }
 

@@ -23,6 +23,13 @@ export const refreshRequestSchema = z
   .meta({ id: 'RefreshRequest' });
 export type RefreshRequest = z.infer<typeof refreshRequestSchema>;
 
+/** POST /token of a service with TOKEN_ENDPOINT_REFRESH=on (RFC 6749 6) */
+const refreshGrantSchema = refreshRequestSchema.extend({ grant_type: z.literal('refresh_token') }).meta({
+  id: 'RefreshGrant',
+  description:
+    'Accepted if the service is configured with `TOKEN_ENDPOINT_REFRESH=on`. Otherwise the response is 400 `unsupported_grant_type`, and refresh tokens are exchanged at `/token/refresh` only.',
+});
+
 /** POST /token/revoke (RFC 7009 2.1 calls the parameter `token`). */
 export const revokeRequestSchema = z.object({ token: refreshTokenField }).meta({ id: 'RevokeRequest' });
 
@@ -97,23 +104,24 @@ export const signIn = operation({
   path: '/token',
   summary: 'Sign in with e-mail address and password',
   description:
-    'The password grant. Unknown parameters are ignored. All refused sign-ins have the same response and take the same time.',
+    'The password grant. Unknown parameters are ignored. All refused sign-ins have the same response and take the same time. A service that is configured with `TOKEN_ENDPOINT_REFRESH=on` also accepts the `refresh_token` grant here, with the responses of `/token/refresh`.',
   tags: ['OpenID Connect'],
   oauth: true,
   body: {
     schema: passwordGrantSchema,
     form: formGrantSchema,
+    configurable: refreshGrantSchema,
     example: { grant_type: 'password', email: 'ann@example.com', password: 'correct horse battery staple' },
   },
   responses: { 200: { description: 'An access token and a refresh token.', schema: tokenResponseSchema } },
   problems: [
     { status: 400, description: 'The body is malformed, or `unsupported_grant_type`.' },
-    { status: 401, description: 'Invalid e-mail address or password (`invalid_grant`).' },
+    { status: 401, description: 'Invalid e-mail address, password or refresh token (`invalid_grant`).' },
     422,
     {
       status: 429,
       description:
-        'Too many failed sign-ins, or too many new sessions of the identity in a minute (`too_many_requests`).',
+        'Too many failed sign-ins, or too many new sessions or refreshes of the identity in a minute (`too_many_requests`).',
     },
   ],
 });
