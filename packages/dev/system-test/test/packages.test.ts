@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createContext, runInContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Stack, startStack } from '@tessera/stack';
+import { build } from 'esbuild';
+
+const packageRoot = fileURLToPath(new URL('..', import.meta.url));
+const tool = (name: string) => join(packageRoot, 'node_modules', '.bin', name);
+const names = ['contracts', 'jwt-verify', 'client'] as const;
+const password = 'a password of a consumer';
+
+// The consumers of this test are in `consumer/`.
+describe('the packages for other projects, as npm installs their tarballs', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tessera-packages-'));
+  const projects = { '4': join(folder, 'express-4'), '5': join(folder, 'express-5') };
+  let starting: Promise<Stack>;
+  let tarballs: string[];
+
+  beforeAll(async () => {
+    const filters = names.map((name) => `--filter=@tessera/${name}`);
+    starting = startStack();
+    await run('npx', ['--yes', 'pnpm@12', ...filters, 'pack', '--pack-destination', folder], packageRoot);
+    tarballs = readdirSync(folder)
+      .filter((file) => file.endsWith('.tgz'))
+      .map((file) => join(folder, file));
+    // An older TypeScript beside the older Express; the other project is checked by the TypeScript of this repository.
+    await install(projects['4'], [...tarballs, 'express@4', '@types/express@4', 'typescript@5.9']);
+    await install(projects['5'], [...tarballs, 'express@5', '@types/express@5']);
+    await starting;
+  }, 120_000);
+  afterAll(async () => {
+    await (await starting).stop();
+    rmSync(folder, { recursive: true });
+  }, 60_000);
+
+  it.each(names)('@tessera/%s has its documents, and nothing of this repository', (name) => {
+    const installed = join(projects['5'], 'node_modules', '@tessera', name);
+    const files = readdirSync(installed, { recursive: true }).map(String);
+    expect(files).toEqual(expect.arrayContaining(['package.json', 'README.md', 'CHANGELOG.md', 'dist']));
+    expect(files.filter((file) => /attack|test|(?<!\.d)\.ts$/.test(file))).toEqual([]);
+    const manifest = readFileSync(join(installed, 'package.json'), 'utf8');
+    expect(manifest).not.toMatch(/workspace:|catalog:|@tessera\/source|attack/);
+    expect(JSON.parse(manifest)).toMatchObject({ type: 'module', sideEffects: false });
+    expect(readFileSync(join(installed, 'README.md'), 'utf8')).toContain(`npm install @tessera/${name}\n`);
+  });
+
+  it('publint and attw find no problem', async () => {
+    expect(tarballs.map((tarball) => basename(tarball)).sort()).toEqual([
+      expect.stringMatching(/^tessera-client-/),
+      expect.stringMatching(/^tessera-contracts-/),
+      expect.stringMatching(/^tessera-jwt-verify-/),
+    ]);
+    for (const tarball of tarballs) {
+      await run(tool('publint'), ['run', tarball, '--strict'], packageRoot);
+      await run(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji'], packageRoot);
+    }
+  }, 60_000);
+
+  it.each([
+    ['4', '5'],
+    ['5', '7'],
+  ] as const)(
+    'a backend on Express %s compiles with TypeScript %s and works',
+    async (express, typescript) => {
+      const project = projects[express];
+      const compiler = typescript === '5' ? join(project, 'node_modules', '.bin', 'tsc') : tool('tsc');
+      expect(await run(compiler, ['--version'], project)).toMatch(`Version ${typescript}.`);
+      const { version } = JSON.parse(
+        readFileSync(join(project, 'node_modules', 'express', 'package.json'), 'utf8'),
+      );
+      expect(version).toMatch(new RegExp(`^${express}\\.`));
+      await run(compiler, ['--project', 'tsconfig.json'], project);
+      const { urls, serviceToken } = await starting;
+      const email = `express-${express}@example.com`;
+      const input = [urls.identity, urls.issues, serviceToken, email, password];
+      expect(JSON.parse(await run(process.execPath, ['dist/server.js', ...input], project))).toEqual({
+        isVerified: true,
+        statusWithoutToken: 401,
+        late: expect.stringMatching(/^ProblemError: 409 version_conflict: /),
+        isListed: true,
+        history: ['created', 'updated', 'comment_added', 'status_changed'],
+        comments: ['The printer had no paper.'],
+        after: 'signed_out',
+      });
+    },
+    60_000,
+  );
+
+  it('a bundle for browsers compiles, contains nothing for backends, and works without Node', async () => {
+    const project = projects['5'];
+    await run(tool('tsc'), ['--project', 'tsconfig.browser.json'], project);
+    const { code, inputs } = await bundle(project, "export * from './browser.ts'");
+    const modules = ['issues', 'problem-error', 'session', 'transport'];
+    expect(inputs.filter((input) => input.startsWith('node_modules/')).sort()).toEqual(
+      modules.map((module) => `node_modules/@tessera/client/dist/${module}.js`),
+    );
+    expect(code).not.toMatch(/X-Service-Token|serviceToken|\/internal\//);
+    const { urls, internal } = await starting;
+    const email = 'browser@example.com';
+    expect((await internal.post('/internal/identities', { email, password })).status).toBe(201);
+    const browser = browserContext();
+    runInContext(code, browser);
+    browser.input = [urls.identity, urls.issues, email, password];
+    expect(JSON.parse(await runInContext('bundle.work(...input)', browser))).toEqual({
+      history: ['created', 'comment_added', 'status_changed'],
+      listed: ['From a page'],
+    });
+  }, 60_000);
+
+  it('the client of identity does not load where `window` exists', async () => {
+    const { code } = await bundle(projects['5'], "export { IdentityClient } from '@tessera/client/identity'");
+    expect(() => runInContext(code, browserContext())).toThrow('is for servers: it has the service token');
+    const { window: _, ...withoutWindow } = browserContext();
+    const server = createContext(withoutWindow);
+    expect(runInContext(`${code}; typeof bundle.IdentityClient`, server)).toBe('function');
+  });
+});
+
+/** Creates a project with the consumers and installs the packages. */
+async function install(project: string, packages: readonly string[]): Promise<void> {
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
+  const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
+  await run('npm', ['install', ...options, ...packages, '@types/node@20'], project);
+  cpSync(join(packageRoot, 'consumer'), project, { recursive: true });
+}
+
+/** Bundles a module for browsers as the global `bundle`. `inputs`: the bundled files, relative to the project. */
+async function bundle(project: string, contents: string): Promise<{ code: string; inputs: string[] }> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents, resolveDir: project },
+    absWorkingDir: project,
+    bundle: true,
+    format: 'iife',
+    globalName: 'bundle',
+    platform: 'browser',
+    metafile: true,
+    write: false,
+  });
+  return { code: outputFiles.map(({ text }) => text).join(), inputs: Object.keys(metafile.inputs) };
+}
+
+/** A context with the globals of browsers that the client uses, and none of Node's. */
+function browserContext() {
+  const globals = { fetch, URL, URLSearchParams, AbortSignal, crypto, setTimeout, clearTimeout };
+  const context: Record<string, unknown> = { ...globals };
+  context.window = context;
+  return createContext(context);
+}
+
+/** Runs a command. @throws with its output if it fails */
+function run(command: string, args: readonly string[], cwd: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(command, args, { cwd }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${basename(command)} failed:\n${stdout}\n${stderr}`, { cause: error }));
+    });
+  });
+}
