@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import type { Api, Operation, OperationResponse } from '../src/operation.ts';
-import { oauthProblemSchema, problemSchema } from '../src/problem.ts';
+import {
+  type Api,
+  type Operation,
+  type OperationProblem,
+  type OperationResponse,
+  problemsOf,
+} from '../src/operation.ts';
+import { commonCodes, oauthProblemSchema, problemSchema } from '../src/problem.ts';
 
 const descriptions: Record<number, string> = {
   400: 'The path, a header or the body is malformed.',
@@ -42,18 +48,15 @@ function headerComponent(id: string, description: string): z.ZodType {
  * `secured`.
  */
 export function responsesOf(operation: Operation, secured: Api['secured']): ZodOpenApiResponsesObject {
-  const always = operation.body === undefined ? [400, 500, 503] : [400, 408, 413, 415, 500, 503];
   const own = Object.entries(operation.responses).map(([status, response]) => [
     status,
     ownResponse(response, secured?.headers),
   ]);
-  const shared = always.map((status) => [status, sharedProblem(status, operation)]);
-  const problems = [...(operation.problems ?? []), ...(secured?.problems ?? [])].map((problem) =>
-    typeof problem === 'number'
-      ? [problem, sharedProblem(problem, operation)]
-      : [problem.status, describeProblem(problem.status, problem.description, operation, problem.members)],
-  );
-  return Object.fromEntries([...shared, ...problems, ...own]);
+  const problems = problemsOf(operation, secured).map((problem) => [
+    problem.status,
+    responseTo(problem, operation),
+  ]);
+  return Object.fromEntries([...problems, ...own]);
 }
 
 function ownResponse(
@@ -67,26 +70,36 @@ function ownResponse(
   };
 }
 
-// One object per status: zod-openapi identifies components by object identity.
+// One object for each name: zod-openapi identifies components by object identity.
 const sharedProblems = new Map<string, ZodOpenApiResponseObject>();
 
-function sharedProblem(status: number, { oauth = false }: Operation): ZodOpenApiResponseObject {
-  const description = descriptions[status];
-  if (description === undefined) throw new Error(`The status ${status} needs a description.`);
-  const id = `${oauth ? 'OAuthProblem' : 'Problem'}${status}`;
-  const known = sharedProblems.get(id) ?? { id, ...describeProblem(status, description, { oauth }) };
+function responseTo(problem: OperationProblem, operation: Operation): ZodOpenApiResponseObject {
+  const id = componentName(problem, operation);
+  if (id === undefined) return describeProblem(problem, operation);
+  const known = sharedProblems.get(id) ?? { id, ...describeProblem(problem, { oauth: operation.oauth }) };
   sharedProblems.set(id, known);
   return known;
 }
 
+// Responses with the common codes, or with one other code, are components: many operations have them.
+function componentName(
+  { status, codes, description, members }: OperationProblem,
+  { oauth = false }: Operation,
+): string | undefined {
+  if (description !== undefined || members !== undefined) return undefined;
+  const prefix = oauth ? 'OAuthProblem' : 'Problem';
+  const common: Readonly<Record<number, readonly string[]>> = commonCodes;
+  if (common[status]?.join() === codes.join()) return `${prefix}${status}`;
+  return codes.length === 1 ? `${prefix}${status}_${codes[0]}` : undefined;
+}
+
 function describeProblem(
-  status: number,
-  description: string,
-  { oauth = false, security }: Pick<Operation, 'oauth' | 'security'>,
-  members?: Readonly<Record<string, z.ZodType>>,
+  { status, codes, description = descriptions[status], members = {} }: OperationProblem,
+  { oauth = false, security }: { oauth?: boolean | undefined; security?: readonly string[] },
 ): ZodOpenApiResponseObject {
-  const common = oauth ? oauthProblemSchema : problemSchema;
-  const schema = members === undefined ? common : z.intersection(common, z.object(members).partial());
+  if (description === undefined) throw new Error(`The status ${status} needs a description.`);
+  const specific = z.object({ code: z.enum(codes), ...z.object(members).partial().shape });
+  const schema = z.intersection(oauth ? oauthProblemSchema : problemSchema, specific);
   // The credential of a token endpoint is in the body, so its 401 has no challenge.
   const challenged = status !== 401 || !oauth || security !== undefined;
   return {

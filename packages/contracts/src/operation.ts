@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type CommonCodes, commonCodes } from './problem.ts';
 
 /** A schema of an object whose members become parameters. */
 type ParametersSchema = z.ZodType<unknown, Record<string, unknown>> & { shape: Record<string, z.ZodType> };
@@ -23,10 +24,13 @@ export interface OperationBody {
   readonly example?: unknown;
 }
 
-/** An error response with a specific description, for example of its `code` values. */
+/** An error response whose codes are not exactly the common ones of its status. */
 export interface OperationProblem {
   readonly status: number;
-  readonly description: string;
+  /** All values of `code`. For a status that is always possible, those in addition to the common ones. */
+  readonly codes: readonly string[];
+  /** The description of the status by default. */
+  readonly description?: string;
   /** Members of the body in addition to the common error body. Each is present with some codes. */
   readonly members?: Readonly<Record<string, z.ZodType>>;
 }
@@ -49,7 +53,10 @@ export interface Operation {
   readonly headers?: ParametersSchema;
   readonly body?: OperationBody;
   readonly responses: Readonly<Record<number, OperationResponse>>;
-  /** Further error statuses. 400, 500 and 503, and 408, 413 and 415 with a body, are always possible. */
+  /**
+   * Further error statuses; a number stands for the common codes of the status. 400, 500 and 503, and 408, 413 and 415
+   * with a body, are always possible.
+   */
   readonly problems?: readonly (number | OperationProblem)[];
   /** Error bodies also carry `error` and `error_description` (RFC 6749 5.2). */
   readonly oauth?: boolean;
@@ -68,7 +75,7 @@ export interface Api {
   /** Headers and errors of every operation with security, such as rate limits. */
   readonly secured?: {
     readonly headers: Readonly<Record<string, z.ZodType>>;
-    readonly problems: readonly number[];
+    readonly problems: readonly (number | OperationProblem)[];
   };
 }
 
@@ -100,6 +107,40 @@ export type ResponseOf<Op extends Operation> = {
     ? Output<Schema, undefined>
     : undefined;
 }[keyof Op['responses'] & (200 | 201 | 202 | 204)];
+
+type DeclaredCode<Problem> = Problem extends { readonly codes: readonly (infer Code)[] }
+  ? Code
+  : Problem extends keyof CommonCodes
+    ? CommonCodes[Problem][number]
+    : string;
+
+/** The values of `code` in the error responses of an operation. */
+export type ProblemCodeOf<Op extends Operation> =
+  | CommonCodes[400 | 408 | 413 | 415 | 429 | 500 | 503][number]
+  | (Op extends { readonly problems: readonly (infer Problem)[] } ? DeclaredCode<Problem> : never);
+
+/**
+ * Returns all error responses of an operation with their codes, one for each status: those that are always possible,
+ * the declared ones, and those of `secured`. The documents and the tests use this list.
+ */
+export function problemsOf(operation: Operation, secured?: Api['secured']): OperationProblem[] {
+  const always = operation.body === undefined ? [400, 500, 503] : [400, 408, 413, 415, 500, 503];
+  const further = operation.security === undefined ? [] : (secured?.problems ?? []);
+  const problems = new Map<number, OperationProblem>();
+  for (const given of [...always, ...(operation.problems ?? []), ...further]) {
+    const problem = typeof given === 'number' ? { status: given, codes: codesOf(given) } : given;
+    const known = problems.get(problem.status);
+    const codes = [...new Set([...(known?.codes ?? []), ...problem.codes])];
+    problems.set(problem.status, { ...known, ...problem, codes });
+  }
+  return [...problems.values()];
+}
+
+function codesOf(status: number): readonly string[] {
+  const entry = Object.entries(commonCodes).find(([known]) => Number(known) === status);
+  if (entry === undefined) throw new Error(`The status ${status} has no common codes.`);
+  return entry[1];
+}
 
 /**
  * Lists the members of a body that the operation does not know. Otherwise a misspelled optional member would go

@@ -13,12 +13,33 @@ export const problemSchema = z
     title: z.string().describe('The reason phrase of the status.'),
     status: z.int().min(400).max(599),
     detail: z.string().describe('A description for people, without internals.'),
-    code: z.string().describe('Stable and machine-readable.'),
+    code: z
+      .string()
+      .describe(
+        'Stable and machine-readable. Each response of an operation lists its values; a later release may add some.',
+      ),
     request_id: z.string(),
     errors: z.array(fieldErrorSchema).optional(),
   })
   .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof problemSchema>;
+
+/** The codes of errors that many operations have in common, by status. */
+export const commonCodes = {
+  400: ['bad_request', 'invalid_request', 'malformed_body', 'malformed_path'],
+  401: ['unauthorized', 'invalid_token', 'identity_inactive'],
+  403: ['forbidden', 'unverified'],
+  408: ['request_timeout'],
+  412: ['precondition_failed'],
+  413: ['body_too_large'],
+  415: ['unsupported_media_type'],
+  422: ['validation_failed'],
+  428: ['precondition_required'],
+  429: ['too_many_requests'],
+  500: ['internal_error'],
+  503: ['temporarily_unavailable'],
+} as const satisfies Record<number, readonly string[]>;
+export type CommonCodes = typeof commonCodes;
 
 /** The error body of `/token`, `/token/refresh`, `/token/revoke` and `/userinfo`: with the members of RFC 6749 5.2. */
 export const oauthProblemSchema = problemSchema

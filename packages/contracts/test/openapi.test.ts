@@ -3,7 +3,14 @@ import { describe, expect, it } from '@jest/globals';
 import { validate } from '@readme/openapi-parser';
 import { z } from 'zod';
 import { describeApi } from '../openapi/document.ts';
-import { type Api, identityApi, issuesApi, type Operation } from '../src/index.ts';
+import {
+  type Api,
+  commonCodes,
+  identityApi,
+  issuesApi,
+  type Operation,
+  type ProblemCodeOf,
+} from '../src/index.ts';
 import { operations } from './support/operations.ts';
 
 /** Returns the document as clients read it: parsed from JSON. */
@@ -21,6 +28,15 @@ function describeTickets(listed: readonly Operation[] = operations, changes: Par
     securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
     ...changes,
   });
+}
+
+/** The schema of an error body with further members. */
+function problemWith($ref: string, properties: Record<string, object>) {
+  return { allOf: [{ $ref }, { type: 'object', properties, required: ['code'] }] };
+}
+
+function enumOf(values: readonly string[] = []) {
+  return { type: 'string', enum: [...values] };
 }
 
 const valid = { valid: true, warnings: [], specification: 'OpenAPI' };
@@ -125,13 +141,19 @@ describe('describeApi', () => {
     expect(Object.keys(paths['/tickets/'].get.responses[200].headers)).not.toContain('RateLimit');
   });
 
-  it('gives every error the common error body, and the OAuth error body where declared', () => {
+  it('gives every error the common error body with its codes, and the OAuth error body where declared', () => {
     const { responses } = document.components;
+    expect(Object.keys(responses)).toEqual(
+      expect.arrayContaining(['Problem422', 'OAuthProblem401', 'Problem404_ticket_not_found']),
+    );
     for (const [name, response] of Object.entries<{ content: object }>(responses)) {
-      const $ref = `#/components/schemas/${name.replace(/\d+$/, '')}`;
+      const [, kind, status = '', code] = /^(\D+)(\d+)(?:_(\w+))?$/.exec(name) ?? [];
+      const common = Object.entries(commonCodes).find(([known]) => known === status)?.[1];
+      const codes = code === undefined ? common : [code];
+      const schema = problemWith(`#/components/schemas/${kind}`, { code: enumOf(codes) });
       expect(response.content).toEqual({
-        'application/json': { schema: { $ref } },
-        'application/problem+json': { schema: { $ref } },
+        'application/json': { schema },
+        'application/problem+json': { schema },
       });
     }
     expect(document.paths['/token'].post.responses['401']).toEqual({
@@ -149,7 +171,22 @@ describe('describeApi', () => {
   it("uses an operation's own description of an error", () => {
     const { 409: conflict } = document.paths['/tickets/{id}'].put.responses;
     expect(conflict.description).toBe('`version_conflict`: the ticket has changed.');
-    expect(conflict.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/Problem' });
+    expect(conflict.content['application/json'].schema).toEqual(
+      problemWith('#/components/schemas/Problem', {
+        code: enumOf(['version_conflict']),
+        ticket: { $ref: '#/components/schemas/Ticket' },
+      }),
+    );
+  });
+
+  it('adds the codes of an operation to those that are always possible', () => {
+    const listed = { ...signIn, problems: [{ status: 400, codes: ['unsupported_grant_type'] }] };
+    const { content } = describeTickets([listed]).paths['/token'].post.responses[400];
+    expect(content['application/json'].schema).toEqual(
+      problemWith('#/components/schemas/OAuthProblem', {
+        code: enumOf([...commonCodes[400], 'unsupported_grant_type']),
+      }),
+    );
   });
 
   it('describes the headers of each status', () => {
@@ -159,7 +196,7 @@ describe('describeApi', () => {
     expect(headersOf('OAuthProblem401')).toEqual(['X-Request-Id']);
     expect(headersOf('Problem429')).toEqual(['X-Request-Id', 'Retry-After']);
     expect(headersOf('Problem503')).toEqual(['X-Request-Id', 'Retry-After']);
-    expect(headersOf('Problem404')).toEqual(['X-Request-Id']);
+    expect(headersOf('Problem422')).toEqual(['X-Request-Id']);
     const { 200: found } = document.paths['/tickets/{id}'].get.responses;
     expect(Object.keys(found.headers)).toEqual(['X-Request-Id', 'ETag']);
   });
@@ -228,6 +265,12 @@ describe.each<[string, Api]>([
     },
   );
 
+  it('has a type of the error codes of each operation', () => {
+    // A constant without `as const` would widen the codes to `string`, which the compiler reports here.
+    const widened: WidenedCodes = undefined;
+    expect(widened).toBeUndefined();
+  });
+
   it('uses only the tags and security schemes that it declares', () => {
     for (const { tags, security = [] } of api.operations) {
       expect(Object.keys(api.tags)).toEqual(expect.arrayContaining([...tags]));
@@ -235,3 +278,9 @@ describe.each<[string, Api]>([
     }
   });
 });
+
+type Operations = (typeof identityApi.operations)[number] | (typeof issuesApi.operations)[number];
+/** The ids of the operations with a code of type `string`; undefined without any. */
+type WidenedCodes = {
+  [Op in Operations as Op['id']]: string extends ProblemCodeOf<Op> ? Op['id'] : undefined;
+}[Operations['id']];

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { cursor, instant, limit } from '../query-value.ts';
 import { uuid } from '../text.ts';
+import { serviceTokenRefused } from './identity.ts';
 
 /** Types of events in the audit trail of the identity service. */
 export const auditTypes = [
@@ -70,5 +71,5 @@ export const listAuditEvents = operation({
   responses: {
     200: { description: 'A page of events.', schema: z.array(auditEventSchema), headers: nextLinkHeader },
   },
-  problems: [403, 422],
+  problems: [serviceTokenRefused, 422],
 });

@@ -140,9 +140,17 @@ export const ssoLookupQuerySchema = z.object({
   sso_id: once.pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255)),
 });
 
+/** The error of every operation with the service token. */
+export const serviceTokenRefused = { status: 403, codes: ['service_token_refused'] } as const;
+export const identityNotFound = { status: 404, codes: ['identity_not_found'] } as const;
+
 const common = { tags: ['Internal identity API'], security: ['serviceToken'] };
 const identityResponse = { description: 'The identity.', schema: identitySchema };
-const conflict = { status: 409, description: '`email_conflict` or `sso_conflict`; nothing was changed.' };
+const conflict = {
+  status: 409,
+  codes: ['email_conflict', 'sso_conflict'],
+  description: '`email_conflict` or `sso_conflict`; nothing was changed.',
+} as const;
 
 export const createIdentity = operation({
   id: 'createIdentity',
@@ -159,7 +167,7 @@ export const createIdentity = operation({
   responses: {
     201: { ...identityResponse, headers: { Location: z.string().describe('The path of the new identity.') } },
   },
-  problems: [403, conflict, 422],
+  problems: [serviceTokenRefused, conflict, 422],
 });
 
 /** GET /internal/identities. Unknown parameters are refused. */
@@ -181,7 +189,7 @@ export const listIdentities = operation({
   responses: {
     200: { description: 'A page of identities.', schema: z.array(identitySchema), headers: nextLinkHeader },
   },
-  problems: [403, 422],
+  problems: [serviceTokenRefused, 422],
 });
 
 export const getIdentity = operation({
@@ -193,7 +201,7 @@ export const getIdentity = operation({
   description: 'Deleted identities are not found.',
   params: identityIdParamsSchema,
   responses: { 200: identityResponse },
-  problems: [403, 404, 422],
+  problems: [serviceTokenRefused, identityNotFound, 422],
 });
 
 export const findIdentityByEmail = operation({
@@ -205,7 +213,7 @@ export const findIdentityByEmail = operation({
   description: 'Deleted identities are not found.',
   params: identityEmailParamsSchema,
   responses: { 200: identityResponse },
-  problems: [403, 404, 422],
+  problems: [serviceTokenRefused, identityNotFound, 422],
 });
 
 export const findIdentityBySso = operation({
@@ -217,7 +225,7 @@ export const findIdentityBySso = operation({
   description: 'Deleted identities are not found.',
   query: ssoLookupQuerySchema,
   responses: { 200: identityResponse },
-  problems: [403, 404, 422],
+  problems: [serviceTokenRefused, identityNotFound, 422],
 });
 
 export const updateIdentity = operation({
@@ -231,7 +239,7 @@ export const updateIdentity = operation({
   params: identityIdParamsSchema,
   body: { schema: updateIdentitySchema, example: { username: 'bob' } },
   responses: { 200: identityResponse },
-  problems: [403, 404, conflict, 422],
+  problems: [serviceTokenRefused, identityNotFound, conflict, 422],
 });
 
 /** POST /internal/identities/{id}/password */
@@ -250,6 +258,7 @@ export const changePasswordBody = {
 };
 export const passwordRefused = {
   status: 422,
+  codes: ['validation_failed'],
   description: 'The current password is not the right one, or the new one is not accepted; see `errors`.',
 } as const;
 
@@ -265,10 +274,14 @@ export const changeIdentityPassword = operation({
   body: changePasswordBody,
   responses: { 204: { description: 'Changed.' } },
   problems: [
-    403,
-    404,
+    serviceTokenRefused,
+    identityNotFound,
     passwordRefused,
-    { status: 429, description: 'Too many attempts with a wrong password (`too_many_requests`).' },
+    {
+      status: 429,
+      codes: ['too_many_requests'],
+      description: 'Too many attempts with a wrong password (`too_many_requests`).',
+    },
   ],
 });
 
@@ -282,5 +295,5 @@ export const deleteIdentity = operation({
     'The record is kept, inactive and invisible to lookups. Its sessions end, and its e-mail address may be used again.',
   params: identityIdParamsSchema,
   responses: { 204: { description: 'Deleted.' } },
-  problems: [403, 404, 422],
+  problems: [serviceTokenRefused, identityNotFound, 422],
 });

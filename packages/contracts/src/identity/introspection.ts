@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { uuid } from '../text.ts';
+import { serviceTokenRefused } from './identity.ts';
 
 /** POST /internal/introspect (RFC 7662 2.1). Accepts any text, because an unknown token is inactive. */
 export const introspectionRequestSchema = z
@@ -65,5 +66,5 @@ export const introspectToken = operation({
     example: { token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl' },
   },
   responses: { 200: { description: 'The token, or `active: false`.', schema: introspectionSchema } },
-  problems: [403, 422],
+  problems: [serviceTokenRefused, 422],
 });

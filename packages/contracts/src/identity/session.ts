@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
 import { uuid } from '../text.ts';
-import { identityIdParamsSchema } from './identity.ts';
+import { identityIdParamsSchema, identityNotFound, serviceTokenRefused } from './identity.ts';
 
 const timestamp = z.iso.datetime().describe('ISO 8601, UTC.');
 
@@ -36,7 +36,7 @@ export const listSessions = operation({
   responses: {
     200: { description: 'A page of sessions.', schema: z.array(sessionSchema), headers: nextLinkHeader },
   },
-  problems: [403, 404, 422],
+  problems: [serviceTokenRefused, identityNotFound, 422],
 });
 
 export const revokeSessions = operation({
@@ -49,7 +49,7 @@ export const revokeSessions = operation({
     'Refresh tokens become invalid at once; access tokens issued before are refused at `/userinfo` and inactive at `/internal/introspect`.',
   params: identityIdParamsSchema,
   responses: { 204: { description: 'Ended, or there was none.' } },
-  problems: [403, 404, 422],
+  problems: [serviceTokenRefused, identityNotFound, 422],
 });
 
 export const revokeSession = operation({
@@ -62,9 +62,10 @@ export const revokeSession = operation({
   params: sessionParamsSchema,
   responses: { 204: { description: 'Ended.' } },
   problems: [
-    403,
+    serviceTokenRefused,
     {
       status: 404,
+      codes: ['identity_not_found', 'session_not_found'],
       description:
         '`identity_not_found`, or `session_not_found`: the session has ended, or belongs to another identity.',
     },

@@ -115,11 +115,20 @@ export const signIn = operation({
   },
   responses: { 200: { description: 'An access token and a refresh token.', schema: tokenResponseSchema } },
   problems: [
-    { status: 400, description: 'The body is malformed, or `unsupported_grant_type`.' },
-    { status: 401, description: 'Invalid e-mail address, password or refresh token (`invalid_grant`).' },
+    {
+      status: 400,
+      codes: ['unsupported_grant_type'],
+      description: 'The body is malformed, or `unsupported_grant_type`.',
+    },
+    {
+      status: 401,
+      codes: ['invalid_grant'],
+      description: 'Invalid e-mail address, password or refresh token (`invalid_grant`).',
+    },
     422,
     {
       status: 429,
+      codes: ['too_many_requests'],
       description:
         'Too many failed sign-ins, or too many new sessions or refreshes of the identity in a minute (`too_many_requests`).',
     },
@@ -142,10 +151,11 @@ export const refreshTokens = operation({
   },
   responses: { 200: { description: 'A new access token and refresh token.', schema: tokenResponseSchema } },
   problems: [
-    { status: 401, description: 'The refresh token is invalid (`invalid_grant`).' },
+    { status: 401, codes: ['invalid_grant'], description: 'The refresh token is invalid (`invalid_grant`).' },
     422,
     {
       status: 429,
+      codes: ['too_many_requests'],
       description:
         'Too many refreshes of the identity in a minute (`too_many_requests`); the token is still valid.',
     },
@@ -166,7 +176,14 @@ export const revokeToken = operation({
     example: { token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl' },
   },
   responses: { 200: { description: 'The session has ended.', schema: z.object({}).meta({ id: 'Empty' }) } },
-  problems: [{ status: 400, description: 'The body is malformed, or `unsupported_token_type`.' }, 422],
+  problems: [
+    {
+      status: 400,
+      codes: ['unsupported_token_type'],
+      description: 'The body is malformed, or `unsupported_token_type`.',
+    },
+    422,
+  ],
 });
 
 const userInfo = {
@@ -178,14 +195,23 @@ const userInfo = {
   oauth: true,
   responses: { 200: { description: 'The current identity.', schema: userInfoSchema } },
   problems: [
-    { status: 400, description: 'The Authorization header is malformed or repeated (`invalid_request`).' },
+    {
+      status: 400,
+      codes: ['invalid_request'],
+      description: 'The Authorization header is malformed or repeated (`invalid_request`).',
+    },
     {
       status: 401,
+      codes: ['unauthorized', 'invalid_token'],
       description: 'The access token is missing (`unauthorized`) or invalid (`invalid_token`).',
     },
-    { status: 429, description: 'Too many requests of the identity in a minute (`too_many_requests`).' },
+    {
+      status: 429,
+      codes: ['too_many_requests'],
+      description: 'Too many requests of the identity in a minute (`too_many_requests`).',
+    },
   ],
-};
+} as const;
 
 export const getUserInfo = operation({ ...userInfo, id: 'getUserInfo', method: 'GET' });
 

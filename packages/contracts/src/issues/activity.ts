@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
-import { issueOperation, issueParams, issuesPath } from './issue-operation.ts';
+import {
+  issueNotFound,
+  issueOperation,
+  issueParams,
+  issuesPath,
+  unverifiedProblem,
+} from './issue-operation.ts';
 import { activitySchema } from './issue-response.ts';
 
 export const listActivity = operation({
@@ -21,5 +27,5 @@ export const listActivity = operation({
       headers: nextLinkHeader,
     },
   },
-  problems: [401, 404, 422],
+  problems: [401, unverifiedProblem, issueNotFound, 422],
 });

@@ -6,11 +6,14 @@ import { createCommentSchema } from './issue-input.ts';
 import {
   idempotencyHeaders,
   idempotencyProblem,
+  issueNotFound,
   issueOperation,
   issueParams,
   issuesPath,
+  keyReusedCode,
   locationHeader,
   replayedHeader,
+  unverifiedProblem,
 } from './issue-operation.ts';
 import { commentSchema } from './issue-response.ts';
 
@@ -34,7 +37,13 @@ export const addComment = operation({
       headers: { ...locationHeader, ...replayedHeader, ...ignoredFieldsHeader },
     },
   },
-  problems: [401, 404, idempotencyProblem, 422],
+  problems: [
+    401,
+    unverifiedProblem,
+    issueNotFound,
+    idempotencyProblem,
+    { status: 422, codes: ['validation_failed', keyReusedCode] },
+  ],
 });
 
 export const listComments = operation({
@@ -50,7 +59,7 @@ export const listComments = operation({
   responses: {
     200: { description: 'A page of comments.', schema: z.array(commentSchema), headers: nextLinkHeader },
   },
-  problems: [401, 404, 422],
+  problems: [401, unverifiedProblem, issueNotFound, 422],
 });
 
 export const getComment = operation({
@@ -63,5 +72,5 @@ export const getComment = operation({
   description: 'A comment of the external tracker has its author there in `external`.',
   params: issueParams.extend({ comment_id: uuid() }),
   responses: { 200: { description: 'The comment.', schema: commentSchema } },
-  problems: [401, 404, 422],
+  problems: [401, unverifiedProblem, { status: 404, codes: ['issue_not_found', 'comment_not_found'] }, 422],
 });

@@ -4,9 +4,12 @@ import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { isStorableText, singleLineText, uuid } from '../text.ts';
 import {
   etagHeader,
+  ifMatchProblem,
+  issueNotFound,
   issueOperation,
   issueParams,
   issuesPath,
+  personLookupProblems,
   preconditionHeaders,
 } from './issue-operation.ts';
 
@@ -172,7 +175,11 @@ export const linkSchema = z
 export type Link = z.infer<typeof linkSchema>;
 
 const path = `${issuesPath}/:id/links/`;
-const staleProblem = { status: 412, description: 'The issue has been changed since the ETag in `If-Match`.' };
+const staleProblem = {
+  status: 412,
+  codes: ['precondition_failed'],
+  description: 'The issue has been changed since the ETag in `If-Match`.',
+} as const;
 
 const putHeaders = { ...etagHeader, ...ignoredFieldsHeader };
 
@@ -196,7 +203,15 @@ export const putLink = operation({
     },
     201: { description: 'The new link.', schema: linkSchema, headers: putHeaders },
   },
-  problems: [401, 403, 404, staleProblem, 422, 502],
+  problems: [
+    ifMatchProblem,
+    401,
+    403,
+    issueNotFound,
+    staleProblem,
+    { status: 422, codes: ['validation_failed', 'unknown_identity'] },
+    ...personLookupProblems,
+  ],
 });
 
 export const deleteLink = operation({
@@ -210,5 +225,12 @@ export const deleteLink = operation({
   params: issueParams.extend({ link_id: uuid() }),
   headers: preconditionHeaders,
   responses: { 204: { description: 'Deleted.' } },
-  problems: [401, 403, 404, staleProblem, 422],
+  problems: [
+    ifMatchProblem,
+    401,
+    403,
+    { status: 404, codes: ['issue_not_found', 'link_not_found'] },
+    staleProblem,
+    422,
+  ],
 });

@@ -36,8 +36,26 @@ export const idempotencyHeaders = z.object({
 
 export const idempotencyProblem = {
   status: 409,
+  codes: ['request_in_progress'],
   description: '`request_in_progress`: a request with the same key is in progress.',
-};
+} as const;
+
+/** An `Idempotency-Key` of another request. */
+export const keyReusedCode = 'idempotency_key_reused';
+
+export const issueNotFound = { status: 404, codes: ['issue_not_found'] } as const;
+
+/** A caller whose identity is not verified, if the configuration requires it. */
+export const unverifiedProblem = { status: 403, codes: ['unverified'] } as const;
+
+/** An `If-Match` header that is no list of ETags. */
+export const ifMatchProblem = { status: 400, codes: ['malformed_if_match'] } as const;
+
+/** The identity service has no valid response for a person who is named by e-mail address or SSO id. */
+export const personLookupProblems = [
+  { status: 502, codes: ['identity_credentials_rejected', 'identity_answer_invalid'] },
+  { status: 503, codes: ['identity_unavailable'] },
+] as const;
 
 export const preconditionHeaders = z.object({
   'If-Match': z

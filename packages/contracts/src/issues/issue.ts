@@ -10,12 +10,17 @@ import {
   etagHeader,
   idempotencyHeaders,
   idempotencyProblem,
+  ifMatchProblem,
+  issueNotFound,
   issueOperation,
   issueParams,
   issuesPath,
+  keyReusedCode,
   locationHeader,
+  personLookupProblems,
   preconditionHeaders,
   replayedHeader,
+  unverifiedProblem,
 } from './issue-operation.ts';
 import { issueListQuerySchema, issuePageSchema } from './issue-query.ts';
 import { issueSchema, issueSummarySchema } from './issue-response.ts';
@@ -26,9 +31,18 @@ const replayable = {
   headers: { ...etagHeader, ...replayedHeader, ...ignoredFieldsHeader },
 };
 const preconditionProblems = [
-  { status: 412, description: 'The issue has been changed since the ETag in `If-Match`.' },
-  { status: 428, description: '`If-Match` or `version` is required by configuration.' },
-];
+  ifMatchProblem,
+  {
+    status: 412,
+    codes: ['precondition_failed'],
+    description: 'The issue has been changed since the ETag in `If-Match`.',
+  },
+  {
+    status: 428,
+    codes: ['precondition_required'],
+    description: '`If-Match` or `version` is required by configuration.',
+  },
+] as const;
 
 const update = {
   ...issueOperation,
@@ -45,20 +59,22 @@ const update = {
   problems: [
     401,
     403,
-    404,
+    issueNotFound,
     {
       status: 409,
+      codes: ['version_conflict'],
       description: '`version_conflict`: nothing was changed; `issue` is the current issue.',
       members: { issue: issueSchema },
     },
     ...preconditionProblems,
     {
       status: 422,
+      codes: ['validation_failed', 'unknown_identity', 'status_not_writable'],
       description: 'The request is invalid; `status_not_writable` if it would change the status.',
     },
-    503,
+    ...personLookupProblems,
   ],
-};
+} as const;
 
 export const listIssues = operation({
   id: 'listIssues',
@@ -84,7 +100,12 @@ export const listIssues = operation({
       },
     },
   },
-  problems: [401, { status: 404, description: '`invalid_page`: the page is past the end.' }, 422],
+  problems: [
+    401,
+    unverifiedProblem,
+    { status: 404, codes: ['invalid_page'], description: '`invalid_page`: the page is past the end.' },
+    422,
+  ],
 });
 
 export const describeIssues = operation({
@@ -97,7 +118,7 @@ export const describeIssues = operation({
   responses: {
     200: { description: 'Fields, limits and choices.', schema: z.looseObject({ name: z.string() }) },
   },
-  problems: [401],
+  problems: [401, unverifiedProblem],
 });
 
 export const createIssue = operation({
@@ -114,7 +135,16 @@ export const createIssue = operation({
     example: { title: 'Invoice is not printed', description: 'Since **Monday**.', priority: 'HIGH' },
   },
   responses: { 201: { ...replayable, headers: { ...replayable.headers, ...locationHeader } } },
-  problems: [401, idempotencyProblem, 422, 502],
+  problems: [
+    401,
+    unverifiedProblem,
+    idempotencyProblem,
+    {
+      status: 422,
+      codes: ['validation_failed', 'unknown_identity', 'status_not_writable', keyReusedCode],
+    },
+    ...personLookupProblems,
+  ],
 });
 
 export const getIssue = operation({
@@ -128,7 +158,7 @@ export const getIssue = operation({
   params: issueParams,
   headers: z.object({ 'If-None-Match': z.string().optional() }),
   responses: { 200: issueResponse, 304: { description: 'Not modified.', headers: etagHeader } },
-  problems: [401, 404, 422],
+  problems: [401, unverifiedProblem, issueNotFound, 422],
 });
 
 export const updateIssue = operation({
@@ -160,9 +190,10 @@ export const changeIssueStatus = operation({
   problems: [
     401,
     403,
-    404,
+    issueNotFound,
     {
       status: 409,
+      codes: ['illegal_transition', 'version_conflict', 'request_in_progress'],
       description:
         '`illegal_transition` with `current_status` and `allowed_transitions`; `version_conflict` with `issue`; `request_in_progress`.',
       members: {
@@ -172,6 +203,6 @@ export const changeIssueStatus = operation({
       },
     },
     ...preconditionProblems,
-    422,
+    { status: 422, codes: ['validation_failed', keyReusedCode] },
   ],
 });

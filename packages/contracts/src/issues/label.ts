@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { ignoredFieldsHeader, operation } from '../operation.ts';
 import { isVisibleName, oneLine, uuid } from '../text.ts';
-import { idempotencyHeaders, locationHeader, replayedHeader } from './issue-operation.ts';
+import {
+  idempotencyHeaders,
+  ifMatchProblem,
+  keyReusedCode,
+  locationHeader,
+  replayedHeader,
+  unverifiedProblem,
+} from './issue-operation.ts';
 
 export const labelNameMaxLength = 50;
 /** Maximum numbers of labels of the service and of an issue. */
@@ -89,8 +96,18 @@ const preconditionHeaders = z.object({
     .optional()
     .describe('The ETag of the label on which the change is based. Compared strongly (RFC 9110 13.1.1).'),
 });
-const staleProblem = { status: 412, description: 'The label has been changed since the ETag in `If-Match`.' };
-const existsProblem = { status: 409, description: '`label_exists`: `label` has this name already.' };
+const labelNotFound = { status: 404, codes: ['label_not_found'] } as const;
+const staleProblem = {
+  status: 412,
+  codes: ['precondition_failed'],
+  description: 'The label has been changed since the ETag in `If-Match`.',
+} as const;
+const existsProblem = {
+  status: 409,
+  codes: ['label_exists'],
+  description: '`label_exists`: `label` has this name already.',
+  members: { label: labelSchema },
+} as const;
 
 export const listLabels = operation({
   id: 'listLabels',
@@ -105,7 +122,7 @@ export const listLabels = operation({
     200: { description: 'The labels.', schema: z.array(labelSchema).max(labelsMax), headers: etagHeader },
     304: notModified,
   },
-  problems: [401, 422],
+  problems: [401, unverifiedProblem, 422],
 });
 
 export const createLabel = operation({
@@ -127,12 +144,18 @@ export const createLabel = operation({
     401,
     403,
     {
+      status: 404,
+      codes: ['label_not_found'],
+      description: '`label_not_found`: the label of an earlier request with the same key was deleted since.',
+    },
+    {
       status: 409,
+      codes: ['label_exists', 'too_many_labels', 'request_in_progress'],
       description:
         '`label_exists`: `label` has this name already; `too_many_labels`; `request_in_progress`: a request with the same key is in progress.',
       members: { label: labelSchema },
     },
-    422,
+    { status: 422, codes: ['validation_failed', keyReusedCode] },
   ],
 });
 
@@ -146,7 +169,7 @@ export const getLabel = operation({
   params,
   headers: conditionalHeaders,
   responses: { 200: label, 304: notModified },
-  problems: [401, 404, 422],
+  problems: [401, unverifiedProblem, labelNotFound, 422],
 });
 
 export const updateLabel = operation({
@@ -161,7 +184,7 @@ export const updateLabel = operation({
   headers: preconditionHeaders,
   body: { schema: updateLabelSchema, example: { name: 'invoices' } },
   responses: { 200: { ...label, headers: { ...etagHeader, ...ignoredFieldsHeader } } },
-  problems: [401, 403, 404, { ...existsProblem, members: { label: labelSchema } }, staleProblem, 422],
+  problems: [ifMatchProblem, 401, 403, labelNotFound, existsProblem, staleProblem, 422],
 });
 
 export const deleteLabel = operation({
@@ -174,5 +197,5 @@ export const deleteLabel = operation({
   params,
   headers: preconditionHeaders,
   responses: { 204: { description: 'Deleted.' } },
-  problems: [401, 403, 404, staleProblem, 422],
+  problems: [ifMatchProblem, 401, 403, labelNotFound, staleProblem, 422],
 });

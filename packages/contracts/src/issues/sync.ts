@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 import { uuid } from '../text.ts';
+import { issueStatusSchema } from './issue-input.ts';
 import {
   etagHeader,
   idempotencyHeaders,
+  issueNotFound,
   issueOperation,
   issueParams,
   issuesPath,
+  keyReusedCode,
   replayedHeader,
+  unverifiedProblem,
 } from './issue-operation.ts';
 import { issueSchema } from './issue-response.ts';
 import {
@@ -27,26 +31,54 @@ import {
 } from './tracker-sync.ts';
 
 const path = `${issuesPath}/:id`;
+// The members of a failed attempt.
+const attemptMembers = {
+  retry_scheduled: z.boolean().describe('Whether the background retries the sync.'),
+  next_attempt_at: z.iso.datetime().nullable(),
+  location: z
+    .string()
+    .nullable()
+    .describe('`remote_moved`: the new URL of the issue, if the tracker names it.'),
+};
 const trackerProblems = [
   {
     status: 502,
-    description:
-      '`tracker_unavailable`, `tracker_auth_failed`, `project_not_found`, `project_archived`, `issues_disabled`, `rest_api_disabled`, or `not_a_member`.',
+    codes: [
+      'tracker_unavailable',
+      'tracker_auth_failed',
+      'project_not_found',
+      'project_archived',
+      'issues_disabled',
+      'rest_api_disabled',
+      'not_a_member',
+    ],
+    description: 'The tracker or its project cannot be used.',
+    members: attemptMembers,
   },
   {
     status: 503,
+    codes: ['tracker_rate_limited', 'tracker_busy', 'create_outcome_unknown'],
     description:
       '`tracker_rate_limited`, `tracker_busy`, or `create_outcome_unknown`; `Retry-After` has the time until a retry.',
+    members: attemptMembers,
   },
-  { status: 504, description: '`tracker_timeout`.' },
-];
-const conflictDescription =
-  '`tracker_not_configured`, `sync_in_progress`, `remote_gone`, `remote_moved`, `remote_private`, `remote_locked`, or `request_in_progress`.';
-const staffConflict = {
+  {
+    status: 504,
+    codes: ['tracker_timeout'],
+    description: '`tracker_timeout`.',
+    members: attemptMembers,
+  },
+] as const;
+const remoteCodes = ['remote_gone', 'remote_moved', 'remote_private', 'remote_locked'] as const;
+const rejectedCodes = ['tracker_rejected', 'remote_too_large'] as const;
+const rejectedDescription =
+  'The request is invalid, `tracker_rejected` with its reasons, or `remote_too_large`.';
+const notConfigured = {
   status: 409,
-  description:
-    '`tracker_not_configured`, `sync_in_progress`, `external_taken`, `remote_gone`, `remote_moved`, `remote_private`, `not_storable`, `external_conflict`, or `illegal_transition`.',
-};
+  codes: ['tracker_not_configured'],
+  description: '`tracker_not_configured`.',
+} as const;
+const conflictNotFound = { status: 404, codes: ['issue_not_found', 'conflict_not_found'] } as const;
 const issueResponse = { 200: { description: 'The issue.', schema: issueSchema, headers: etagHeader } };
 
 export const syncIssue = operation({
@@ -71,11 +103,17 @@ export const syncIssue = operation({
   problems: [
     401,
     403,
-    404,
-    { status: 409, description: conflictDescription },
+    issueNotFound,
+    {
+      status: 409,
+      codes: ['tracker_not_configured', 'sync_in_progress', ...remoteCodes, 'request_in_progress'],
+      members: attemptMembers,
+    },
     {
       status: 422,
-      description: 'The request is invalid, `tracker_rejected` with its reasons, or `remote_too_large`.',
+      codes: ['validation_failed', ...rejectedCodes, keyReusedCode],
+      description: rejectedDescription,
+      members: attemptMembers,
     },
     ...trackerProblems,
   ],
@@ -91,7 +129,7 @@ export const getSyncState = operation({
   description: 'Has both values of each conflict.',
   params: issueParams,
   responses: { 200: { description: 'The state.', schema: syncReportSchema } },
-  problems: [401, 404, 422],
+  problems: [401, unverifiedProblem, issueNotFound, 422],
 });
 
 export const resolveSyncConflict = operation({
@@ -105,7 +143,31 @@ export const resolveSyncConflict = operation({
   params: issueParams.extend({ conflict_id: uuid() }),
   body: { schema: resolveConflictSchema, example: { keep: 'local' } },
   responses: issueResponse,
-  problems: [401, 403, 404, staffConflict, 422],
+  problems: [
+    401,
+    403,
+    conflictNotFound,
+    {
+      status: 409,
+      codes: [
+        'tracker_not_configured',
+        'sync_in_progress',
+        'not_storable',
+        'external_conflict',
+        'illegal_transition',
+      ],
+      members: {
+        current_status: issueStatusSchema,
+        allowed_transitions: z.array(issueStatusSchema),
+      },
+    },
+    {
+      status: 412,
+      codes: ['precondition_failed'],
+      description: 'The status has been changed at the same time.',
+    },
+    422,
+  ],
 });
 
 export const attachExternalIssue = operation({
@@ -119,7 +181,26 @@ export const attachExternalIssue = operation({
   params: issueParams,
   body: { schema: attachExternalSchema, example: { id: '17' } },
   responses: issueResponse,
-  problems: [401, 403, 404, staffConflict, 422, ...trackerProblems],
+  problems: [
+    401,
+    403,
+    issueNotFound,
+    {
+      status: 409,
+      codes: ['tracker_not_configured', 'sync_in_progress', 'external_taken', ...remoteCodes],
+      members: {
+        ...attemptMembers,
+        issue_id: uuid().describe('`external_taken`: the issue that the remote issue belongs to.'),
+      },
+    },
+    {
+      status: 422,
+      codes: ['validation_failed', ...rejectedCodes],
+      description: rejectedDescription,
+      members: attemptMembers,
+    },
+    ...trackerProblems,
+  ],
 });
 
 export const detachExternalIssue = operation({
@@ -132,7 +213,13 @@ export const detachExternalIssue = operation({
   description: 'For staff. The issue of the tracker is not changed; the next sync creates a new one.',
   params: issueParams,
   responses: issueResponse,
-  problems: [401, 403, 404, staffConflict, 422],
+  problems: [
+    401,
+    403,
+    issueNotFound,
+    { status: 409, codes: ['tracker_not_configured', 'sync_in_progress'] },
+    422,
+  ],
 });
 
 export const listIntegrations = operation({
@@ -159,11 +246,10 @@ export const retrySyncs = operation({
     'For staff. Makes the issues due that the list of issues shows with the same `sync`; the background syncs them. Issues that are due already are not counted, so that a repeated request changes nothing.',
   body: { schema: retrySyncsSchema, example: { sync: 'failed' } },
   responses: { 200: { description: 'How many issues were made due.', schema: retriedSyncsSchema } },
-  problems: [401, 403, { status: 409, description: '`tracker_not_configured`.' }, 422],
+  problems: [401, 403, notConfigured, 422],
 });
 
 const importPath = '/api/v1/sync/import/';
-const notConfigured = { status: 409, description: '`tracker_not_configured`.' };
 
 export const importIssues = operation({
   id: 'importIssues',
@@ -179,7 +265,18 @@ export const importIssues = operation({
     200: { description: 'What an import would do (`dry_run=true`).', schema: importPreviewSchema },
     202: { description: 'The import.', schema: importSchema },
   },
-  problems: [401, 403, notConfigured, 422, ...trackerProblems],
+  problems: [
+    401,
+    403,
+    { status: 409, codes: ['tracker_not_configured', ...remoteCodes], members: attemptMembers },
+    {
+      status: 422,
+      codes: ['validation_failed', ...rejectedCodes],
+      description: rejectedDescription,
+      members: attemptMembers,
+    },
+    ...trackerProblems,
+  ],
 });
 
 export const getImport = operation({
@@ -225,5 +322,12 @@ export const takeWebhook = operation({
       schema: z.object({ status: z.enum(['accepted', 'known']) }),
     },
   },
-  problems: [401, 404],
+  problems: [
+    {
+      status: 401,
+      codes: ['invalid_signature'],
+      description: 'The signature of the tracker is missing or invalid.',
+    },
+    { status: 404, codes: ['webhook_not_configured'] },
+  ],
 });

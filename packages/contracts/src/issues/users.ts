@@ -13,6 +13,7 @@ import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
 import { flag, once } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
+import { unverifiedProblem } from './issue-operation.ts';
 
 /** The fields of a user that every user may see. */
 export const userSchema = z
@@ -71,11 +72,25 @@ export type UserListQuery = z.output<typeof userListQuerySchema>;
 
 const common = { tags: ['Users'], security: ['accessToken'] };
 const fullUser = { description: 'The user.', schema: fullUserSchema };
+const userNotFound = { status: 404, codes: ['user_not_found'] } as const;
+const answerInvalid = {
+  status: 502,
+  codes: ['identity_credentials_rejected', 'identity_answer_invalid'],
+  description: '`identity_credentials_rejected` or `identity_answer_invalid`.',
+} as const;
 const identityProblems = [
-  { status: 502, description: '`identity_credentials_rejected` or `identity_answer_invalid`.' },
-  { status: 503, description: '`identity_unavailable`, or the database is unavailable.' },
-];
-const conflict = { status: 409, description: '`email_conflict` or `sso_conflict`; nothing was changed.' };
+  answerInvalid,
+  {
+    status: 503,
+    codes: ['identity_unavailable'],
+    description: '`identity_unavailable`, or the database is unavailable.',
+  },
+] as const;
+const conflict = {
+  status: 409,
+  codes: ['email_conflict', 'sso_conflict', 'identity_conflict'],
+  description: '`email_conflict` or `sso_conflict`; nothing was changed.',
+} as const;
 
 export const listUsers = operation({
   id: 'listUsers',
@@ -94,7 +109,7 @@ export const listUsers = operation({
       headers: nextLinkHeader,
     },
   },
-  problems: [401, 403, 422],
+  problems: [401, unverifiedProblem, 422],
 });
 
 export const getMe = operation({
@@ -105,7 +120,7 @@ export const getMe = operation({
   summary: 'Read the calling user',
   description: 'All fields of the caller in the mirror.',
   responses: { 200: fullUser },
-  problems: [401, 403],
+  problems: [401, unverifiedProblem],
 });
 
 export const updateMe = operation({
@@ -117,7 +132,7 @@ export const updateMe = operation({
   description: 'Other fields of a user are changed by staff.',
   body: { schema: z.strictObject({ name }).meta({ id: 'UpdateMe' }), example: { name: 'Ann Lee' } },
   responses: { 200: fullUser },
-  problems: [401, 403, 404, 422, ...identityProblems],
+  problems: [401, unverifiedProblem, userNotFound, 422, ...identityProblems],
 });
 
 export const changeMyPassword = operation({
@@ -130,7 +145,7 @@ export const changeMyPassword = operation({
     'All sessions of the user end: no refresh token is accepted any more, also not that of the caller. Access tokens are valid here until they expire. Sign in again with the new password. After a 503 the change may have taken effect.',
   body: changePasswordBody,
   responses: { 204: { description: 'Changed.' } },
-  problems: [401, 403, passwordRefused, 429, ...identityProblems],
+  problems: [401, unverifiedProblem, userNotFound, passwordRefused, 429, ...identityProblems],
 });
 
 export const getUser = operation({
@@ -142,7 +157,7 @@ export const getUser = operation({
   params: userParamsSchema,
   description: 'Reads the mirror; for staff, an unknown user is read from the identity service.',
   responses: { 200: { description: 'The user.', schema: z.union([fullUserSchema, userSchema]) } },
-  problems: [401, 403, 404, 422, ...identityProblems],
+  problems: [401, unverifiedProblem, userNotFound, 422, ...identityProblems],
 });
 
 export const createUser = operation({
@@ -158,7 +173,18 @@ export const createUser = operation({
     example: { email: 'bob@example.com', password: 'paper boat in the harbour' },
   },
   responses: { 201: { ...fullUser, headers: { Location: z.string().describe('The URL of the new user.') } } },
-  problems: [401, 403, conflict, 422, ...identityProblems],
+  problems: [
+    401,
+    403,
+    conflict,
+    422,
+    answerInvalid,
+    {
+      status: 503,
+      codes: ['identity_unavailable', 'create_outcome_unknown'],
+      description: '`identity_unavailable`, `create_outcome_unknown`, or the database is unavailable.',
+    },
+  ],
 });
 
 const update = {
@@ -169,7 +195,7 @@ const update = {
   params: userParamsSchema,
   body: { schema: updateUserSchema, example: { username: 'bob' } },
   responses: { 200: fullUser },
-  problems: [401, 403, 404, conflict, 422, ...identityProblems],
+  problems: [401, 403, userNotFound, conflict, 422, ...identityProblems],
 } as const;
 
 export const updateUser = operation({ ...update, id: 'updateUser', method: 'PUT' });
@@ -190,5 +216,5 @@ export const deactivateUser = operation({
         'Deleted. The user can no longer sign in. Its access tokens are refused at once by the replica that answers, within five seconds by others.',
     },
   },
-  problems: [401, 403, 404, 422, ...identityProblems],
+  problems: [401, 403, userNotFound, 422, ...identityProblems],
 });

@@ -23,7 +23,7 @@ export const operations: Operation[] = [
       },
       304: { description: 'Not modified.' },
     },
-    problems: [401, 404, 422],
+    problems: [401, { status: 404, codes: ['ticket_not_found'] }, 422],
   },
   {
     method: 'PUT',
@@ -35,7 +35,17 @@ export const operations: Operation[] = [
     params: z.object({ id }),
     body: { schema: ticketSchema },
     responses: { 200: { description: 'The ticket.', schema: ticketSchema } },
-    problems: [401, { status: 409, description: '`version_conflict`: the ticket has changed.' }, 422, 429],
+    problems: [
+      401,
+      {
+        status: 409,
+        codes: ['version_conflict'],
+        description: '`version_conflict`: the ticket has changed.',
+        members: { ticket: ticketSchema },
+      },
+      422,
+      429,
+    ],
   },
   {
     method: 'GET',
