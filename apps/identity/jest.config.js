@@ -7,5 +7,5 @@ export default {
   maxWorkers: Math.max(2, availableParallelism() - 1),
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  setupFilesAfterEnv: ['<rootDir>/test/support/leak-guard.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/response-guard.ts'],
 };

@@ -18,5 +18,5 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', ...(hasRedmine ? [] : ['\\.redmine\\.test\\.ts$'])],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  setupFilesAfterEnv: ['<rootDir>/test/support/leak-guard.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/response-guard.ts'],
 };

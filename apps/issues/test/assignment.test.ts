@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IdentityService } from './support/identity-service.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
-import './support/leak-guard.ts';
+import './support/response-guard.ts';
 import { rememberSecret } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
 import { anEmail, aPerson, mirrorRow, password } from './support/people.ts';

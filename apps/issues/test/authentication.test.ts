@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { IdentityService } from './support/identity-service.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
-import './support/leak-guard.ts';
+import './support/response-guard.ts';
 import { accessLine } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
 import { anEmail, aPerson, mirrorRow, password } from './support/people.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger, ProblemError } from '@tessera/service-kit';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
 import { FakeIdentity, inTurn, json, wireIdentity } from './support/fake-identity.ts';
-import './support/leak-guard.ts';
+import './support/response-guard.ts';
 import { recordEmission, recordingLog, rememberSecret } from '@tessera/testing/leaks';
 
 const serviceToken = rememberSecret('a-service-token-of-the-client-tests-0123');

@@ -10,7 +10,7 @@ import { MirrorBackfillRepository } from '../src/identity-mirror/mirror-backfill
 import { MirrorBackfill } from '../src/identity-mirror/mirror-backfill.ts';
 import type { KnownIdentity } from '../src/identity-mirror/mirrored-identity.ts';
 import { FakeIdentity, json, wireIdentity } from './support/fake-identity.ts';
-import './support/leak-guard.ts';
+import './support/response-guard.ts';
 import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 

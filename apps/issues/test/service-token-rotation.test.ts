@@ -5,7 +5,7 @@ import { createLogger } from '@tessera/service-kit';
 import { loadConfig } from '../src/config.ts';
 import { IdentityClient } from '../src/identity-mirror/identity-client.ts';
 import { FakeIdentity, json, wireIdentity } from './support/fake-identity.ts';
-import './support/leak-guard.ts';
+import './support/response-guard.ts';
 import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 
 const current = rememberSecret('the-current-service-token-0123456789abc');

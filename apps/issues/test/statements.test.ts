@@ -8,7 +8,7 @@ import {
 } from '@tessera/testing/round-trips';
 import type { Test } from 'supertest';
 import { startTestApp, type TestApp } from './support/test-app.ts';
-import './support/leak-guard.ts';
+import './support/response-guard.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { createTestDatabase } from './support/test-database.ts';
 

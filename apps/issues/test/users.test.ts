@@ -8,7 +8,7 @@ import { serviceToken } from './support/environment.ts';
 import { FakeIdentity, json } from './support/fake-identity.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
-import './support/leak-guard.ts';
+import './support/response-guard.ts';
 import { rememberSecret } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
 import {

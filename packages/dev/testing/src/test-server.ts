@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createHttpServer, type Logger } from '@tessera/service-kit';
 import type { Express } from 'express';
 import supertest from 'supertest';
+import { recordErrorCode } from './error-codes.ts';
 import { recordEmission } from './leaks.ts';
 
 /** Whether a response may contain tokens. */
@@ -17,7 +18,10 @@ export interface TestServer {
   close: () => Promise<void>;
 }
 
-/** Starts the production HTTP server on a free port and records its responses for the leak scan. */
+/**
+ * Starts the production HTTP server on a free port. Records its responses for the leak scan, and the codes of error
+ * responses for the comparison with the API documents.
+ */
 export async function startTestServer(
   app: Express,
   logger: Logger,
@@ -37,7 +41,7 @@ async function closeServer(server: Server): Promise<void> {
   clearInterval(timer);
 }
 
-/** Wraps a listener and records each response with its headers and body for the leak scan. */
+/** Wraps a listener and records each response with its headers and body. */
 function recordResponses(
   listener: RequestListener,
   mayHoldTokens: MayHoldTokens = () => false,
@@ -60,8 +64,20 @@ function recordResponses(
     response.once('close', () => {
       const head = JSON.stringify(response.getHeaders());
       const where = `${request.method} ${request.url?.split('?')[0]} ${response.statusCode}`;
-      recordEmission(where, `${head}\n${Buffer.concat(chunks)}`, mayHoldTokens(request, response));
+      const body = Buffer.concat(chunks).toString();
+      recordEmission(where, `${head}\n${body}`, mayHoldTokens(request, response));
+      recordError(request, response, body);
     });
     listener(request, response);
   };
+}
+
+// A 405 belongs to no operation: the request has the path of one and another method.
+function recordError(
+  { operation, method }: IncomingMessage,
+  { statusCode }: ServerResponse,
+  body: string,
+): void {
+  if (statusCode < 400 || operation?.id === undefined || operation.method !== method) return;
+  recordErrorCode({ operationId: operation.id, status: statusCode, body });
 }
