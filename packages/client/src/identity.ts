@@ -3,7 +3,7 @@ import type { IdentityInput } from './identity-input.ts';
 import { type Call, type CallOptions, Transport, type TransportOptions } from './transport.ts';
 
 export type { IdentityInput } from './identity-input.ts';
-export { ProblemError } from './problem-error.ts';
+export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
 export type { CallOptions, TransportOptions } from './transport.ts';
 
 // In a browser, the user could read the service token and act as every user.

@@ -50,7 +50,7 @@ import type { UserInput } from './identity-input.ts';
 import type { TokenSource } from './session.ts';
 import { type Call, type CallOptions, Transport, type TransportOptions } from './transport.ts';
 
-export { ProblemError } from './problem-error.ts';
+export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
 export { Session, type TokenSource } from './session.ts';
 export type { CallOptions, TransportOptions } from './transport.ts';
 

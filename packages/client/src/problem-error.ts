@@ -1,4 +1,18 @@
-import type { FieldError, Problem } from '@tessera/contracts';
+import type { FieldError, identityApi, issuesApi, Problem, ProblemCodeOf } from '@tessera/contracts';
+
+type Operations = (typeof issuesApi.operations | typeof identityApi.operations)[number];
+/** The `operationId` of an operation in the OpenAPI documents, such as `changeIssueStatus`. */
+export type OperationId = Operations['id'];
+
+/**
+ * The values of `code` after a call of an operation; by default of all operations. The client adds `no_response`,
+ * `unexpected_response` (the response of a proxy) and `signed_out`. A later release of a service may add values.
+ */
+export type ProblemCode<Id extends OperationId = OperationId> =
+  | { [Op in Operations as Op['id']]: ProblemCodeOf<Op> }[Id]
+  | 'no_response'
+  | 'unexpected_response'
+  | 'signed_out';
 
 /** An error response of a service. If there was no response, `status` is 0 and `code` is `no_response`. */
 export class ProblemError extends Error {
@@ -6,7 +20,7 @@ export class ProblemError extends Error {
   /** The HTTP status; 0 if there was no response. */
   readonly status: number;
   /** The stable, machine-readable error code, such as `version_conflict`. */
-  readonly code: string;
+  readonly code: ProblemCode;
   /** A description for people. */
   readonly detail: string;
   /** The invalid fields of a 422; otherwise empty. */
@@ -22,11 +36,21 @@ export class ProblemError extends Error {
     const { status = 0, code = 'no_response', detail = 'The service did not respond.' } = body;
     super(`${status === 0 ? '' : `${status} `}${code}: ${detail}`, options);
     this.status = status;
-    this.code = code;
+    this.code = code as ProblemCode;
     this.detail = detail;
     this.errors = body.errors ?? [];
     this.requestId = body.request_id;
     this.retryAfterMs = retryAfterMs;
     this.body = body;
   }
+}
+
+/**
+ * Whether the error is a `ProblemError`. The type argument names the called operation and narrows `code` to its values:
+ * `isProblem<'changeIssueStatus'>(error)`.
+ */
+export function isProblem<Id extends OperationId>(
+  error: unknown,
+): error is ProblemError & { readonly code: ProblemCode<Id> } {
+  return error instanceof ProblemError;
 }

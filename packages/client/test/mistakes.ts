@@ -1,6 +1,6 @@
 // Checked by the compiler only. Each line contains one mistake; `tsc` reports a line without a mistake.
 import { IdentityClient } from '../src/identity.ts';
-import { IssuesClient, ProblemError } from '../src/issues.ts';
+import { IssuesClient, isProblem, ProblemError } from '../src/issues.ts';
 
 export async function mistakes(issues: IssuesClient, identity: IdentityClient): Promise<void> {
   // @ts-expect-error an unknown status
@@ -47,4 +47,12 @@ export async function mistakes(issues: IssuesClient, identity: IdentityClient): 
   new IssuesClient({ baseUrl: 'https://issues.example' });
   // @ts-expect-error the status of an error is a number
   new ProblemError({}).status === '404';
+  // @ts-expect-error a misspelled code
+  new ProblemError({}).code === 'version_conflit';
+  const error: unknown = new ProblemError({});
+  // @ts-expect-error a code of another operation
+  if (isProblem<'getIssue'>(error)) error.code === 'illegal_transition';
+  // @ts-expect-error an unknown operation
+  isProblem<'getIssues'>(error);
+  if (isProblem<'changeIssueStatus'>(error)) error.code === 'illegal_transition';
 }
