@@ -1,6 +1,6 @@
 import type { AuditEvent, AuditQuery, Identity, Introspection, Session } from '@tessera/contracts';
 import type { IdentityInput } from './identity-input.ts';
-import { type Call, type CallOptions, Transport, type TransportOptions } from './transport.ts';
+import { type Call, type CallOptions, type PageSize, Transport, type TransportOptions } from './transport.ts';
 
 export type { IdentityInput } from './identity-input.ts';
 export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
@@ -15,11 +15,11 @@ export interface IdentityClientOptions extends TransportOptions {
   serviceToken: string;
 }
 
-export interface AuditFilters extends Pick<AuditQuery, 'identity_id' | 'type' | 'outcome' | 'actor'> {
+export interface AuditFilters
+  extends PageSize,
+    Pick<AuditQuery, 'identity_id' | 'type' | 'outcome' | 'actor'> {
   after?: Date | string;
   before?: Date | string;
-  /** The size of the pages that an iteration reads, from 1 to 200; 50 by default. */
-  limit?: number;
 }
 
 const identities = '/internal/identities';
@@ -38,10 +38,7 @@ export class IdentityClient {
   }
 
   /** Iterates over the identities, sorted by id. `after`: starts after this id. */
-  list(
-    filters: { after?: string; limit?: number } = {},
-    options?: CallOptions,
-  ): AsyncGenerator<Identity, void> {
+  list(filters: { after?: string } & PageSize = {}, options?: CallOptions): AsyncGenerator<Identity, void> {
     return this.#transport.pages(identities, { ...filters }, options);
   }
 
@@ -79,8 +76,9 @@ export class IdentityClient {
   }
 
   /** Iterates over the active sessions of an identity, newest first. */
-  sessions(id: string, options?: CallOptions): AsyncGenerator<Session, void> {
-    return this.#transport.pages(pathOf(id, 'sessions'), {}, options);
+  sessions(id: string, options: PageSize & CallOptions = {}): AsyncGenerator<Session, void> {
+    const { limit, ...call } = options;
+    return this.#transport.pages(pathOf(id, 'sessions'), { limit }, call);
   }
 
   async revokeSessions(id: string, options?: CallOptions): Promise<void> {

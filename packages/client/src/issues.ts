@@ -47,8 +47,8 @@ import type {
   updateUser,
 } from '@tessera/contracts';
 import type { UserInput } from './identity-input.ts';
-import type { TokenSource } from './session.ts';
-import { type Call, type CallOptions, Transport, type TransportOptions } from './transport.ts';
+import { bearerCredentials, type TokenSource } from './session.ts';
+import { type Call, type CallOptions, type PageSize, Transport, type TransportOptions } from './transport.ts';
 
 export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
 export { Session, type TokenSource } from './session.ts';
@@ -84,11 +84,6 @@ export interface IssueFilters {
    */
   search?: string;
   ordering?: readonly (OrderingField | `-${OrderingField}`)[];
-}
-
-/** The size of the pages that an iteration reads, from 1 to 200; 50 by default. */
-interface PageSize {
-  limit?: number;
 }
 
 export interface LinkDraft {
@@ -137,7 +132,6 @@ export interface StatusChange {
 /** An id, a key such as `ISS-42`, or a number. */
 export type IssueReference = string | number;
 
-const scheme = 'Bearer ';
 const issues = '/api/v1/issues/';
 const labels = '/api/v1/labels/';
 const users = '/api/v1/users/';
@@ -152,11 +146,7 @@ export class IssuesClient {
 
   constructor({ token, ...options }: IssuesClientOptions) {
     const source: TokenSource = typeof token === 'string' ? { accessToken: async () => token } : token;
-    this.#transport = new Transport(options, {
-      headers: async (signal) => ({ Authorization: `${scheme}${await source.accessToken(signal)}` }),
-      renew: async ({ Authorization: refused = '' }, signal) =>
-        (await source.renew?.(refused.slice(scheme.length), signal)) !== undefined,
-    });
+    this.#transport = new Transport(options, bearerCredentials(source));
   }
 
   /** Iterates over the matching issues, newest first by default. Reads further pages on demand. */

@@ -1,6 +1,12 @@
-import type { TokenResponse } from '@tessera/contracts';
+import type { TokenResponse, UserInfo } from '@tessera/contracts';
 import { ProblemError } from './problem-error.ts';
-import { Transport, type TransportOptions } from './transport.ts';
+import {
+  type CallOptions,
+  type Credentials,
+  Transport,
+  type TransportOptions,
+  untilAborted,
+} from './transport.ts';
 
 /** Supplies access tokens. */
 export interface TokenSource {
@@ -20,12 +26,24 @@ interface SessionOptions extends Omit<TransportOptions, 'baseUrl'> {
   onTokens?: (tokens: TokenResponse) => void;
 }
 
+const scheme = 'Bearer ';
+
+/** Authenticates requests with the tokens of a source. */
+export function bearerCredentials(source: TokenSource): Credentials {
+  return {
+    headers: async (signal) => ({ Authorization: `${scheme}${await source.accessToken(signal)}` }),
+    renew: async ({ Authorization: refused = '' }, signal) =>
+      (await source.renew?.(refused.slice(scheme.length), signal)) !== undefined,
+  };
+}
+
 // Renews a token before its expiry, because clocks differ and a request takes time.
 const marginMs = 15_000;
 
 /** The session of a signed-in user. Refreshes the tokens once for all concurrent callers. */
 export class Session implements TokenSource {
   readonly #transport: Transport;
+  readonly #authenticated: Transport;
   readonly #onTokens: SessionOptions['onTokens'];
   #tokens: TokenResponse;
   #expiresAt: number;
@@ -37,13 +55,17 @@ export class Session implements TokenSource {
     const { identityUrl, tokens, onTokens, ...transport } = options;
     // Must be shorter than the leeway in which the service accepts a refresh token again after a lost response.
     this.#transport = new Transport({ deadlineMs: 8_000, ...transport, baseUrl: identityUrl });
+    this.#authenticated = new Transport({ ...transport, baseUrl: identityUrl }, bearerCredentials(this));
     this.#onTokens = onTokens;
     this.#tokens = tokens;
     this.#expiresAt = 0;
   }
 
   /** Signs in. Throws a `ProblemError` with the code `invalid_grant` for a wrong e-mail address or password. */
-  static async signIn(options: SessionOptions & { email: string; password: string }): Promise<Session> {
+  static async signIn(
+    options: SessionOptions & { email: string; password: string },
+    call?: CallOptions,
+  ): Promise<Session> {
     const { email, password, ...rest } = options;
     const { identityUrl, onTokens: _, ...settings } = rest;
     const transport = new Transport({ ...settings, baseUrl: identityUrl });
@@ -51,36 +73,44 @@ export class Session implements TokenSource {
       method: 'POST',
       path: '/token',
       body: { grant_type: 'password', email, password },
+      ...call,
     });
     const session = new Session({ ...rest, tokens: body as TokenResponse });
     session.#keep(body as TokenResponse);
     return session;
   }
 
-  async accessToken(): Promise<string> {
+  async accessToken(signal?: AbortSignal): Promise<string> {
     this.#assertSignedIn();
     if (Date.now() < this.#expiresAt - marginMs) return this.#tokens.access_token;
-    return (await this.#refresh()).access_token;
+    return this.#refresh(signal);
   }
 
-  async renew(refused: string): Promise<string> {
+  async renew(refused: string, signal?: AbortSignal): Promise<string> {
     this.#assertSignedIn();
     if (refused !== this.#tokens.access_token) return this.#tokens.access_token;
-    return (await this.#refresh()).access_token;
+    return this.#refresh(signal);
+  }
+
+  /** Returns the current data of the user, not those at the sign-in. */
+  async userInfo(options?: CallOptions): Promise<UserInfo> {
+    return (await this.#authenticated.send({ method: 'GET', path: '/userinfo', ...options }))
+      .body as UserInfo;
   }
 
   /**
    * Ends the session and invalidates its refresh token. Further calls throw a `ProblemError` with the code
    * `signed_out`. Issued access tokens stay valid until they expire.
    */
-  async signOut(): Promise<void> {
+  async signOut(options?: CallOptions): Promise<void> {
     this.#isSignedOut = true;
-    await this.#refreshing?.catch(() => undefined);
+    await untilAborted(Promise.allSettled([this.#refreshing]), options?.signal);
     await this.#transport.send({
       method: 'POST',
       path: '/token/revoke',
       body: { token: this.#tokens.refresh_token },
       isRepeatable: true,
+      ...options,
     });
   }
 
@@ -89,7 +119,9 @@ export class Session implements TokenSource {
       throw new ProblemError({ code: 'signed_out', detail: 'The session was signed out.' });
   }
 
-  #refresh(): Promise<TokenResponse> {
+  // A caller can stop waiting, but not end the refresh, because others wait for it too.
+  async #refresh(signal: AbortSignal | undefined): Promise<string> {
+    signal?.throwIfAborted();
     this.#refreshing ??= this.#transport
       .send({
         method: 'POST',
@@ -101,7 +133,7 @@ export class Session implements TokenSource {
       .finally(() => {
         this.#refreshing = undefined;
       });
-    return this.#refreshing;
+    return (await untilAborted(this.#refreshing, signal)).access_token;
   }
 
   #keep(tokens: TokenResponse): TokenResponse {

@@ -17,6 +17,11 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+/** The size of the pages that an iteration reads, from 1 to 200; 50 by default. */
+export interface PageSize {
+  limit?: number;
+}
+
 /** The values of a query. Arrays become repeated parameters; undefined values are omitted. */
 export type Query = Readonly<
   Record<string, string | number | boolean | Date | readonly string[] | undefined>
@@ -33,13 +38,12 @@ export interface Call extends CallOptions {
 }
 
 export interface Reply {
-  status: number;
   headers: Headers;
   /** The parsed JSON; undefined without a body. */
   body: unknown;
 }
 
-/** Adds a credential to a request. */
+/** Adds a credential to a request. A call does not wait for it after its signal is aborted. */
 export interface Credentials {
   headers(signal: AbortSignal): Promise<Record<string, string>>;
   /** Called once after a 401 with the refused headers. Returns whether to retry. */
@@ -50,9 +54,12 @@ const transientStatuses = new Set([429, 502, 503, 504]);
 const backoffMs = 200;
 const backoffMaxMs = 5_000;
 
+// A lost response: the service still processes an earlier attempt with the same idempotency key.
+const inProgress = 'request_in_progress';
+
 /**
- * Sends calls as JSON. Retries reads and repeatable writes after a network error, 429, 502, 503 and 504, until the
- * deadline. The delay is `Retry-After`, otherwise exponential backoff with jitter. Throws `ProblemError`, the reason of
+ * Sends calls as JSON. Retries reads and repeatable writes after a network error, 429, 502, 503, 504 and
+ * `request_in_progress`, until the deadline. The delay is `Retry-After`, otherwise exponential backoff with jitter. Throws `ProblemError`, the reason of
  * the caller's signal, or the error of the token source.
  */
 export class Transport {
@@ -65,23 +72,30 @@ export class Transport {
   }
 
   async send(call: Call): Promise<Reply> {
+    call.signal?.throwIfAborted();
     const { deadlineMs = 30_000, attempts = 4 } = this.#options;
     const deadline = AbortSignal.timeout(deadlineMs);
     const endsAt = Date.now() + deadlineMs;
     const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
     const isRepeatable = call.isRepeatable ?? (call.method === 'GET' || call.method === 'OPTIONS');
-    const renew = this.#credentials?.renew?.bind(this.#credentials);
+    const credentials = this.#credentials;
+    // The deadline ends a call as a lost response does.
+    const inTime = <Value>(work: Promise<Value>): Promise<Value> =>
+      untilAborted(work, signal).catch((error: unknown) => {
+        throw deadline.aborted && error === deadline.reason ? noResponse(error) : error;
+      });
     let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
-      const credential = (await this.#credentials?.headers(signal)) ?? {};
+      const credential = credentials === undefined ? {} : await inTime(credentials.headers(signal));
       const outcome = await this.#attempt(call, credential, signal);
       if (!(outcome instanceof ProblemError)) return outcome;
       call.signal?.throwIfAborted();
-      if (outcome.status === 401 && !isRenewed && (await renew?.(credential, signal)) === true) {
-        isRenewed = true;
-        continue;
+      if (outcome.status === 401 && !isRenewed && credentials?.renew !== undefined) {
+        isRenewed = await inTime(credentials.renew(credential, signal));
+        if (isRenewed) continue;
       }
-      const isTransient = outcome.status === 0 || transientStatuses.has(outcome.status);
+      const { status, code } = outcome;
+      const isTransient = status === 0 || transientStatuses.has(status) || code === inProgress;
       const waitMs = outcome.retryAfterMs ?? jitter(Math.min(backoffMaxMs, backoffMs * 2 ** attempt));
       if (!isTransient || !isRepeatable || attempt >= attempts || Date.now() + waitMs >= endsAt)
         throw outcome;
@@ -121,13 +135,23 @@ export class Transport {
       });
       const text = await response.text();
       const body = text === '' ? undefined : parseJson(text);
-      if (response.ok || response.status === 304)
-        return { status: response.status, headers: response.headers, body };
-      return problemOf(response, body);
+      if (!response.ok || body === invalidJson) return problemOf(response, body);
+      return { headers: response.headers, body };
     } catch (error) {
-      return new ProblemError({}, undefined, { cause: error });
+      return noResponse(error);
     }
   }
+}
+
+/** Waits for a result until the signal is aborted. @throws the reason of the signal */
+export function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }
 
 /**
@@ -154,12 +178,18 @@ function urlOf(baseUrl: string, { path, query = {} }: Call): string {
   return `${baseUrl.replace(/\/$/, '')}${path}${search}`;
 }
 
+const invalidJson = Symbol('invalid JSON');
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    return invalidJson;
   }
+}
+
+function noResponse(cause: unknown): ProblemError {
+  return new ProblemError({}, undefined, { cause });
 }
 
 // A proxy may respond with a different body.
@@ -167,7 +197,10 @@ function problemOf(response: Response, body: unknown): ProblemError {
   const { status, headers } = response;
   const members: Partial<Problem> = isProblem(body)
     ? body
-    : { code: 'unexpected_response', detail: `The response is ${status}.` };
+    : {
+        code: 'unexpected_response',
+        detail: `The response is ${status} and has no JSON body of the service.`,
+      };
   return new ProblemError({ ...members, status }, retryAfterOf(headers));
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { identityApi, issuesApi, type Operation } from '@tessera/contracts';
+import { type Api, identityApi, issuesApi, type Operation } from '@tessera/contracts';
 import { IdentityClient } from '../src/identity.ts';
-import { IssuesClient } from '../src/issues.ts';
+import { IssuesClient, Session } from '../src/issues.ts';
 
 interface Sent {
   method: string;
@@ -9,12 +9,18 @@ interface Sent {
   body: unknown;
 }
 
-/** Returns a `fetch` that records requests and responds with an empty page. */
-function recordingFetch(sent: Sent[]): typeof fetch {
+/** Returns a `fetch` that records requests and responds with `[]`, or for a list with two pages of it. */
+function recordingFetch(sent: Sent[], { query }: Operation): typeof fetch {
+  const position = query !== undefined && 'cursor' in query.shape ? 'cursor' : 'after';
   return async (input, init) => {
     const body = init?.body === undefined ? undefined : JSON.parse(String(init.body));
-    sent.push({ method: init?.method ?? 'GET', url: new URL(String(input)), body });
-    return new Response('[]', { status: 200 });
+    const url = new URL(String(input));
+    sent.push({ method: init?.method ?? 'GET', url, body });
+    if (url.pathname.startsWith('/token')) return Response.json(tokens);
+    if (sent.length > 1) return Response.json([]);
+    const next = new URL(url);
+    next.searchParams.set(position, id);
+    return Response.json([], { headers: { Link: `<${next.pathname}${next.search}>; rel="next"` } });
   };
 }
 
@@ -23,21 +29,19 @@ async function drain(pages: AsyncIterable<unknown>): Promise<void> {
 }
 
 const id = '01980c5e-0000-7000-8000-000000000001';
+const identityUrl = 'http://identity.test';
+const credentials = { identityUrl, email: 'ann@example.com', password: 'paper boat in the harbour' };
+const tokens = { access_token: 'a', refresh_token: 'r', token_type: 'Bearer', expires_in: 900 } as const;
 const time = new Date('2026-11-22T00:00:00Z');
 
 type IssuesOperation = (typeof issuesApi)['operations'][number]['id'];
 type IdentityOperation = (typeof identityApi)['operations'][number]['id'];
 /** Operations without a method: health is for the platform, trackers send webhooks, and PUT is equivalent to PATCH. */
 type WithoutMethod = 'getLiveness' | 'getReadiness' | 'takeWebhook' | 'updateIssue' | 'patchUser';
-/** Operations for verifiers, and for sessions, which `Session` implements. */
-type Public =
-  | 'getDiscoveryDocument'
-  | 'getKeySet'
-  | 'signIn'
-  | 'refreshTokens'
-  | 'revokeToken'
-  | 'getUserInfo'
-  | 'postUserInfo';
+/** Operations of `Session`. */
+type SessionOperation = 'signIn' | 'refreshTokens' | 'revokeToken' | 'getUserInfo';
+/** Operations for verifiers of tokens, and one that is equivalent to `getUserInfo`. */
+type WithoutClient = 'getDiscoveryDocument' | 'getKeySet' | 'postUserInfo';
 
 const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClient) => Promise<unknown>> = {
   listIssues: (client) =>
@@ -77,7 +81,7 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   getComment: (client) => client.comment('ISS-1', id),
   putLink: (client) => client.putLink('ISS-1', { type: 'user', ref: { email: 'ann@example.com' } }),
   deleteLink: (client) => client.deleteLink('ISS-1', id),
-  listActivity: (client) => drain(client.activity('ISS-1')),
+  listActivity: (client) => drain(client.activity('ISS-1', { limit: 5 })),
   getSyncState: (client) => client.syncState('ISS-1'),
   syncIssue: (client) => client.sync('ISS-1'),
   resolveSyncConflict: (client) => client.resolveConflict('ISS-1', id, 'local'),
@@ -104,7 +108,7 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
 };
 
 const identityCalls: Record<
-  Exclude<IdentityOperation, Public | WithoutMethod>,
+  Exclude<IdentityOperation, SessionOperation | WithoutClient | WithoutMethod>,
   (client: IdentityClient) => Promise<unknown>
 > = {
   createIdentity: (client) =>
@@ -116,19 +120,61 @@ const identityCalls: Record<
   updateIdentity: (client) => client.update(id, { is_active: false }),
   changeIdentityPassword: (client) => client.changePassword(id, 'paper boat in the harbour', 'a lighthouse'),
   deleteIdentity: (client) => client.delete(id),
-  listSessions: (client) => drain(client.sessions(id)),
+  listSessions: (client) => drain(client.sessions(id, { limit: 5 })),
   revokeSessions: (client) => client.revokeSessions(id),
   revokeSession: (client) => client.revokeSession(id, id),
   introspectToken: (client) => client.introspect('token'),
   listAuditEvents: (client) =>
-    drain(client.auditEvents({ type: 'token.issued', outcome: 'success', after: time, limit: 5 })),
+    drain(
+      client.auditEvents({
+        identity_id: id,
+        type: 'token.issued',
+        outcome: 'success',
+        actor: 'user',
+        after: time,
+        before: time,
+        limit: 5,
+      }),
+    ),
 };
 
-/** Asserts that the request matches the method, the path and the schemas of the operation. */
-function expectSent({ method, url, body }: Sent, operation: Operation): void {
-  expect(method).toBe(operation.method);
+const sessionCalls: Record<SessionOperation, (fetch: typeof globalThis.fetch) => Promise<unknown>> = {
+  signIn: (fetch) => Session.signIn({ ...credentials, fetch }),
+  refreshTokens: (fetch) => new Session({ identityUrl, tokens, fetch }).accessToken(),
+  revokeToken: (fetch) => new Session({ identityUrl, tokens, fetch }).signOut(),
+  getUserInfo: async (fetch) => (await Session.signIn({ ...credentials, fetch })).userInfo(),
+};
+
+// The client iterates over pages with a cursor.
+const pagesWithNumbers = ['page', 'page_size'];
+
+/** Asserts that the call sends the method, the path and the schemas of the operation, with all query parameters. */
+async function expectOperation(
+  { operations }: Api,
+  operationId: string,
+  call: (fetch: typeof globalThis.fetch) => Promise<unknown>,
+): Promise<void> {
+  const operation = operations.find(({ id: name }) => name === operationId);
+  if (operation === undefined) throw new Error(`no operation ${operationId}`);
+  const sent: Sent[] = [];
+  await call(recordingFetch(sent, operation));
   const pattern = new RegExp(`^${operation.path.replace(/:\w+/g, '[^/]+')}$`);
-  expect(url.pathname).toMatch(pattern);
+  const requests = sent.filter(
+    ({ method, url }) => method === operation.method && pattern.test(url.pathname),
+  );
+  // A list has two pages.
+  const isList = operation.responses[200]?.headers?.Link !== undefined;
+  expect(requests).toHaveLength(isList || operationId === 'importIssues' ? 2 : 1);
+  expect(sent.filter((request) => !requests.includes(request))).toHaveLength(
+    operationId === 'getUserInfo' ? 1 : 0,
+  );
+  for (const request of requests) expectValid(request, operation);
+  const given = requests.flatMap(({ url }) => [...url.searchParams.keys()]);
+  const known = Object.keys(operation.query?.shape ?? {}).filter((name) => !pagesWithNumbers.includes(name));
+  expect([...new Set(given)].sort()).toEqual(known.sort());
+}
+
+function expectValid({ url, body }: Sent, operation: Operation): void {
   const query: Record<string, unknown> = {};
   for (const name of new Set(url.searchParams.keys())) {
     const values = url.searchParams.getAll(name);
@@ -140,12 +186,9 @@ function expectSent({ method, url, body }: Sent, operation: Operation): void {
 
 describe('the client of issues', () => {
   it.each(Object.entries(calls))('sends %s as the operation accepts it', async (operationId, call) => {
-    const sent: Sent[] = [];
-    await call(new IssuesClient({ baseUrl: 'http://issues.test/', token: 'a', fetch: recordingFetch(sent) }));
-    const operation = issuesApi.operations.find(({ id: name }) => name === operationId);
-    if (operation === undefined) throw new Error(`no operation ${operationId}`);
-    expect(sent.length).toBeGreaterThan(0);
-    for (const request of sent) expectSent(request, operation);
+    await expectOperation(issuesApi, operationId, (fetch) =>
+      call(new IssuesClient({ baseUrl: 'http://issues.test/', token: 'a', fetch })),
+    );
   });
 });
 
@@ -153,13 +196,9 @@ describe('the client of identity', () => {
   it.each(Object.entries(identityCalls))(
     'sends %s as the operation accepts it',
     async (operationId, call) => {
-      const sent: Sent[] = [];
-      const fetch = recordingFetch(sent);
-      await call(new IdentityClient({ baseUrl: 'http://identity.test', serviceToken: 'a', fetch }));
-      const operation = identityApi.operations.find(({ id: name }) => name === operationId);
-      if (operation === undefined) throw new Error(`no operation ${operationId}`);
-      expect(sent).toHaveLength(1);
-      for (const request of sent) expectSent(request, operation);
+      await expectOperation(identityApi, operationId, (fetch) =>
+        call(new IdentityClient({ baseUrl: identityUrl, serviceToken: 'a', fetch })),
+      );
     },
   );
 
@@ -170,5 +209,11 @@ describe('the client of identity', () => {
     } finally {
       Reflect.deleteProperty(globalThis, 'window');
     }
+  });
+});
+
+describe('a session', () => {
+  it.each(Object.entries(sessionCalls))('sends %s as the operation accepts it', async (operationId, call) => {
+    await expectOperation(identityApi, operationId, call);
   });
 });

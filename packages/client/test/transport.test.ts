@@ -100,6 +100,19 @@ describe('a call', () => {
     expect(keys.slice(0, 3)).toEqual(Array(3).fill(keys[0]));
   });
 
+  it('repeats a creation whose first attempt is still processed', async () => {
+    const running = problem(409, 'request_in_progress', { 'Retry-After': '0' });
+    const { client, requests } = await serve(cut, running, problem(429, 'too_many_requests'), issue);
+    expect(await client().create({ title: 'a' })).toEqual({ key: 'ISS-1' });
+    expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+    expect(requests).toHaveLength(4);
+  });
+
+  it('throws for a response without JSON', async () => {
+    const { client } = await serve((_request, response) => response.writeHead(200).end('<html>'));
+    await expect(client().get(1)).rejects.toMatchObject({ status: 200, code: 'unexpected_response' });
+  });
+
   it.each<[string, Answer, number]>([
     ['a network error', cut, 0],
     ['503', problem(503, 'unavailable'), 503],
@@ -229,6 +242,39 @@ describe('a session', () => {
     await Promise.all([issues.get(1), issues.get(2)]);
     expect(requests).toHaveLength(4);
     expect(identity.requests).toHaveLength(2);
+  });
+
+  it('lets a caller stop waiting for a refresh that others wait for', async () => {
+    const released: (() => void)[] = [];
+    const identity = await serve((request, response, body) =>
+      released.push(() => json(200, tokens(2))(request, response, body)),
+    );
+    const { client, requests } = await serve(issue);
+    const session = new Session({ identityUrl: identity.url, tokens: tokens(1) });
+    const issues = client({ token: session });
+    const controller = new AbortController();
+    const stopped = issues.get(1, { signal: controller.signal }).catch((error: unknown) => error);
+    const late = client({ token: session, deadlineMs: 100 }).get(1);
+    await expect(late).rejects.toMatchObject({ status: 0, code: 'no_response' });
+    const others = [issues.get(1), session.accessToken()];
+    const reason = new Error('no longer wanted');
+    controller.abort(reason);
+    expect(await stopped).toBe(reason);
+    await expect(session.accessToken(controller.signal)).rejects.toBe(reason);
+    for (const release of released) release();
+    expect(await Promise.all(others)).toEqual([{ key: 'ISS-1' }, 'access2']);
+    expect([identity.requests.length, requests.length]).toEqual([1, 1]);
+  });
+
+  it("throws the reason of the caller's signal when it signs in and out", async () => {
+    const identity = await serve(silent);
+    const signal = AbortSignal.abort(new Error('no longer wanted'));
+    const credentials = { identityUrl: identity.url, email: 'ann@example.com', password: 'secret' };
+    await expect(Session.signIn(credentials, { signal })).rejects.toBe(signal.reason);
+    const session = new Session({ identityUrl: identity.url, tokens: tokens(1) });
+    await expect(session.userInfo({ signal })).rejects.toBe(signal.reason);
+    await expect(session.signOut({ signal })).rejects.toBe(signal.reason);
+    expect(identity.requests).toEqual([]);
   });
 
   it('throws the error of the identity service', async () => {
