@@ -1,4 +1,3 @@
-import { isAxiosError } from 'axios';
 import { runCommandLine, UsageError } from './command-line.ts';
 import { people } from './demo/issue-generator.ts';
 import { findRunningServices } from './demo/running-services.ts';
@@ -43,7 +42,7 @@ process.exitCode = await runCommandLine({
       await fill(count, { direct, databaseUrl, dataDir });
       return 0;
     } catch (error) {
-      process.stderr.write(`${describe(error)}\n`);
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
       return 1;
     }
   },
@@ -70,11 +69,4 @@ async function fill(count: number, { direct, databaseUrl, dataDir }: Target): Pr
   await fillThroughApi(pair, count);
   const names = people.map((name) => `${name}@demo.example`).join(', ');
   process.stdout.write(`Sign in as any of ${names} with "${demoPassword}"; ada is staff.\n`);
-}
-
-function describe(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  if (!isAxiosError(error)) return message;
-  const detail = error.response?.data?.detail ?? error.code;
-  return detail === undefined ? message : `${error.config?.url}: ${detail}`;
 }

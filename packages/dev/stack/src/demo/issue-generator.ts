@@ -1,3 +1,5 @@
+import type { StatusChange } from '@tessera/client/issues';
+
 /** A generated issue. */
 export interface DemoIssue {
   title: string;
@@ -5,7 +7,7 @@ export interface DemoIssue {
   priority: 'LOW' | 'MEDIUM' | 'HIGH' | 'URGENT' | 'CRITICAL';
   comments: string[];
   /** The statuses that it goes through; each is a legal transition. */
-  path: string[];
+  path: StatusChange['status'][];
   links: { type: 'helpdesk_ticket' | 'invoice' | 'entity'; ref: string; title: string }[];
 }
 
@@ -57,7 +59,7 @@ const remarks = [
   'Please try again with today’s build.',
   'Works for me now, thank you.',
 ];
-const paths = [
+const paths: DemoIssue['path'][] = [
   [],
   [],
   ['IN_PROGRESS'],

@@ -1,8 +1,8 @@
-import axios, { type AxiosInstance } from 'axios';
+import { IdentityClient } from '@tessera/client/identity';
+import { IssuesClient, ProblemError, Session } from '@tessera/client/issues';
 import { randomNumbers } from '../random.ts';
 import { type DemoIssue, generateIssue, people, pick } from './issue-generator.ts';
 import { Progress } from './progress.ts';
-import { retryWhenLimited } from './retry-when-limited.ts';
 
 export interface DemoTarget {
   identityUrl: string;
@@ -15,8 +15,11 @@ export const demoPassword = 'a demo password';
 
 interface Person {
   id: string;
-  issues: AxiosInstance;
+  issues: IssuesClient;
 }
+
+// A person creates more than the limit of a minute, so that requests are refused until it is over.
+const patience = { attempts: 1_000, deadlineMs: 10 * 60_000 };
 
 /** Creates the users and `count` issues through the public APIs. */
 export async function fillThroughApi(target: DemoTarget, count: number): Promise<void> {
@@ -37,41 +40,34 @@ async function play(issue: DemoIssue, team: readonly Person[], random: () => num
   const { title, description, priority, links } = issue;
   const reporter = pick(team, random);
   const assignee = random() < 0.7 ? pick(team, random) : undefined;
-  const { data } = await reporter.issues.post('/issues/', {
+  const { key } = await reporter.issues.create({
     title,
     description,
     priority,
     links,
     assignee_id: assignee?.id ?? null,
   });
-  for (const body of issue.comments)
-    await pick(team, random).issues.post(`/issues/${data.id}/comments/`, { body });
-  for (const status of issue.path) await reporter.issues.post(`/issues/${data.id}/status/`, { status });
+  for (const body of issue.comments) await pick(team, random).issues.addComment(key, body);
+  for (const status of issue.path) await reporter.issues.changeStatus(key, { status });
 }
 
-async function signInAll(target: DemoTarget): Promise<Person[]> {
-  const identity = axios.create({ baseURL: target.identityUrl, proxy: false });
-  const internal = { headers: { 'X-Service-Token': target.serviceToken } };
+async function signInAll({ identityUrl, issuesUrl, serviceToken }: DemoTarget): Promise<Person[]> {
+  const identity = new IdentityClient({ baseUrl: identityUrl, serviceToken });
   const progress = new Progress('people', people.length);
   const team: Person[] = [];
   for (const name of people) {
     const email = `${name}@demo.example`;
-    // The users exist already on a second run.
-    await identity.post(
-      '/internal/identities',
-      { email, username: name, password: demoPassword, is_verified: true, is_staff: name === 'ada' },
-      { ...internal, validateStatus: (status) => status === 201 || status === 409 },
-    );
-    const { data } = await identity.post('/token', { grant_type: 'password', email, password: demoPassword });
-    const issues = retryWhenLimited(
-      axios.create({
-        baseURL: `${target.issuesUrl}/api/v1`,
-        proxy: false,
-        headers: { Authorization: `Bearer ${data.access_token}` },
-      }),
-    );
-    team.push({ id: (await issues.get('/users/me/')).data.id, issues });
+    const account = { email, username: name, is_verified: true, is_staff: name === 'ada' };
+    await identity.create({ ...account, password: demoPassword }).catch(ignoreExisting);
+    const session = await Session.signIn({ identityUrl, email, password: demoPassword });
+    const issues = new IssuesClient({ baseUrl: issuesUrl, token: session, ...patience });
+    team.push({ id: (await issues.me()).id, issues });
     progress.advance();
   }
   return team;
+}
+
+// The users exist already on a second run.
+function ignoreExisting(error: unknown): void {
+  if (!(error instanceof ProblemError) || error.status !== 409) throw error;
 }
