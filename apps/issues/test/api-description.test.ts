@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { issuesApi } from '@tessera/contracts';
+import { issuesApi, type Operation, problemsOf } from '@tessera/contracts';
 import { readApiDocument } from '@tessera/service-kit';
 import { createRoutes } from '../src/app.ts';
+import { aPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 let app: TestApp;
@@ -38,6 +39,20 @@ describe('the route list', () => {
       ]);
     }
   });
+
+  it('requires a verified identity, and documents it, exactly where the operation declares a token', async () => {
+    const strict = await startTestApp({ REQUIRE_VERIFIED: 'all' }, app);
+    const { token } = await aPerson(app);
+    for (const { id, method, path, security, operation } of routedOperations()) {
+      const url = path.replaceAll(/:\w+/g, 'x');
+      const { status, body } = await strict.http[method](url).auth(token, { type: 'bearer' });
+      const documented = problemsOf(operation).find((problem) => problem.status === 403)?.codes ?? [];
+      expect([id, status === 403 && body.code, documented.includes('unverified')]).toEqual(
+        security === undefined ? [id, false, false] : [id, 'unverified', true],
+      );
+    }
+    await strict.close();
+  });
 });
 
 describe('the OpenAPI document', () => {
@@ -73,10 +88,8 @@ const methods = {
 } as const;
 
 function routedOperations() {
-  return issuesApi.operations.map(({ id, method, path, ...operation }) => ({
-    id,
-    method: methods[method],
-    path,
-    security: 'security' in operation ? operation.security : undefined,
-  }));
+  return issuesApi.operations.map((operation: Operation) => {
+    const { id, method, path, security } = operation;
+    return { id, method: methods[method], path, security, operation };
+  });
 }
