@@ -80,6 +80,11 @@ export class Session implements TokenSource {
     return session;
   }
 
+  /** The current tokens. They change with each refresh, after which `onTokens` is called. */
+  get tokens(): TokenResponse {
+    return this.#tokens;
+  }
+
   async accessToken(signal?: AbortSignal): Promise<string> {
     this.#assertSignedIn();
     if (Date.now() < this.#expiresAt - marginMs) return this.#tokens.access_token;

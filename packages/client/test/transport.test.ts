@@ -207,6 +207,7 @@ describe('a session', () => {
       ['/token/revoke', { token: 'refresh2' }],
     ]);
     expect(kept).toEqual(['refresh1', 'refresh2']);
+    expect(session.tokens).toEqual(tokens(2));
   });
 
   it('refreshes a token that the service refuses, once', async () => {

@@ -85,7 +85,7 @@ export async function refreshTokens(tessera: Tessera): Promise<string[]> {
   const tokens: string[] = [];
   while (tokens.length < refreshConnections) {
     const { email } = personOf(tessera, tokens.length);
-    tokens.push((await logIn(tessera.identity.url, email)).refreshToken);
+    tokens.push((await logIn(tessera.identity.url, email)).refresh_token);
   }
   return tokens;
 }

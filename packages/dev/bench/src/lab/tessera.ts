@@ -1,4 +1,6 @@
-import { httpClient, type Service, type Stack, startStack } from '@tessera/stack';
+import { Session } from '@tessera/client/issues';
+import type { TokenResponse } from '@tessera/contracts';
+import { type Service, type Stack, startStack } from '@tessera/stack';
 import { decodeJwt } from 'jose';
 import { fillIdentities, fillIssues, password } from './fill.ts';
 import type { Scope } from './scope.ts';
@@ -88,18 +90,13 @@ export async function startTessera({
 
 async function signIn(url: string, number: number): Promise<Person> {
   const email = `person-${number}@example.com`;
-  const { accessToken } = await logIn(url, email);
+  const { access_token: accessToken } = await logIn(url, email);
   return { id: decodeJwt(accessToken).sub ?? '', email, accessToken };
 }
 
 /** Creates a session and returns its tokens. */
-export async function logIn(
-  url: string,
-  email: string,
-): Promise<{ accessToken: string; refreshToken: string }> {
-  const response = await httpClient(url).post('/token', { grant_type: 'password', email, password });
-  if (response.status !== 200) throw new Error(`the login of ${email} failed: status ${response.status}`);
-  return { accessToken: response.data.access_token, refreshToken: response.data.refresh_token };
+export async function logIn(identityUrl: string, email: string): Promise<TokenResponse> {
+  return (await Session.signIn({ identityUrl, email, password })).tokens;
 }
 
 // Spread over the whole table, because a few neighbouring pages would always be in memory.

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { IdentityClient } from '@tessera/client/identity';
 import { type Stack, startStack } from '@tessera/stack';
 import { growthProblems } from './growth.ts';
 import { type Measurement, measure } from './measurement.ts';
@@ -43,10 +44,8 @@ async function loaded(stack: Stack, tally: Tally, seconds: number, isInterrupted
     { length: people },
     (_, index) => new Person(targets, { number: index + 1, password }),
   );
-  for (const { email } of team) {
-    const { status } = await stack.internal.post('/internal/identities', { email, password });
-    if (status !== 201) throw new Error(`${email} was not created: ${status}`);
-  }
+  const identity = new IdentityClient({ baseUrl: stack.urls.identity, serviceToken: stack.serviceToken });
+  for (const { email } of team) await identity.create({ email, password });
   let over = false;
   const work = Promise.all(team.map((person) => person.work(() => over)));
   try {

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { IdentityClient } from '@tessera/client/identity';
+import { Session } from '@tessera/client/issues';
 import type { TokenResponse } from '@tessera/contracts';
 import { first, httpClient, type Stack } from '@tessera/stack';
 import { type Client, pause } from './load.ts';
@@ -10,12 +12,10 @@ const hangs = { timeout: 30_000 };
 /** Creates a user and signs in. */
 export async function signUp(stack: Stack, name: string, flags: object = {}): Promise<TokenResponse> {
   const email = `${name}@example.com`;
-  const created = await stack.internal.post('/internal/identities', { email, password, ...flags });
-  if (created.status !== 201) throw new Error(`${name} was not created: ${created.status}`);
-  const identity = httpClient(first(stack.identities).url);
-  const { status, data } = await identity.post('/token', { grant_type: 'password', email, password });
-  if (status !== 200) throw new Error(`${name} could not sign in: ${status}`);
-  return data;
+  const identityUrl = stack.urls.identity;
+  const identity = new IdentityClient({ baseUrl: identityUrl, serviceToken: stack.serviceToken });
+  await identity.create({ email, password, ...flags });
+  return (await Session.signIn({ identityUrl, email, password })).tokens;
 }
 
 /** A client of the issues API with a user's token. */

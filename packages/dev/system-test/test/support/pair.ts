@@ -1,3 +1,4 @@
+import { Session } from '@tessera/client/issues';
 import type { TokenResponse } from '@tessera/contracts';
 import { httpClient, type Service, type StackOptions, startStack } from '@tessera/stack';
 import type { AxiosInstance } from 'axios';
@@ -50,25 +51,21 @@ export async function startPair(
 
 /** A user who signs in at identity and works on issues with the token. */
 export class Person {
-  readonly #pair: Pick<Pair, 'public' | 'issuesUrl'>;
+  readonly #pair: Pick<Pair, 'identityUrl' | 'issuesUrl'>;
   readonly email: string;
   readonly #password: string;
   tokens: TokenResponse | undefined;
 
-  constructor(pair: Pick<Pair, 'public' | 'issuesUrl'>, email: string, password: string) {
+  constructor(pair: Pick<Pair, 'identityUrl' | 'issuesUrl'>, email: string, password: string) {
     this.#pair = pair;
     this.email = email;
     this.#password = password;
   }
 
   async signIn(): Promise<this> {
-    const { status, data } = await this.#pair.public.post('/token', {
-      grant_type: 'password',
-      email: this.email,
-      password: this.#password,
-    });
-    if (status !== 200) throw new Error(`${this.email} could not sign in: ${status}`);
-    this.tokens = data;
+    const { identityUrl } = this.#pair;
+    const session = await Session.signIn({ identityUrl, email: this.email, password: this.#password });
+    this.tokens = session.tokens;
     return this;
   }
 
