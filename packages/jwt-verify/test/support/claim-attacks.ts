@@ -118,6 +118,10 @@ function otherKinds(context: AttackContext): Attack[] {
     ...refusedBy(/^wrong token type$/, {
       [`a whole ${other} token`]: signed({ header: { typ: otherTyp }, claims: { type: other } }),
     }),
+    // Access tokens may have the general type (ACCESS_TOKEN_TYP of identity), so `type` alone distinguishes these.
+    ...refusedBy(context.kind === 'access' ? malformed : /^wrong token type$/, {
+      [`a whole ${other} token with typ JWT`]: signed({ header: { typ: 'JWT' }, claims: { type: other } }),
+    }),
     ...refusedBy(malformed, {
       [`type ${other}`]: signed({ claims: { type: other } }),
       'type in upper case': signed({ claims: { type: context.kind.toUpperCase() } }),
