@@ -1,10 +1,4 @@
-import {
-  type IssuePriority,
-  type IssueStatus,
-  issuePriorities,
-  issueStatuses,
-  type SyncedField,
-} from '@tessera/contracts';
+import { type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
@@ -15,7 +9,6 @@ import {
   type ListedIssue,
   type ListPosition,
   type LocalState,
-  type RedmineSettings,
   type RemoteChange,
   type RemoteComment,
   type RemoteDraft,
@@ -28,7 +21,7 @@ import {
   type TrackerWords,
   toStamp,
 } from './external-tracker.ts';
-import { checkRedmine } from './redmine-check.ts';
+import { RedmineProject, vocabularyLifetimeMs } from './redmine-project.ts';
 import type { TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText, remoteNameSchema } from './tracker-text.ts';
@@ -78,27 +71,8 @@ const journalSchema = z.object({
 const issueBody = z.object({ issue: issueSchema });
 const listedSchema = issueSchema.extend({ author: named.nullish(), assigned_to: named.nullish() });
 const stampSchema = issueSchema.pick({ id: true, updated_on: true });
-const userBody = z.object({
-  user: z.object({
-    admin: z.boolean().nullish(),
-    memberships: z.array(z.object({ project: z.object({ id: z.int() }) })).default([]),
-  }),
-});
 const accountBody = z.object({ user: z.object({ id: z.int() }) });
 const mailBody = z.object({ user: z.object({ mail: z.string().nullish() }) });
-const projectBody = z.object({
-  project: z.object({
-    id: z.int(),
-    status: z.int(),
-    is_public: z.boolean().nullish(),
-    enabled_modules: z.array(z.object({ name: z.string() })).optional(),
-  }),
-});
-const statusesBody = z.object({
-  issue_statuses: z.array(named.extend({ is_closed: z.boolean().nullish().transform(Boolean) })),
-});
-const typesBody = z.object({ trackers: z.array(named) });
-const prioritiesBody = z.object({ issue_priorities: z.array(named) });
 
 /** Redmine's names of the synced fields in a journal entry. */
 const attributeMembers = [
@@ -108,13 +82,10 @@ const attributeMembers = [
   ['priority_id', 'priority', 'priority'],
 ] as const;
 
-// Redmine's app/models/project.rb: 5 is closed, 9 archived.
-const activeProject = 1;
 // The time is longer than a proxy delays an accepted request.
 const settleSeconds = 120;
 // Redmine reduces a larger limit to this.
 const pageSize = 100;
-const vocabularyLifetimeMs = 10 * 60_000;
 
 /**
  * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_Issues). Redmine responds 204 to a PUT even if it applied
@@ -131,12 +102,8 @@ export class RedmineTracker implements ExternalTracker {
   readonly ordersChanges = true;
   readonly #url: string;
   readonly #words: TrackerWords;
-  readonly #settings: RedmineSettings;
   readonly #transport: TrackerTransport;
-  #statuses: z.output<typeof statusesBody>['issue_statuses'] = [];
-  #priorities: z.output<typeof prioritiesBody>['issue_priorities'] = [];
-  #projectId: number | undefined;
-  #vocabularyLoadedAt = Number.NEGATIVE_INFINITY;
+  readonly #redmine: RedmineProject;
   readonly #mails = new LRUCache<number, { mail: string | null }>({
     max: 10_000,
     ttl: vocabularyLifetimeMs,
@@ -147,9 +114,10 @@ export class RedmineTracker implements ExternalTracker {
     this.settleSeconds = config.settleSeconds ?? settleSeconds;
     this.#url = config.url;
     this.#words = config.words;
-    this.#settings = config.redmine;
     const headers = { 'X-Redmine-API-Key': config.token };
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
+    const { project, words, redmine: settings } = config;
+    this.#redmine = new RedmineProject({ transport: this.#transport, project, words, settings });
   }
 
   get isPaused(): boolean {
@@ -161,35 +129,11 @@ export class RedmineTracker implements ExternalTracker {
   }
 
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
-    const account = {
-      method: 'GET',
-      path: '/users/current.json',
-      query: { include: 'memberships' },
-      signal,
-    } as const;
-    const user = await problemOr(this.#transport.read(account, userBody));
-    if (user instanceof TrackerError) {
-      // Redmine's app/controllers/application_controller.rb, require_login.
-      return user.code === 'not_a_member' ? new TrackerError('rest_api_disabled', user.message) : user;
-    }
-    const path = `/projects/${this.project}.json`;
-    const query = { include: 'enabled_modules' };
-    const found = await problemOr(this.#transport.read({ method: 'GET', path, query, signal }, projectBody));
-    if (found instanceof TrackerError) return found;
-    const { id, status, is_public: isPublic, enabled_modules: modules } = found.project;
-    if (status !== activeProject) return new TrackerError('project_archived', 'closed or archived');
-    if (modules !== undefined && !modules.some(({ name }) => name === 'issue_tracking'))
-      return new TrackerError('issues_disabled', 'the module issue_tracking is off');
-    const { admin, memberships } = user.user;
-    // In a public project, the role "Non member" can suffice.
-    if (admin !== true && isPublic !== true && !memberships.some(({ project }) => project.id === id))
-      return new TrackerError('not_a_member', 'no membership in the project');
-    return undefined;
+    return this.#redmine.findProblem(signal);
   }
 
   async checkSettings(signal: AbortSignal): Promise<TrackerCheck[]> {
-    const [transport, project, words] = [this.#transport, this.project, this.#words];
-    return checkRedmine({ ...this.#settings, transport, project, words, signal });
+    return this.#redmine.check(signal);
   }
 
   async findAccount(signal: AbortSignal): Promise<string> {
@@ -203,11 +147,11 @@ export class RedmineTracker implements ExternalTracker {
   }
 
   async create(draft: RemoteDraft, marker: string, signal: AbortSignal): Promise<RemoteIssue> {
-    await this.#loadVocabulary(signal);
+    await this.#redmine.load(signal);
     const body = {
       issue: {
         project_id: this.project,
-        ...(await this.#requiredMembers(signal)),
+        ...(await this.#redmine.requiredMembers(signal)),
         ...this.#toBody(draft, marker),
       },
     };
@@ -219,28 +163,24 @@ export class RedmineTracker implements ExternalTracker {
   }
 
   async get(id: string, signal: AbortSignal): Promise<RemoteIssue> {
-    await this.#loadVocabulary(signal);
+    await this.#redmine.load(signal);
     const { issue } = await this.#transport.read({ method: 'GET', ...onIssue(id), signal }, issueBody);
     // The account can be able to read other projects.
-    if (issue.project.id !== this.#projectId)
+    if (issue.project.id !== this.#redmine.id)
       throw new TrackerError('remote_moved', 'moved to another project');
     return this.#toRemoteIssue(issue);
   }
 
   async update(seen: RemoteIssue, change: RemoteChange, marker: string, signal: AbortSignal): Promise<void> {
     const issue = this.#toBody(change, marker);
-    const unknown = this.#unknownNames(change);
     if (Object.values(issue).some((value) => value !== undefined))
       await this.#put(seen.id, { issue }, signal);
-    if (unknown.length === 0) return;
-    // An administrator may add names at any time.
-    this.#vocabularyLoadedAt = Number.NEGATIVE_INFINITY;
-    throw new TrackerError('tracker_rejected', 'a configured name does not exist', { messages: unknown });
+    this.#redmine.assertNames(change);
   }
 
   // A journal entry contains the values of its fields before and after the update.
   async findOverwritten(id: string, push: RemotePush, signal: AbortSignal): Promise<RemoteChange> {
-    await this.#loadVocabulary(signal);
+    await this.#redmine.load(signal);
     const journals = await this.#readJournals(id, signal, ({ created_on: at, details: changes }) =>
       Date.parse(at) >= Date.parse(push.seenAt) ? changes : undefined,
     );
@@ -273,7 +213,7 @@ export class RedmineTracker implements ExternalTracker {
   }
 
   async findByMarker(marker: string, since: Date, signal: AbortSignal): Promise<RemoteIssue[]> {
-    await this.#loadVocabulary(signal);
+    await this.#redmine.load(signal);
     const query = {
       project_id: this.project,
       // Without this parameter, Redmine lists only open issues.
@@ -306,7 +246,7 @@ export class RedmineTracker implements ExternalTracker {
   }
 
   async listIssues(position: ListPosition, signal: AbortSignal): Promise<IssuePage> {
-    await this.#loadVocabulary(signal);
+    await this.#redmine.load(signal);
     const { items, count } = await this.#transport.readList({
       ...this.#updatedSince(position),
       item: listedSchema,
@@ -359,7 +299,7 @@ export class RedmineTracker implements ExternalTracker {
   // Redmine may have no status for reopened issues; they are then in progress.
   stateOf({ status }: Pick<LocalState, 'status'>): string {
     const { statuses } = this.#words;
-    const isMissing = status === 'REOPENED' && this.#statusId(statuses.REOPENED) === undefined;
+    const isMissing = status === 'REOPENED' && this.#redmine.statusId(statuses.REOPENED) === undefined;
     return isMissing ? statuses.IN_PROGRESS : statuses[status];
   }
 
@@ -376,8 +316,7 @@ export class RedmineTracker implements ExternalTracker {
     if (isSameName(this.stateOf({ status: local }), state)) return local;
     const status = this.meaningOf(state);
     if (status !== undefined) return stepTowards(status, local);
-    const isClosed = this.#statuses.some(({ name, is_closed }) => is_closed && isSameName(name, state));
-    return stepForTwoStates(!isClosed, 'CLOSED', local);
+    return stepForTwoStates(!this.#redmine.isClosed(state), 'CLOSED', local);
   }
 
   #updatedSince({ since, page }: ListPosition) {
@@ -407,21 +346,6 @@ export class RedmineTracker implements ExternalTracker {
     return mail;
   }
 
-  // Returns the members that a Redmine may require in a new issue.
-  async #requiredMembers(signal: AbortSignal): Promise<object> {
-    const { type, customFields } = this.#settings;
-    const fields = customFields.length === 0 ? {} : { custom_fields: customFields };
-    if (type === undefined) return fields;
-    const path = '/trackers.json';
-    const { trackers } = await this.#transport.read({ method: 'GET', path, signal }, typesBody);
-    const id = trackers.find(({ name }) => isSameName(name, type))?.id;
-    if (id !== undefined) return { ...fields, tracker_id: id };
-    throw new TrackerError('tracker_rejected', 'there is no such tracker type', {
-      hadNoEffect: true,
-      messages: [`Redmine has no tracker "${type}": correct TRACKER_TYPE.`],
-    });
-  }
-
   // Redmine's app/controllers/issues_controller.rb: Redmine rejects concurrent updates with 422 and no message.
   async #put(id: string, body: object, signal: AbortSignal): Promise<void> {
     try {
@@ -448,54 +372,12 @@ export class RedmineTracker implements ExternalTracker {
     return (await this.#transport.readList(request)).items;
   }
 
-  // `TRACKER_PROJECT` can be the identifier; an issue contains the number of its project, which never changes.
-  async #readProjectId(signal: AbortSignal): Promise<number> {
-    const path = `/projects/${this.project}.json`;
-    return (await this.#transport.read({ method: 'GET', path, signal }, projectBody)).project.id;
-  }
-
-  // Loads the ids of the project, the statuses and the priorities, because requests and issues contain ids.
-  async #loadVocabulary(signal: AbortSignal): Promise<void> {
-    if (performance.now() - this.#vocabularyLoadedAt < vocabularyLifetimeMs) return;
-    const [projectId, { issue_statuses: statuses }, { issue_priorities: priorities }] = await Promise.all([
-      this.#projectId ?? this.#readProjectId(signal),
-      this.#transport.read({ method: 'GET', path: '/issue_statuses.json', signal }, statusesBody),
-      this.#transport.read(
-        { method: 'GET', path: '/enumerations/issue_priorities.json', signal },
-        prioritiesBody,
-      ),
-    ]);
-    this.#projectId = projectId;
-    this.#statuses = statuses;
-    this.#priorities = priorities;
-    this.#vocabularyLoadedAt = performance.now();
-  }
-
-  #statusId(state: string): number | undefined {
-    return this.#statuses.find(({ name }) => isSameName(name, state))?.id;
-  }
-
-  #priorityId(priority: IssuePriority): number | undefined {
-    return this.#priorities.find(({ name }) => isSameName(name, this.#words.priorities[priority]))?.id;
-  }
-
-  #unknownNames({ state, priority }: RemoteChange): string[] {
-    const messages: string[] = [];
-    if (state !== undefined && this.#statusId(state) === undefined)
-      messages.push(`Redmine has no status "${state}": correct TRACKER_STATUSES.`);
-    if (priority !== undefined && this.#priorityId(priority) === undefined)
-      messages.push(
-        `Redmine has no priority "${this.#words.priorities[priority]}": correct TRACKER_PRIORITIES.`,
-      );
-    return messages;
-  }
-
   #toBody({ title, description, state, priority }: RemoteChange, marker: string) {
     return {
       ...(title === undefined ? {} : { subject: title }),
       ...(description === undefined ? {} : { description: outboundText(description, marker, 'textile') }),
-      ...(state === undefined ? {} : { status_id: this.#statusId(state) }),
-      ...(priority === undefined ? {} : { priority_id: this.#priorityId(priority) }),
+      ...(state === undefined ? {} : { status_id: this.#redmine.statusId(state) }),
+      ...(priority === undefined ? {} : { priority_id: this.#redmine.priorityId(priority) }),
     };
   }
 
@@ -508,15 +390,10 @@ export class RedmineTracker implements ExternalTracker {
       case 'description':
         return canonicalText(text);
       case 'state':
-        return this.#statuses.find(({ id }) => String(id) === text)?.name;
+        return this.#redmine.statusName(text);
       case 'priority':
-        return this.#toPriority(this.#priorities.find(({ id }) => String(id) === text)?.name ?? '');
+        return this.#redmine.priorityWithId(text);
     }
-  }
-
-  #toPriority(name: string): IssuePriority | undefined {
-    const { priorities } = this.#words;
-    return issuePriorities.find((priority) => isSameName(priorities[priority], name));
   }
 
   #toRemoteIssue(issue: z.output<typeof issueSchema>): RemoteIssue {
@@ -529,7 +406,7 @@ export class RedmineTracker implements ExternalTracker {
       marker: endMarker(issue.description ?? ''),
       isPrivate: issue.is_private === true,
       state: issue.status.name,
-      priority: this.#toPriority(issue.priority.name) ?? null,
+      priority: this.#redmine.toPriority(issue.priority.name) ?? null,
       createdAt: new Date(issue.created_on),
       updatedAt: new Date(issue.updated_on),
       readAt: this.#transport.passedTime(new Date(issue.updated_on)),
