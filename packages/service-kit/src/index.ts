@@ -17,6 +17,7 @@ export * from './http/security-headers.ts';
 export * from './observability/logger.ts';
 export * from './observability/metrics.ts';
 export type { Tracing } from './observability/tracing.ts';
+export * from './process/abort-after.ts';
 export * from './process/cleanup-job.ts';
 export * from './process/command-line.ts';
 export * from './process/config.ts';

@@ -1,5 +1,5 @@
 import type { Import, ImportPreview } from '@tessera/contracts';
-import { type Logger, ProblemError } from '@tessera/service-kit';
+import { abortAfter, type Logger, ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
 import {
@@ -71,7 +71,7 @@ export class ImportService {
   /** Returns the effects that an import of one page of remote issues would have. */
   async preview(position: ListPosition = listStart): Promise<ImportPreview> {
     const { tracker, deadlineMs } = this.#configured();
-    const signal = AbortSignal.timeout(deadlineMs);
+    const signal = abortAfter(deadlineMs);
     try {
       const { issues, hasNext } = await tracker.listIssues(position, signal);
       const candidates = await this.#examine(issues, accountOf(tracker, signal));
@@ -116,7 +116,7 @@ export class ImportService {
     let seen = new Set<string>();
     const findAccount = accountOf(tracker, stopping);
     while (position !== null) {
-      const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs)]);
+      const signal = abortAfter(timeoutMs, stopping);
       const { issues, hasNext } = await tracker.listIssues(position, signal);
       // A page begins with the issues that have the time of the previous page's last one.
       const unseen = issues.filter(({ id }) => !seen.has(id));

@@ -1,5 +1,5 @@
 import type { Integration, IntegrationCheck, RetriedSyncs, RetrySyncs } from '@tessera/contracts';
-import type { Logger } from '@tessera/service-kit';
+import { abortAfter, type Logger } from '@tessera/service-kit';
 import type { ExternalTracker, TrackerConfig } from '../trackers/external-tracker.ts';
 import { adviceFor, TrackerError, type TrackerErrorCode } from '../trackers/tracker-error.ts';
 import { trackerNotConfigured } from './sync-issue.ts';
@@ -70,7 +70,7 @@ async function check({
   deadlineMs,
   logger,
 }: ConfiguredIntegration): Promise<Integration> {
-  const checks = await runChecks(tracker, AbortSignal.timeout(deadlineMs));
+  const checks = await runChecks(tracker, abortAfter(deadlineMs));
   const failed = checks.filter(({ status }) => status === 'failed');
   for (const { name, detail, reason, messages } of failed)
     logger.warn({ provider, url, project, check: name, reason, messages }, `external tracker: ${detail}`);

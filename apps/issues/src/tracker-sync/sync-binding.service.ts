@@ -1,5 +1,5 @@
 import { issueStatusSchema, type SyncConflict } from '@tessera/contracts';
-import { ProblemError } from '@tessera/service-kit';
+import { abortAfter, ProblemError } from '@tessera/service-kit';
 import { assertMay } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
 import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
@@ -44,7 +44,7 @@ export class SyncBindingService {
       const owner = await repository.findOwner(remoteId);
       if (owner !== undefined && owner !== job.issueId) throw externalTaken(owner);
       if (owner === job.issueId) return;
-      const remote = assertPublic(await tracker.get(remoteId, AbortSignal.timeout(deadlineMs)));
+      const remote = assertPublic(await tracker.get(remoteId, abortAfter(deadlineMs)));
       await repository.detach(job);
       await repository.recordRemote(job, remote, {}, actor.id);
     });

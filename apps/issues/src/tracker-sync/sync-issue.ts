@@ -1,5 +1,5 @@
 import { issueLabelsMax, type SyncedField, type SyncedPart, syncedFields } from '@tessera/contracts';
-import { type Logger, ProblemError } from '@tessera/service-kit';
+import { abortAfter, type Logger, ProblemError } from '@tessera/service-kit';
 import { assertMay } from '../access/issue-access.ts';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
 import type { Actor } from '../authentication/actor.ts';
@@ -171,7 +171,7 @@ export class SyncExecutor {
     { isRequested = false } = {},
   ): Promise<FailedRun | undefined> {
     const { onEnded } = this.#dependencies;
-    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal]);
+    const signal = abortAfter(timeoutMs, this.#stopping.signal);
     const readsComments = isRequested && this.#dependencies.tracker.publishesLate;
     const run = this.#syncIssue(job, readsComments, requestId, signal).catch((error) =>
       this.#fail(job, error, requestId),
@@ -509,7 +509,7 @@ export class SyncExecutor {
   async #explain(error: unknown): Promise<unknown> {
     if (!(error instanceof TrackerError) || !explainedCodes.has(error.code)) return error;
     const { tracker, deadlineMs } = this.#dependencies;
-    const signal = AbortSignal.any([AbortSignal.timeout(deadlineMs), this.#stopping.signal]);
+    const signal = abortAfter(deadlineMs, this.#stopping.signal);
     return (await tracker.findProblem(signal).catch(() => undefined)) ?? error;
   }
 

@@ -1,4 +1,4 @@
-import type { Logger } from '@tessera/service-kit';
+import { abortAfter, type Logger } from '@tessera/service-kit';
 import {
   type ExternalTracker,
   type ListPosition,
@@ -123,7 +123,7 @@ export class SyncScheduler {
   async #pollRemote(): Promise<void> {
     const { tracker, queue, logger } = this.#dependencies;
     const { pollRemoteSeconds, timeoutMs } = this.#schedule;
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(timeoutMs)]);
+    const signal = abortAfter(timeoutMs, this.#stopping.signal);
     try {
       const poll = await queue.beginPoll(pollRemoteSeconds, tracker.clock());
       if (poll === undefined) return;

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { JSONParser } from '@streamparser/json';
+import { abortAfter } from '@tessera/service-kit';
 import axios, { type AxiosInstance } from 'axios';
 import {
   CircuitState,
@@ -227,7 +228,7 @@ export class TrackerTransport {
         url: path,
         ...(query === undefined ? {} : { params: query }),
         ...(body === undefined ? {} : { data: body }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(this.#config.timeoutMs)]),
+        signal: abortAfter(this.#config.timeoutMs, signal),
       });
       const { status, headers, data } = response;
       const sentAt = Date.parse(String(headers.date ?? ''));

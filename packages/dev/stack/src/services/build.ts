@@ -46,12 +46,12 @@ export async function buildServices(request: BuildRequest): Promise<void> {
 }
 
 async function waitForBuild(child: ChildProcess, stopSignal: AbortSignal): Promise<string> {
-  const bound = AbortSignal.any([stopSignal, AbortSignal.timeout(BUILD_TIMEOUT_MS)]);
   const stop = () => {
     signalGroup(child, 'SIGTERM');
     setTimeout(() => signalGroup(child, 'SIGKILL'), STOP_TIMEOUT_MS).unref();
   };
-  bound.addEventListener('abort', stop, { once: true });
+  stopSignal.addEventListener('abort', stop, { once: true });
+  const timer = setTimeout(stop, BUILD_TIMEOUT_MS);
   try {
     // 'close' comes after the last output, which contains the reason of a failure.
     return await new Promise((resolve) => {
@@ -61,7 +61,8 @@ async function waitForBuild(child: ChildProcess, stopSignal: AbortSignal): Promi
       );
     });
   } finally {
-    bound.removeEventListener('abort', stop);
+    clearTimeout(timer);
+    stopSignal.removeEventListener('abort', stop);
   }
 }
 

@@ -41,12 +41,7 @@ export interface ServiceProcess {
 /** Applies the service's migrations. @throws StackError with the migrator's output when one fails */
 export async function runMigrations(program: ServiceProgram, signal: AbortSignal): Promise<void> {
   const log = openLog(program.logFile);
-  const child = spawnNode(
-    program,
-    'migrate.js',
-    log,
-    AbortSignal.any([signal, AbortSignal.timeout(MIGRATION_TIMEOUT_MS)]),
-  );
+  const child = spawnNode(program, 'migrate.js', log, { signal, timeout: MIGRATION_TIMEOUT_MS });
   const reason = await waitForExit(child);
   signal.throwIfAborted();
   if (reason === 'exit code 0') return;
@@ -102,7 +97,12 @@ export function unexpectedEnd(running: ServiceProcess, reason: string): StackErr
   return new StackError(`${running.service.name} ended unexpectedly (${reason}):\n${running.readLog()}`);
 }
 
-function spawnNode(program: ServiceProgram, file: string, log: OpenLog, signal?: AbortSignal): ChildProcess {
+function spawnNode(
+  program: ServiceProgram,
+  file: string,
+  log: OpenLog,
+  limits: { signal?: AbortSignal; timeout?: number } = {},
+): ChildProcess {
   const { rootDir, service, variables } = program;
   try {
     return spawn(process.execPath, [path.join(rootDir, 'apps', service.name, 'dist', file)], {
@@ -110,7 +110,7 @@ function spawnNode(program: ServiceProgram, file: string, log: OpenLog, signal?:
       detached: true,
       env: variables,
       stdio: ['ignore', log.fd, log.fd],
-      ...(signal !== undefined && { signal }),
+      ...limits,
     });
   } finally {
     closeSync(log.fd);
