@@ -539,7 +539,8 @@ export class SyncExecutor {
       { issueId, requestId, code, reason: message, messages, advice: adviceFor(code) },
       'sync failed',
     );
-    if (error instanceof LeaseLostError) return { error, nextAttemptAt: null };
+    // Another process has leased the issue since.
+    if (error instanceof LeaseLostError) return { error, nextAttemptAt: new Date() };
     if (this.#stopping.signal.aborted) {
       await repository.release(job, { isDue: true });
       return { error, nextAttemptAt: new Date() };

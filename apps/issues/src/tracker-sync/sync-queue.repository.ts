@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { isSynced } from '../issues/issue.sql.ts';
-import type { RemoteStamp, TrackerLimit } from '../trackers/external-tracker.ts';
+import type { ChangedIssue, RemoteStamp, TrackerLimit } from '../trackers/external-tracker.ts';
 import { issueErrorCodes, outageErrorCodes } from '../trackers/tracker-error.ts';
 import {
   type ConfiguredTracker,
@@ -251,6 +251,30 @@ export class SyncQueueRepository implements TrackerLimit {
       )
       UPDATE tracker_links t SET ${dueNow}, remote_reported_at = changed."updatedAt" FROM changed
        WHERE (t.issue_id, t.provider, t.project) = (changed.issue_id, changed.provider, changed.project)`;
+  }
+
+  /**
+   * Makes the issues due whose marker is in a remote issue without a local one: a request that a proxy repeats creates
+   * two, and a person can copy a marker. Their next sync records a conflict.
+   */
+  async addDuplicated(changed: readonly ChangedIssue[]): Promise<void> {
+    const marked = changed.filter(({ markedId }) => markedId !== null);
+    if (marked.length === 0) return;
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      WITH duplicated AS (
+        SELECT t.issue_id, t.provider, t.project, min(c."createdAt") AS since FROM tracker_links t
+          JOIN jsonb_to_recordset(${JSON.stringify(marked)}::jsonb) AS c (id text, "markedId" uuid, "createdAt" timestamptz)
+            ON t.provider = ${provider} AND t.project = ${project} AND t.issue_id = c."markedId"
+         WHERE t.remote_id <> c.id
+           AND NOT EXISTS (SELECT FROM tracker_links other
+                            WHERE other.provider = ${provider} AND other.project = ${project} AND other.remote_id = c.id)
+         GROUP BY t.issue_id, t.provider, t.project ORDER BY t.issue_id
+      )
+      UPDATE tracker_links t SET duplicated_since = duplicated.since, changed_during_sync = t.claim_id IS NOT NULL,
+        next_attempt_at = CASE WHEN t.claim_id IS NULL THEN coalesce(t.next_attempt_at, clock_timestamp()) ELSE clock_timestamp() END
+        FROM duplicated
+       WHERE (t.issue_id, t.provider, t.project) = (duplicated.issue_id, duplicated.provider, duplicated.project)`;
   }
 
   /** Records that all changes up to a time were read. The next poll begins before that time. */

@@ -134,6 +134,7 @@ export class SyncScheduler {
       ) {
         const { issues, hasNext } = await tracker.listChanged(position, signal);
         await queue.addChangedRemotes(issues);
+        await queue.addDuplicated(issues);
         newest = newestOf(issues, newest);
         position = hasNext ? positionAfter(position, issues, tracker) : undefined;
         if (position?.page === 1) await queue.recordChanges(position.since, poll);

@@ -36,7 +36,10 @@ export interface SyncJob extends SyncLease {
   remoteSeenUntil: Date | null;
   /** Seconds since the last sync that succeeded. */
   lastSyncAge: number | null;
-  /** Time of an earlier create request that may have created a second remote issue; null after a day. */
+  /**
+   * Time from which a second remote issue may have been created: of an earlier create request, for a day, or of a remote
+   * issue that a poll found. Null if there is no sign of one.
+   */
   uncertainSince: Date | null;
   requestedBy: string;
 }
@@ -100,7 +103,7 @@ export const jobColumns =
   Prisma.raw(`t.issue_id AS "issueId", t.claim_id AS "leaseId", t.remote_id AS "remoteId",
   coalesce(t.base, '{}') AS base, t.conflicts, t.unverified_push AS "unverifiedPush", t.create_attempted_at AS "createAttemptedAt",
   extract(epoch FROM clock_timestamp() - t.create_attempted_at)::float8 AS "createAttemptAge",
-  CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END AS "uncertainSince",
+  least(t.duplicated_since, CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END) AS "uncertainSince",
   t.remote_seen_until AS "remoteSeenUntil", extract(epoch FROM clock_timestamp() - t.last_synced_at)::float8 AS "lastSyncAge", t.requested_by AS "requestedBy"`);
 
 /** Returns the expiry of a lease for a sync with this time limit. */
@@ -333,7 +336,8 @@ export class SyncRepository {
       lease,
       Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${json(result)}, last_error = NULL, last_messages = '[]',
         moved_to = NULL, failures = 0, synced_activity_id = ${activityId}::bigint, remote_seen_until = ${seenUntil},
-        next_attempt_at = CASE WHEN changed_during_sync THEN clock_timestamp() END`,
+        next_attempt_at = CASE WHEN changed_during_sync THEN clock_timestamp() END,
+        duplicated_since = CASE WHEN changed_during_sync THEN duplicated_since END`,
     );
     await this.#recordAnswer();
   }
@@ -378,7 +382,7 @@ export class SyncRepository {
     await this.#database.$executeRaw`
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
-          remote_author = NULL, remote_created_at = NULL, base = NULL, unverified_push = NULL, create_attempted_at = NULL, uncertain_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
+          remote_author = NULL, remote_created_at = NULL, base = NULL, unverified_push = NULL, create_attempted_at = NULL, uncertain_since = NULL, duplicated_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
           remote_seen_until = NULL, last_result = NULL, last_error = NULL, last_messages = '[]', moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid

@@ -3,6 +3,7 @@ import type { Logger } from '@tessera/service-kit';
 import { mayFollow } from '../issue-status/issue-status.ts';
 import type { TrackerCheck } from './tracker-check.ts';
 import type { TrackerError } from './tracker-error.ts';
+import { endMarker, issueOfMarker } from './tracker-text.ts';
 
 /** The external tracker that the service is configured with. */
 export interface TrackerConfig {
@@ -111,9 +112,16 @@ export interface RemoteStamp {
   updatedAt: Date;
 }
 
+/** A changed remote issue. */
+export interface ChangedIssue extends RemoteStamp {
+  createdAt: Date;
+  /** The local issue that the marker at the end of its description names; null if there is none. */
+  markedId: string | null;
+}
+
 /** A page of the issues that were updated since a time. */
 export interface ChangedPage {
-  issues: RemoteStamp[];
+  issues: ChangedIssue[];
   hasNext: boolean;
 }
 
@@ -281,8 +289,20 @@ export function newestOf(issues: readonly RemoteStamp[], atLeast: Date): Date {
   return new Date(Math.max(atLeast.getTime(), ...times));
 }
 
-export function toStamp(id: number, { updated_at: updatedAt }: { updated_at: string }): RemoteStamp {
-  return { id: String(id), updatedAt: new Date(updatedAt) };
+export function toChangedIssue(
+  id: number,
+  {
+    updated_at,
+    created_at,
+    text,
+  }: { updated_at: string; created_at: string; text: string | null | undefined },
+): ChangedIssue {
+  return {
+    id: String(id),
+    updatedAt: new Date(updated_at),
+    createdAt: new Date(created_at),
+    markedId: issueOfMarker(endMarker(text ?? '')) ?? null,
+  };
 }
 
 const doneStatuses: readonly IssueStatus[] = ['RESOLVED', 'CLOSED'];

@@ -15,7 +15,7 @@ import {
   stepForTwoStates,
   type TrackerConfig,
   type TrackerContext,
-  toStamp,
+  toChangedIssue,
 } from './external-tracker.ts';
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
@@ -50,7 +50,7 @@ const issueSchema = z.object({
   content_version: z.int().nullish(),
 });
 const listedSchema = issueSchema.extend({ user: userSchema.nullish(), assignee: userSchema.nullish() });
-const stampSchema = issueSchema.pick({ number: true, updated_at: true });
+const changedSchema = issueSchema.pick({ number: true, body: true, created_at: true, updated_at: true });
 const repositorySchema = z.object({
   archived: z.boolean().nullish(),
   has_issues: z.boolean().nullish(),
@@ -208,8 +208,8 @@ export class GitHubTracker implements ExternalTracker {
   async listChanged(position: ListPosition, signal: AbortSignal): Promise<ChangedPage> {
     const { items: issues, hasNext } = await this.#transport.readList({
       ...this.#updatedSince(position),
-      item: stampSchema,
-      keep: (issue) => toStamp(issue.number, issue),
+      item: changedSchema,
+      keep: ({ number, body: text, ...times }) => toChangedIssue(number, { text, ...times }),
       signal,
     });
     return { issues, hasNext };

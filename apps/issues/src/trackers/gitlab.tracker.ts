@@ -16,7 +16,7 @@ import {
   stepForTwoStates,
   type TrackerConfig,
   type TrackerContext,
-  toStamp,
+  toChangedIssue,
 } from './external-tracker.ts';
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
@@ -43,7 +43,7 @@ const listedSchema = issueSchema.extend({
   author: userSchema.nullish(),
   assignees: z.array(userSchema).nullish(),
 });
-const stampSchema = issueSchema.pick({ iid: true, updated_at: true });
+const changedSchema = issueSchema.pick({ iid: true, description: true, created_at: true, updated_at: true });
 const noteFields: readonly (readonly [beginning: string, field: SyncedField])[] = [
   ['changed title', 'title'],
   ['changed the description', 'description'],
@@ -180,8 +180,8 @@ export class GitLabTracker implements ExternalTracker {
   async listChanged(position: ListPosition, signal: AbortSignal): Promise<ChangedPage> {
     const { items: issues, hasNext } = await this.#transport.readList({
       ...this.#updatedSince(position),
-      item: stampSchema,
-      keep: (issue) => toStamp(issue.iid, issue),
+      item: changedSchema,
+      keep: ({ iid, description: text, ...times }) => toChangedIssue(iid, { text, ...times }),
       signal,
     });
     return { issues, hasNext };

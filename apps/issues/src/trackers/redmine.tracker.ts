@@ -19,7 +19,7 @@ import {
   type TrackerConfig,
   type TrackerContext,
   type TrackerWords,
-  toStamp,
+  toChangedIssue,
 } from './external-tracker.ts';
 import { RedmineProject, vocabularyLifetimeMs } from './redmine-project.ts';
 import type { TrackerCheck } from './tracker-check.ts';
@@ -70,7 +70,7 @@ const journalSchema = z.object({
 });
 const issueBody = z.object({ issue: issueSchema });
 const listedSchema = issueSchema.extend({ author: named.nullish(), assigned_to: named.nullish() });
-const stampSchema = issueSchema.pick({ id: true, updated_on: true });
+const changedSchema = issueSchema.pick({ id: true, description: true, created_on: true, updated_on: true });
 const accountBody = z.object({ user: z.object({ id: z.int() }) });
 const mailBody = z.object({ user: z.object({ mail: z.string().nullish() }) });
 
@@ -238,8 +238,9 @@ export class RedmineTracker implements ExternalTracker {
   async listChanged(position: ListPosition, signal: AbortSignal): Promise<ChangedPage> {
     const { items: issues, count } = await this.#transport.readList({
       ...this.#updatedSince(position),
-      item: stampSchema,
-      keep: (issue) => toStamp(issue.id, { updated_at: issue.updated_on }),
+      item: changedSchema,
+      keep: ({ id, description: text, created_on: created_at, updated_on: updated_at }) =>
+        toChangedIssue(id, { text, created_at, updated_at }),
       signal,
     });
     return { issues, hasNext: count === pageSize };

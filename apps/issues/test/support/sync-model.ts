@@ -66,6 +66,7 @@ export class SyncModel {
   readonly #privateNotes = new Set<string>();
   readonly #tally = new Map<string, number>();
   #number = 0;
+  #repeatedCreations = 0;
   #isFaulty = true;
   #outageUntil = 0;
 
@@ -91,13 +92,13 @@ export class SyncModel {
       { kind: 'delay_response', ms },
       { kind: 'drop' },
       { kind: 'drop_response' },
-      // Proxies repeat requests whose method is idempotent.
-      ...(method === 'POST' ? [] : [{ kind: 'double' } as const]),
+      { kind: 'double' },
       // Edits between the read and the write of a sync.
       ...(id === undefined ? [] : [this.#interference(id), this.#interference(id), this.#interference(id)]),
     ];
     const fault = this.#one(faults);
     this.#count(`fault ${fault.kind}`);
+    if (fault.kind === 'double' && method === 'POST') this.#repeatedCreations += 1;
     return fault;
   }
 
@@ -149,7 +150,7 @@ export class SyncModel {
         );
     }
     const duplicates = marked.total - this.#ids.length;
-    if (duplicates < 0 || duplicates > this.#system.lateCreations())
+    if (duplicates < 0 || duplicates > this.#system.lateCreations() + this.#repeatedCreations)
       problems.push(`Redmine has ${marked.total} issues`);
     return problems;
   }
@@ -272,7 +273,7 @@ export class SyncModel {
     const problems = [...this.#compareFields(issue, remote), ...this.#compareComments(issue, remote)];
     problems.push(...this.#findLost(issue, remote, history));
     const others = (markers.get(issueMarker(issue.id)) ?? []).filter((id) => id !== remoteId);
-    // A request that takes effect later than expected creates a second issue, which a later sync finds.
+    // A request that is repeated or takes effect later than expected creates a second issue, which a later sync finds.
     const named = issue.sync.conflicts.filter(({ reason }) => reason === 'duplicate_remote');
     const unknown = others.filter((id) => !named.some(({ remote: text }) => text.includes(id)));
     if (unknown.length > 0) problems.push(`#${remoteId} has duplicates: ${unknown}`);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { expectProblem } from '@tessera/testing/problems';
+import { type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts';
 import { createIssue, getIssue, issueIn, issuePath } from './issues.ts';
 import { aPerson, type TestPerson } from './people.ts';
 import { startTestApp, type TestApp } from './test-app.ts';
@@ -22,15 +23,25 @@ export function describePoll(start: () => Promise<TestTracker>): void {
   let ann: TestPerson;
   let quiet: Issue;
   let quietSince: number;
+  let proxy: FaultyProxy;
+  let repeatsCreation = false;
   beforeAll(async () => {
     tracker = await start();
-    app = await startTestApp(trackerEnvironment(tracker, background));
+    proxy = await startFaultyProxy(tracker.url, ({ method, path }) =>
+      repeatsCreation && method === 'POST' && /\/issues(\.json)?$/.test(path)
+        ? { kind: 'double' }
+        : undefined,
+    );
+    const { pathname } = new URL(tracker.url);
+    const url = pathname === '/' ? proxy.url : `${proxy.url}${pathname}`;
+    app = await startTestApp(trackerEnvironment({ ...tracker, url }, background));
     ann = await aPerson(app);
     ({ issue: quiet } = await aLinkedIssue('Quiet'));
     quietSince = performance.now();
   });
   afterAll(async () => {
     await app.close();
+    await proxy.close();
     await tracker.close();
   });
 
@@ -83,6 +94,18 @@ export function describePoll(start: () => Promise<TestTracker>): void {
       );
       await tracker.edit(remoteId, { title: 'Changed' });
       await until(issue, ({ title, sync }) => title === 'Changed' && sync.state === 'synced');
+    });
+
+    it('reports a second issue that a proxy created by repeating a request', async () => {
+      repeatsCreation = true;
+      const { issue, remoteId } = await aLinkedIssue('Twice').finally(() => {
+        repeatsCreation = false;
+      });
+      const [, second] = (await tracker.issues()).filter(({ title }) => title === 'Twice');
+      expect([remoteId, second?.id]).toEqual([remoteId, String(Number(remoteId) + 1)]);
+      const reported = await until(issue, ({ sync }) => sync.conflicts.length > 0 && sync.state === 'synced');
+      expect(reported.sync.conflicts).toMatchObject([{ field: 'external', reason: 'duplicate_remote' }]);
+      expect(reported.sync.conflicts[0]?.remote).toMatch(new RegExp(`/${second?.id}$`));
     });
 
     it('syncs nothing that did not change', async () => {
