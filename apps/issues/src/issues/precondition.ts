@@ -22,10 +22,11 @@ export function etagOf(issue: IssueWithLinks, text: string): string {
 }
 
 // `version` covers title, description, priority and assignee. A change of an issue cannot rename a label, so label
-// names are excluded.
+// names are excluded, and so is the link that the first sync adds.
 function overwritable({ version, status, links, labels }: IssueWithLinks): string {
   const ids = labels.length === 0 ? [] : [labels.map(({ id }) => id).sort()];
-  return `${version}.${shortHash(JSON.stringify([status, links.map(linkValue), ...ids]))}`;
+  const others = links.filter(({ type }) => type !== 'external_issue').map(linkValue);
+  return `${version}.${shortHash(JSON.stringify([status, others, ...ids]))}`;
 }
 
 export function shortHash(text: string): string {

@@ -65,6 +65,14 @@ export function describeSync(
       expect(list.body).toEqual([rowOf(synced)]);
     });
 
+    it('does not prevent a change that is based on the state before it', async () => {
+      const issue = await createIssue(ann, { title: 'Before' });
+      const { etag = '' } = (await ann.get(issuePath(issue))).headers;
+      await sync(issue);
+      expect((await ann.get(issuePath(issue))).headers.etag).not.toBe(etag);
+      await ann.patch(issuePath(issue), { title: 'After' }).set('If-Match', etag).expect(200);
+    });
+
     it('applies the current status in the tracker', async () => {
       const issue = await createIssue(ann, { title: 'Done already', priority: 'HIGH' });
       await ann.post(issuePath(issue, 'status/'), { status: 'RESOLVED' }).expect(200);
