@@ -77,6 +77,7 @@ const listMaxBytes = 256 * 1024 * 1024;
 const retriesMax = 2;
 const breakerThreshold = 5;
 const pagesMax = 100;
+const passedLifetimeMs = 10 * 60_000;
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /**
@@ -94,7 +95,9 @@ export class TrackerTransport {
   #pausedUntil = 0;
   /** Difference between the tracker's clock and ours; undefined if responses do not contain the time. */
   #clockAheadMs: number | undefined;
-  #latestSeen = new Date(0);
+  /** A lower bound of the tracker's time, in milliseconds relative to `performance.now()`. */
+  #passedOffsetMs = Number.NEGATIVE_INFINITY;
+  #passedSetAt = 0;
 
   constructor(config: TrackerConfig, api: TrackerApi, { logger, limit }: TrackerContext) {
     this.#config = config;
@@ -152,10 +155,19 @@ export class TrackerTransport {
     return new Date(Date.now() + (this.#clockAheadMs ?? 0));
   }
 
-  /** Returns a time that has passed by the tracker's clock: its current time if known, otherwise the latest `seen`. */
+  /**
+   * Returns a time that has passed by the tracker's clock: the latest `seen` time and the time since. Does not use the
+   * responses' `Date`, because a proxy with another clock may have added it.
+   */
   passedTime(seen: Date): Date {
-    if (seen > this.#latestSeen) this.#latestSeen = seen;
-    return this.#clockAheadMs === undefined ? this.#latestSeen : this.clock();
+    const now = performance.now();
+    const offsetMs = seen.getTime() - now;
+    // After a while, the tracker's clock may have been set back.
+    if (offsetMs > this.#passedOffsetMs || now - this.#passedSetAt > passedLifetimeMs) {
+      this.#passedOffsetMs = offsetMs;
+      this.#passedSetAt = now;
+    }
+    return new Date(this.#passedOffsetMs + now);
   }
 
   /** Sends a request and validates the body of the response. */
