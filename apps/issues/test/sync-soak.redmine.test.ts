@@ -4,10 +4,11 @@ import { type RunningRedmine, startRedmine } from '@tessera/trackers/redmine';
 import axios from 'axios';
 import { issueMarker, markedComment } from '../src/trackers/tracker-text.ts';
 import { type FaultyProxy, startFaultyProxy } from './support/faulty-proxy.ts';
-import { issuesPath } from './support/issues.ts';
+import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startRedmineProject } from './support/redmine-project.ts';
+import { syncIssue } from './support/sync-conformance.ts';
 import { SyncModel } from './support/sync-model.ts';
 import { describePoll } from './support/sync-poll.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -117,6 +118,47 @@ describe('many issues and a real Redmine that is killed in the middle', () => {
     );
     expect(comments).toHaveLength(commented.length);
   }, 600_000);
+});
+
+// No other test creates notes in this Redmine at the same time.
+describe('a note with the number of a deleted note', () => {
+  it('is copied like any other, in both directions', async () => {
+    const { url, admin } = redmine.server;
+    const http = axios.create({ baseURL: url, headers: { 'X-Redmine-API-Key': admin.key }, proxy: false });
+    const tracker = await startRedmineProject('manager', redmine.server);
+    const app = await startTestApp(trackerEnvironment(tracker));
+    const ann = await aPerson(app);
+    const aLinkedIssue = async () => {
+      const issue = await syncIssue(ann, await createIssue(ann));
+      return { issue, remoteId: issue.external?.id ?? '' };
+    };
+    const noteOf = async (remoteId: string): Promise<number> =>
+      (await http.get(`/issues/${remoteId}.json?include=journals`)).data.issue.journals.at(-1).id;
+    const deleteNote = async (remoteId: string): Promise<number> => {
+      const id = await noteOf(remoteId);
+      await http.put(`/journals/${id}.json`, { journal: { notes: '' } });
+      // The creation times of the two notes differ.
+      await pause(1_100);
+      return id;
+    };
+    const [own, other] = [await aLinkedIssue(), await aLinkedIssue()];
+
+    await ann.post(issuePath(own.issue, 'comments/'), { body: 'Sent' }).expect(201);
+    await syncIssue(ann, own.issue);
+    const sent = await deleteNote(own.remoteId);
+    await ann.post(issuePath(other.issue, 'comments/'), { body: 'Sent, too' }).expect(201);
+    await syncIssue(ann, other.issue);
+    expect(await noteOf(other.remoteId)).toBe(sent);
+
+    await tracker.comment(own.remoteId, 'First');
+    expect((await syncIssue(ann, own.issue)).comments).toMatchObject([{ body: 'Sent' }, { body: 'First' }]);
+    const received = await deleteNote(own.remoteId);
+    await tracker.comment(own.remoteId, 'Second');
+    expect(await noteOf(own.remoteId)).toBe(received);
+    const { comments } = await syncIssue(ann, own.issue);
+    expect(comments.map(({ body }) => body)).toEqual(['Sent', 'First', 'Second']);
+    await app.close();
+  }, 60_000);
 });
 
 // The responses of Redmine do not contain the time.

@@ -274,9 +274,12 @@ export class RedmineTracker implements ExternalTracker {
   ): Promise<RemoteComment[]> {
     return this.#readJournals(id, signal, (journal) => {
       const body = journal.notes ?? '';
-      if (body === '' || journal.private_notes === true || !isWanted(String(journal.id))) return undefined;
+      const commentId = noteId(id, journal);
+      // Earlier versions recorded the number alone.
+      const isNew = isWanted(commentId) && isWanted(String(journal.id));
+      if (body === '' || journal.private_notes === true || !isNew) return undefined;
       return {
-        id: String(journal.id),
+        id: commentId,
         body,
         author: journal.user?.name ?? null,
         createdAt: new Date(journal.created_on),
@@ -288,7 +291,7 @@ export class RedmineTracker implements ExternalTracker {
     const issue = { notes: outboundText(body, marker, 'textile') };
     await this.#put(id, { issue }, signal);
     const [added] = await this.#readJournals(id, signal, (journal) =>
-      journal.notes?.includes(marker) ? String(journal.id) : undefined,
+      journal.notes?.includes(marker) ? noteId(id, journal) : undefined,
     );
     if (added !== undefined) return added;
     throw new TrackerError('tracker_rejected', 'accepted a note without storing it', {
@@ -421,6 +424,11 @@ export class RedmineTracker implements ExternalTracker {
 // Redmine reads a date in the time zone of the account.
 function dateBefore(time: Date): string {
   return new Date(time.getTime() - 2 * 86_400_000).toISOString().slice(0, 10);
+}
+
+// A Redmine on SQLite, or on MySQL 5.7 after a restart, uses the numbers of deleted notes again.
+function noteId(issueId: string, journal: z.output<typeof journalSchema>): string {
+  return `${issueId}:${journal.id}:${journal.created_on}`;
 }
 
 function onIssue(id: string) {
