@@ -28,10 +28,12 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       .filter((file) => file.endsWith('.tgz'))
       .map((file) => join(folder, file));
     // An older TypeScript beside the older Express; the other project is checked by the TypeScript of this repository.
-    await install(projects['4'], [...tarballs, 'express@4', '@types/express@4', 'typescript@5.9']);
-    await install(projects['5'], [...tarballs, 'express@5', '@types/express@5']);
-    await starting;
-  }, 120_000);
+    await Promise.all([
+      install(projects['4'], [...tarballs, 'express@4', '@types/express@4', 'typescript@5.9']),
+      install(projects['5'], [...tarballs, 'express@5', '@types/express@5']),
+      starting,
+    ]);
+  }, 240_000);
   afterAll(async () => {
     await (await starting).stop();
     rmSync(folder, { recursive: true });
@@ -54,10 +56,12 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       expect.stringMatching(/^tessera-contracts-/),
       expect.stringMatching(/^tessera-jwt-verify-/),
     ]);
-    for (const tarball of tarballs) {
-      await run(tool('publint'), ['run', tarball, '--strict'], packageRoot);
-      await run(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji'], packageRoot);
-    }
+    await Promise.all(
+      tarballs.flatMap((tarball) => [
+        run(tool('publint'), ['run', tarball, '--strict'], packageRoot),
+        run(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji'], packageRoot),
+      ]),
+    );
   }, 60_000);
 
   it.each([
