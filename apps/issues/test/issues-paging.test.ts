@@ -60,12 +60,15 @@ describe('reading 250 issues while others are created', () => {
     );
   });
 
-  it('returns each issue once by the next member of the envelope, with an exact count', async () => {
-    const pages = await readEnvelopes(`${issuesPath}?page_size=40`);
-    expect(readOf(pages.map(({ results }) => results))).toEqual(wanted);
-    const [{ count } = { count: 0 }] = await app.sql('SELECT count(*)::int AS count FROM issues');
-    expect(pages.at(-1)?.count).toBe(count);
-  });
+  it.each([`${issuesPath}?page_size=40`, '/api/v1/issue-pages/?page_size=40', '/api/v1/issue-pages/'])(
+    'returns each issue once by the next member of %s, with an exact count',
+    async (path) => {
+      const pages = await readEnvelopes(path);
+      expect(readOf(pages.map(({ results }) => results))).toEqual(wanted);
+      const [{ count } = { count: 0 }] = await app.sql('SELECT count(*)::int AS count FROM issues');
+      expect(pages.at(-1)?.count).toBe(count);
+    },
+  );
 
   it.each([
     'created_at',

@@ -179,6 +179,11 @@ const newUser = () => ({ email: anEmail(), password, username });
 /** For each operation, the request with the largest response. */
 const largest: Record<string, LargestResponse> = {
   listIssues: { send: () => staff.get(`${issuesPath}?limit=200`), status: 200, atLeast: 450_000 },
+  listIssuePages: {
+    send: () => staff.get('/api/v1/issue-pages/?page_size=200'),
+    status: 200,
+    atLeast: 450_000,
+  },
   describeIssues: { send: () => staff.options(issuesPath), status: 200 },
   createIssue: {
     send: () => staff.post(issuesPath, { title: '🖨'.repeat(255), description }),

@@ -29,6 +29,7 @@ import type {
   LinkRelation,
   LinkType,
   listIntegrations,
+  listIssuePages,
   listLabels,
   Operation,
   OrderingField,
@@ -153,6 +154,20 @@ export class IssuesClient {
   list(filters: IssueFilters & PageSize = {}, options?: CallOptions): AsyncGenerator<IssueSummary, void> {
     const { ordering, ...query } = filters;
     return this.#transport.pages(issues, { ...query, ordering: ordering?.join(',') }, options);
+  }
+
+  /** Reads one page of the matching issues, with their count. */
+  page(
+    filters: IssueFilters & { page?: number; page_size?: number } = {},
+    options?: CallOptions,
+  ): Promise<ResponseOf<typeof listIssuePages>> {
+    const { ordering, ...query } = filters;
+    return this.#call<typeof listIssuePages>({
+      method: 'GET',
+      path: '/api/v1/issue-pages/',
+      query: { ...query, ordering: ordering?.join(',') },
+      ...options,
+    });
   }
 
   get(issue: IssueReference, options?: CallOptions): Promise<Issue> {

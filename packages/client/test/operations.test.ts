@@ -65,6 +65,8 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
         limit: 10,
       }),
     ),
+  listIssuePages: (client) =>
+    client.page({ page: 2, page_size: 10, status: ['OPEN'], ordering: ['-number'] }),
   describeIssues: (client) => client.describe(),
   createIssue: (client) =>
     client.create({ title: 'a', links: [{ type: 'invoice', ref: '1' }], labels: ['billing'] }),

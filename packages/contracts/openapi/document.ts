@@ -55,12 +55,18 @@ function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationO
     security: security.map((name) => ({ [name]: [] })),
     requestParams: {
       ...(params === undefined ? {} : { path: params }),
-      ...(query === undefined ? {} : { query }),
+      ...(query === undefined ? {} : { query: documentedPart(query) }),
       ...(headers === undefined ? {} : { header: headers }),
     },
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
     responses: responsesOf(operation, security.length === 0 ? undefined : api.secured),
   };
+}
+
+function documentedPart({ shape }: NonNullable<Operation['query']>) {
+  return z.object(
+    Object.fromEntries(Object.entries(shape).filter(([, schema]) => schema.meta()?.undocumented !== true)),
+  );
 }
 
 function describeBody({ schema, form, configurable, optional = false, example }: OperationBody) {
@@ -97,4 +103,8 @@ function simplify({ jsonSchema, zodSchema }: ZodOpenApiOverrideContext): void {
   // Removes zod's patterns that repeat the format, and zod's names of checks that are not formats.
   if (jsonSchema.format === 'date-time' || jsonSchema.format === 'uuid') delete jsonSchema.pattern;
   if (jsonSchema.format === 'includes') delete jsonSchema.format;
+  // The range of JavaScript's integers, and the names of a record's members, which are always strings.
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (def.type === 'record') delete jsonSchema.propertyNames;
 }

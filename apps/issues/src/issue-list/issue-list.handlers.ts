@@ -1,8 +1,10 @@
 import {
   type IssuePage,
+  type IssueSummary,
   issuePrioritySchema,
   issueStatuses,
   issueStatusSchema,
+  type listIssuePages,
   type listIssues,
   pageSizeDefault,
   text,
@@ -14,10 +16,10 @@ import {
   decodeCursor,
   encodeCursor,
   type Handler,
+  type JsonText,
   jsonObject,
   jsonText,
   nextLink,
-  type ResponseOf,
   withParameters,
 } from '@tessera/service-kit';
 import { z } from 'zod';
@@ -47,28 +49,41 @@ interface IssueListHandlersOptions {
 
 export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOptions) {
   const list: Handler<typeof listIssues, Actor> = async ({ query: wire, request, actor }) => {
-    const query = readQuery(wire, { actor, urls, listMax, search: searchOf(request.url) });
-    return presentIssueList(await lists.find(query), query);
+    const url = urls.list + searchOf(request.url);
+    const isPage = wire.page !== undefined || wire.page_size !== undefined;
+    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, listMax, url, isPage });
+    const found = await lists.find(query);
+    if (!isPage) return presentArray(found, query);
+    // With these undocumented parameters, the response is that of `listIssuePages`.
+    const { body } = presentPage(found, query);
+    return { status: 200, body: body as string as JsonText<IssueSummary[]> };
   };
 
-  return { list };
+  const listPage: Handler<typeof listIssuePages, Actor> = async ({ query: wire, request, actor }) => {
+    const url = urls.pages + searchOf(request.url);
+    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, listMax, url, isPage: true });
+    return presentPage(await lists.find(query), query);
+  };
+
+  return { list, listPage };
 }
 
 interface ReadOptions {
   actor: Actor;
-  urls: IssueUrls;
+  keyPrefix: string;
   listMax: number;
-  /** The query string as sent. The links to other pages repeat it. */
-  search: string;
+  /** The public URL of the list with the query string as sent. The links to other pages repeat it. */
+  url: string;
+  /** Whether the client requested an object with a count. */
+  isPage: boolean;
 }
 
 /** Converts a query string to a list query. Throws a 422 problem for a cursor of another list. */
-function readQuery(wire: WireQuery, { actor, urls, listMax, search }: ReadOptions): IssueListQuery {
-  const filters = readFilters(wire, actor, urls.keyPrefix);
+function readQuery(wire: WireQuery, { actor, keyPrefix, listMax, url, isPage }: ReadOptions): IssueListQuery {
+  const filters = readFilters(wire, actor, keyPrefix);
   const sort = completeOrder(wire.ordering);
-  const isEnvelope = wire.page !== undefined || wire.page_size !== undefined;
-  const page = isEnvelope ? (wire.page ?? 1) : undefined;
-  const size = isEnvelope ? (wire.page_size ?? pageSizeDefault) : (wire.limit ?? listMax);
+  const page = isPage ? (wire.page ?? 1) : undefined;
+  const size = isPage ? (wire.page_size ?? pageSizeDefault) : (wire.limit ?? listMax);
   const after =
     wire.cursor === undefined
       ? undefined
@@ -80,10 +95,10 @@ function readQuery(wire: WireQuery, { actor, urls, listMax, search }: ReadOption
       size,
       after,
       offset: page === undefined || after !== undefined ? 0 : (page - 1) * size,
-      total: isEnvelope ? 'exact' : after === undefined ? 'capped' : 'none',
+      total: isPage ? 'exact' : after === undefined ? 'capped' : 'none',
     },
     page,
-    url: urls.list + search,
+    url,
   };
 }
 
@@ -142,14 +157,17 @@ function personId(value: string | undefined, actor: Actor): string | undefined {
   return value === 'me' ? actor.id : value;
 }
 
-/** Returns a page as an array with headers, or as an envelope if the client requested one. */
-function presentIssueList(
-  found: IssueListPage,
-  { request, page, url }: IssueListQuery,
-): ResponseOf<typeof listIssues> {
-  const { filters, sort, size } = request;
-  const cursor = found.end === undefined ? undefined : encodeCursor(found.end, { list: filters, sort });
-  if (page === undefined) return presentArray(found, nextLink(url, cursor));
+function presentArray(found: IssueListPage, query: IssueListQuery) {
+  const { items, total } = found;
+  const count = total === undefined ? {} : { 'X-Total-Count': String(total) };
+  const link = nextLink(query.url, nextCursor(found, query));
+  return { status: 200, headers: { ...count, ...link }, body: items } as const;
+}
+
+function presentPage(found: IssueListPage, query: IssueListQuery) {
+  const { request, page = 1, url } = query;
+  const { size } = request;
+  const cursor = nextCursor(found, query);
   const link = (changed: Record<string, string | undefined>) =>
     jsonText(withParameters(url, { cursor: undefined, page_size: String(size), ...changed }));
   const body = jsonObject<IssuePage>({
@@ -162,13 +180,9 @@ function presentIssueList(
         : link({ page: page === 2 ? undefined : String(page - 1) }),
     results: found.items,
   });
-  return { status: 200, body };
+  return { status: 200, body } as const;
 }
 
-function presentArray(
-  { items, total }: IssueListPage,
-  link: Record<string, string>,
-): ResponseOf<typeof listIssues> {
-  const count = total === undefined ? {} : { 'X-Total-Count': String(total) };
-  return { status: 200, headers: { ...count, ...link }, body: items };
+function nextCursor({ end }: IssueListPage, { request: { filters, sort } }: IssueListQuery) {
+  return end === undefined ? undefined : encodeCursor(end, { list: filters, sort });
 }

@@ -1,5 +1,6 @@
 import {
   descriptionMaxLength,
+  type IssueDescription,
   issueLabelsMax,
   issuePriorities,
   labelNameMaxLength,
@@ -10,7 +11,7 @@ import {
 } from '@tessera/contracts';
 
 /** The OPTIONS response for creating an issue, in the format of Django REST framework. */
-export const issueMetadata = {
+export const issueMetadata: IssueDescription = {
   name: 'Issues',
   description: 'List and create issues.',
   renders: ['application/json', 'application/problem+json'],

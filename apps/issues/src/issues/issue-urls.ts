@@ -1,14 +1,17 @@
-import { issuesPath } from '@tessera/contracts';
+import { issuesPath, listIssuePages } from '@tessera/contracts';
 import { type IssueReference, parseIssueReference } from './issue-reference.ts';
 
 /** The public URLs of issues and their subresources. */
 export class IssueUrls {
   readonly list: string;
+  readonly pages: string;
   readonly keyPrefix: string;
 
   /** `publicBaseUrl`: the public origin of the service. It is configured because a client controls the Host header. */
   constructor({ publicBaseUrl, keyPrefix }: { publicBaseUrl: string; keyPrefix: string }) {
-    this.list = `${publicBaseUrl.replace(/\/+$/, '')}${issuesPath}/`;
+    const origin = publicBaseUrl.replace(/\/+$/, '');
+    this.list = `${origin}${issuesPath}/`;
+    this.pages = `${origin}${listIssuePages.path}`;
     this.keyPrefix = keyPrefix;
   }
 

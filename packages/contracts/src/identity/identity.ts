@@ -134,10 +134,19 @@ export type UpdateIdentity = z.infer<typeof updateIdentitySchema>;
 
 export const identityIdParamsSchema = z.object({ id: uuid() });
 /** Any text is accepted; text that is no e-mail address is not found. */
-export const identityEmailParamsSchema = z.object({ email: singleLineText().min(1).max(320) });
+export const identityEmailParamsSchema = z.object({
+  email: singleLineText()
+    .min(1)
+    .max(320)
+    .meta({ param: { example: 'bob@example.com' } }),
+});
 export const ssoLookupQuerySchema = z.object({
-  provider: once.pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255)),
-  sso_id: once.pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255)),
+  provider: once
+    .pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255))
+    .meta({ param: { example: 'google' } }),
+  sso_id: once
+    .pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255))
+    .meta({ param: { example: '108437612' } }),
 });
 
 /** The error of every operation with the service token. */
@@ -237,7 +246,10 @@ export const updateIdentity = operation({
   description:
     'Only given members change. Null for `sso_provider` and `sso_id` unlinks the SSO identity. A new password and `is_active: false` end all sessions.',
   params: identityIdParamsSchema,
-  body: { schema: updateIdentitySchema, example: { username: 'bob' } },
+  body: {
+    schema: updateIdentitySchema,
+    example: { display_name: 'Bob Ross', sso_provider: 'google', sso_id: '108437612' },
+  },
   responses: { 200: identityResponse },
   problems: [serviceTokenRefused, identityNotFound, conflict, 422],
 });

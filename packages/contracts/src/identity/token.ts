@@ -111,7 +111,7 @@ export const signIn = operation({
     schema: passwordGrantSchema,
     form: formGrantSchema,
     configurable: refreshGrantSchema,
-    example: { grant_type: 'password', email: 'ann@example.com', password: 'correct horse battery staple' },
+    example: { grant_type: 'password', email: 'bob@example.com', password: 'paper boat in the harbour' },
   },
   responses: { 200: { description: 'An access token and a refresh token.', schema: tokenResponseSchema } },
   problems: [

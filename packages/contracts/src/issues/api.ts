@@ -8,6 +8,7 @@ import {
   createIssue,
   describeIssues,
   getIssue,
+  listIssuePages,
   listIssues,
   patchIssue,
   updateIssue,
@@ -42,7 +43,7 @@ import {
 /** The API of the issues service, in the order of its document. */
 export const issuesApi = {
   title: 'Tessera issues',
-  version: '1.3.0',
+  version: '1.4.0',
   description:
     'The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash, in upper and lower case. Every response to an identified caller has `RateLimit`, errors included. Only additive changes: clients ignore unknown members.',
   tags: {
@@ -68,6 +69,7 @@ export const issuesApi = {
   },
   operations: [
     listIssues,
+    listIssuePages,
     describeIssues,
     createIssue,
     getIssue,

@@ -7,7 +7,10 @@ export const issuesPath = '/api/v1/issues';
 export const issueOperation = { tags: ['Issues'], security: ['accessToken'] };
 
 export const issueParams = z.object({
-  id: z.string().describe('The id, the key (`ISS-42`, case-insensitive) or the number.'),
+  id: z.string().meta({
+    description: 'The id, the key (`ISS-42`, case-insensitive) or the number.',
+    param: { example: 'ISS-1' },
+  }),
 });
 
 export const etagHeader = {

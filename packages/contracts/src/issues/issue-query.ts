@@ -8,6 +8,7 @@ import {
   once,
   oneOrMore,
   pageSizeMax,
+  undocumented,
   wholeNumber,
 } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
@@ -82,13 +83,14 @@ const ordering = once
     },
   });
 
-const issueListQuery = z.strictObject({
-  limit: limit.optional(),
-  cursor: cursor.optional(),
+const pageMembers = {
   page: wholeNumber(1_000_000_000)
     .optional()
-    .describe('Returns an object with a count instead of an array. Beyond 10,000 issues, follow `next`.'),
-  page_size: wholeNumber(pageSizeMax).optional(),
+    .describe('From 1; default 1. Beyond 10,000 issues, follow `next`.'),
+  page_size: wholeNumber(pageSizeMax).optional().describe('Default 50.'),
+};
+
+const filterMembers = {
   status: oneOrMore(issueStatusSchema, issueStatuses).optional(),
   priority: oneOrMore(priorityInputSchema, issuePriorities).optional(),
   assignee: z
@@ -120,6 +122,21 @@ const issueListQuery = z.strictObject({
     description: 'Separated by commas; "-" for descending; default -created_at.',
     param: { style: 'form', explode: false },
   }),
+};
+
+const issueListQuery = z.strictObject({
+  limit: limit.optional(),
+  cursor: cursor.optional(),
+  page: undocumented(pageMembers.page),
+  page_size: undocumented(pageMembers.page_size),
+  ...filterMembers,
+});
+
+/** GET /api/v1/issue-pages/. Unknown parameters are refused. */
+export const issuePageQuerySchema = z.strictObject({
+  ...pageMembers,
+  cursor: cursor.optional(),
+  ...filterMembers,
 });
 
 /** GET /api/v1/issues/. Unknown parameters are refused. */

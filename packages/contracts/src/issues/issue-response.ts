@@ -94,6 +94,56 @@ export const issueSchema = issueSummarySchema
   .meta({ id: 'Issue' });
 export type Issue = z.infer<typeof issueSchema>;
 
+/** A field in the description of an issue, in the format of Django REST framework. */
+export interface FieldDescription {
+  type: string;
+  required?: boolean | undefined;
+  read_only?: boolean | undefined;
+  label?: string | undefined;
+  max_length?: number | undefined;
+  default?: string | undefined;
+  choices?: { value: string; display_name: string }[] | undefined;
+  /** The items of a list. */
+  child?: FieldDescription | undefined;
+  /** The members of an object. */
+  children?: Record<string, FieldDescription> | undefined;
+}
+
+const fieldDescriptionSchema: z.ZodType<FieldDescription> = z
+  .object({
+    type: z.string().describe('Such as `string`, `choice`, `list` or `nested object`.'),
+    required: z.boolean().optional(),
+    read_only: z.boolean().optional(),
+    label: z.string().optional(),
+    max_length: z.int().positive().optional(),
+    default: z.string().optional(),
+    choices: z.array(z.object({ value: z.string(), display_name: z.string() })).optional(),
+    get child() {
+      return fieldDescriptionSchema.optional().describe('The items of a list.');
+    },
+    get children() {
+      return z
+        .record(z.string(), fieldDescriptionSchema)
+        .optional()
+        .describe('The members of an object, or of each item of a list.');
+    },
+  })
+  .meta({ id: 'FieldDescription' });
+
+/** The response to OPTIONS: the writable members of an issue. */
+export const issueDescriptionSchema = z
+  .object({
+    name: z.string(),
+    description: z.string(),
+    renders: z.array(z.string()).describe('Media types of responses.'),
+    parses: z.array(z.string()).describe('Media types of requests.'),
+    actions: z.object({
+      POST: z.record(z.string(), fieldDescriptionSchema).describe('The members of a new issue.'),
+    }),
+  })
+  .meta({ id: 'IssueDescription' });
+export type IssueDescription = z.infer<typeof issueDescriptionSchema>;
+
 export const activityKindSchema = z
   .enum([
     'created',

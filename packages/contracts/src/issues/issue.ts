@@ -22,8 +22,8 @@ import {
   replayedHeader,
   unverifiedProblem,
 } from './issue-operation.ts';
-import { issueListQuerySchema, issuePageSchema } from './issue-query.ts';
-import { issueSchema, issueSummarySchema } from './issue-response.ts';
+import { issueListQuerySchema, issuePageQuerySchema, issuePageSchema } from './issue-query.ts';
+import { issueDescriptionSchema, issueSchema, issueSummarySchema } from './issue-response.ts';
 
 const issueResponse = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
 const replayable = {
@@ -83,12 +83,12 @@ export const listIssues = operation({
   path: `${issuesPath}/`,
   summary: 'List issues',
   description:
-    'Returns an array, newest first, with a `Link` to the next page; with `page` or `page_size` an object with a count. A page of large issues ends before 512 KiB, so follow `Link` or `next`. Unknown parameters are refused.',
+    'Returns an array, newest first, with a `Link` to the next page. A page of large issues ends before 512 KiB, so follow `Link`. Unknown parameters are refused. With `page` or `page_size` the response is that of `listIssuePages`.',
   query: issueListQuerySchema,
   responses: {
     200: {
       description: 'A page of issues, shortened: without comments and the metadata of links.',
-      schema: z.union([z.array(issueSummarySchema), issuePageSchema]),
+      schema: z.array(issueSummarySchema),
       headers: {
         ...nextLinkHeader,
         'X-Total-Count': z
@@ -108,6 +108,29 @@ export const listIssues = operation({
   ],
 });
 
+export const listIssuePages = operation({
+  id: 'listIssuePages',
+  ...issueOperation,
+  method: 'GET',
+  path: '/api/v1/issue-pages/',
+  summary: 'List issues by page number, with their count',
+  description:
+    'Returns an object with the number of all matching issues, which can take long to count. A page of large issues ends before 512 KiB, so follow `next`. Unknown parameters are refused.',
+  query: issuePageQuerySchema,
+  responses: {
+    200: {
+      description: 'A page of issues, shortened: without comments and the metadata of links.',
+      schema: issuePageSchema,
+    },
+  },
+  problems: [
+    401,
+    unverifiedProblem,
+    { status: 404, codes: ['invalid_page'], description: '`invalid_page`: the page is past the end.' },
+    422,
+  ],
+});
+
 export const describeIssues = operation({
   id: 'describeIssues',
   ...issueOperation,
@@ -116,7 +139,7 @@ export const describeIssues = operation({
   summary: 'Describe the fields of an issue',
   description: 'The members of an issue with their types, limits and choices, for forms.',
   responses: {
-    200: { description: 'Fields, limits and choices.', schema: z.looseObject({ name: z.string() }) },
+    200: { description: 'Fields, limits and choices.', schema: issueDescriptionSchema },
   },
   problems: [401, unverifiedProblem],
 });

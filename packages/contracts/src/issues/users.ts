@@ -193,7 +193,7 @@ const update = {
   summary: 'Update a user in the identity service',
   description: 'For staff; only superusers may change staff and superusers.',
   params: userParamsSchema,
-  body: { schema: updateUserSchema, example: { username: 'bob' } },
+  body: { schema: updateUserSchema, example: { name: 'Bob Ross' } },
   responses: { 200: fullUser },
   problems: [401, 403, userNotFound, conflict, 422, ...identityProblems],
 } as const;
