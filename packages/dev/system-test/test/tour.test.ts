@@ -5,12 +5,21 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { takeTour } from '@tessera/delivery/tour';
 import { findFreePort } from '@tessera/stack/postgres';
+import { type FakeTracker, startGitLab } from '@tessera/trackers/fakes';
+import { z } from 'zod';
+import { ExampleCaller } from './support/examples.ts';
 import { Shell } from './support/shell.ts';
+import { tryIdentityExamples, tryIssuesExamples } from './support/try-examples.ts';
+
+const project = 'acme/website';
+const webhookSecret = 'webhook-secret-of-the-tour';
 
 describe('npx pnpm@12 start', () => {
   let data: string;
   let start: Shell;
   let urls: { identityUrl: string; issuesUrl: string };
+  let tracker: FakeTracker;
+  const serviceToken = () => readFileSync(join(data, 'service-token'), 'utf8').trim();
 
   beforeAll(async () => {
     data = mkdtempSync(join(tmpdir(), 'tessera-tour-'));
@@ -18,7 +27,17 @@ describe('npx pnpm@12 start', () => {
     chmodSync(data, 0o755);
     const [identity, issues] = [await findFreePort(), await findFreePort()];
     urls = { identityUrl: `http://localhost:${identity}`, issuesUrl: `http://localhost:${issues}` };
+    tracker = await startGitLab({ project });
     start = new Shell('npx --yes pnpm@12 start\n', {
+      TRACKER_PROVIDER: 'gitlab',
+      TRACKER_URL: tracker.url,
+      TRACKER_PROJECT: project,
+      TRACKER_TOKEN: tracker.token,
+      TRACKER_ALLOW_HTTP: 'on',
+      TRACKER_WEBHOOK_SECRET: webhookSecret,
+      // Only the examples sync.
+      SYNC_WORKERS: '0',
+      TRACKER_WRITE_INTERVAL_MS: '0',
       IDENTITY_PORT: String(identity),
       ISSUES_PORT: String(issues),
       TESSERA_DATA_DIR: data,
@@ -28,15 +47,15 @@ describe('npx pnpm@12 start', () => {
 
   afterAll(async () => {
     await start.interrupt();
+    await tracker.close();
     const location = join(data, 'postgres.location');
     if (existsSync(location)) rmSync(readFileSync(location, 'utf8').trim(), { recursive: true, force: true });
     rmSync(data, { recursive: true });
   }, 60_000);
 
   it("serves the README's tour, twice", async () => {
-    const serviceToken = readFileSync(join(data, 'service-token'), 'utf8');
     for (let paste = 1; paste <= 2; paste += 1) {
-      expect(await takeTour({ ...urls, serviceToken })).not.toContain('"code"');
+      expect(await takeTour({ ...urls, serviceToken: serviceToken() })).not.toContain('"code"');
     }
   }, 60_000);
 
@@ -48,6 +67,34 @@ describe('npx pnpm@12 start', () => {
         expect(output).toContain(part);
       expect(output).not.toContain('"code"');
     }
+  }, 60_000);
+
+  // The page cannot know ids, tokens and secrets, so these come from earlier responses.
+  it('answers the examples of all operations of identity with 2xx', async () => {
+    const identity = await ExampleCaller.read(urls.identityUrl, '/openapi.json');
+    identity.credentials.serviceToken = { 'X-Service-Token': serviceToken() };
+    await tryIdentityExamples(identity);
+    expect([...identity.answered].sort()).toEqual(identity.operationIds.toSorted());
+  }, 60_000);
+
+  it('answers the examples of all operations of issues with 2xx', async () => {
+    const issues = await ExampleCaller.read(urls.issuesUrl, '/api/openapi.json');
+    // A superuser with the password that the example of a password change names.
+    const { current_password: password } = issues.bodyOf('changeMyPassword');
+    const email = 'examples@example.com';
+    const send = async (path: string, body: object) => {
+      const headers = { 'Content-Type': 'application/json', 'X-Service-Token': serviceToken() };
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      return (await fetch(`${urls.identityUrl}${path}`, init)).json();
+    };
+    await send('/internal/identities', { email, password, is_staff: true, is_superuser: true });
+    const tokens = await send('/token', { grant_type: 'password', email, password });
+    const { access_token } = z.object({ access_token: z.string() }).parse(tokens);
+    issues.credentials.accessToken = { Authorization: `Bearer ${access_token}` };
+    for (let number = 1; number <= 17; number += 1)
+      tracker.createIssue({ title: `A remote issue ${number}` });
+    await tryIssuesExamples(issues, webhookSecret);
+    expect([...issues.answered].sort()).toEqual(issues.operationIds.toSorted());
   }, 60_000);
 
   it('stops on Ctrl-C', async () => {
