@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TokenResponse } from '@tessera/contracts';
 import pg from 'pg';
-import { anEmail, aPassword, signedIn, updateIdentity } from './support/identities.ts';
+import { anEmail, aPassword, signedIn, signIn, updateIdentity } from './support/identities.ts';
 import { type ServiceProcess, startService } from './support/service-process.ts';
 import { createTestDatabase, serviceToken } from './support/test-app.ts';
 
@@ -121,6 +122,38 @@ describe('two processes on one database', () => {
       http.delete(`/internal/identities/${identity.id}`).set('X-Service-Token', serviceToken),
     );
     expect(answers.map((answer) => answer.status).sort()).toEqual([204, ...Array<number>(9).fill(404)]);
+  });
+
+  it('ends the tokens of a refresh and a sign-in that overlap the revocation of all sessions', async () => {
+    const [revoking, issuing] = services;
+    const { identity, password, tokens } = await signedIn(issuing);
+    const holder = await database.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM identities WHERE id = $1 FOR NO KEY UPDATE', [identity.id]);
+    const revoked = revoking.http
+      .delete(`/internal/identities/${identity.id}/sessions`)
+      .set('X-Service-Token', serviceToken)
+      .then(({ status }) => status);
+    const waiting =
+      'SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))';
+    while ((await holder.query(waiting)).rowCount === 0)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    // The revocation has its time, but is not committed. The tokens are issued in a later second.
+    await new Promise((resolve) => setTimeout(resolve, 1_000 - (Date.now() % 1_000)));
+    const { body: refreshed } = await issuing.http.post('/token/refresh').send(tokens).expect(200);
+    const overlapping = await signIn(issuing, identity.email, password);
+    await holder.query('COMMIT');
+    holder.release();
+    expect(await revoked).toBe(204);
+
+    const userInfo = async ({ http }: ServiceProcess, { access_token: token }: TokenResponse) =>
+      (await http.get('/userinfo').auth(token, { type: 'bearer' })).status;
+    for (const ended of [tokens, refreshed, overlapping]) {
+      expect([await userInfo(revoking, ended), await userInfo(issuing, ended)]).toEqual([401, 401]);
+      await issuing.http.post('/token/refresh').send(ended).expect(401);
+    }
+    const next = await signIn(issuing, identity.email, password);
+    expect([await userInfo(revoking, next), await userInfo(issuing, next)]).toEqual([200, 200]);
   });
 
   it('leaves no live session when rotations overlap a password change', async () => {

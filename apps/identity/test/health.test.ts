@@ -62,6 +62,7 @@ describe('without a database', () => {
       isVerified: false,
       isStaff: false,
       isSuperuser: false,
+      sessionEpoch: 0,
     };
     const now = Math.floor(Date.now() / 1000);
     const access = await app.dependencies.issuer.signAccessToken(subject, now);

@@ -55,6 +55,10 @@ describe('POST /token', () => {
         'is_superuser',
       ].sort(),
     );
+    const next = accessTokenClaimsSchema.parse(
+      decodeJwt((await signIn(app, identity.email, password)).access_token),
+    );
+    expect(next.jti).not.toBe(access.jti);
     expect(access).toMatchObject({
       sub: identity.id,
       iss: issuer,

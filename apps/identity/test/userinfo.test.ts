@@ -114,11 +114,18 @@ describe('GET /userinfo', () => {
   it('returns 401 for a token that is older than a password change', async () => {
     const { tokens, identity } = await signedIn(app);
     await updateIdentity(app, identity.id, { password: 'another password' });
-    // `iat` has a resolution of one second, so the change is moved one second past it.
-    await app.sql(`UPDATE identities SET sessions_valid_after = now() + interval '1 second' WHERE id = $1`, [
-      identity.id,
-    ]);
     await expectInvalidToken(tokens.access_token);
+  });
+
+  it('returns 401 for a token of an earlier release, without an epoch, that is older than a password change', async () => {
+    const { tokens, identity } = await signedIn(app);
+    const claims = decodeJwt(tokens.access_token);
+    const earlier = await new SignJWT({ ...claims, iat: (claims.iat ?? 0) - 10, jti: randomUUID() })
+      .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: 'identity-key-1' })
+      .sign(createPrivateKey(signingPem()));
+    await userInfo(earlier).expect(200);
+    await updateIdentity(app, identity.id, { password: 'another password' });
+    await expectInvalidToken(earlier);
   });
 
   it('logs the reason for a refused token with its kid, its jti and the route, and reveals only its expiry to the client', async () => {

@@ -4,6 +4,7 @@ import type { PresentedToken } from '../tokens/refresh-token.repository.ts';
 /** The subject of an access token. */
 export interface AccessSubject {
   username: string;
+  sessionEpoch: number;
   sessionsValidAfter: Date | null;
 }
 
@@ -24,7 +25,8 @@ export class IntrospectionRepository {
   /** Returns undefined unless the identity is active. */
   async findAccessSubject(identityId: string): Promise<AccessSubject | undefined> {
     const rows = await this.#database.$queryRaw<AccessSubject[]>`
-      SELECT username, sessions_valid_after AS "sessionsValidAfter" FROM identities
+      SELECT username, session_epoch AS "sessionEpoch", sessions_valid_after AS "sessionsValidAfter"
+        FROM identities
        WHERE id = ${identityId}::uuid AND deleted_at IS NULL AND is_active`;
     return rows[0];
   }

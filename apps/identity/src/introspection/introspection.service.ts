@@ -1,5 +1,10 @@
 import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
-import { type OwnTokenVerifiers, verifyOwnToken, wasIssuedBefore } from '../tokens/own-token.ts';
+import {
+  isOfEndedSession,
+  type OwnTokenVerifiers,
+  verifyOwnToken,
+  wasIssuedBefore,
+} from '../tokens/own-token.ts';
 import type { AccessSubject, IntrospectionRepository, RefreshSubject } from './introspection.repository.ts';
 
 /** A valid token and its subject from the database. */
@@ -31,7 +36,7 @@ export class IntrospectionService {
     const { repository, sessionsValidAfter } = this.#dependencies;
     if (wasIssuedBefore(sessionsValidAfter, claims)) return undefined;
     const subject = await repository.findAccessSubject(claims.sub);
-    if (subject === undefined || wasIssuedBefore(subject.sessionsValidAfter, claims)) return undefined;
+    if (subject === undefined || isOfEndedSession(subject, claims)) return undefined;
     return { kind: 'access', claims, subject };
   }
 

@@ -79,9 +79,9 @@ export class SessionRepository {
   }
 
   /**
-   * Ends every session by a new session epoch, and every issued access token by `sessions_valid_after`. That time comes
-   * from this process and not from the database, because it is compared with `iat`. Returns false if the identity does
-   * not exist.
+   * Ends every session and every issued access token by a new session epoch. `sessions_valid_after` ends the access
+   * tokens of earlier releases, which have no epoch; the time comes from this process, because it is compared with
+   * `iat`. Returns false if the identity does not exist.
    */
   async revokeAll(identityId: string, origin: RequestOrigin): Promise<boolean> {
     const audited = await this.#database.$executeRaw`

@@ -111,7 +111,7 @@ export class SignInRepository {
   ): Promise<TokenSubject | undefined> {
     const rows = await this.#database.$queryRaw<TokenSubject[]>`
       WITH owner AS (
-        SELECT id, email, username, is_verified, is_staff, is_superuser FROM identities
+        SELECT id, email, username, is_verified, is_staff, is_superuser, session_epoch FROM identities
          WHERE id = ${family.identityId}::uuid AND is_active AND deleted_at IS NULL
            AND session_epoch = ${family.sessionEpoch}::int
       ), suspects AS (
@@ -144,7 +144,8 @@ export class SignInRepository {
                ${origin.requestId}, jsonb_build_object('family', suspects.id, 'reason', 'suspect')
           FROM suspects, owner
       )
-      SELECT id, email, username, is_verified AS "isVerified", is_staff AS "isStaff", is_superuser AS "isSuperuser"
+      SELECT id, email, username, is_verified AS "isVerified", is_staff AS "isStaff",
+             is_superuser AS "isSuperuser", session_epoch AS "sessionEpoch"
         FROM owner`;
     return rows[0];
   }

@@ -59,7 +59,7 @@ export class RefreshTokenRepository {
            AND i.id = f.identity_id AND i.id = ${sub}::uuid AND i.deleted_at IS NULL AND i.is_active
            AND i.session_epoch = f.session_epoch
         RETURNING t.family_id, t.generation, f.expires_at AS family_expires_at,
-          i.id, i.email, i.username, i.is_verified, i.is_staff, i.is_superuser
+          i.id, i.email, i.username, i.is_verified, i.is_staff, i.is_superuser, i.session_epoch
       ), successor AS (
         INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)
         SELECT ${nextJti}::uuid, family_id, generation + 1, least(${nextExpiresAt}::timestamptz, family_expires_at)
@@ -74,7 +74,7 @@ export class RefreshTokenRepository {
           FROM rotated
       )
       SELECT id, email, username, is_verified AS "isVerified", is_staff AS "isStaff",
-             is_superuser AS "isSuperuser", expires_at AS "expiresAt"
+             is_superuser AS "isSuperuser", session_epoch AS "sessionEpoch", expires_at AS "expiresAt"
         FROM rotated, successor`;
     const [row] = rows;
     return row === undefined ? undefined : { subject: row, expiresAt: row.expiresAt };

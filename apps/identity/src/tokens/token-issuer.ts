@@ -1,7 +1,8 @@
-import { type KeyObject, randomUUID, sign } from 'node:crypto';
+import { type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { AccessTokenClaims, RefreshTokenClaims, TokenResponse } from '@tessera/contracts';
 import type { PrivateKey } from '../keys/key-files.ts';
+import { createAccessTokenId } from './own-token.ts';
 
 /** The identity that a token is issued for, as currently stored. */
 export interface TokenSubject {
@@ -11,6 +12,8 @@ export interface TokenSubject {
   isVerified: boolean;
   isStaff: boolean;
   isSuperuser: boolean;
+  /** The epoch of the session that the token belongs to. */
+  sessionEpoch: number;
 }
 
 interface TokenIssuerOptions {
@@ -62,7 +65,7 @@ export class TokenIssuer {
       aud: audience,
       iat: issuedAt,
       exp: issuedAt + accessTtlSeconds,
-      jti: randomUUID(),
+      jti: createAccessTokenId(subject.sessionEpoch),
       type: 'access',
       email: subject.email,
       username: subject.username,

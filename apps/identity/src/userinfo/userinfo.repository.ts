@@ -1,13 +1,14 @@
 import DataLoader from 'dataloader';
 import type { Database } from '../database.ts';
 
-/** The claims of a userinfo response, and the time before which access tokens are invalid. */
+/** The claims of a userinfo response, and the state of the sessions. */
 export interface UserInfoSubject {
   id: string;
   email: string;
   username: string;
   displayName: string | null;
   isVerified: boolean;
+  sessionEpoch: number;
   sessionsValidAfter: Date | null;
 }
 
@@ -33,7 +34,7 @@ export class UserInfoRepository {
   async #findSubjects(ids: readonly string[]): Promise<(UserInfoSubject | undefined)[]> {
     const rows = await this.#database.$queryRaw<UserInfoSubject[]>`
       SELECT id, email, username, display_name AS "displayName", is_verified AS "isVerified",
-        sessions_valid_after AS "sessionsValidAfter"
+        session_epoch AS "sessionEpoch", sessions_valid_after AS "sessionsValidAfter"
         FROM identities WHERE id = ANY(${ids}::uuid[]) AND deleted_at IS NULL AND is_active`;
     const byId = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => byId.get(id));

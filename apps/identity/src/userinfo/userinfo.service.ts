@@ -1,6 +1,6 @@
 import type { AccessTokenClaims, UserInfo } from '@tessera/contracts';
 import { InvalidTokenError } from '@tessera/jwt-verify';
-import { wasIssuedBefore } from '../tokens/own-token.ts';
+import { isOfEndedSession, wasIssuedBefore } from '../tokens/own-token.ts';
 import type { UserInfoRepository } from './userinfo.repository.ts';
 
 /** The realm in `WWW-Authenticate`. */
@@ -25,10 +25,7 @@ export class UserInfoService {
   async get(claims: AccessTokenClaims): Promise<UserInfo> {
     const subject = await this.#repository.findSubject(claims.sub);
     if (subject === undefined) throw new InvalidTokenError('subject is not an active identity', realm);
-    if (
-      wasIssuedBefore(this.#sessionsValidAfter, claims) ||
-      wasIssuedBefore(subject.sessionsValidAfter, claims)
-    ) {
+    if (wasIssuedBefore(this.#sessionsValidAfter, claims) || isOfEndedSession(subject, claims)) {
       throw new InvalidTokenError('token was issued before its sessions ended', realm);
     }
     return {
