@@ -104,6 +104,8 @@ describe('GET /api/v1/issues/{id}/', () => {
       expect(answer.text).toBe('');
       expect(answer.headers.etag).toBe(headers.etag);
     }
+    for (const malformed of [`${headers.etag}x`, `${headers.etag} "x"`])
+      await ann.get(issuePath(issue)).set('If-None-Match', malformed).expect(200);
     await ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
     const answer = await ann
       .get(issuePath(issue))

@@ -273,7 +273,7 @@ describe('concurrent changes', () => {
     await change('*').expect(200);
   });
 
-  it.each(['abc', '1', '', ',', '"a', 'a"', '"a" "b"', 'w/"a"', '"a", b', '*, "a"', "'1.x-y'"])(
+  it.each(['abc', '1', '', ',', '"a', 'a"', '"a" "b"', 'w/"a"', '"a", b', 'tag, "a"', '*, "a"', "'1.x-y'"])(
     'returns 400 for the malformed If-Match %j and changes nothing',
     async (header) => {
       const issue = await createIssue(ann);
@@ -341,6 +341,10 @@ describe('concurrent changes', () => {
       .set('If-Match', await etagOf(annThere, issue))
       .expect(200);
     await move({ version: 2 }).expect(200);
+    // A request for a comment or a link overwrites nothing but the one that it names.
+    await annThere.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
+    const link = await annThere.post(issuePath(issue, 'links/'), { type: 'invoice', ref: '1' }).expect(201);
+    await annThere.delete(issuePath(issue, `links/${link.body.id}/`)).expect(204);
     await strict.close();
   });
 });

@@ -47,9 +47,7 @@ export function ifUnchanged(issue: IssueWithLinks): Precondition {
  */
 export function readIfMatch(header: string | undefined): string | undefined {
   if (header === undefined || header.trim() === '*') return header;
-  const elements = header.replace(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g, 'tag').split(',');
-  const isList = elements.every((element) => ['', 'tag'].includes(element.trim()));
-  if (isList && entityTags(header).length > 0) return header;
+  if (entityTags(header).length > 0) return header;
   throw new ProblemError({
     status: 400,
     code: 'malformed_if_match',
@@ -91,8 +89,13 @@ export function isKnown(ifNoneMatch: string, etag: string): boolean {
   return entityTags(ifNoneMatch).some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
+const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+
+// Returns no tags for a header with anything besides a list of tags.
 function entityTags(header: string): string[] {
-  return header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  const elements = header.replace(entityTag, '""').split(',');
+  const isList = elements.every((element) => ['', '""'].includes(element.trim()));
+  return isList ? (header.match(entityTag) ?? []) : [];
 }
 
 export function isStale({ version }: Precondition, issue: { version: number }): boolean {
