@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
@@ -141,5 +142,21 @@ describe('POST /api/v1/sync/retry/', () => {
     const without = await startTestApp({}, app);
     expectProblem(await staff.on(without).post(retryPath, { sync: 'failed' }), 409, 'tracker_not_configured');
     await without.close();
+  });
+});
+
+describe('an issue whose first sync failed in a wrong project', () => {
+  it('is synced as soon as the project is corrected', async () => {
+    const wrong = await startTestApp(trackerEnvironment({ ...tracker, project: 'acme/nosuch' }), app);
+    const issue = await createIssue(ann);
+    expectProblem(await ann.on(wrong).post(issuePath(issue, 'sync/')), 502, 'project_not_found');
+    await wrong.close();
+    const background = { SYNC_WORKERS: '1', SYNC_POLL_MS: '100' };
+    const corrected = await startTestApp(trackerEnvironment(tracker, background), app);
+    for (let look = 0; (await getIssue(ann, issue)).sync.state !== 'synced'; look += 1) {
+      if (look > 100) throw new Error('it is never synced');
+      await pause(50);
+    }
+    await corrected.close();
   });
 });

@@ -128,6 +128,20 @@ export class SyncQueueRepository implements TrackerLimit {
   }
 
   /**
+   * Makes issues due whose first sync failed with another tracker or project, which was corrected since. Reads all rows, so
+   * it is called once per process: a new configuration starts a new process.
+   */
+  async addOfOtherProjects(): Promise<void> {
+    const { provider, project } = this.#tracker;
+    await this.#database.$executeRaw`
+      INSERT INTO tracker_links (issue_id, provider, project, requested_by, next_attempt_at)
+      SELECT issue_id, ${provider}, ${project}, requested_by, clock_timestamp() FROM tracker_links
+       WHERE (provider, project) <> (${provider}, ${project}) AND remote_id IS NULL AND create_attempted_at IS NULL
+         AND last_synced_at IS NULL AND last_error IS NOT NULL
+      ON CONFLICT (issue_id, provider, project) DO NOTHING`;
+  }
+
+  /**
    * Makes the import and the syncs that failed during an outage due as soon as the tracker responds again, and resets
    * their failure counts. A sync that fails after the outage waits as usual.
    */

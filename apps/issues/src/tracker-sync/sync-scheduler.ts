@@ -41,6 +41,7 @@ export class SyncScheduler {
   #isStopping = false;
   readonly #stopping = new AbortController();
   #changesReadUntil: Date | undefined;
+  #hasReadOtherProjects = false;
   #remotePoll: Promise<void> | undefined;
   #import: Promise<void> | undefined;
 
@@ -150,6 +151,8 @@ export class SyncScheduler {
     const { queue } = this.#dependencies;
     const { autoSync: which, timeoutMs, workers } = this.#schedule;
     if (workers > 0) await Promise.all([queue.addStuck(), queue.addRecovered(), queue.addUncertain()]);
+    if (workers > 0 && !this.#hasReadOtherProjects) await queue.addOfOtherProjects();
+    this.#hasReadOtherProjects = true;
     if (which === 'off') return;
     this.#changesReadUntil = await queue.addChanged(this.#changesReadUntil, {
       which,
