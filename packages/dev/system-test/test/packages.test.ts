@@ -37,7 +37,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
   afterAll(async () => {
     await (await starting).stop();
     rmSync(folder, { recursive: true });
-  }, 60_000);
+  }, 120_000);
 
   it.each(names)('@tessera/%s has its documents, and nothing of this repository', (name) => {
     const installed = join(projects['5'], 'node_modules', '@tessera', name);
@@ -62,7 +62,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
         run(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji'], packageRoot),
       ]),
     );
-  }, 60_000);
+  }, 120_000);
 
   it.each([
     ['4', '5'],
@@ -113,7 +113,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       history: ['created', 'comment_added', 'status_changed'],
       listed: ['From a page'],
     });
-  }, 60_000);
+  }, 120_000);
 
   it('the client of identity does not load where `window` exists', async () => {
     const { code } = await bundle(projects['5'], "export { IdentityClient } from '@tessera/client/identity'");
