@@ -57,12 +57,12 @@ export class MirrorBackfillRepository {
        WHERE claim_id = ${lease.id}::uuid`;
   }
 
-  /** Ends the lease early. Another process may continue after `delaySeconds`. */
-  async release(lease: BackfillLease, delaySeconds: number): Promise<void> {
+  /** Ends the lease early. Another process may continue at once. */
+  async release(lease: BackfillLease): Promise<void> {
     await this.#database.$executeRaw`
       UPDATE mirror_backfill
          SET claim_id = NULL, claim_until = NULL,
-             next_attempt_at = now() + ${delaySeconds}::int * interval '1 second'
+             next_attempt_at = now()
        WHERE claim_id = ${lease.id}::uuid`;
   }
 

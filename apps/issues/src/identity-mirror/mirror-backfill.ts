@@ -70,11 +70,12 @@ export class MirrorBackfill {
     try {
       const copied = await this.#copy(lease);
       await (this.#stopping.signal.aborted
-        ? repository.release(lease, 0)
+        ? repository.release(lease)
         : repository.finish(lease, this.#options.intervalSeconds));
       return copied;
     } catch (error) {
-      await repository.release(lease, Math.max(this.#options.intervalSeconds, 5));
+      // Another replica may reach identity. This one waits for its next run.
+      await repository.release(lease);
       throw error;
     }
   }
