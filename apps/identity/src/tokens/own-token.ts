@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
 import { InvalidTokenError, type TokenVerifier } from '@tessera/jwt-verify';
 
@@ -29,15 +28,6 @@ interface SessionState {
 }
 
 /**
- * Creates the `jti` of an access token: a UUID of version 8 (RFC 9562 5.8) whose first 32 bits are the session epoch;
- * 90 bits are random. The specification lists the claims of a token, so there is no claim for the epoch.
- */
-export function createAccessTokenId(sessionEpoch: number): string {
-  const random = randomUUID();
-  return `${sessionEpoch.toString(16).padStart(8, '0')}${random.slice(8, 14)}8${random.slice(15)}`;
-}
-
-/**
  * Whether all sessions of the identity ended after the token was issued. Compares epochs, not times: `iat` is in whole
  * seconds, clocks of replicas differ, and a token may be issued while the sessions end.
  */
@@ -45,7 +35,8 @@ export function isOfEndedSession(
   identity: SessionState,
   { jti, iat }: { jti: string; iat: number },
 ): boolean {
-  // Earlier releases issued tokens with a random `jti` (version 4). During a rollout, both are valid.
+  // Written by `createAccessTokenId`. Earlier releases issued tokens with a random `jti` (version 4). During a rollout,
+  // both are valid.
   if (jti[14] !== '8') return wasIssuedBefore(identity.sessionsValidAfter, { iat });
   return Number.parseInt(jti.slice(0, 8), 16) !== identity.sessionEpoch;
 }

@@ -1,8 +1,7 @@
-import { type KeyObject, sign } from 'node:crypto';
+import { type KeyObject, randomUUID, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { AccessTokenClaims, RefreshTokenClaims, TokenResponse } from '@tessera/contracts';
 import type { PrivateKey } from '../keys/key-files.ts';
-import { createAccessTokenId } from './own-token.ts';
 
 /** The identity that a token is issued for, as currently stored. */
 export interface TokenSubject {
@@ -104,4 +103,13 @@ export class TokenIssuer {
 
 function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/**
+ * Creates the `jti` of an access token: a UUID of version 8 (RFC 9562 5.8) whose first 32 bits are the session epoch;
+ * 90 bits are random. The specification lists the claims of a token, so there is no claim for the epoch.
+ */
+function createAccessTokenId(sessionEpoch: number): string {
+  const random = randomUUID();
+  return `${sessionEpoch.toString(16).padStart(8, '0')}${random.slice(8, 14)}8${random.slice(15)}`;
 }
