@@ -57,6 +57,20 @@ export class IssueStatusRepository {
       ${selectSnapshots(sources, this.#tracker)}`;
     return toSnapshots(rows)[0];
   }
+
+  /** Changes the status step by step, each with its history entry. The transaction must hold the issue's lock. */
+  async walk(
+    issue: IssueState,
+    steps: readonly IssueStatus[],
+    by: ChangedBy,
+    within: Transaction,
+  ): Promise<void> {
+    let seen = issue;
+    for (const status of steps) {
+      await this.change({ seen, status, comment: null, exactly: false }, by, within);
+      seen = { ...seen, status };
+    }
+  }
 }
 
 const withNewComment = Prisma.raw('(SELECT * FROM comments UNION ALL SELECT * FROM new_comment)');

@@ -420,13 +420,8 @@ export class SyncExecutor {
         transaction,
       );
       const { status: pulledStatus, ...fields } = merge.pull;
-      let seen = issue;
-      for (const status of pulledStatus === undefined
-        ? []
-        : stepsTowards(remote.state, issue.status, tracker)) {
-        await statuses.change({ seen, status, comment: null, exactly: false }, by, transaction);
-        seen = { ...seen, status };
-      }
+      const steps = pulledStatus === undefined ? [] : stepsTowards(remote.state, issue.status, tracker);
+      await statuses.walk(issue, steps, by, transaction);
       const change = planChange(issue, { ...fields, labels: labels?.merge.local, keepTrackerLinks: true });
       const activity = [...(change?.activity ?? []), ...after.activity];
       if (activity.length > 0) {
