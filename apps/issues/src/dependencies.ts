@@ -195,7 +195,6 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
       people,
       metrics,
       issues: repository,
-      statuses,
       statusRepository,
       labels,
     }),
@@ -214,19 +213,18 @@ interface TrackingCollaborators {
   people: IdentityMirrorService;
   metrics: Metrics;
   issues: IssueRepository;
-  statuses: IssueStatusService;
   statusRepository: IssueStatusRepository;
   labels: LabelService;
 }
 
 /** Everything that syncs issues with the configured tracker, if there is one. */
 function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
-  const { main, people, metrics, issues, statuses, statusRepository, labels } = collaborators;
+  const { main, people, metrics, issues, statusRepository, labels } = collaborators;
   if (tracking === undefined) {
     observeSyncs(metrics, undefined);
     return {
       sync: new SyncService({ issues, executor: undefined }),
-      bindings: new SyncBindingService({ issues, statuses, tracking: undefined }),
+      bindings: new SyncBindingService({ issues, statuses: statusRepository, tracking: undefined }),
       webhooks: new WebhookReceiver(undefined),
       integration: new IntegrationService(undefined),
       imports: new ImportService(undefined),
@@ -262,7 +260,11 @@ function createTracking({ tracking }: Config, logger: Logger, collaborators: Tra
   });
   return {
     sync: new SyncService({ issues, executor }),
-    bindings: new SyncBindingService({ issues, statuses, tracking: { tracker, repository, deadlineMs } }),
+    bindings: new SyncBindingService({
+      issues,
+      statuses: statusRepository,
+      tracking: { tracker, repository, deadlineMs },
+    }),
     webhooks: new WebhookReceiver(secret === undefined ? undefined : { provider, project, secret, queue }),
     integration: new IntegrationService({ config: tracking.tracker, tracker, queue, deadlineMs, logger }),
     imports,

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expectProblem } from '@tessera/testing/problems';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -33,4 +34,19 @@ it('finds a title that a sync overwrote in GitLab in the system notes', async ()
   expect(synced.sync.conflicts).toMatchObject([
     { field: 'title', reason: 'overwritten', local: 'Ours', remote: 'Theirs', base: 'Agreed', kept: 'local' },
   ]);
+});
+
+it('replaces a text in GitLab that exceeds every limit of an issue if staff keep the local text', async () => {
+  const staff = await aPerson(app, { is_staff: true });
+  const issue = await createIssue(staff, { description: 'Ours' });
+  const { external } = await syncIssue(staff, issue);
+  await tracker.edit(external?.id ?? '', { text: 'long '.repeat(60_000) });
+  const { sync } = await syncIssue(staff, issue);
+  expect(sync.conflicts).toMatchObject([{ field: 'description', reason: 'not_storable', local: 'Ours' }]);
+  const path = issuePath(issue, `sync/conflicts/${sync.conflicts[0]?.id}/`);
+  expectProblem(await staff.post(path, { keep: 'remote' }), 409, 'not_storable');
+  await staff.post(path, { keep: 'local' }).expect(200);
+  expect(await syncIssue(staff, issue)).toMatchObject({ description: 'Ours', sync: { conflicts: [] } });
+  const remote = (await tracker.issues()).find(({ id }) => id === external?.id);
+  expect(remote?.text).toMatch(/^Ours\n/);
 });

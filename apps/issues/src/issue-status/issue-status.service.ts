@@ -82,7 +82,8 @@ export class IssueStatusService {
   }
 }
 
-function assertMayFollow(from: IssueStatus, to: IssueStatus): void {
+/** Throws a 409 problem if the workflow does not allow the transition. */
+export function assertMayFollow(from: IssueStatus, to: IssueStatus): void {
   if (mayFollow(from, to)) return;
   const allowed = allowedTransitions(from);
   throw new ProblemError({

@@ -1,18 +1,20 @@
-import { issueStatusSchema, type SyncConflict } from '@tessera/contracts';
+import { type IssueStatus, issueStatusSchema, type SyncConflict } from '@tessera/contracts';
 import { abortAfter, ProblemError } from '@tessera/service-kit';
 import { assertMay } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
-import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
+import type { IssueStatusRepository } from '../issue-status/issue-status.repository.ts';
+import { assertMayFollow } from '../issue-status/issue-status.service.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
 import { found } from '../issues/issue.service.ts';
+import type { IssueFields } from '../issues/issue.ts';
 import { planChange } from '../issues/issue-change.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
-import { ifUnchanged } from '../issues/precondition.ts';
-import type { ExternalTracker } from '../trackers/external-tracker.ts';
+import { type ExternalTracker, type LocalState, stepTowards } from '../trackers/external-tracker.ts';
 import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
+import { displayText } from '../trackers/tracker-text.ts';
 import type { SyncJob, SyncRepository } from './sync.repository.ts';
 import { assertPublic, syncInProgress, trackerNotConfigured } from './sync-issue.ts';
-import type { MergeBase } from './sync-merge.ts';
+import { isRepresented, isStorable, type MergeBase, stepsFrom, stepsTowards } from './sync-merge.ts';
 
 type Side = 'local' | 'remote';
 
@@ -25,7 +27,7 @@ interface Tracking {
 
 interface SyncBindingDependencies {
   issues: IssueRepository;
-  statuses: IssueStatusService;
+  statuses: IssueStatusRepository;
   /** Undefined if no tracker is configured. */
   tracking: Tracking | undefined;
 }
@@ -57,44 +59,47 @@ export class SyncBindingService {
     });
   }
 
-  /** Decides a conflict, or reverses its decision. */
+  /** Decides a conflict, or reverses its decision. If the issue cannot hold the chosen value, the conflict stays. */
   async resolve(
     actor: Actor,
     reference: IssueReference,
     conflictId: string,
     { keep, requestId }: { keep: Side; requestId: string },
   ) {
-    return this.#underLease(actor, reference, async (job, { tracker, repository }) => {
+    return this.#underLease(actor, reference, async (job, tracking) => {
+      const { issues, statuses } = this.#dependencies;
+      const { repository, tracker } = tracking;
       const conflict = job.conflicts.find(({ id }) => id === conflictId);
       if (conflict === undefined) throw conflictNotFound();
-      if (conflict.field === 'external' && keep === 'remote') throw attachInstead();
-      if (changesIssue(conflict, keep)) {
-        await this.#changeIssue(actor, job.issueId, conflict, { keep, requestId, tracker });
-      }
+      const decided = await this.#readWhole(job, conflict, keep, tracking);
       const remaining = job.conflicts.filter((other) => other !== conflict);
-      await repository.recordDecision(job, remaining, baseAfter(job.base, conflict, keep));
+      const by = { actorId: actor.id, requestId };
+      await issues.change({ id: job.issueId }, by, async (issue, transaction) => {
+        const local = { status: issue.status, wasResolved: issue.resolvedAt !== null };
+        const { base, steps, fields } = planDecision(decided, keep, { base: job.base, local, tracker });
+        await statuses.walk(issue, steps, by, transaction);
+        await repository.recordDecision(job, remaining, base, transaction);
+        return planChange(issue, { ...fields, keepTrackerLinks: true });
+      });
     });
   }
 
-  async #changeIssue(
-    actor: Actor,
-    id: string,
-    { field, reason, local, remote }: SyncConflict,
-    { keep, requestId, tracker }: { keep: Side; requestId: string; tracker: ExternalTracker },
-  ): Promise<void> {
-    const { issues, statuses } = this.#dependencies;
-    if (reason === 'not_storable' || reason === 'not_representable') throw notStorable();
-    if (field !== 'status') {
-      const value = keep === 'local' ? local : remote;
-      await issues.change({ id }, { actorId: actor.id, requestId }, async (issue) =>
-        planChange(issue, { [field]: value, keepTrackerLinks: true }),
-      );
-      return;
-    }
-    const issue = found(await issues.findWithLinks({ id }));
-    const status = keep === 'local' ? issueStatusSchema.parse(local) : tracker.statusOf(remote, issue.status);
-    const precondition = ifUnchanged(issue);
-    await statuses.change(actor, { id }, { status, comment: null, precondition, requestId });
+  // Reads the remote issue if a decision depends on more than the conflict: on the statuses that the tracker has, or on
+  // the end of a text that the conflict contains cut.
+  async #readWhole(
+    job: SyncJob,
+    conflict: SyncConflict,
+    keep: Side,
+    { tracker, deadlineMs }: Tracking,
+  ): Promise<SyncConflict> {
+    const { field, reason } = conflict;
+    const isOfStatus = field === 'status' && keep === 'remote';
+    const isOfText = (field === 'title' || field === 'description') && reason === 'not_storable';
+    if (!isOfStatus && !isOfText) return conflict;
+    if (job.remoteId === null) throw new TrackerError('remote_gone', 'not bound to a remote issue');
+    const found = assertPublic(await tracker.get(job.remoteId, abortAfter(deadlineMs)));
+    const isSame = isOfText && displayText(found[field]) === conflict.remote;
+    return isSame ? { ...conflict, remote: found[field] } : conflict;
   }
 
   async #underLease(
@@ -121,28 +126,60 @@ export class SyncBindingService {
   }
 }
 
-// Deciding an open conflict only changes the base: the next sync pushes or pulls the value.
-function changesIssue({ reason, kept }: SyncConflict, keep: Side): boolean {
-  if (reason === 'both_changed' || reason === 'overwritten') return kept !== null && kept !== keep;
-  return keep === 'remote';
+/** The effect of a decision: changes of the issue, and the base with which the next merge applies the decision. */
+interface DecisionPlan {
+  base: MergeBase;
+  steps: IssueStatus[];
+  fields: IssueFields;
 }
 
-// A merge follows the side that differs from the base, so the losing value becomes the base.
-function baseAfter(
-  base: MergeBase,
-  { field, reason, kept, local, remote }: SyncConflict,
-  keep: Side,
-): MergeBase {
-  const isOpen =
-    reason === 'not_storable' ||
-    reason === 'not_representable' ||
-    (reason === 'both_changed' && kept === null);
-  if (!isOpen) return base;
-  if (field === 'status') {
-    const status = issueStatusSchema.parse(local);
-    return { ...base, status: keep === 'local' ? { local: null, remote } : { local: status, remote: '' } };
+interface DecisionContext {
+  base: MergeBase;
+  local: LocalState;
+  tracker: Pick<ExternalTracker, 'stateOf' | 'statusOf' | 'meaningOf'>;
+}
+
+/** Plans a decision. Throws a 409 problem if the issue cannot hold the chosen value. */
+export function planDecision(conflict: SyncConflict, keep: Side, context: DecisionContext): DecisionPlan {
+  const { field, reason, kept, local, remote } = conflict;
+  const { base } = context;
+  const unchanged = { base, steps: [], fields: {} };
+  if (field === 'external') {
+    if (keep === 'remote') throw attachInstead();
+    return unchanged;
   }
-  return { ...base, [field]: keep === 'local' ? remote : local };
+  const isOpen = kept === null || reason === 'not_storable';
+  if (!isOpen && keep === kept) return unchanged;
+  if (field === 'status') return { ...planStatus(conflict, keep, context), fields: {} };
+  if (keep === 'remote' && (reason === 'not_storable' || !isStorable(field, remote))) throw notStorable();
+  // The next merge then pushes a local value, and finds a remote one on both sides.
+  const newBase = isOpen ? { ...base, [field]: remote } : base;
+  if (isOpen && keep === 'local') return { ...unchanged, base: newBase };
+  return { base: newBase, steps: [], fields: { [field]: keep === 'local' ? local : remote } };
+}
+
+function planStatus(
+  conflict: SyncConflict,
+  keep: Side,
+  { base, local, tracker }: DecisionContext,
+): Pick<DecisionPlan, 'base' | 'steps'> {
+  const { remote, kept } = conflict;
+  const isOpen = kept === null;
+  // A status that counts as changed is pushed.
+  const changed = { local: null, remote: isOpen ? remote : (base.status?.remote ?? '') };
+  if (keep === 'local') {
+    if (isOpen) return { base: { ...base, status: changed }, steps: [] };
+    const wanted = issueStatusSchema.parse(conflict.local);
+    const steps = stepsFrom(local.status, (status) => stepTowards(wanted, status));
+    if ((steps.at(-1) ?? local.status) !== wanted) assertMayFollow(local.status, wanted);
+    return { base: { ...base, status: changed }, steps };
+  }
+  const steps = stepsTowards(remote, local.status, tracker);
+  const status = steps.at(-1) ?? local.status;
+  const reached = { status, wasResolved: status === 'RESOLVED' || local.wasResolved };
+  if (!isRepresented(remote, reached, tracker)) throw unreachable(local.status, remote);
+  if (isOpen) return { base: { ...base, status: { local: status, remote } }, steps };
+  return { base: { ...base, status: { ...changed, chosen: { status, state: remote } } }, steps };
 }
 
 function conflictNotFound(): ProblemError {
@@ -162,6 +199,14 @@ function notStorable(): ProblemError {
     status: 409,
     code: 'not_storable',
     detail: 'An issue cannot hold the value in the tracker; only the local value can be kept.',
+  });
+}
+
+function unreachable(status: IssueStatus, state: string): ProblemError {
+  return new ProblemError({
+    status: 409,
+    code: 'not_storable',
+    detail: `No steps lead from ${status} to a status for "${state}" in the tracker. Change the status of the issue first, or keep the local value.`,
   });
 }
 

@@ -10,6 +10,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
 import type {
   ExternalTracker,
+  LocalState,
   RemoteChange,
   RemoteComment,
   RemoteDraft,
@@ -37,13 +38,18 @@ export type ConflictPolicies = Readonly<Record<SyncedField, ConflictPolicy>>;
 
 /**
  * The last common values of both sides, by field; absent if there were none. The status is a pair because several local
- * statuses can map to one remote state; `local` is null while a pushed status is not confirmed.
+ * statuses can map to one remote state; `local` is null while a pushed status is not confirmed. `chosen`: staff chose this
+ * remote state, which replaces the mapped one as long as the issue has this status.
  */
 export interface MergeBase {
   title?: string;
   description?: string;
   priority?: IssuePriority;
-  status?: { local: IssueStatus | null; remote: string };
+  status?: {
+    local: IssueStatus | null;
+    remote: string;
+    chosen?: { status: IssueStatus; state: string } | undefined;
+  };
   /** The keys of the labels that both sides had at the last sync. */
   labels?: string[];
 }
@@ -212,6 +218,11 @@ const textRules = {
   description: { canonical: canonicalText, isStorable: isStorableDescription },
 } as const;
 
+/** Whether an issue can hold a value of the tracker. */
+export function isStorable(field: SyncedField, value: string): boolean {
+  return field === 'title' || field === 'description' ? textRules[field].isStorable(value) : true;
+}
+
 function mergeText(input: MergeInput, field: 'title' | 'description', merge: Merge): void {
   const { canonical, isStorable } = textRules[field];
   // A base that staff chose by deciding a conflict is not in canonical form.
@@ -261,16 +272,31 @@ export function stepsTowards(
   local: IssueStatus,
   tracker: Pick<ExternalTracker, 'statusOf'>,
 ): IssueStatus[] {
+  return stepsFrom(local, (status) => tracker.statusOf(state, status));
+}
+
+/** Returns the statuses, in order, that follow `local`, until `next` returns a status that was passed. */
+export function stepsFrom(local: IssueStatus, next: (status: IssueStatus) => IssueStatus): IssueStatus[] {
   const steps = [local];
-  for (let next = tracker.statusOf(state, local); !steps.includes(next); next = tracker.statusOf(state, next))
-    steps.push(next);
+  for (let status = next(local); !steps.includes(status); status = next(status)) steps.push(status);
   return steps.slice(1);
+}
+
+/** Whether a local status and a remote state mean the same, as far as the state distinguishes statuses. */
+export function isRepresented(
+  state: string,
+  local: LocalState,
+  tracker: Pick<ExternalTracker, 'meaningOf' | 'stateOf'>,
+): boolean {
+  const meaning = tracker.meaningOf(state);
+  return meaning === undefined || meaning === local.status || tracker.stateOf(local) === state;
 }
 
 // Statuses and states do not map one to one: only a change on one side moves the other side.
 function mergeStatus(input: MergeInput, merge: Merge): void {
   const { tracker, local, remote, base } = input;
-  const wantedState = tracker.stateOf(local);
+  const { chosen } = base.status ?? {};
+  const wantedState = chosen?.status === local.status ? chosen.state : tracker.stateOf(local);
   const statusThere = stepsTowards(remote.state, local.status, tracker).at(-1) ?? local.status;
   const isFirst = base.status === undefined;
   const localChanged = local.status !== base.status?.local;
@@ -294,16 +320,18 @@ function mergeStatus(input: MergeInput, merge: Merge): void {
   const status = action === 'pull' ? statusThere : local.status;
   if (status !== local.status) merge.pull.status = status;
   if (action === 'push') merge.push.state = wantedState;
-  const meaning = tracker.meaningOf(remote.state);
-  const shown = tracker.stateOf({ status, wasResolved: local.wasResolved });
-  const isVisible = meaning !== undefined && meaning !== status && shown !== remote.state;
+  const isVisible = !isRepresented(remote.state, { status, wasResolved: local.wasResolved }, tracker);
   // Records the difference, because neither side will change and no later merge would report it.
   if (isVisible && action !== 'push' && !merge.conflicts.some(({ field }) => field === 'status')) {
     const values = { local: status, remote: remote.state, base: null };
     merge.conflicts.push({ field: 'status', reason: 'not_representable', ...values, kept: null });
   }
   // Until the tracker shows a pushed state, the local status counts as changed.
-  if (updatesBase) merge.base.status = { local: action === 'push' ? null : status, remote: remote.state };
+  if (updatesBase)
+    merge.base.status =
+      action === 'push'
+        ? { local: null, remote: remote.state, ...(chosen && { chosen }) }
+        : { local: status, remote: remote.state };
 }
 
 /** A push until its effect is verified. */

@@ -231,13 +231,19 @@ export class SyncRepository {
   }
 
   /**
-   * Records the decision of a conflict by staff: the remaining conflicts, and the base with which the next merge
-   * applies the decision.
+   * Records the decision of a conflict by staff, within the transaction that changes the issue: the remaining conflicts,
+   * and the base with which the next merge applies the decision.
    */
-  async recordDecision(lease: SyncLease, conflicts: readonly SyncConflict[], base: MergeBase): Promise<void> {
+  async recordDecision(
+    lease: SyncLease,
+    conflicts: readonly SyncConflict[],
+    base: MergeBase,
+    within: Transaction,
+  ): Promise<void> {
     await this.#updateUnderLease(
       lease,
       Prisma.sql`base = ${json(base)}, conflicts = ${json(conflicts)}, synced_activity_id = NULL`,
+      within,
     );
   }
 

@@ -221,6 +221,34 @@ export function describeSync(
       expect(after).toMatchObject({ title: 'Their title', sync: { conflicts: [], state: 'synced' } });
       expect((await linkedIssueOf(after)).title).toBe('Their title');
     });
+
+    it('has the status of the tracker on both sides after staff reverted the decision', async () => {
+      const issue = await createIssue(ann);
+      const setStatus = (status: string) => ann.post(issuePath(issue, 'status/'), { status }).expect(200);
+      await setStatus('RESOLVED');
+      const { external } = await syncIssue(ann, issue);
+      await setStatus('CLOSED');
+      await tracker.edit(external?.id ?? '', { state: tracker.words.open });
+      const clashed = await syncIssue(ann, issue);
+      expect(clashed).toMatchObject({
+        status: 'CLOSED',
+        sync: {
+          conflicts: [{ field: 'status', reason: 'both_changed', base: external?.state, kept: 'local' }],
+        },
+      });
+      expect((await linkedIssueOf(clashed)).isOpen).toBe(false);
+      const [conflict] = clashed.sync.conflicts;
+      const path = issuePath(issue, `sync/conflicts/${conflict?.id}/`);
+      const { body } = await staff.post(path, { keep: 'remote' }).expect(200);
+      expect(body.sync.conflicts).toEqual([]);
+      const after = await syncIssue(ann, issue);
+      expect(after).toMatchObject({
+        status: body.status,
+        external: { state: conflict?.remote },
+        sync: { conflicts: [], last_result: { pushed: ['status'], pulled: [] } },
+      });
+      expect((await linkedIssueOf(after)).isOpen).toBe(true);
+    });
   });
 
   describe('labels', () => {

@@ -139,7 +139,8 @@ export const resolveSyncConflict = operation({
   method: 'POST',
   path: `${path}/sync/conflicts/:conflict_id/`,
   summary: 'Resolve a sync conflict',
-  description: 'For staff. Writes the chosen value to the issue; a sync follows.',
+  description:
+    'For staff. Writes the chosen value to the issue; a sync follows and writes it to the tracker. A status changes by steps of the workflow, each with its history entry. If the issue cannot hold the chosen value, nothing changes and the conflict stays: `not_storable` if `keep` is `remote`, and the text in the tracker exceeds the limits or no steps of the workflow lead to a status for the state in the tracker; `illegal_transition` if `keep` is `local`, and no steps lead back to the status. Keeping the status of the tracker reads the issue there.',
   params: issueParams.extend({ conflict_id: uuid() }),
   body: { schema: resolveConflictSchema, example: { keep: 'local' } },
   responses: issueResponse,
@@ -155,18 +156,21 @@ export const resolveSyncConflict = operation({
         'not_storable',
         'external_conflict',
         'illegal_transition',
+        ...remoteCodes,
       ],
       members: {
+        ...attemptMembers,
         current_status: issueStatusSchema,
         allowed_transitions: z.array(issueStatusSchema),
       },
     },
     {
-      status: 412,
-      codes: ['precondition_failed'],
-      description: 'The status has been changed at the same time.',
+      status: 422,
+      codes: ['validation_failed', ...rejectedCodes],
+      description: rejectedDescription,
+      members: attemptMembers,
     },
-    422,
+    ...trackerProblems,
   ],
 });
 
