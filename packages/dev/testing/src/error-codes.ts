@@ -1,14 +1,24 @@
-import { type Api, identityApi, issuesApi, problemsOf } from '@tessera/contracts';
+import {
+  type Api,
+  identityApi,
+  issuesApi,
+  oauthProblemSchema,
+  problemSchema,
+  problemsOf,
+} from '@tessera/contracts';
+import { z } from 'zod';
 
 const apis: readonly Api[] = [identityApi, issuesApi];
 
-/** The error responses of all operations, as `<operation> <status> <code>`. */
-const documented = new Set(
+/** The bodies of the error responses of all operations, by `<operation> <status>`. */
+const documented = new Map(
   apis.flatMap(({ operations, secured }) =>
     operations.flatMap((operation) =>
-      problemsOf(operation, secured).flatMap(({ status, codes }) =>
-        codes.map((code) => `${operation.id} ${status} ${code}`),
-      ),
+      problemsOf(operation, secured).map(({ status, codes, members = {} }) => {
+        const { shape } = operation.oauth ? oauthProblemSchema : problemSchema;
+        const body = z.strictObject({ ...shape, code: z.enum(codes), ...z.object(members).partial().shape });
+        return [`${operation.id} ${status}`, body];
+      }),
     ),
   ),
 );
@@ -27,11 +37,18 @@ interface ErrorResponse {
   body: string;
 }
 
-/** Checks that the operation documents the code of its error response. */
+/** Checks that the operation documents the code and the members of its error response. */
 export function recordErrorCode({ operationId, status, body }: ErrorResponse): void {
-  const response = `${operationId} ${status} ${codeOf(body)}`;
-  if (withoutCode.has(`${operationId} ${status}`)) return;
-  if (!documented.has(response)) undocumented.add(response);
+  const response = `${operationId} ${status}`;
+  if (withoutCode.has(response)) return;
+  const parsed = parse(body);
+  const result = documented.get(response)?.safeParse(parsed);
+  if (result?.success) return;
+  const problems = parsed === undefined ? [] : (result?.error.issues ?? []);
+  const places = problems
+    .filter(({ path }) => path[0] !== 'code')
+    .map(({ path, message }) => `${message} at /${path.join('/')}`);
+  undocumented.add([response, codeOf(parsed), ...places].join(' '));
 }
 
 /** The recorded error responses that no operation documents. */
@@ -44,10 +61,14 @@ export function forgetCodes(): void {
   undocumented.clear();
 }
 
-function codeOf(body: string): unknown {
+function parse(body: string): unknown {
   try {
-    return JSON.parse(body).code;
+    return JSON.parse(body);
   } catch {
-    return 'without JSON';
+    return undefined;
   }
+}
+
+function codeOf(body: unknown): unknown {
+  return typeof body === 'object' && body !== null ? Reflect.get(body, 'code') : 'without JSON';
 }
