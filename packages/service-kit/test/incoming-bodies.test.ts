@@ -36,7 +36,9 @@ async function start(max: number, limitBytes = 1024 * 1024) {
   const bodies = new IncomingBodies(max);
   server = createHttpServer((request, response) => {
     bodies.watch(request, limitBytes, ({ status, headers }) => response.writeHead(status, headers).end());
-    request.on('end', () => response.end(`complete: ${request.url}`));
+    request.on('end', () => {
+      if (!response.writableEnded) response.end(`complete: ${request.url}`);
+    });
   }, keepLogLines().logger);
   return { bodies, port: await listenOnFreePort(server) };
 }
@@ -90,6 +92,28 @@ describe('IncomingBodies', () => {
     socket.write('1\r\na\r\n'.repeat(10_000));
     expect(await answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
+
+  // The README of the identity service has the numbers. A chunk that TCP splits counts twice.
+  it.each([
+    [480, 1, 16, 200],
+    [500, 1, 16, 400],
+    [450, 36, 16, 200],
+    [640, 1, 64, 200],
+    [660, 1, 64, 400],
+    [530, 123, 64, 200],
+  ])(
+    'responds to %i chunks of %i bytes in a body of at most %i KiB with %i',
+    async (count, size, limitKiB, status) => {
+      const { port } = await start(100 * 1024 * 1024, limitKiB * 1024);
+      const socket = await openSocket(port);
+      sockets.push(socket);
+      const answer = readToEnd(socket);
+      socket.write('POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.write(`${size.toString(16)}\r\n${'a'.repeat(size)}\r\n`.repeat(count));
+      socket.write('0\r\n\r\n');
+      expect(await answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    },
+  );
 
   it('accepts a body of chunks of 1 KiB', async () => {
     const { port } = await start(100 * 1024 * 1024);
