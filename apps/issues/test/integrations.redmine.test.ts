@@ -72,6 +72,29 @@ describe('GET /api/v1/integrations/ with Redmine', () => {
     });
   });
 
+  it('advises how to correct an archived project', async () => {
+    const { url, admin } = redmineServer();
+    const { project } = await startRedmineProject();
+    const headers = { 'X-Redmine-API-Key': admin.key };
+    await axios.put(`${url}/projects/${project}/archive.json`, {}, { headers, proxy: false });
+    const archived = checkOf(await read({ project }), 'permissions');
+    expect(archived).toMatchObject({
+      status: 'failed',
+      detail: expect.stringMatching(/give it a role .* If the project is archived, unarchive it/),
+      reason: 'responded 403',
+    });
+  });
+
+  it('advises how to correct a URL that leads to another server', async () => {
+    const integration = await read({ url: `${shared.url}/other` });
+    expect(checkOf(integration, 'reachable')).toMatchObject({
+      status: 'failed',
+      detail: expect.stringContaining('TRACKER_URL does not lead to a Redmine'),
+      reason: 'responded 404',
+    });
+    expect(checkOf(integration, 'credentials').status).toBe('skipped');
+  });
+
   it('lists the permissions that the roles of the account lack', async () => {
     const other = await startRedmineProject('reporter');
     expect(checkOf(await read(other), 'permissions')).toMatchObject({

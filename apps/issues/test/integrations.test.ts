@@ -89,6 +89,16 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     });
   });
 
+  it('advises how to correct a URL that leads to another server', async () => {
+    const integration = await read({ url: `${shared.url}/other` });
+    expect(checkOf(integration, 'reachable')).toMatchObject({
+      status: 'failed',
+      detail: expect.stringMatching(/^TRACKER_URL does not lead to .*: correct it\.$/),
+      reason: 'responded 404',
+    });
+    expect(checkOf(integration, 'credentials').status).toBe('skipped');
+  });
+
   it('advises how to correct disabled issues', async () => {
     tracker.fake.setProject({ issuesEnabled: false });
     expect(checkOf(await read(), 'project')).toMatchObject({

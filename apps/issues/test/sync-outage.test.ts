@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { expectProblem } from '@tessera/testing/problems';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
+import { checkOf, integrationsPath } from './support/integrations.ts';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { syncIssue } from './support/sync-conformance.ts';
@@ -52,7 +53,15 @@ describe('an open circuit breaker', () => {
       const refused = await sync(issue);
       expectProblem(refused, 503, 'tracker_rate_limited');
       expect(refused.body.retry_scheduled).toBe(true);
+      const advice = /did not respond to the last requests.* before (.*): check TRACKER_URL/.exec(
+        refused.body.detail,
+      );
+      const inMs = Date.parse(advice?.[1] ?? '') - Date.now();
+      expect(inMs).toBeGreaterThan(0.8 * breakMs);
+      expect(inMs).toBeLessThanOrEqual(breakMs + 1_000);
     }
+    const [integration] = (await ann.get(integrationsPath).expect(200)).body;
+    expect(checkOf(integration, 'reachable').detail).toContain('did not respond to the last requests');
     const [link] = await linksOf([issue]);
     expect(link).toMatchObject({ failures: 0, last_error: 'tracker_rate_limited' });
     expect(link?.seconds).toBeGreaterThan(0.8 * (breakMs / 1000));

@@ -119,7 +119,8 @@ function checksUntil(error: TrackerError): IntegrationCheck[] {
 }
 
 // A redirect or a refusal of a check concerns the configuration, not an issue.
-function adviceOn({ code }: TrackerError): string {
+function adviceOn({ code, detail }: TrackerError): string {
+  if (detail !== undefined) return detail;
   const isOfCheck = code === 'remote_moved' || code === 'tracker_rejected';
   return isOfCheck
     ? 'The tracker refuses the request for the project, or redirects it: correct TRACKER_URL or TRACKER_PROJECT.'

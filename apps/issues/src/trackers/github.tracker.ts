@@ -18,7 +18,7 @@ import {
   toChangedIssue,
 } from './external-tracker.ts';
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
-import { problemOr, TrackerError } from './tracker-error.ts';
+import { problemOr, projectError, TrackerError } from './tracker-error.ts';
 import { GitHubLabels, issueLabelsSchema } from './tracker-labels.ts';
 import {
   canonicalText,
@@ -140,7 +140,7 @@ export class GitHubTracker implements ExternalTracker {
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
     const path = this.#issues.slice(0, -'/issues'.length);
     const project = await problemOr(this.#transport.read({ method: 'GET', path, signal }, repositorySchema));
-    if (project instanceof TrackerError) return project;
+    if (project instanceof TrackerError) return projectError(this.provider, project);
     if (project.archived === true) return new TrackerError('project_archived', 'archived');
     if (project.has_issues === false) return new TrackerError('issues_disabled', 'issues are disabled');
     return undefined;

@@ -19,7 +19,7 @@ import {
   toChangedIssue,
 } from './external-tracker.ts';
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
-import { problemOr, TrackerError } from './tracker-error.ts';
+import { problemOr, projectError, TrackerError } from './tracker-error.ts';
 import { GitLabLabels } from './tracker-labels.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText, remoteNameSchema } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
@@ -98,7 +98,7 @@ export class GitLabTracker implements ExternalTracker {
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
     const path = this.#issues.slice(0, -'/issues'.length);
     const project = await problemOr(this.#transport.read({ method: 'GET', path, signal }, projectSchema));
-    if (project instanceof TrackerError) return project;
+    if (project instanceof TrackerError) return projectError(this.provider, project);
     if (project.archived === true) return new TrackerError('project_archived', 'archived');
     if (project.issues_access_level === 'disabled')
       return new TrackerError('issues_disabled', 'issues are disabled');

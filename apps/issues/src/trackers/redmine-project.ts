@@ -7,7 +7,7 @@ import {
   type TrackerWords,
 } from './external-tracker.ts';
 import { listNames, type TrackerCheck } from './tracker-check.ts';
-import { problemOr, TrackerError } from './tracker-error.ts';
+import { otherServer, problemOr, TrackerError } from './tracker-error.ts';
 import { remoteNameSchema } from './tracker-text.ts';
 import type { TrackerTransport } from './tracker-transport.ts';
 
@@ -163,11 +163,13 @@ export class RedmineProject {
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
     const user = await problemOr(this.#readUser(signal));
     if (user instanceof TrackerError) {
+      // Redmine always has this path.
+      if (user.code === 'project_not_found') return otherServer('redmine', user);
       // Redmine's app/controllers/application_controller.rb, require_login.
       return user.code === 'not_a_member' ? new TrackerError('rest_api_disabled', user.message) : user;
     }
     const project = await problemOr(this.#readProject(signal, 'enabled_modules'));
-    if (project instanceof TrackerError) return project;
+    if (project instanceof TrackerError) return project.code === 'not_a_member' ? noAccess(project) : project;
     const { id, status, is_public: isPublic, enabled_modules: modules } = project;
     if (status !== activeProject) return new TrackerError('project_archived', 'closed or archived');
     if (modules !== undefined && !modules.some(({ name }) => name === 'issue_tracking'))
@@ -226,6 +228,15 @@ export class RedmineProject {
     const query = include === undefined ? {} : { query: { include } };
     return this.#transport.read({ method: 'GET', path, signal, ...query }, schema);
   }
+}
+
+// Redmine's response for an archived project, also to an administrator, is the same as without a role.
+function noAccess({ message }: TrackerError): TrackerError {
+  return new TrackerError('not_a_member', message, {
+    hadNoEffect: true,
+    detail:
+      'The account of this service has no access to the project in Redmine: give it a role that may view, create and edit issues and add notes. If the project is archived, unarchive it, or correct TRACKER_PROJECT.',
+  });
 }
 
 function missingPermissions(roles: readonly { name: string }[], granted: readonly string[]): string | null {

@@ -1,3 +1,4 @@
+import type { TrackerProvider } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import { z } from 'zod';
 
@@ -15,7 +16,7 @@ interface FailureKind {
 
 /** All kinds of tracker errors, by the `code` of the problem response. */
 const failureKinds = {
-  /** No response, a 5xx, or a response that is not in the documented form. */
+  /** No response, a 5xx, or a response that is not in the documented form, as that of another server. */
   tracker_unavailable: {
     status: 502,
     detail: 'The external tracker is not available.',
@@ -147,6 +148,8 @@ interface TrackerErrorOptions {
   retryAfterSeconds?: number;
   /** The attempt ended before the request was sent, so it does not count as a failure of the issue. */
   isPostponed?: boolean;
+  /** The detail of the response and the advice to operators, if they differ from those of the code. */
+  detail?: string;
   /** Error messages of the tracker, which the response to the sync request contains. */
   messages?: readonly string[];
   /** The new URL of a moved issue, if the tracker names it. */
@@ -160,6 +163,7 @@ export class TrackerError extends Error {
   readonly hadNoEffect: boolean;
   readonly isPostponed: boolean;
   readonly retryAfterSeconds: number | undefined;
+  readonly detail: string | undefined;
   readonly messages: readonly string[];
   readonly location: string | null;
 
@@ -169,6 +173,7 @@ export class TrackerError extends Error {
     this.hadNoEffect = options.hadNoEffect ?? false;
     this.isPostponed = options.isPostponed ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.detail = options.detail;
     this.messages = options.messages ?? [];
     this.location = options.location ?? null;
   }
@@ -189,7 +194,8 @@ const advices: Partial<Record<string, string>> = {
   tracker_unavailable:
     'The tracker gives no usable response: check TRACKER_URL, the network between this service and the tracker, and its certificate.',
   tracker_timeout: 'The tracker does not respond in time: check TRACKER_URL and the network.',
-  tracker_rate_limited: 'The tracker accepts no requests for a while: wait, or raise its limit.',
+  tracker_rate_limited:
+    'The tracker accepts no requests for a while: wait, or raise its limit. If it did not respond to the last requests, none is sent for TRACKER_BREAK_MS: check TRACKER_URL and the network.',
   tracker_rejected:
     'The tracker rejects the content: its words are in `last_messages` of the sync of each issue.',
   sync_failed: 'An internal error, which the log has.',
@@ -212,7 +218,7 @@ export function trackerProblem(error: TrackerError, nextAttemptAt: Date | null):
   return new ProblemError({
     status,
     code,
-    detail,
+    detail: error.detail ?? detail,
     cause: error,
     ...(messages.length === 0 ? {} : { errors: messages.map((message) => ({ field: 'external', message })) }),
     ...(status === 503
@@ -241,6 +247,30 @@ export async function problemOr<Result>(request: Promise<Result>): Promise<Resul
     if (error instanceof TrackerError && !error.isTransient) return error;
     throw error;
   });
+}
+
+const trackerNames: Record<TrackerProvider, string> = {
+  redmine: 'a Redmine',
+  github: "GitHub's API",
+  gitlab: 'a GitLab',
+  gitea: 'a Gitea or Forgejo',
+};
+
+/** Returns the error for a TRACKER_URL that leads to another server. */
+export function otherServer(provider: TrackerProvider, { message }: TrackerError): TrackerError {
+  return new TrackerError('tracker_unavailable', message, {
+    hadNoEffect: true,
+    detail: `TRACKER_URL does not lead to ${trackerNames[provider]}, because another server responds there: correct it.`,
+  });
+}
+
+/**
+ * Returns the error of a request for the project. GitHub, GitLab and Gitea respond 404 with a message: a 404 without one
+ * comes from another server.
+ */
+export function projectError(provider: TrackerProvider, error: TrackerError): TrackerError {
+  const isOther = error.code === 'project_not_found' && error.messages.length === 0;
+  return isOther ? otherServer(provider, error) : error;
 }
 
 type Headers = Record<string, unknown>;

@@ -222,10 +222,13 @@ export class TrackerTransport {
       if (!isBrokenCircuitError(error)) throw error;
       // A failure of this request may have opened the breaker.
       if (failure !== undefined) throw failure;
+      const retryAfterSeconds = Math.max(1, Math.ceil((this.#pausedUntil - performance.now()) / 1000));
+      const until = new Date(Date.now() + retryAfterSeconds * 1000).toISOString();
       throw new TrackerError('tracker_rate_limited', 'the circuit breaker is open', {
         hadNoEffect: true,
         isPostponed: true,
-        retryAfterSeconds: Math.max(1, Math.ceil((this.#pausedUntil - performance.now()) / 1000)),
+        retryAfterSeconds,
+        detail: `The external tracker did not respond to the last requests, so that none is sent before ${until}: check TRACKER_URL and the network.`,
       });
     }
   }
