@@ -156,9 +156,12 @@ export class IssuesClient {
     return this.#transport.pages(issues, { ...query, ordering: ordering?.join(',') }, options);
   }
 
-  /** Reads one page of the matching issues, with their count. */
+  /**
+   * Reads one page of the matching issues, with their count. `cursor`: that of the `next` of the previous page, which
+   * pages beyond 10,000 issues need.
+   */
   page(
-    filters: IssueFilters & { page?: number; page_size?: number } = {},
+    filters: IssueFilters & { page?: number; page_size?: number; cursor?: string } = {},
     options?: CallOptions,
   ): Promise<ResponseOf<typeof listIssuePages>> {
     const { ordering, ...query } = filters;
