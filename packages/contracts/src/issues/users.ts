@@ -120,7 +120,7 @@ export const getMe = operation({
   summary: 'Read the calling user',
   description: 'All fields of the caller in the mirror.',
   responses: { 200: fullUser },
-  problems: [401, unverifiedProblem],
+  problems: [401, unverifiedProblem, userNotFound],
 });
 
 export const updateMe = operation({
