@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   createTokenVerifier,
   InvalidTokenError,
@@ -343,12 +343,17 @@ describe('start', () => {
 
   it('does not keep the process alive', async () => {
     server.publish([jwk]);
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    const before = timers();
+    const setTimer = jest.spyOn(globalThis, 'setTimeout');
     const source = sourceWith();
-    await source.start();
-    expect(timers()).toBe(before);
-    source.stop();
+    try {
+      await source.start();
+      const timers = setTimer.mock.results.map(({ value }) => value as NodeJS.Timeout);
+      expect(timers).not.toHaveLength(0);
+      expect(timers.filter((timer) => timer.hasRef())).toEqual([]);
+    } finally {
+      setTimer.mockRestore();
+      source.stop();
+    }
   });
 
   it('ends with stop, even during a fetch', async () => {
