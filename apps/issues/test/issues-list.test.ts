@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type IssueSummary, issueSummarySchema } from '@tessera/contracts';
+import { type IssueSummary, issueFieldSchema, issueSummarySchema } from '@tessera/contracts';
 import { expectInvalidFields } from '@tessera/testing/problems';
 import { createIssue, createIssueThatIs, getIssue, issuePath, issuesPath, rowOf } from './support/issues.ts';
 import { followLinks, pathOf } from './support/pages.ts';
@@ -73,6 +73,28 @@ describe('GET /api/v1/issues/', () => {
     expect(envelope.body.results).toEqual(pages[0]);
     const next = await ann.get(pathOf(envelope.body.next)).expect(200);
     expect(next.body.results).toEqual(pages[1]);
+  });
+
+  it('returns only the requested members of each issue', async () => {
+    const links = [{ type: 'invoice', ref: 'sparse' }];
+    const issue = await createIssue(ann, { description: 'Since Monday', assignee_id: bob.id, links });
+    const query = `${issuesPath}?link=invoice:sparse`;
+    const [row] = await list('?link=invoice:sparse');
+    for (const field of issueFieldSchema.options) {
+      const { body } = await ann.get(`${query}&fields=${field}`).expect(200);
+      expect(body).toEqual([{ [field]: row?.[field] }]);
+    }
+    const several = { key: issue.key, title: issue.title, updated_at: issue.updated_at };
+    expect((await ann.get(`${query}&fields=title,key&fields=updated_at,key`).expect(200)).body).toEqual([
+      several,
+    ]);
+    const paths = [`${issuesPath}?page=1`, '/api/v1/issue-pages/?page=1'];
+    for (const path of paths) {
+      const { body } = await ann.get(`${path}&link=invoice:sparse&fields=title,key,updated_at`).expect(200);
+      expect(body).toMatchObject({ count: 1, results: [several] });
+    }
+    await ann.patch(issuePath(issue), { title: 'Another' }).expect(200);
+    expect((await ann.get(`${query}&fields=title`).expect(200)).body).toEqual([{ title: 'Another' }]);
   });
 
   it('returns an empty array when nothing matches', async () => {
@@ -206,6 +228,10 @@ describe('filters', () => {
     ['page_size', 'page_size=201'],
     ['cursor', 'cursor=x'],
     ['cursor', 'cursor=%00'],
+    ['fields', 'fields=name'],
+    ['fields', 'fields=title,comments'],
+    ['fields', 'fields='],
+    ['fields', `fields=${'title,'.repeat(24)}title`],
     ['sort', 'sort=title'],
     ['status[]', 'status[]=OPEN'],
     ['__proto__', '__proto__=1'],
@@ -231,7 +257,7 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-          'is not a known parameter; known are limit, cursor, page, page_size, status, priority, assignee, reporter, link, external, label, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
+          'is not a known parameter; known are limit, cursor, page, page_size, fields, status, priority, assignee, reporter, link, external, label, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { rememberSecret } from '@tessera/testing/leaks';
 import {
   type DatabaseUse,
   databaseUse,
@@ -11,6 +12,7 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/response-guard.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { createTestDatabase } from './support/test-database.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 /** The expected number of statements of a request, and the reason for it. */
 interface Expected extends DatabaseUse {
@@ -18,6 +20,8 @@ interface Expected extends DatabaseUse {
   send: () => Test;
   because: string;
 }
+
+const trackerToken = rememberSecret('a-tracker-token-of-the-statements');
 
 let recorder: RoundTripRecorder;
 let app: TestApp;
@@ -57,6 +61,14 @@ const table: Expected[] = [
     roundTrips: 1,
     parsed: 0,
     because: 'the statement is parsed once and planned with its values for each request',
+  },
+  {
+    request: 'GET a list with some members of each issue',
+    send: () => ann.get('/api/v1/issues/?limit=50&fields=key,title,status'),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'one statement finds the page, whose members are cached',
   },
   {
     request: 'GET a list of the issues with a label',
@@ -179,6 +191,33 @@ describe('a request on a warmed connection', () => {
     expect(databaseUse(await afterChange())).toEqual({ statements: 2, roundTrips: 2, parsed: 0 });
     const trips = await recorder.during(() => list(50).expect(200));
     expect(databaseUse(trips)).toEqual({ statements: 1, roundTrips: 1, parsed: 0 });
+  });
+
+  it('reads only the parts of issues that the members of a list show', async () => {
+    const tracker = {
+      provider: 'gitea',
+      url: 'http://127.0.0.1:9',
+      project: 'a/b',
+      token: trackerToken,
+    } as const;
+    const synced = await startTestApp({ ...oneConnection, ...trackerEnvironment(tracker) }, app);
+    const parts = {
+      description: 'left(description,',
+      labels: 'json_agg(',
+      links_count: 'issue_links',
+      sync: 'tracker.last_error',
+    };
+    const readBy = async (query: string) => {
+      const path = `/api/v1/issues/?limit=50${query}`;
+      const trips = await recorder.during(() => ann.on(synced).get(path).expect(200));
+      const read = trips.flatMap(({ statements }) => statements).join();
+      return Object.values(parts).filter((part) => read.includes(part));
+    };
+    expect(await readBy('')).toEqual(Object.values(parts));
+    expect(await readBy('&fields=key,title,status,assignee')).toEqual([]);
+    for (const [field, part] of Object.entries(parts))
+      expect(await readBy(`&fields=${field}`)).toEqual([part]);
+    await synced.close();
   });
 
   it('reads the mirror again when the cached row is 5 seconds old', async () => {

@@ -22,6 +22,8 @@ import type {
   Import,
   ImportPreview,
   Issue,
+  IssueField,
+  IssuePage,
   IssuePriority,
   IssueStatus,
   IssueSummary,
@@ -29,7 +31,6 @@ import type {
   LinkRelation,
   LinkType,
   listIntegrations,
-  listIssuePages,
   listLabels,
   Operation,
   OrderingField,
@@ -85,6 +86,11 @@ export interface IssueFilters {
    */
   search?: string;
   ordering?: readonly (OrderingField | `-${OrderingField}`)[];
+}
+
+/** The members of each listed issue; all by default. */
+interface Fields<Field extends IssueField> {
+  fields?: readonly Field[];
 }
 
 export interface LinkDraft {
@@ -150,8 +156,14 @@ export class IssuesClient {
     this.#transport = new Transport(options, bearerCredentials(source));
   }
 
-  /** Iterates over the matching issues, newest first by default. Reads further pages on demand. */
-  list(filters: IssueFilters & PageSize = {}, options?: CallOptions): AsyncGenerator<IssueSummary, void> {
+  /**
+   * Iterates over the matching issues, newest first by default. Reads further pages on demand. With `fields`, each issue
+   * has only these members.
+   */
+  list<Field extends IssueField = IssueField>(
+    filters: IssueFilters & PageSize & Fields<Field> = {},
+    options?: CallOptions,
+  ): AsyncGenerator<Pick<IssueSummary, Field>, void> {
     const { ordering, ...query } = filters;
     return this.#transport.pages(issues, { ...query, ordering: ordering?.join(',') }, options);
   }
@@ -160,17 +172,14 @@ export class IssuesClient {
    * Reads one page of the matching issues, with their count. `cursor`: that of the `next` of the previous page, which
    * pages beyond 10,000 issues need.
    */
-  page(
-    filters: IssueFilters & { page?: number; page_size?: number; cursor?: string } = {},
+  async page<Field extends IssueField = IssueField>(
+    filters: IssueFilters & { page?: number; page_size?: number; cursor?: string } & Fields<Field> = {},
     options?: CallOptions,
-  ): Promise<ResponseOf<typeof listIssuePages>> {
-    const { ordering, ...query } = filters;
-    return this.#call<typeof listIssuePages>({
-      method: 'GET',
-      path: '/api/v1/issue-pages/',
-      query: { ...query, ordering: ordering?.join(',') },
-      ...options,
-    });
+  ): Promise<Omit<IssuePage, 'results'> & { results: Pick<IssueSummary, Field>[] }> {
+    const { ordering, ...filter } = filters;
+    const query = { ...filter, ordering: ordering?.join(',') };
+    const call: Call = { method: 'GET', path: '/api/v1/issue-pages/', query, ...options };
+    return (await this.#transport.send(call)).body as IssuePage & { results: Pick<IssueSummary, Field>[] };
   }
 
   get(issue: IssueReference, options?: CallOptions): Promise<Issue> {

@@ -15,6 +15,10 @@ export async function mistakes(issues: IssuesClient, identity: IdentityClient): 
   issues.list({ state: 'open' });
   // @ts-expect-error a field that lists are not ordered by
   issues.list({ ordering: ['assignee'] });
+  // @ts-expect-error a member that issues in a list do not have
+  issues.list({ fields: ['comments'] });
+  // @ts-expect-error a member that was not requested
+  for await (const { title } of issues.list({ fields: ['key'] })) title.trim();
   // @ts-expect-error a link without its type
   issues.list({ link: '2024-17' });
   // @ts-expect-error a creation without a title

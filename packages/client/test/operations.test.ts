@@ -62,8 +62,9 @@ const filters: IssueFilters = {
 };
 
 const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClient) => Promise<unknown>> = {
-  listIssues: (client) => drain(client.list({ ...filters, limit: 10 })),
-  listIssuePages: (client) => client.page({ ...filters, page: 2, page_size: 10, cursor: 'a' }),
+  listIssues: (client) => drain(client.list({ ...filters, fields: ['key', 'title'], limit: 10 })),
+  listIssuePages: (client) =>
+    client.page({ ...filters, fields: ['key'], page: 2, page_size: 10, cursor: 'a' }),
   describeIssues: (client) => client.describe(),
   createIssue: (client) =>
     client.create({ title: 'a', links: [{ type: 'invoice', ref: '1' }], labels: ['billing'] }),

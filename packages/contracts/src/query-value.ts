@@ -44,20 +44,18 @@ const valuesMax = 20;
  * Values of an enumeration, as a repeated parameter or separated by commas: `status=OPEN&status=CLOSED` and
  * `status=OPEN,CLOSED` are equivalent.
  */
-export function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string[]) {
+export function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string[], max = valuesMax) {
   return z.preprocess((given, context) => {
     const items = [given].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : [text]));
-    const results = items.slice(0, valuesMax + 1).map((text) => item.safeParse(text));
-    if (results.length <= valuesMax && results.every((result) => result.success)) {
+    const results = items.slice(0, max + 1).map((text) => item.safeParse(text));
+    if (results.length <= max && results.every((result) => result.success)) {
       return [...new Set(results.map((result) => result.data))];
     }
     const message =
-      results.length > valuesMax
-        ? `must be at most ${valuesMax} values`
-        : `must be one or more of ${values.join(', ')}`;
+      results.length > max ? `must be at most ${max} values` : `must be one or more of ${values.join(', ')}`;
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
-  }, z.array(item).max(valuesMax));
+  }, z.array(item).max(max));
 }
 
 /** A point in time. A date means midnight UTC. */

@@ -1,12 +1,12 @@
 import {
   type IssuePage,
-  type IssueSummary,
   issuePrioritySchema,
   issueStatuses,
   issueStatusSchema,
   type listIssuePages,
   type listIssues,
   pageSizeDefault,
+  type SparseIssue,
   text,
   uuid,
   type IssueListQuery as WireQuery,
@@ -56,7 +56,7 @@ export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOpt
     if (!isPage) return presentArray(found, query);
     // With these undocumented parameters, the response is that of `listIssuePages`.
     const { body } = presentPage(found, query);
-    return { status: 200, body: body as string as JsonText<IssueSummary[]> };
+    return { status: 200, body: body as string as JsonText<SparseIssue[]> };
   };
 
   const listPage: Handler<typeof listIssuePages, Actor> = async ({ query: wire, request, actor }) => {
@@ -96,6 +96,7 @@ function readQuery(wire: WireQuery, { actor, keyPrefix, listMax, url, isPage }: 
       after,
       offset: page === undefined || after !== undefined ? 0 : (page - 1) * size,
       total: isPage ? 'exact' : after === undefined ? 'capped' : 'none',
+      fields: wire.fields === undefined ? undefined : [...wire.fields].sort(),
     },
     page,
     url,

@@ -1,8 +1,11 @@
+import type { IssueField } from '@tessera/contracts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import {
   listedColumns,
+  partsOf,
   type SnapshotRow,
+  selectBareIssues,
   selectListedLinks,
   selectSnapshots,
   toSnapshots,
@@ -51,11 +54,18 @@ export class IssueListRepository {
     return { issues: rows.filter(isIssue), total: isAboveBound ? undefined : total };
   }
 
-  /** Reads the listed columns of issues, in no defined order. */
-  async findIssues(ids: readonly string[], within: Transaction = this.#database): Promise<IssueSnapshot[]> {
-    const issues = Prisma.sql`SELECT ${listedColumns} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
-    const sources = { issues, links: selectListedLinks(ids), conflictsBytes: 0, isList: true };
-    const statement = selectSnapshots(sources, this.#tracker);
+  /** Reads issues for a list, in no defined order. `fields`: the members that are shown; all if undefined. */
+  async findIssues(
+    ids: readonly string[],
+    fields: readonly IssueField[] | undefined,
+    within: Transaction = this.#database,
+  ): Promise<IssueSnapshot[]> {
+    const parts = partsOf(fields);
+    const issues = Prisma.sql`SELECT ${listedColumns(parts)} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
+    const details = { conflictsBytes: 0, parts };
+    const statement = parts.links
+      ? selectSnapshots({ issues, links: selectListedLinks(ids), isList: true, ...details }, this.#tracker)
+      : selectBareIssues(issues, this.#tracker, details);
     return toSnapshots(await within.$queryRaw<SnapshotRow[]>(statement));
   }
 

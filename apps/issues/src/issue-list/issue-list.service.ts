@@ -1,4 +1,4 @@
-import type { IssueSummary } from '@tessera/contracts';
+import { type IssueField, type IssueSummary, orderingFields, type SparseIssue } from '@tessera/contracts';
 import {
   type JsonText,
   jsonArray,
@@ -29,7 +29,9 @@ interface IssueListServiceDependencies {
 /** The JSON text of an issue and the revision from which it was created. */
 interface CachedSummary {
   revision: ListedRevision;
-  text: JsonText<IssueSummary>;
+  text: JsonText<SparseIssue>;
+  /** The values of all sort fields as JSON, if `text` may lack some. */
+  place?: string | undefined;
   /** The size of the JSON text in bytes, including the following comma. */
   bytes: number;
 }
@@ -78,7 +80,7 @@ export class IssueListService {
 
   async #tryFind(request: IssueListRequest, within?: Transaction): Promise<IssueListPage | undefined> {
     const { issues, total } = await this.#repository.findPage(request, within);
-    const summaries = await this.#summariesOf(issues.slice(0, request.size), within);
+    const summaries = await this.#summariesOf(issues.slice(0, request.size), request.fields, within);
     if (summaries === undefined) return undefined;
     const last = issues[summaries.length - 1];
     return {
@@ -94,18 +96,19 @@ export class IssueListService {
   // page.
   async #summariesOf(
     listed: readonly ListedIssue[],
+    fields: readonly IssueField[] | undefined,
     within?: Transaction,
   ): Promise<CachedSummary[] | undefined> {
     const known = new Map<string, CachedSummary>();
     for (const issue of listed) {
-      const cached = this.#summaries.get(issue.id);
+      const cached = this.#summaries.get(keyOf(issue.id, fields));
       if (cached !== undefined && isUnchanged(cached.revision, issue)) known.set(issue.id, cached);
     }
     const summaries: CachedSummary[] = [];
     let bytes = 0;
     for (const [place, issue] of listed.entries()) {
       if (!known.has(issue.id))
-        await this.#present(listed.slice(place, place + this.#partSize), known, within);
+        await this.#present(listed.slice(place, place + this.#partSize), known, fields, within);
       const summary = known.get(issue.id);
       if (summary === undefined || !isUnchanged(summary.revision, issue)) return undefined;
       bytes += summary.bytes;
@@ -115,13 +118,17 @@ export class IssueListService {
     return summaries;
   }
 
-  async #present(part: readonly ListedIssue[], known: Map<string, CachedSummary>, within?: Transaction) {
+  async #present(
+    part: readonly ListedIssue[],
+    known: Map<string, CachedSummary>,
+    fields: readonly IssueField[] | undefined,
+    within?: Transaction,
+  ) {
     const unknown = part.filter(({ id }) => !known.has(id)).map(({ id }) => id);
     let bytes = 0;
-    for (const issue of await this.#repository.findIssues(unknown, within)) {
-      const text = jsonText(this.#presenter.summary(issue));
-      const summary = { revision: revisionOf(issue), text, bytes: Buffer.byteLength(text) + 1 };
-      this.#summaries.set(issue.id, summary);
+    for (const issue of await this.#repository.findIssues(unknown, fields, within)) {
+      const summary = this.#summaryOf(issue, fields);
+      this.#summaries.set(keyOf(issue.id, fields), summary);
       known.set(issue.id, summary);
       bytes += summary.bytes;
     }
@@ -131,6 +138,25 @@ export class IssueListService {
         ? Math.max(1, Math.floor((unknown.length * pageBytesMax) / bytes))
         : Math.min(partMax, this.#partSize * 2);
   }
+
+  #summaryOf(issue: IssueSnapshot, fields: readonly IssueField[] | undefined): CachedSummary {
+    const text = jsonText(
+      fields === undefined ? this.#presenter.summary(issue) : this.#presenter.sparse(issue, fields),
+    );
+    return {
+      revision: revisionOf(issue),
+      text,
+      place: fields === undefined ? undefined : jsonText(this.#presenter.sparse(issue, sortFields)),
+      bytes: Buffer.byteLength(text) + 1,
+    };
+  }
+}
+
+const sortFields = [...orderingFields, 'id'] as const;
+
+// The key of a cached text. Issues with different members have separate texts.
+function keyOf(id: string, fields: readonly IssueField[] | undefined): string {
+  return fields === undefined ? id : `${id} ${fields.join()}`;
 }
 
 /** Maximum number of issues that one statement reads: 2 MB for issues of maximum size. */
@@ -162,7 +188,7 @@ function endOf(
 ): readonly SortValue[] | undefined {
   if (listed?.isSearched) return [];
   if (summary === undefined) return undefined;
-  const issue: IssueSummary = JSON.parse(summary.text);
+  const issue: IssueSummary = JSON.parse(summary.place ?? summary.text);
   return sort.map(({ field }) => issue[field]);
 }
 

@@ -1,10 +1,11 @@
 import type {
+  IssueField,
   IssuePriority,
   IssueStatus,
-  IssueSummary,
   LinkType,
   OrderingField,
   OrderingKey,
+  SparseIssue,
   SyncFilter,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
@@ -53,6 +54,8 @@ export interface IssueListRequest {
   /** The number of issues to skip; used only without `after`. */
   offset: number;
   total: 'none' | 'capped' | 'exact';
+  /** The members of each issue in the response, sorted; all if undefined. */
+  fields?: readonly IssueField[] | undefined;
 }
 
 /** An HTTP request for a list. */
@@ -75,7 +78,7 @@ export interface ListedIssue extends Omit<IssueRevision, 'names'> {
 
 /** One page of a list. */
 export interface IssueListPage {
-  items: JsonText<IssueSummary[]>;
+  items: JsonText<SparseIssue[]>;
   /** The sort values of the last issue; undefined on the last page. */
   end: readonly SortValue[] | undefined;
   /** Undefined if no total was requested, or if the total exceeds the limit or is too expensive to count. */

@@ -3,9 +3,11 @@ import {
   type createIssue,
   embeddedCommentsBytesMax,
   type Issue,
+  type IssueField,
   type IssueSummary,
   listedDescriptionMaxLength,
   listedLinksMax,
+  type SparseIssue,
   type SyncReport,
   type SyncState,
   type UpdateIssue,
@@ -40,6 +42,13 @@ export class IssuePresenter {
       links_count: issue.linksCount,
       sync: presentSyncSummary(issue),
     };
+  }
+
+  /** Returns only these members of the representation of an issue in a list. */
+  sparse(issue: IssueSnapshot, fields: readonly IssueField[]): SparseIssue {
+    const summary = this.summary(issue);
+    // The compiler does not relate the names to the types of the values.
+    return Object.fromEntries(fields.map((field) => [field, summary[field]])) as SparseIssue;
   }
 
   /** Returns the full representation of an issue. */

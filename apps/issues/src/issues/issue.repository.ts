@@ -101,7 +101,7 @@ export class IssueRepository {
   async findWithConflicts(reference: IssueReference, bytesMax: number): Promise<IssueSnapshot | undefined> {
     const issues = Prisma.sql`SELECT ${issueColumns} FROM issues i WHERE ${isReferredTo(reference)}`;
     const rows = await this.#database.$queryRaw<SnapshotRow[]>(
-      selectBareIssues(issues, this.#tracker, bytesMax),
+      selectBareIssues(issues, this.#tracker, { conflictsBytes: bytesMax }),
     );
     return toSnapshots(rows)[0];
   }

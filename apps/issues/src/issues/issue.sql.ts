@@ -2,6 +2,7 @@ import {
   embeddedCommentsBytesMax,
   embeddedCommentsMax,
   embeddedConflictsBytesMax,
+  type IssueField,
   listedDescriptionMaxLength,
   listedLinksMax,
   type SyncFilter,
@@ -22,10 +23,33 @@ const shortColumns =
 /** The columns of `issues` except `search`, which is large and never read. */
 export const issueColumns = Prisma.raw(`${shortColumns}, description`);
 
+/** The parts of a listed issue that are read only if they are shown: a large value and rows of other tables. */
+export interface ListedParts {
+  description: boolean;
+  labels: boolean;
+  links: boolean;
+  tracker: boolean;
+}
+
+const allParts: ListedParts = { description: true, labels: true, links: true, tracker: true };
+
+/** The parts that the members of a listed issue show. */
+export function partsOf(fields: readonly IssueField[] | undefined): ListedParts {
+  if (fields === undefined) return allParts;
+  const has = (...members: IssueField[]) => members.some((member) => fields.includes(member));
+  return {
+    description: has('description', 'description_truncated'),
+    labels: has('labels'),
+    links: has('links', 'links_count'),
+    tracker: has('external', 'sync'),
+  };
+}
+
 /** The columns for a list. The description has one character more than is shown, so a cut can be detected. */
-export const listedColumns = Prisma.raw(
-  `${shortColumns}, left(description, ${listedDescriptionMaxLength + 1}) AS description`,
-);
+export function listedColumns({ description }: ListedParts): Prisma.Sql {
+  const beginning = description ? `left(description, ${listedDescriptionMaxLength + 1})` : `''`;
+  return Prisma.raw(`${shortColumns}, ${beginning} AS description`);
+}
 
 /** The columns of an `IssueState`, of the row `i`. */
 export const stateColumns = Prisma.raw(`i.id, i.title, i.description, i.priority, i.status,
@@ -84,7 +108,7 @@ export function selectSynced(sync: SyncFilter, tracker: TrackerIdentity | undefi
 
 const details = Prisma.sql`${Prisma.raw(`i.number, i.description, i.priority, i.status, i.reporter_id AS "reporterId",
   reporter.names AS "reporterName", i.assignee_id AS "assigneeId", assignee.names AS "assigneeName", i.version,
-  i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelColumn}, ${labelRevision}`;
+  i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelRevision}`;
 // A statement does not see the history that it writes, but it sees the `updated_at` that it sets.
 const trackerDetails = (conflictsBytes: number) =>
   Prisma.raw(`tracker.rev AS "trackerRev", tracker.provider, tracker.remote_id AS "remoteId",
@@ -113,9 +137,15 @@ function newestConflicts(bytesMax: number): string {
 // The columns that only rows of issues have, of `i` with its joins.
 function issueDetails(
   tracker: TrackerIdentity | undefined,
-  conflictsBytes = embeddedConflictsBytesMax,
+  {
+    conflictsBytes = embeddedConflictsBytesMax,
+    parts = allParts,
+  }: Pick<SnapshotSources, 'conflictsBytes' | 'parts'> = {},
 ): Prisma.Sql {
-  return tracker === undefined ? details : Prisma.sql`${details}, ${trackerDetails(conflictsBytes)}`;
+  const labelled = Prisma.sql`${details}, ${parts.labels ? labelColumn : Prisma.raw('NULL::json AS labels')}`;
+  if (tracker === undefined) return labelled;
+  const synced = parts.tracker ? trackerDetails(conflictsBytes) : Prisma.raw('tracker.rev AS "trackerRev"');
+  return Prisma.sql`${labelled}, ${synced}`;
 }
 
 /** A row of the statements below. At run time, the columns of the other kinds are null. */
@@ -135,6 +165,8 @@ export interface SnapshotSources {
   conflictsBytes?: number;
   /** Whether `links` is `selectListedLinks`. */
   isList?: boolean;
+  /** The parts to read; all by default. */
+  parts?: ListedParts;
 }
 
 export const allLinks = Prisma.raw('issue_links');
@@ -159,13 +191,13 @@ const noComments = Prisma.raw('(SELECT * FROM comments WHERE false)');
  * issue embeds; PostgreSQL knows the size of a text without reading it.
  */
 export function selectSnapshots(
-  { issues, links, comments, conflictsBytes, isList = false }: SnapshotSources,
+  { issues, links, comments, isList = false, ...options }: SnapshotSources,
   tracker: TrackerIdentity | undefined,
 ): Prisma.Sql {
   return Prisma.sql`
     SELECT part.kind, root.id AS "issueId", coalesce(i.id, l.id, c.id) AS id, coalesce(i.title, l.title) AS title,
            coalesce(i.created_at, l.created_at, c.created_at) AS "createdAt",
-           coalesce(i.updated_at, c.updated_at) AS "updatedAt", ${issueDetails(tracker, conflictsBytes)}, ${linkDetails}
+           coalesce(i.updated_at, c.updated_at) AS "updatedAt", ${issueDetails(tracker, options)}, ${linkDetails}
            ${comments === undefined ? Prisma.empty : Prisma.sql`, ${commentDetails}`}
            ${isList ? Prisma.sql`, l.links_count AS "linksCount"` : Prisma.empty}
       FROM (${issues}) root
@@ -190,11 +222,11 @@ export function selectSnapshots(
 export function selectBareIssues(
   issues: Prisma.Sql,
   tracker: TrackerIdentity | undefined,
-  conflictsBytes?: number,
+  options: Pick<SnapshotSources, 'conflictsBytes' | 'parts'> = {},
 ): Prisma.Sql {
   return Prisma.sql`
     SELECT 'issue' AS kind, i.id, i.title, i.created_at AS "createdAt", i.updated_at AS "updatedAt",
-           ${issueDetails(tracker, conflictsBytes)}
+           ${issueDetails(tracker, options)}
       FROM (${issues}) i ${people} ${trackerLink(tracker)}`;
 }
 

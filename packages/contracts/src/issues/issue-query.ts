@@ -14,7 +14,7 @@ import {
 import { singleLineText, uuid } from '../text.ts';
 import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issue-input.ts';
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
-import { issueSummarySchema } from './issue-response.ts';
+import { issueFieldSchema, listedIssueSchema } from './issue-response.ts';
 import { labelFilter } from './label.ts';
 import { syncFilterSchema } from './tracker-sync.ts';
 
@@ -124,11 +124,17 @@ const filterMembers = {
   }),
 };
 
+const { options: issueFields } = issueFieldSchema;
+const fields = oneOrMore(issueFieldSchema, issueFields, issueFields.length)
+  .optional()
+  .describe('The members of each issue in the response; all by default. Other members are not read.');
+
 const issueListQuery = z.strictObject({
   limit: limit.optional(),
   cursor: cursor.optional(),
   page: undocumented(pageMembers.page),
   page_size: undocumented(pageMembers.page_size),
+  fields,
   ...filterMembers,
 });
 
@@ -136,6 +142,7 @@ const issueListQuery = z.strictObject({
 export const issuePageQuerySchema = z.strictObject({
   ...pageMembers,
   cursor: cursor.optional(),
+  fields,
   ...filterMembers,
 });
 
@@ -152,7 +159,7 @@ export const issuePageSchema = z
     count: z.int().nonnegative(),
     next: z.url().nullable(),
     previous: z.url().nullable(),
-    results: z.array(issueSummarySchema),
+    results: z.array(listedIssueSchema),
   })
   .meta({ id: 'IssuePage' });
 export type IssuePage = z.infer<typeof issuePageSchema>;

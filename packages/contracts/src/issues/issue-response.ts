@@ -78,6 +78,19 @@ export const issueSummarySchema = z
   .meta({ id: 'IssueSummary' });
 export type IssueSummary = z.infer<typeof issueSummarySchema>;
 
+/** A member of an issue in a list. */
+export const issueFieldSchema = issueSummarySchema.keyof().meta({ id: 'IssueField' });
+export type IssueField = z.infer<typeof issueFieldSchema>;
+
+/** An issue in a list that was requested with `fields`. */
+export const sparseIssueSchema = issueSummarySchema
+  .partial()
+  .meta({ id: 'SparseIssue', description: 'The members of an issue that `fields` names.' });
+export type SparseIssue = z.infer<typeof sparseIssueSchema>;
+
+/** An issue in a response of a list. */
+export const listedIssueSchema = z.union([issueSummarySchema, sparseIssueSchema]);
+
 /** An issue with its newest comments, oldest first. */
 export const issueSchema = issueSummarySchema
   .extend({

@@ -23,7 +23,7 @@ import {
   unverifiedProblem,
 } from './issue-operation.ts';
 import { issueListQuerySchema, issuePageQuerySchema, issuePageSchema } from './issue-query.ts';
-import { issueDescriptionSchema, issueSchema, issueSummarySchema } from './issue-response.ts';
+import { issueDescriptionSchema, issueSchema, listedIssueSchema } from './issue-response.ts';
 
 const issueResponse = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
 const replayable = {
@@ -76,6 +76,9 @@ const update = {
   ],
 } as const;
 
+const shortened =
+  'A page of issues, shortened: without comments and the metadata of links. With `fields`, each issue has only these members.';
+
 export const listIssues = operation({
   id: 'listIssues',
   ...issueOperation,
@@ -87,8 +90,8 @@ export const listIssues = operation({
   query: issueListQuerySchema,
   responses: {
     200: {
-      description: 'A page of issues, shortened: without comments and the metadata of links.',
-      schema: z.array(issueSummarySchema),
+      description: shortened,
+      schema: z.array(listedIssueSchema),
       headers: {
         ...nextLinkHeader,
         'X-Total-Count': z
@@ -119,7 +122,7 @@ export const listIssuePages = operation({
   query: issuePageQuerySchema,
   responses: {
     200: {
-      description: 'A page of issues, shortened: without comments and the metadata of links.',
+      description: shortened,
       schema: issuePageSchema,
     },
   },
