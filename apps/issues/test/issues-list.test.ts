@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IssueSummary, issueFieldSchema, issueSummarySchema } from '@tessera/contracts';
 import { expectInvalidFields } from '@tessera/testing/problems';
@@ -171,6 +172,18 @@ describe('filters', () => {
     expect(await titles(`?${query}`)).toEqual(expected);
   });
 
+  it('find issues by ids, keys and numbers', async () => {
+    const { open, working, done, closed } = issues;
+    const unknown = [randomUUID(), 'ISS-999999', '99999999999'];
+    const wanted = [open.id.toUpperCase(), working.key.toLowerCase(), done.number, open.id, ...unknown];
+    expect(await titles(`?id=${wanted.join()}`)).toEqual(['done', 'working', 'open']);
+    expect(await titles(`?id=${open.key}&id=${closed.key}`)).toEqual(['closed', 'open']);
+    expect(await titles(`?id=${open.id},${closed.id}&status=OPEN`)).toEqual(['open']);
+    expect(await titles(`?id=${unknown.join()}`)).toEqual([]);
+    const many = Array.from({ length: 99 }, (_, index) => index + 1_000_000);
+    expect(await titles(`?id=${[...many, open.id].join()}`)).toEqual(['open']);
+  });
+
   it('accept the ids of people', async () => {
     expect(await titles(`?assignee=${bob.id}`)).toEqual(['done']);
     expect(await titles(`?reporter=${bob.id.toUpperCase()}&status=OPEN`)).toEqual(['open']);
@@ -228,6 +241,10 @@ describe('filters', () => {
     ['page_size', 'page_size=201'],
     ['cursor', 'cursor=x'],
     ['cursor', 'cursor=%00'],
+    ['id', 'id='],
+    ['id', 'id=0'],
+    ['id', 'id=ISS-1,XYZ-1'],
+    ['id', `id=${'1,'.repeat(100)}1`],
     ['fields', 'fields=name'],
     ['fields', 'fields=title,comments'],
     ['fields', 'fields='],
@@ -257,7 +274,7 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-          'is not a known parameter; known are limit, cursor, page, page_size, fields, status, priority, assignee, reporter, link, external, label, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
+          'is not a known parameter; known are limit, cursor, page, page_size, fields, id, status, priority, assignee, reporter, link, external, label, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
   });

@@ -50,7 +50,14 @@ import type {
 } from '@tessera/contracts';
 import type { UserInput } from './identity-input.ts';
 import { bearerCredentials, type TokenSource } from './session.ts';
-import { type Call, type CallOptions, type PageSize, Transport, type TransportOptions } from './transport.ts';
+import {
+  type Call,
+  type CallOptions,
+  type PageSize,
+  type Query,
+  Transport,
+  type TransportOptions,
+} from './transport.ts';
 
 export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
 export { Session, type TokenSource } from './session.ts';
@@ -63,6 +70,8 @@ export interface IssuesClientOptions extends TransportOptions {
 
 /** The filters and the order of a list of issues. */
 export interface IssueFilters {
+  /** At most 100 issues. */
+  id?: readonly IssueReference[];
   status?: readonly IssueStatus[];
   priority?: readonly IssuePriority[];
   /** An id of a user. */
@@ -164,8 +173,7 @@ export class IssuesClient {
     filters: IssueFilters & PageSize & Fields<Field> = {},
     options?: CallOptions,
   ): AsyncGenerator<Pick<IssueSummary, Field>, void> {
-    const { ordering, ...query } = filters;
-    return this.#transport.pages(issues, { ...query, ordering: ordering?.join(',') }, options);
+    return this.#transport.pages(issues, listQuery(filters), options);
   }
 
   /**
@@ -176,9 +184,12 @@ export class IssuesClient {
     filters: IssueFilters & { page?: number; page_size?: number; cursor?: string } & Fields<Field> = {},
     options?: CallOptions,
   ): Promise<Omit<IssuePage, 'results'> & { results: Pick<IssueSummary, Field>[] }> {
-    const { ordering, ...filter } = filters;
-    const query = { ...filter, ordering: ordering?.join(',') };
-    const call: Call = { method: 'GET', path: '/api/v1/issue-pages/', query, ...options };
+    const call: Call = {
+      method: 'GET',
+      path: '/api/v1/issue-pages/',
+      query: listQuery(filters),
+      ...options,
+    };
     return (await this.#transport.send(call)).body as IssuePage & { results: Pick<IssueSummary, Field>[] };
   }
 
@@ -444,6 +455,10 @@ export class IssuesClient {
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
     return this.#call<Op>({ ...call, headers, isRepeatable: true });
   }
+}
+
+function listQuery({ id, ordering, ...query }: IssueFilters): Query {
+  return { ...query, id: id?.join(','), ordering: ordering?.join(',') };
 }
 
 const importPath = '/api/v1/sync/import/';

@@ -44,6 +44,7 @@ type SessionOperation = 'signIn' | 'refreshTokens' | 'revokeToken' | 'getUserInf
 type WithoutClient = 'getDiscoveryDocument' | 'getKeySet' | 'postUserInfo';
 
 const filters: IssueFilters = {
+  id: ['ISS-1', 2, id],
   status: ['OPEN', 'REOPENED'],
   priority: ['HIGH'],
   assignee: 'none',

@@ -25,7 +25,7 @@ import {
 import { z } from 'zod';
 import type { Actor } from '../authentication/actor.ts';
 import { openStatuses } from '../issue-status/issue-status.ts';
-import { parseIssueNumber } from '../issues/issue-reference.ts';
+import { parseIssueNumber, parseIssueReference } from '../issues/issue-reference.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import { labelKey } from '../labels/label.ts';
 import type { IssueListService } from './issue-list.service.ts';
@@ -132,6 +132,7 @@ function readFilters(query: WireQuery, actor: Actor, keyPrefix: string): IssueFi
     external === undefined ? undefined : { type: 'external_issue' as const, ref: external },
   ];
   return {
+    references: query.id === undefined ? undefined : readReferences(query.id, keyPrefix),
     statuses: query.is_open === undefined ? status : statusesThatAre(query.is_open, status),
     priorities: priority,
     assigneeId: assignee === 'none' ? null : personId(assignee, actor),
@@ -147,6 +148,13 @@ function readFilters(query: WireQuery, actor: Actor, keyPrefix: string): IssueFi
     search,
     searchedNumber: search === undefined ? undefined : parseIssueNumber(search, keyPrefix),
   };
+}
+
+function readReferences(texts: readonly string[], keyPrefix: string): IssueFilters['references'] {
+  const references = texts.map((text) => parseIssueReference(text, keyPrefix));
+  const ids = references.flatMap((reference) => ('id' in reference ? reference.id : []));
+  const numbers = references.flatMap((reference) => ('number' in reference ? reference.number : []));
+  return { ids: [...new Set(ids)].sort(), numbers: [...new Set(numbers)].sort((a, b) => a - b) };
 }
 
 function statusesThatAre(open: boolean, among: WireQuery['status']) {

@@ -4,6 +4,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { people, revisionColumns, selectSynced, trackerLink } from '../issues/issue.sql.ts';
 import type { TrackerIdentity } from '../issues/issue.ts';
 import {
+  type IssueFilters,
   type IssueListRequest,
   type SortField,
   type SortKey,
@@ -173,8 +174,9 @@ function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
 
 // The conditions of all filters except the search.
 function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[] {
-  const { statuses, priorities, assigneeId, reporterId, links = [] } = filters;
+  const { references, statuses, priorities, assigneeId, reporterId, links = [] } = filters;
   return [
+    ...given(references, isOneOf),
     ...anyOf('status', statuses),
     ...anyOf('priority', priorities),
     ...(assigneeId === null ? [Prisma.sql`i.assignee_id IS NULL`] : []),
@@ -195,6 +197,13 @@ function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[]
     ...given(filters.updatedFrom, (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz`),
     ...given(filters.updatedBefore, (date) => Prisma.sql`i.updated_at < ${date}::timestamptz`),
   ];
+}
+
+function isOneOf({ ids, numbers }: NonNullable<IssueFilters['references']>): Sql {
+  const byId = Prisma.sql`i.id = ANY(${[...ids]}::uuid[])`;
+  const byNumber = Prisma.sql`i.number = ANY(${[...numbers]}::bigint[])`;
+  if (numbers.length === 0) return byId;
+  return ids.length === 0 ? byNumber : Prisma.sql`(${byId} OR ${byNumber})`;
 }
 
 // A single value becomes an equality, whose index returns issues in the order of creation.

@@ -24,6 +24,8 @@ export type SortValue = string | number;
 
 /** The filters of a list. An absent filter matches every issue. */
 export interface IssueFilters {
+  /** Ids and numbers of issues, sorted. */
+  references?: { ids: readonly string[]; numbers: readonly number[] } | undefined;
   statuses?: readonly IssueStatus[] | undefined;
   priorities?: readonly IssuePriority[] | undefined;
   /** Null matches unassigned issues. */

@@ -88,6 +88,12 @@ export interface PlanCase {
   visited: number;
 }
 
+const manyIds = Array.from(
+  { length: 50 },
+  (_, index) => `01980c5e-0000-7000-8000-${String(index).padStart(12, '0')}`,
+);
+const manyNumbers = Array.from({ length: 50 }, (_, index) => 1 + index * 1_000);
+
 /** The lists that must stay fast with any number of issues. */
 export function planCases(count: number): PlanCase[] {
   const middle = new Date(Date.now() - count * 1000).toISOString();
@@ -128,6 +134,13 @@ export function planCases(count: number): PlanCase[] {
     list('a word of the oldest issues', only({ search: 'formerly' }), 'issue_search_words_idx', 5_010),
     list('a word of one issue in two hundred', only({ search: 'seldom' }), 'issues_created_idx', 20_000),
     list('a number', only({ search: '4711', searchedNumber: 4711 }), 'issues_number_key', 4_100),
+    list('ids', only({ references: { ids: manyIds, numbers: [] } }), 'issues_pkey', 200),
+    list(
+      'ids and numbers',
+      only({ references: { ids: manyIds, numbers: manyNumbers } }),
+      'issues_number_key',
+      400,
+    ),
     list('a rare status', only({ statuses: ['REOPENED'] }), 'issues_status_idx', count / 1000 + 60),
     list('a common status', only({ statuses: ['CLOSED'] }), 'issues_status_idx issues_created_idx', 10_300),
     list(

@@ -90,7 +90,22 @@ const pageMembers = {
   page_size: wholeNumber(pageSizeMax).optional().describe('Default 50.'),
 };
 
+export const issueIdsMax = 100;
+
+const idFilter = z
+  .preprocess(
+    (given) =>
+      [given]
+        .flat()
+        .flatMap((text) => (typeof text === 'string' ? text.split(',', issueIdsMax + 1) : [text])),
+    z.array(z.string().max(50)).max(issueIdsMax, { error: `must be at most ${issueIdsMax} issues` }),
+  )
+  .describe(
+    `At most ${issueIdsMax} ids, keys or numbers, separated by commas, to read again the issues of a screen. Unknown ones match no issue.`,
+  );
+
 const filterMembers = {
+  id: idFilter.optional(),
   status: oneOrMore(issueStatusSchema, issueStatuses).optional(),
   priority: oneOrMore(priorityInputSchema, issuePriorities).optional(),
   assignee: z
