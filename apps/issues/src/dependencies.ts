@@ -169,7 +169,7 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
   const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
   const tracker = config.tracking?.tracker;
   const urls = new IssueUrls({ publicBaseUrl, keyPrefix });
-  const presenter = new IssuePresenter({ urls });
+  const presenter = new IssuePresenter({ urls, tracker });
   const repository = new IssueRepository(main, tracker);
   const labels = new LabelService({ repository: new LabelRepository(main) });
   const statusRepository = new IssueStatusRepository(main, tracker);

@@ -92,14 +92,16 @@ describe('a page of cached summaries', () => {
     for (let count = 0; count < 4; count += 1) await createIssue(bob);
     changes.push(() => createIssue(ann));
     const pages = new Set<string>();
+    const etags = new Set<string>();
     for (const change of changes) {
       await change();
       const page = await lists.find(query());
       expect(page).toEqual(await listsOf(app).find(query()));
       expect(await lists.find(query())).toEqual(page);
       pages.add(page.items);
+      etags.add(page.etag);
     }
-    expect(pages.size).toBe(changes.length);
+    expect([pages.size, etags.size]).toEqual([changes.length, changes.length]);
   });
 
   it('is complete for a name with control characters and quotes', async () => {
@@ -113,7 +115,12 @@ describe('a page of cached summaries', () => {
 
   it('is empty and has a total if no issue matches', async () => {
     const nothing = query({ assigneeId: '00000000-0000-4000-8000-000000000000' });
-    expect(await lists.find(nothing)).toEqual({ items: '[]', end: undefined, total: 0 });
+    expect(await lists.find(nothing)).toEqual({
+      etag: expect.stringMatching(/^W\/"[\w-]{16}"$/),
+      items: '[]',
+      end: undefined,
+      total: 0,
+    });
   });
 
   it('omits an issue that left the list before it was read', async () => {

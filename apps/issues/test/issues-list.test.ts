@@ -98,6 +98,38 @@ describe('GET /api/v1/issues/', () => {
     expect((await ann.get(`${query}&fields=title`).expect(200)).body).toEqual([{ title: 'Another' }]);
   });
 
+  it.each([
+    [`${issuesPath}?link=invoice:poll`],
+    [`${issuesPath}?link=invoice:poll&fields=id`],
+    [`${issuesPath}?link=invoice:poll&page=1`],
+    ['/api/v1/issue-pages/?link=invoice:poll'],
+  ])('returns 304 for the current ETag, until the list changes: %s', async (path) => {
+    const links = [{ type: 'invoice', ref: 'poll' }];
+    const issue = await createIssue(ann, { links });
+    const first = await ann.get(path).expect(200);
+    const { etag = '' } = first.headers;
+    expect(etag).toMatch(/^W\/"[\w-]{16}"$/);
+    expect(first.headers['cache-control']).toBe('private, no-cache');
+    const strong = etag.replace('W/', '');
+    for (const known of [etag, strong, `"x", ${etag}`, '*']) {
+      const answer = await ann.get(path).set('If-None-Match', known).expect(304);
+      expect(answer.text).toBe('');
+      expect(answer.headers).toMatchObject({ etag, 'cache-control': 'private, no-cache' });
+    }
+    await ann.get(path).set('If-None-Match', `${etag}x`).expect(200);
+    for (const change of [
+      () => bob.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201),
+      () => createIssue(ann, { links }),
+      () => ann.post(issuePath(issue, 'status/'), { status: 'CLOSED' }).expect(200),
+    ]) {
+      const before = (await ann.get(path).expect(200)).headers.etag ?? '';
+      await change();
+      const after = await ann.get(path).set('If-None-Match', before).expect(200);
+      expect(after.headers.etag).not.toBe(before);
+    }
+    expect((await ann.head(path).expect(200)).headers.etag).toBe((await ann.get(path)).headers.etag);
+  });
+
   it('returns an empty array when nothing matches', async () => {
     const response = await ann.get(`${issuesPath}?search=nosuchword`).expect(200);
     expect(response.text).toBe('[]');

@@ -45,6 +45,7 @@ class Reader {
   readonly #world: World;
   readonly #id: string;
   readonly #texts = new Map<string, string>();
+  readonly #lists = new Map<string, string>();
   /** Failures of comparisons in a callback. */
   readonly #failures: unknown[] = [];
 
@@ -68,7 +69,10 @@ class Reader {
         client.get(issuePath({ id: this.#id })).set('If-None-Match', etags.join(', '));
       expect({ outdated, ...representationIn(await ifNoneMatch(outdated)) }).toEqual({ outdated, ...fresh });
       expect((await ifNoneMatch([...outdated, fresh.etag])).status).toBe(304);
-      const { body } = await client.get(`${issuesPath}?limit=20`).expect(200);
+      const { body, text, headers } = await client.get(`${issuesPath}?limit=20`).expect(200);
+      const { etag = '' } = headers;
+      expect({ etag, text: this.#lists.get(etag) ?? text }).toEqual({ etag, text });
+      this.#lists.set(etag, text);
       const row = body.find(({ id }: Issue) => id === this.#id);
       expect(row).toEqual(rowOf(JSON.parse(fresh.text)));
     }

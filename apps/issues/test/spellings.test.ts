@@ -161,7 +161,7 @@ describe('every path of the API', () => {
         'access-control-allow-origin': 'https://app.test',
         'access-control-expose-headers': exposed,
         vary: expect.stringMatching(/^Origin\b/),
-        'cache-control': 'no-store',
+        'cache-control': path === '/issues/' ? 'private, no-cache' : 'no-store',
       });
       const other = await send('get', `/api/v1${path}`, withOrigins).set('Origin', 'https://other.test');
       expect(other.headers).not.toHaveProperty('access-control-allow-origin');

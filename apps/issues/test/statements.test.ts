@@ -220,6 +220,19 @@ describe('a request on a warmed connection', () => {
     await synced.close();
   });
 
+  it('answers a poll of an unchanged list by one statement, also in a process that has not read the issues', async () => {
+    const other = await startTestApp(oneConnection, app);
+    const { etag = '' } = (await list(50).expect(200)).headers;
+    const poll = () => ann.on(other).get('/api/v1/issues/?limit=50').set('If-None-Match', etag).expect(304);
+    expect(databaseUse(await recorder.warmed(poll))).toEqual({ statements: 1, roundTrips: 1, parsed: 0 });
+    expect(databaseUse(await recorder.during(() => ann.on(other).get('/api/v1/issues/?limit=50')))).toEqual({
+      statements: 2,
+      roundTrips: 2,
+      parsed: 1,
+    });
+    await other.close();
+  });
+
   it('reads the mirror again when the cached row is 5 seconds old', async () => {
     const get = () => ann.get(`/api/v1/issues/${issue}/`).expect(200);
     await recorder.warmed(get);

@@ -102,6 +102,16 @@ interface Fields<Field extends IssueField> {
   fields?: readonly Field[];
 }
 
+interface PageFilters extends IssueFilters {
+  page?: number;
+  page_size?: number;
+  cursor?: string;
+}
+
+type ListedPage<Field extends IssueField> = Omit<IssuePage, 'results'> & {
+  results: Pick<IssueSummary, Field>[];
+};
+
 export interface LinkDraft {
   type: LinkType;
   /** The immutable id in the other system. For a user: a UUID, an e-mail address, or an object. */
@@ -181,16 +191,25 @@ export class IssuesClient {
    * pages beyond 10,000 issues need.
    */
   async page<Field extends IssueField = IssueField>(
-    filters: IssueFilters & { page?: number; page_size?: number; cursor?: string } & Fields<Field> = {},
+    filters: PageFilters & Fields<Field> = {},
     options?: CallOptions,
-  ): Promise<Omit<IssuePage, 'results'> & { results: Pick<IssueSummary, Field>[] }> {
-    const call: Call = {
-      method: 'GET',
-      path: '/api/v1/issue-pages/',
-      query: listQuery(filters),
-      ...options,
-    };
-    return (await this.#transport.send(call)).body as IssuePage & { results: Pick<IssueSummary, Field>[] };
+  ): Promise<ListedPage<Field>> {
+    return (await this.#transport.send({ ...pageCall(filters), ...options })).body as ListedPage<Field>;
+  }
+
+  /**
+   * Reads one page like `page`, with its ETag. Returns undefined if the page still has the ETag of an earlier response. For
+   * polls: a page that has not changed costs little.
+   */
+  async pageIfChanged<Field extends IssueField = IssueField>(
+    filters: PageFilters & Fields<Field>,
+    etag?: string,
+    options?: CallOptions,
+  ): Promise<{ page: ListedPage<Field>; etag: string } | undefined> {
+    const headers = etag === undefined ? {} : { 'If-None-Match': etag };
+    const reply = await this.#transport.send({ ...pageCall(filters), headers, ...options });
+    if (reply.body === undefined) return undefined;
+    return { page: reply.body as ListedPage<Field>, etag: reply.headers.get('ETag') ?? '' };
   }
 
   get(issue: IssueReference, options?: CallOptions): Promise<Issue> {
@@ -455,6 +474,10 @@ export class IssuesClient {
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
     return this.#call<Op>({ ...call, headers, isRepeatable: true });
   }
+}
+
+function pageCall(filters: PageFilters): Call {
+  return { method: 'GET', path: '/api/v1/issue-pages/', query: listQuery(filters) };
 }
 
 function listQuery({ id, ordering, ...query }: IssueFilters): Query {

@@ -39,7 +39,7 @@ export interface Call extends CallOptions {
 
 export interface Reply {
   headers: Headers;
-  /** The parsed JSON; undefined without a body. */
+  /** The parsed JSON; undefined without a body, such as in a 304. */
   body: unknown;
 }
 
@@ -135,7 +135,8 @@ export class Transport {
       });
       const text = await response.text();
       const body = text === '' ? undefined : parseJson(text);
-      if (!response.ok || body === invalidJson) return problemOf(response, body);
+      const isNotModified = response.status === 304;
+      if ((!response.ok && !isNotModified) || body === invalidJson) return problemOf(response, body);
       return { headers: response.headers, body };
     } catch (error) {
       return noResponse(error);

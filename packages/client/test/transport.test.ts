@@ -58,6 +58,16 @@ describe('a call', () => {
     });
   });
 
+  it('returns a page with its ETag, and undefined for a 304', async () => {
+    const page = { count: 0, next: null, previous: null, results: [] };
+    const { client, requests } = await serve(json(200, page, { ETag: 'W/"a"' }), (_request, response) =>
+      response.writeHead(304, { ETag: 'W/"a"' }).end(),
+    );
+    expect(await client().pageIfChanged({ status: ['OPEN'] })).toEqual({ page, etag: 'W/"a"' });
+    expect(await client().pageIfChanged({ status: ['OPEN'] }, 'W/"a"')).toBeUndefined();
+    expect(requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, 'W/"a"']);
+  });
+
   it('throws the error body of a response', async () => {
     const errors = [{ field: 'title', message: 'is required' }];
     const { client } = await serve(problem(422, 'invalid', {}, { errors, issue: { version: 2 } }));

@@ -27,6 +27,7 @@ import type { Actor } from '../authentication/actor.ts';
 import { openStatuses } from '../issue-status/issue-status.ts';
 import { parseIssueNumber, parseIssueReference } from '../issues/issue-reference.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
+import { isKnown } from '../issues/precondition.ts';
 import { labelKey } from '../labels/label.ts';
 import type { IssueListService } from './issue-list.service.ts';
 import {
@@ -34,6 +35,7 @@ import {
   type IssueFilters,
   type IssueListPage,
   type IssueListQuery,
+  type KnownPage,
   offsetMax,
   type SortField,
   type SortKey,
@@ -48,24 +50,43 @@ interface IssueListHandlersOptions {
 }
 
 export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOptions) {
-  const list: Handler<typeof listIssues, Actor> = async ({ query: wire, request, actor }) => {
+  const list: Handler<typeof listIssues, Actor> = async ({ query: wire, headers, request, actor }) => {
     const url = urls.list + searchOf(request.url);
     const isPage = wire.page !== undefined || wire.page_size !== undefined;
     const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, listMax, url, isPage });
-    const found = await lists.find(query);
+    const found = await lists.find(query, knownBy(headers));
+    if (found.items === undefined) return notModified(found);
     if (!isPage) return presentArray(found, query);
     // With these undocumented parameters, the response is that of `listIssuePages`.
-    const { body } = presentPage(found, query);
-    return { status: 200, body: body as string as JsonText<SparseIssue[]> };
+    const page = presentPage(found, query);
+    return { ...page, body: page.body as string as JsonText<SparseIssue[]> };
   };
 
-  const listPage: Handler<typeof listIssuePages, Actor> = async ({ query: wire, request, actor }) => {
+  const listPage: Handler<typeof listIssuePages, Actor> = async ({
+    query: wire,
+    headers,
+    request,
+    actor,
+  }) => {
     const url = urls.pages + searchOf(request.url);
     const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, listMax, url, isPage: true });
-    return presentPage(await lists.find(query), query);
+    const found = await lists.find(query, knownBy(headers));
+    return found.items === undefined ? notModified(found) : presentPage(found, query);
   };
 
   return { list, listPage };
+}
+
+function knownBy({ 'If-None-Match': header }: { 'If-None-Match'?: string | undefined }) {
+  return header === undefined ? undefined : (etag: string) => isKnown(header, etag);
+}
+
+function notModified(page: KnownPage) {
+  return { status: 304, headers: validators(page) } as const;
+}
+
+function validators({ etag }: { etag: string }) {
+  return { ETag: etag, 'Cache-Control': 'private, no-cache' };
 }
 
 interface ReadOptions {
@@ -170,7 +191,7 @@ function presentArray(found: IssueListPage, query: IssueListQuery) {
   const { items, total } = found;
   const count = total === undefined ? {} : { 'X-Total-Count': String(total) };
   const link = nextLink(query.url, nextCursor(found, query));
-  return { status: 200, headers: { ...count, ...link }, body: items } as const;
+  return { status: 200, headers: { ...validators(found), ...count, ...link }, body: items } as const;
 }
 
 function presentPage(found: IssueListPage, query: IssueListQuery) {
@@ -189,7 +210,7 @@ function presentPage(found: IssueListPage, query: IssueListQuery) {
         : link({ page: page === 2 ? undefined : String(page - 1) }),
     results: found.items,
   });
-  return { status: 200, body } as const;
+  return { status: 200, headers: validators(found), body } as const;
 }
 
 function nextCursor({ end }: IssueListPage, { request: { filters, sort } }: IssueListQuery) {

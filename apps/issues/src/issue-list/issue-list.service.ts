@@ -10,12 +10,14 @@ import {
 import type { Transaction } from '../database.ts';
 import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueSnapshot } from '../issues/issue.ts';
+import { shortHash } from '../issues/precondition.ts';
 import { createTextCache } from '../issues/text-cache.ts';
 import type { IssueListRepository } from './issue-list.repository.ts';
 import {
   type IssueListPage,
   type IssueListQuery,
   type IssueListRequest,
+  type KnownPage,
   type ListedIssue,
   offsetMax,
   type SortValue,
@@ -29,6 +31,8 @@ interface IssueListServiceDependencies {
 /** The JSON text of an issue and the revision from which it was created. */
 interface CachedSummary {
   revision: ListedRevision;
+  /** A hash of the id and the revision, for the ETags of pages. */
+  mark: string;
   text: JsonText<SparseIssue>;
   /** The values of all sort fields as JSON, if `text` may lack some. */
   place?: string | undefined;
@@ -49,10 +53,14 @@ export class IssueListService {
     this.#presenter = presenter;
   }
 
-  async find({ request, page }: IssueListQuery): Promise<IssueListPage> {
+  /** `isKnown`: whether the client has the page with an ETag. Its issues are then not read. */
+  find(query: IssueListQuery): Promise<IssueListPage>;
+  find(query: IssueListQuery, isKnown: IsKnown | undefined): Promise<IssueListPage | KnownPage>;
+  async find({ request, page }: IssueListQuery, isKnown?: IsKnown): Promise<IssueListPage | KnownPage> {
     const isReachable = request.offset <= offsetMax;
     const found = await this.#find(
       isReachable ? this.#withoutVainCount(request) : { ...request, offset: 0, size: 1 },
+      isKnown,
     );
     if (isUnfiltered(request) && request.total === 'capped')
       this.#isBeyondCounting ||= found.total === undefined;
@@ -67,43 +75,66 @@ export class IssueListService {
     return isVain ? { ...request, total: 'none' } : request;
   }
 
-  async #find(request: IssueListRequest): Promise<IssueListPage> {
+  async #find(request: IssueListRequest, isKnown?: IsKnown): Promise<IssueListPage | KnownPage> {
+    const find = (within?: Transaction) => this.#tryFind(request, isKnown, within);
     // If an issue changes between the two statements of a page, both run again in one snapshot.
-    const page = (await this.#tryFind(request)) ?? (await this.#findInSnapshot(request));
+    const page = (await find()) ?? (await this.#repository.inSnapshot(find));
     if (page === undefined) throw new Error('two statements of one snapshot saw different issues');
     return page;
   }
 
-  #findInSnapshot(request: IssueListRequest): Promise<IssueListPage | undefined> {
-    return this.#repository.inSnapshot((within) => this.#tryFind(request, within));
-  }
-
-  async #tryFind(request: IssueListRequest, within?: Transaction): Promise<IssueListPage | undefined> {
+  async #tryFind(
+    request: IssueListRequest,
+    isKnown: IsKnown | undefined,
+    within?: Transaction,
+  ): Promise<IssueListPage | KnownPage | undefined> {
     const { issues, total } = await this.#repository.findPage(request, within);
-    const summaries = await this.#summariesOf(issues.slice(0, request.size), request.fields, within);
+    const listed = issues.slice(0, request.size);
+    const cached = this.#cachedOf(listed, request.fields);
+    const isSearched = listed[0]?.isSearched ?? false;
+    const marks = listed.map((issue) => cached.get(issue.id)?.mark ?? markOf(issue)).join('');
+    const etag = this.#etagOf(marks, total, issues.length > listed.length, isSearched);
+    if (isKnown?.(etag)) return { etag, items: undefined, end: undefined, total };
+    const summaries = await this.#summariesOf(listed, cached, request.fields, within);
     if (summaries === undefined) return undefined;
     const last = issues[summaries.length - 1];
     return {
+      etag,
       items: jsonArray(summaries.map(({ text }) => text)),
       end: issues.length > summaries.length ? endOf(request, last, summaries.at(-1)) : undefined,
       total,
     };
   }
 
-  // Uses cached JSON texts whose revision is current and reads only the other issues: reading and serializing costs
-  // three times as much as finding a page. Stops before the page exceeds `pageBytesMax`, but returns at least one
-  // issue. Returns undefined if an issue has changed since the page was found, because it may no longer belong to the
-  // page.
+  // The revisions determine the texts of the issues, and with the total and the existence of a further issue, the whole
+  // response to a URL. The ETag is weak because it is not a hash of the bytes, so it is the same for each content coding
+  // (RFC 9110 8.8.1).
+  #etagOf(
+    ...content: [marks: string, total: number | undefined, hasMore: boolean, isSearched: boolean]
+  ): string {
+    return `W/"${shortHash([this.#presenter.fingerprint, ...content].join(' '))}"`;
+  }
+
+  // Returns the cached JSON texts whose revision is current. The others are read later: reading and serializing costs three
+  // times as much as finding a page.
+  #cachedOf(listed: readonly ListedIssue[], fields: readonly IssueField[] | undefined) {
+    const current = new Map<string, CachedSummary>();
+    for (const issue of listed) {
+      const cached = this.#summaries.get(keyOf(issue.id, fields));
+      if (cached !== undefined && isUnchanged(cached.revision, issue)) current.set(issue.id, cached);
+    }
+    return current;
+  }
+
+  // Reads the issues that are not cached, and adds them to `known`. Stops before the page exceeds `pageBytesMax`, but
+  // returns at least one issue. Returns undefined if an issue has changed since the page was found, because it may no
+  // longer belong to the page.
   async #summariesOf(
     listed: readonly ListedIssue[],
+    known: Map<string, CachedSummary>,
     fields: readonly IssueField[] | undefined,
     within?: Transaction,
   ): Promise<CachedSummary[] | undefined> {
-    const known = new Map<string, CachedSummary>();
-    for (const issue of listed) {
-      const cached = this.#summaries.get(keyOf(issue.id, fields));
-      if (cached !== undefined && isUnchanged(cached.revision, issue)) known.set(issue.id, cached);
-    }
     const summaries: CachedSummary[] = [];
     let bytes = 0;
     for (const [place, issue] of listed.entries()) {
@@ -145,6 +176,7 @@ export class IssueListService {
     );
     return {
       revision: revisionOf(issue),
+      mark: markOf(issue),
       text,
       place: fields === undefined ? undefined : jsonText(this.#presenter.sparse(issue, sortFields)),
       bytes: Buffer.byteLength(text) + 1,
@@ -157,6 +189,14 @@ const sortFields = [...orderingFields, 'id'] as const;
 // The key of a cached text. Issues with different members have separate texts.
 function keyOf(id: string, fields: readonly IssueField[] | undefined): string {
   return fields === undefined ? id : `${id} ${fields.join()}`;
+}
+
+/** Whether the client has the response with an ETag. */
+type IsKnown = (etag: string) => boolean;
+
+function markOf(issue: Omit<ListedIssue, 'isSearched'>): string {
+  const { id, rev, labelRev, trackerRev, reporterName, assigneeName } = issue;
+  return shortHash(JSON.stringify([id, rev, labelRev, trackerRev, reporterName, assigneeName]));
 }
 
 /** Maximum number of issues that one statement reads: 2 MB for issues of maximum size. */
@@ -201,7 +241,7 @@ function unreachablePage(): ProblemError {
   return validationProblem([{ field: 'page', message }]);
 }
 
-function assertWithin({ offset }: IssueListRequest, { total = 0 }: IssueListPage): void {
+function assertWithin({ offset }: IssueListRequest, { total = 0 }: Pick<IssueListPage, 'total'>): void {
   if (offset < total) return;
   throw new ProblemError({ status: 404, code: 'invalid_page', detail: 'Invalid page.' });
 }

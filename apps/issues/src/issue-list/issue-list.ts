@@ -80,11 +80,18 @@ export interface ListedIssue extends Omit<IssueRevision, 'names'> {
 
 /** One page of a list. */
 export interface IssueListPage {
+  /** Changes whenever the response with this page changes. */
+  etag: string;
   items: JsonText<SparseIssue[]>;
   /** The sort values of the last issue; undefined on the last page. */
   end: readonly SortValue[] | undefined;
   /** Undefined if no total was requested, or if the total exceeds the limit or is too expensive to count. */
   total: number | undefined;
+}
+
+/** A page that the client has. Its issues were not read. */
+export interface KnownPage extends Omit<IssueListPage, 'items'> {
+  items: undefined;
 }
 
 /** Maximum total that is counted if the client did not request an exact total. */

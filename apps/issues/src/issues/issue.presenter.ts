@@ -5,6 +5,8 @@ import {
   type Issue,
   type IssueField,
   type IssueSummary,
+  issueSummarySchema,
+  issuesApi,
   listedDescriptionMaxLength,
   listedLinksMax,
   type SparseIssue,
@@ -15,20 +17,34 @@ import {
   type Comment as WireComment,
 } from '@tessera/contracts';
 import { jsonText, type ResponseOf } from '@tessera/service-kit';
+import { z } from 'zod';
 import { presentComment } from '../comments/comment.presenter.ts';
 import { allowedTransitions } from '../issue-status/issue-status.ts';
 import { presentLink, presentListedLink, readLink } from '../links/link.presenter.ts';
 import { presentPerson } from '../people/person.presenter.ts';
-import type { IssueDraft, IssueEdit, IssueRecord, IssueSnapshot, PresentedIssue } from './issue.ts';
+import type {
+  IssueDraft,
+  IssueEdit,
+  IssueRecord,
+  IssueSnapshot,
+  PresentedIssue,
+  TrackerIdentity,
+} from './issue.ts';
 import type { IssueUrls } from './issue-urls.ts';
-import { etagOf } from './precondition.ts';
+import { etagOf, shortHash } from './precondition.ts';
 
 /** Converts issues to their representation in the API. */
 export class IssuePresenter {
   readonly #urls: IssueUrls;
+  /** Differs between releases and configurations that present the same issue differently. */
+  readonly fingerprint: string;
 
-  constructor({ urls }: { urls: IssueUrls }) {
+  /** `tracker`: the configured tracker, whose sync state issues show. */
+  constructor({ urls, tracker }: { urls: IssueUrls; tracker?: TrackerIdentity | undefined }) {
     this.#urls = urls;
+    const members = z.toJSONSchema(issueSummarySchema, { unrepresentable: 'any' });
+    const settings = [urls.list, urls.keyPrefix, tracker?.provider, tracker?.project];
+    this.fingerprint = shortHash(JSON.stringify([issuesApi.version, members, settings]));
   }
 
   /** Returns the representation of an issue in a list. */

@@ -83,10 +83,14 @@ function preconditionFailed(detail: string): ProblemError {
   return new ProblemError({ status: 412, code: 'precondition_failed', detail });
 }
 
-/** Whether `If-None-Match` contains the ETag, strong or weak (RFC 9110 13.1.2). */
+/** Whether `If-None-Match` contains the ETag. Compares weakly (RFC 9110 13.1.2). */
 export function isKnown(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
-  return entityTags(ifNoneMatch).some((tag) => tag.replace(/^W\//, '') === etag);
+  return entityTags(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag));
+}
+
+function opaque(etag: string): string {
+  return etag.replace(/^W\//, '');
 }
 
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;

@@ -17,6 +17,17 @@ export const etagHeader = {
   ETag: z.string().describe('Strong ETag of the issue. Different representations have different ETags.'),
 };
 
+export const listEtagHeader = {
+  ETag: z.string().describe('Weak ETag of the page, for `If-None-Match`.'),
+};
+
+export const knownEtagHeaders = z.object({
+  'If-None-Match': z
+    .string()
+    .optional()
+    .describe('ETags of earlier responses; 304 without a body if one is that of the current response.'),
+});
+
 export const locationHeader = { Location: z.string().describe('The URL of the new resource.') };
 
 export const replayedHeader = {

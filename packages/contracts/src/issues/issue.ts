@@ -16,6 +16,8 @@ import {
   issueParams,
   issuesPath,
   keyReusedCode,
+  knownEtagHeaders,
+  listEtagHeader,
   locationHeader,
   personLookupProblems,
   preconditionHeaders,
@@ -79,6 +81,8 @@ const update = {
 const shortened =
   'A page of issues, shortened: without comments and the metadata of links. With `fields`, each issue has only these members.';
 
+const notModifiedPage = { description: 'The page has not changed.', headers: listEtagHeader };
+
 export const listIssues = operation({
   id: 'listIssues',
   ...issueOperation,
@@ -88,11 +92,13 @@ export const listIssues = operation({
   description:
     'Returns an array, newest first, with a `Link` to the next page. A page of large issues ends before 512 KiB, so follow `Link`. Unknown parameters are refused. With `page` or `page_size` the response is that of `listIssuePages`.',
   query: issueListQuerySchema,
+  headers: knownEtagHeaders,
   responses: {
     200: {
       description: shortened,
       schema: z.array(listedIssueSchema),
       headers: {
+        ...listEtagHeader,
         ...nextLinkHeader,
         'X-Total-Count': z
           .string()
@@ -102,6 +108,7 @@ export const listIssues = operation({
           ),
       },
     },
+    304: notModifiedPage,
   },
   problems: [
     401,
@@ -120,11 +127,14 @@ export const listIssuePages = operation({
   description:
     'Returns an object with the number of all matching issues, which can take long to count. A page of large issues ends before 512 KiB, so follow `next`. Unknown parameters are refused.',
   query: issuePageQuerySchema,
+  headers: knownEtagHeaders,
   responses: {
     200: {
       description: shortened,
       schema: issuePageSchema,
+      headers: listEtagHeader,
     },
+    304: notModifiedPage,
   },
   problems: [
     401,
@@ -182,7 +192,7 @@ export const getIssue = operation({
   description:
     'Has the newest comments; `comments_url` has all. With `If-None-Match`, an unchanged issue is 304.',
   params: issueParams,
-  headers: z.object({ 'If-None-Match': z.string().optional() }),
+  headers: knownEtagHeaders,
   responses: { 200: issueResponse, 304: { description: 'Not modified.', headers: etagHeader } },
   problems: [401, unverifiedProblem, issueNotFound, 422],
 });
