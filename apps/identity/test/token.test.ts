@@ -28,6 +28,8 @@ describe('POST /token', () => {
     expect(tokenResponseSchema.parse(response.body)).toMatchObject({ token_type: 'Bearer', expires_in: 900 });
     expect(response.headers['cache-control']).toBe('no-store');
     expect(response.headers.pragma).toBe('no-cache');
+    // A compressed size would tell what the tokens have in common with text of the request.
+    expect(response.headers).not.toHaveProperty('content-encoding');
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 

@@ -110,24 +110,26 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
   // Large enough for every issue that the schemas accept, even if each character is escaped.
   const issueBody = { limitBytes: 1024 * 1024 };
   const userBody = { limitBytes: 64 * 1024 };
+  // Every user may read all of these texts. The lists of users mix e-mails with names that others choose.
+  const compress = true;
   const labelEditor = { access: member, limit: writes, authorize: assertMayAdministerLabels };
 
   return [
-    route(listIssues, { access: member, limit: listReads }, lists.list),
-    route(getIssue, { access: member, limit: reads }, issues.get),
+    route(listIssues, { access: member, limit: listReads, compress }, lists.list),
+    route(getIssue, { access: member, limit: reads, compress }, issues.get),
     route(createIssue, { access: member, limit: writes, body: issueBody }, issues.create),
     route(updateIssue, { access: member, limit: writes, body: issueBody }, issues.update),
     route(patchIssue, { access: member, limit: writes, body: issueBody }, issues.update),
     route(changeIssueStatus, { access: member, limit: writes, body: issueBody }, issues.changeStatus),
-    route(listComments, { access: member, limit: reads }, comments.list),
+    route(listComments, { access: member, limit: reads, compress }, comments.list),
     route(addComment, { access: member, limit: writes, body: issueBody }, comments.add),
     route(getComment, { access: member, limit: reads }, comments.get),
-    route(listActivity, { access: member, limit: reads }, activity.list),
+    route(listActivity, { access: member, limit: reads, compress }, activity.list),
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),
-    route(listIssuePages, { access: member, limit: listReads }, lists.listPage),
+    route(listIssuePages, { access: member, limit: listReads, compress }, lists.listPage),
     route(describeIssues, { access: member, limit: reads }, issues.describe),
-    route(listLabels, { access: member, limit: reads }, labels.list),
+    route(listLabels, { access: member, limit: reads, compress }, labels.list),
     route(getLabel, { access: member, limit: reads }, labels.get),
     route(createLabel, labelEditor, labels.create),
     route(updateLabel, labelEditor, labels.update),

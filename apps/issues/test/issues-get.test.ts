@@ -114,6 +114,29 @@ describe('GET /api/v1/issues/{id}/', () => {
     expect(answer.headers.etag).not.toBe(headers.etag);
   });
 
+  it.each(['gzip', 'br'])(
+    'is compressed by %s, with an ETag that If-Match and If-None-Match accept',
+    async (coding) => {
+      const issue = await createIssue(ann, { description: 'Since Monday. '.repeat(1_000) });
+      const get = () => ann.get(issuePath(issue)).set('Accept-Encoding', coding);
+      const plain = await etagOf(ann, issue);
+      const { headers, body } = await get().expect(200);
+      expect(body).toEqual(await getIssue(ann, issue));
+      expect(headers).toMatchObject({
+        'content-encoding': coding,
+        vary: expect.stringMatching(/\bAccept-Encoding$/),
+      });
+      expect(Number(headers['content-length'])).toBeLessThan(2_000);
+      const { etag = '' } = headers;
+      expect(etag).toBe(plain.replace(/"$/, `+${coding}"`));
+      expect((await get().set('If-None-Match', etag).expect(304)).headers.etag).toBe(etag);
+      expect((await get().set('If-None-Match', plain).expect(304)).headers.etag).toBe(plain);
+      await ann.put(issuePath(issue), { title: 'Second' }).set('If-Match', etag).expect(200);
+      await ann.put(issuePath(issue), { title: 'Third' }).set('If-Match', etag).expect(412);
+      await get().set('If-None-Match', etag).expect(200);
+    },
+  );
+
   it('returns the headers of GET without a body to HEAD', async () => {
     const issue = await createIssue(ann);
     const head = await ann.head(issuePath(issue)).expect(200);

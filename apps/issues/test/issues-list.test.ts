@@ -130,6 +130,43 @@ describe('GET /api/v1/issues/', () => {
     expect((await ann.head(path).expect(200)).headers.etag).toBe((await ann.get(path)).headers.etag);
   });
 
+  it.each([
+    ['gzip', 10_000],
+    ['br', 10_000],
+  ])('takes less than 10 kB by %s for 50 issues without their descriptions', async (coding, bytes) => {
+    const people = await Promise.all(Array.from({ length: 12 }, () => aPerson(app)));
+    await Promise.all(people.map((person) => person.get('/api/v1/users/me/').expect(200)));
+    await app.sql(
+      `INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, created_at, updated_at)
+       SELECT gen_random_uuid(), 'Invoice ' || md5(n::text) || ' of ' || n || ' is not printed', repeat(md5(n::text), 9),
+              (enum_range(NULL::issue_priority))[1 + n % 5], (enum_range(NULL::issue_status))[1 + n % 5],
+              ($1::uuid[])[1 + n % 12], ($1::uuid[])[1 + n * 5 % 12], timestamptz '2001-01-01' - n * interval '61.234 s',
+              now() - n * interval '17.017 s'
+         FROM generate_series(1, 50) n`,
+      [people.map(({ id }) => id)],
+    );
+    const fields = issueFieldSchema.options.filter((field) => !field.startsWith('description'));
+    const response = await ann
+      .get(`${issuesPath}?limit=50&created_before=2002-01-01&fields=${fields.join()}`)
+      .set('Accept-Encoding', coding)
+      .expect(200);
+    expect(response.body).toHaveLength(50);
+    expect(response.headers).toMatchObject({
+      'content-encoding': coding,
+      etag: expect.stringMatching(/^W\//),
+    });
+    expect(Number(response.headers['content-length'])).toBeLessThan(bytes);
+  });
+
+  it('is the list to compress; the list of users, with their e-mails, is not', async () => {
+    const staff = await aPerson(app, { is_staff: true });
+    const get = (path: string) => staff.get(path).set('Accept-Encoding', 'gzip').expect(200);
+    expect((await get(issuesPath)).headers['content-encoding']).toBe('gzip');
+    const users = await get('/api/v1/users/?limit=200');
+    expect(users.text.length).toBeGreaterThan(2_000);
+    expect(users.headers).not.toHaveProperty('content-encoding');
+  });
+
   it('returns an empty array when nothing matches', async () => {
     const response = await ann.get(`${issuesPath}?search=nosuchword`).expect(200);
     expect(response.text).toBe('[]');

@@ -36,7 +36,7 @@ const send = (
   method: 'get' | 'head' | 'post' | 'options' | 'delete',
   path: string,
   to: TestApp = app,
-): Test => to.http[method](path).set('Authorization', `Bearer ${ann.token}`);
+): Test => to.http[method](path).set({ Authorization: `Bearer ${ann.token}`, 'Accept-Encoding': 'identity' });
 
 const requests: [string, (base: Spelling) => Test][] = [
   ['GET an issue', (base) => send('get', `${base}/issues/${issue}/`)],

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BodyOf, HeadersOf, Operation, ParamsOf, QueryOf } from '@tessera/contracts';
 import { type BodyOptions, readBody } from './body.ts';
+import { sendCompressed, withoutCodings } from './compressed-response.ts';
 import { type ResponseOf, sendJson } from './json-response.ts';
 import { parse, parseQuery } from './parse.ts';
 import { type PreparedDocument, sendPreparedDocument } from './prepared-document.ts';
@@ -58,6 +59,11 @@ interface RouteOptions<Actor> extends Admission<Actor> {
   /** Throws a problem for a caller without the right to this operation, before the input is read. */
   authorize?: (actor: Actor, request: IncomingMessage) => void;
   body?: BodyOptions;
+  /**
+   * Compresses successful responses. Not for a body that contains a secret and text of another person: its size tells how much
+   * they have in common (BREACH).
+   */
+  compress?: boolean;
 }
 
 /** The argument of a handler: the input as parsed by the operation's schemas, and the caller. */
@@ -116,7 +122,7 @@ export function guard<Actor>({ access, limit }: Admission<Actor>) {
  */
 export function route<const Op extends Operation, Actor>(
   operation: Op,
-  { authorize, body = {}, ...admission }: RouteOptions<Actor>,
+  { authorize, body = {}, compress = false, ...admission }: RouteOptions<Actor>,
   // Written out instead of `Handler<Op, Actor>`, so that one handler can serve two operations of the same shape.
   handler: (
     call: Call<ParamsOf<Op>, QueryOf<Op>, HeadersOf<Op>, BodyOf<Op>, Actor>,
@@ -127,6 +133,7 @@ export function route<const Op extends Operation, Actor>(
   const read = operation.body === undefined ? undefined : readBody(operation.body, body);
   const parseInput = inputParser(operation, body);
   const findIgnored = ignoredFieldFinder(operation);
+  const write = compress ? sendCompressed : sendJson;
   return {
     operation,
     access,
@@ -142,7 +149,7 @@ export function route<const Op extends Operation, Actor>(
           // 1 MiB of JSON can take 20 MiB, which would stay in memory while the handler waits.
           if (!body.raw) request.body = undefined;
           const ready = handler({ ...input, actor, requestId, request, response });
-          return chain(ready, (value) => sendJson(response, value));
+          return chain(ready, (value) => write(response, value));
         };
         if (read === undefined) return answer();
         return chain(
@@ -214,6 +221,13 @@ function bodyReader({ form, optional }: Partial<NonNullable<Operation['body']>> 
   return (request: IncomingMessage) => request.body;
 }
 
+const conditional: readonly string[] = ['if-match', 'if-none-match'];
+
+function headerOf({ headers }: IncomingMessage, name: string): string | string[] | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && conditional.includes(name) ? withoutCodings(value) : value;
+}
+
 function inputParser<Op extends Operation>(operation: Op, { from }: BodyOptions) {
   const { params, query, headers, body } = operation;
   const readInput = from ?? bodyReader(body);
@@ -227,7 +241,7 @@ function inputParser<Op extends Operation>(operation: Op, { from }: BodyOptions)
           ? {}
           : parse(
               headers,
-              Object.fromEntries(headerNames.map(([name, key]) => [name, request.headers[key]])),
+              Object.fromEntries(headerNames.map(([name, key]) => [name, headerOf(request, key)])),
             ),
       body: body === undefined ? undefined : parse(body.schema, readInput(request)),
     };

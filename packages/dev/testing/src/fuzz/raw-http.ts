@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { FuzzRequest } from './request.arbitrary.ts';
 
 /** A response as received. */
@@ -6,6 +7,7 @@ export interface RawAnswer {
   status: number;
   /** Headers by lower-case name; the last one of repeated headers. */
   headers: Map<string, string>;
+  /** Without its content coding. */
   body: Buffer;
 }
 
@@ -59,7 +61,15 @@ function readAnswer(received: Buffer, method: string): RawAnswer | undefined {
   );
   const body =
     method === 'HEAD' || status === 204 || status === 304 ? Buffer.alloc(0) : readBody(rest, headers);
-  return body === undefined ? undefined : { status, headers, body };
+  return body === undefined ? undefined : { status, headers, body: decode(body, headers) };
+}
+
+function decode(body: Buffer, headers: Map<string, string>): Buffer {
+  const coding = body.length === 0 ? undefined : headers.get('content-encoding');
+  if (coding === undefined) return body;
+  if (coding === 'gzip') return gunzipSync(body);
+  if (coding === 'br') return brotliDecompressSync(body);
+  throw new Error(`The content coding ${coding} is unknown.`);
 }
 
 function readBody(rest: Buffer, headers: Map<string, string>): Buffer | undefined {

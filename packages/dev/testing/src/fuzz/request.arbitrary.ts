@@ -38,7 +38,7 @@ const awkwardValues = [
 ];
 const awkwardHeaders: Record<string, string[]> = {
   Accept: ['text/html', '*/*;q=0', 'application/problem+json', 'application/json;q=x', '/', 'a'.repeat(300)],
-  'Accept-Encoding': ['gzip', '*;q=0', 'identity;q=0'],
+  'Accept-Encoding': ['gzip', 'br', '*;q=0', 'identity;q=0'],
   'If-Match': ['*', '"1"', 'W/"1.1"', '"1.1", "1.2"', '"', '1.1', '"\xff"'],
   'If-None-Match': ['*', '"1.1"', 'W/"1.1"', '"', '1'],
   'If-Modified-Since': ['never', 'Thu, 01 Jan 1970 00:00:00 GMT'],
