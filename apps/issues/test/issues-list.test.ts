@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type IssueSummary, issueFieldSchema, issueSummarySchema } from '@tessera/contracts';
+import {
+  type IssueSummary,
+  issueCountsSchema,
+  issueFieldSchema,
+  issueStatuses,
+  issueSummarySchema,
+} from '@tessera/contracts';
 import { expectInvalidFields } from '@tessera/testing/problems';
 import { createIssue, createIssueThatIs, getIssue, issuePath, issuesPath, rowOf } from './support/issues.ts';
 import { followLinks, pathOf } from './support/pages.ts';
@@ -251,6 +257,65 @@ describe('filters', () => {
     expect(await titles(`?id=${unknown.join()}`)).toEqual([]);
     const many = Array.from({ length: 99 }, (_, index) => index + 1_000_000);
     expect(await titles(`?id=${[...many, open.id].join()}`)).toEqual(['open']);
+  });
+
+  it('apply to the counts', async () => {
+    const count = async (query: string, person = ann) => {
+      const { body } = await person.get(`${issuesPath}counts/?${query}`).expect(200);
+      const { counts, is_complete } = issueCountsSchema.parse(body);
+      expect(counts.every(({ is_capped }) => !is_capped)).toBe(true);
+      expect(is_complete).toBe(true);
+      return counts.map(({ value, count: found }) => [value, found]);
+    };
+    const statuses = (...counts: number[]) => issueStatuses.map((status, index) => [status, counts[index]]);
+    expect(await count('by=status')).toEqual(statuses(1, 1, 1, 1, 1));
+    expect(await count('by=status&is_open=true')).toEqual(statuses(1, 1, 0, 0, 1));
+    expect(await count('by=status&assignee=me')).toEqual(statuses(1, 0, 0, 0, 0));
+    expect(await count('by=status&search=done+or+closed')).toEqual(statuses(0, 0, 1, 1, 0));
+    expect(await count(`by=status&search=${issues.open.number}`)).toEqual(statuses(1, 0, 0, 0, 0));
+    expect(await count('by=status&label=nosuchlabel')).toEqual(statuses(0, 0, 0, 0, 0));
+    expect(await count('by=status&search=nosuchword')).toEqual(statuses(0, 0, 0, 0, 0));
+    expect(await count('by=priority&status=OPEN,RESOLVED,CLOSED')).toEqual([
+      ['LOW', 2],
+      ['MEDIUM', 0],
+      ['HIGH', 0],
+      ['URGENT', 0],
+      ['CRITICAL', 1],
+    ]);
+    const people = [issues.open.assignee, issues.done.assignee].sort((a, b) =>
+      (a?.id ?? '') < (b?.id ?? '') ? -1 : 1,
+    );
+    expect(await count('by=assignee')).toEqual([[null, 3], ...people.map((person) => [person, 1])]);
+    expect(await count('by=assignee&search=done')).toEqual([[issues.done.assignee, 1]]);
+    expect(await count('by=assignee&reporter=me')).toEqual([]);
+  });
+
+  it('give the counts an ETag', async () => {
+    const path = `${issuesPath}counts/?by=assignee`;
+    const { headers } = await ann.get(path).expect(200);
+    expect(headers['cache-control']).toBe('private, no-cache');
+    const answer = await ann
+      .get(path)
+      .set('If-None-Match', headers.etag ?? '')
+      .expect(304);
+    expect(answer.headers.etag).toBe(headers.etag);
+    await bob.patch(issuePath(issues.again), { assignee_id: bob.id }).expect(200);
+    await ann
+      .get(path)
+      .set('If-None-Match', headers.etag ?? '')
+      .expect(200);
+    await bob.patch(issuePath(issues.again), { assignee_id: null }).expect(200);
+  });
+
+  it.each([
+    ['by', ''],
+    ['by', 'by=label'],
+    ['by', 'by=status&by=priority'],
+    ['limit', 'by=status&limit=5'],
+    ['ordering', 'by=status&ordering=title'],
+    ['status', 'by=status&status=DONE'],
+  ])('return 422 for counts with an invalid %s (%s)', async (field, query) => {
+    expectInvalidFields(await ann.get(`${issuesPath}counts/?${query}`), [field]);
   });
 
   it('accept the ids of people', async () => {

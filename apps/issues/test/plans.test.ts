@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CountedField } from '@tessera/contracts';
 import pg from 'pg';
 import { Prisma } from '../src/generated/prisma/client.ts';
 import { rankedStatement } from '../src/identity-mirror/people-list.sql.ts';
 import type { PeopleFilter } from '../src/identity-mirror/people-list.ts';
+import { countStatement } from '../src/issue-list/issue-counts.sql.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
 import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
@@ -40,6 +42,60 @@ describe(`among ${count} issues`, () => {
     expect(plan.tableScans).toBe(0);
     expect(indexes).toContain(plan.indexes.find((index) => indexes.includes(index)));
     expect(plan.visited).toBeLessThanOrEqual(visited);
+  });
+
+  it.each<[CountedField, string, IssueListRequest['filters'], number]>([
+    ['status', 'all issues', {}, 40_200],
+    ['priority', 'all issues', {}, 50_010],
+    ['status', 'an assignee', { assigneeId: busyPerson }, count / 100],
+    ['status', 'a rare word', { search: 'zebrafish' }, 20],
+    ['priority', 'a common word', { search: 'printer' }, 10_010],
+    ['assignee', 'all issues', {}, count],
+    ['assignee', 'a status', { statuses: ['REOPENED'] }, count / 1000],
+    ['assignee', 'a word of every issue', { search: 'everywhere' }, 10_010],
+  ])('counting by %s of %s reads a limited number of issues', async (by, _name, filters, visited) => {
+    const request = {
+      filters,
+      sort: completeOrder(),
+      size: 0,
+      offset: 0,
+      total: 'none' as const,
+      tracker: syncedWith,
+    };
+    const plan = await explain(client, countStatement(request, by));
+    expect(plan.visited).toBeLessThanOrEqual(visited);
+    if (visited < count) expect(plan.tableScans).toBe(0);
+  });
+
+  it.each<[IssueListRequest['filters'], boolean]>([
+    [{}, true],
+    [{ search: 'zebrafish' }, true],
+    [{ search: 'formerly' }, true],
+    [{ search: '4711', searchedNumber: 4711 }, true],
+    [{ search: 'nosuchword' }, true],
+    [{ search: 'recently', priorities: ['LOW'] }, true],
+    [{ search: 'everywhere' }, false],
+    [{ search: 'nosuchword or everywhere', statuses: ['REOPENED'] }, true],
+  ])('the counts of %j are those of a full scan, unless they are incomplete', async (filters, isComplete) => {
+    for (const by of ['status', 'priority', 'assignee'] as const) {
+      const { counts, is_complete } = await lists.count(filters, by);
+      const column = by === 'assignee' ? 'assignee_id' : by;
+      const { rows } = await client.query(
+        `SELECT ${column}::text AS value, count(*)::int FROM issues
+          WHERE ($1::text IS NULL OR search @@ websearch_to_tsquery('issue_text', $1) OR number = $2)
+            AND ($3::text[] IS NULL OR status::text = ANY($3)) AND ($4::text[] IS NULL OR priority::text = ANY($4))
+          GROUP BY 1`,
+        [filters.search, filters.searchedNumber, filters.statuses, filters.priorities],
+      );
+      const expected = new Map(rows.map((row) => [row.value, row.count]));
+      expect(is_complete).toBe(isComplete && expected.size <= (by === 'assignee' ? 100 : 5));
+      for (const { value, count: found, is_capped } of counts) {
+        const whole = expected.get(typeof value === 'object' ? (value?.id ?? null) : value) ?? 0;
+        if (isComplete) expect([found, is_capped]).toEqual([Math.min(whole, 10_000), whole > 10_000]);
+        else expect(found).toBeLessThanOrEqual(whole);
+      }
+      expect(counts.length).toBe(by === 'assignee' ? Math.min(100, expected.size) : 5);
+    }
   });
 
   // All search strategies (near, rare and walk) and their mixtures must find the same issues.

@@ -165,6 +165,10 @@ async function fillUsers(): Promise<void> {
      SELECT gen_random_uuid(), $1, $1, n || $2, $3, n || $4, now(), 'lookup' FROM generate_series(1, 250) n`,
     [username, staff.email.slice(4), '€'.repeat(64), '€'.repeat(250)],
   );
+  await app.sql(
+    `INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id, created_at)
+     SELECT gen_random_uuid(), 'Small', '', 'LOW', id, id, '2000-01-01' FROM identity_mirror`,
+  );
 }
 
 interface LargestResponse {
@@ -183,6 +187,11 @@ const largest: Record<string, LargestResponse> = {
     send: () => staff.get('/api/v1/issue-pages/?page_size=200'),
     status: 200,
     atLeast: 450_000,
+  },
+  countIssues: {
+    send: () => staff.get(`${issuesPath}counts/?by=assignee`),
+    status: 200,
+    atLeast: 90_000,
   },
   describeIssues: { send: () => staff.options(issuesPath), status: 200 },
   createIssue: {

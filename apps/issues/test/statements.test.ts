@@ -70,6 +70,14 @@ const table: Expected[] = [
     parsed: 0,
     because: 'one statement finds the page, whose members are cached',
   },
+  ...['status', 'assignee'].map((by) => ({
+    request: `GET the counts by ${by}`,
+    send: () => ann.get(`/api/v1/issues/counts/?by=${by}&is_open=true`),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'one statement counts all values',
+  })),
   {
     request: 'GET a list of the issues with a label',
     send: () => ann.get('/api/v1/issues/?limit=50&label=bug'),

@@ -4,6 +4,7 @@ import type {
   attachExternalIssue,
   backfillSyncs,
   Comment,
+  CountedField,
   CreateLabel,
   changeIssueStatus,
   createIssue,
@@ -22,6 +23,7 @@ import type {
   Import,
   ImportPreview,
   Issue,
+  IssueCounts,
   IssueField,
   IssuePage,
   IssuePriority,
@@ -240,6 +242,17 @@ export class IssuesClient {
       body: change,
       ...options,
     });
+  }
+
+  /** Counts the matching issues by status, priority or assignee. */
+  async counts<By extends CountedField>(
+    by: By,
+    filters: Omit<IssueFilters, 'ordering'> = {},
+    options?: CallOptions,
+  ): Promise<Extract<IssueCounts, { by: By }>> {
+    const query = { ...listQuery(filters), by };
+    const call: Call = { method: 'GET', path: `${issues}counts/`, query, ...options };
+    return (await this.#transport.send(call)).body as Extract<IssueCounts, { by: By }>;
   }
 
   /** Returns the members of an issue with their types, limits and choices. */

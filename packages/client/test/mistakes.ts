@@ -17,6 +17,10 @@ export async function mistakes(issues: IssuesClient, identity: IdentityClient): 
   issues.list({ ordering: ['assignee'] });
   // @ts-expect-error a member that issues in a list do not have
   issues.list({ fields: ['comments'] });
+  // @ts-expect-error a member that issues are not counted by
+  await issues.counts('label');
+  // @ts-expect-error a count of another member
+  (await issues.counts('status')).counts[0]?.value === 'HIGH';
   // @ts-expect-error a member that was not requested
   for await (const { title } of issues.list({ fields: ['key'] })) title.trim();
   // @ts-expect-error a link without its type

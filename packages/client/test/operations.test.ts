@@ -66,6 +66,10 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   listIssues: (client) => drain(client.list({ ...filters, fields: ['key', 'title'], limit: 10 })),
   listIssuePages: (client) =>
     client.page({ ...filters, fields: ['key'], page: 2, page_size: 10, cursor: 'a' }),
+  countIssues: (client) => {
+    const { ordering: _, ...others } = filters;
+    return client.counts('status', others);
+  },
   describeIssues: (client) => client.describe(),
   createIssue: (client) =>
     client.create({ title: 'a', links: [{ type: 'invoice', ref: '1' }], labels: ['billing'] }),

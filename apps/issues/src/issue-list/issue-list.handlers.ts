@@ -1,4 +1,6 @@
 import {
+  type countIssues,
+  type IssueFilterQuery,
   type IssuePage,
   issuePrioritySchema,
   issueStatuses,
@@ -27,7 +29,7 @@ import type { Actor } from '../authentication/actor.ts';
 import { openStatuses } from '../issue-status/issue-status.ts';
 import { parseIssueNumber, parseIssueReference } from '../issues/issue-reference.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
-import { isKnown } from '../issues/precondition.ts';
+import { isKnown, shortHash } from '../issues/precondition.ts';
 import { labelKey } from '../labels/label.ts';
 import type { IssueListService } from './issue-list.service.ts';
 import {
@@ -74,7 +76,15 @@ export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOpt
     return found.items === undefined ? notModified(found) : presentPage(found, query);
   };
 
-  return { list, listPage };
+  const count: Handler<typeof countIssues, Actor> = async ({ query: { by, ...wire }, headers, actor }) => {
+    const body = jsonText(await lists.count(readFilters(wire, actor, urls.keyPrefix), by));
+    const shown = validators({ etag: `"${shortHash(body)}"` });
+    return knownBy(headers)?.(shown.ETag)
+      ? { status: 304, headers: shown }
+      : { status: 200, headers: shown, body };
+  };
+
+  return { list, listPage, count };
 }
 
 function knownBy({ 'If-None-Match': header }: { 'If-None-Match'?: string | undefined }) {
@@ -145,7 +155,7 @@ function searchOf(target = ''): string {
   return start === -1 ? '' : target.slice(start);
 }
 
-function readFilters(query: WireQuery, actor: Actor, keyPrefix: string): IssueFilters {
+function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): IssueFilters {
   const { status, priority, assignee, reporter, link, external } = query;
   const search = query.search === '' ? undefined : query.search;
   const links = [
@@ -178,7 +188,7 @@ function readReferences(texts: readonly string[], keyPrefix: string): IssueFilte
   return { ids: [...new Set(ids)].sort(), numbers: [...new Set(numbers)].sort((a, b) => a - b) };
 }
 
-function statusesThatAre(open: boolean, among: WireQuery['status']) {
+function statusesThatAre(open: boolean, among: IssueFilterQuery['status']) {
   const isWanted = (status: NonNullable<typeof among>[number]) => openStatuses.includes(status) === open;
   return (among ?? issueStatuses).filter(isWanted);
 }

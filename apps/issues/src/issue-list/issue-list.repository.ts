@@ -1,4 +1,4 @@
-import type { IssueField } from '@tessera/contracts';
+import type { CountedField, IssueField } from '@tessera/contracts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import {
@@ -12,8 +12,16 @@ import {
 } from '../issues/issue.sql.ts';
 import type { IssueSnapshot, TrackerIdentity } from '../issues/issue.ts';
 import { LabelRepository } from '../labels/label.repository.ts';
+import { countStatement } from './issue-counts.sql.ts';
 import { pageStatement } from './issue-list.sql.ts';
-import { type IssueListRequest, type ListedIssue, totalMax } from './issue-list.ts';
+import {
+  completeOrder,
+  type IssueCount,
+  type IssueFilters,
+  type IssueListRequest,
+  type ListedIssue,
+  totalMax,
+} from './issue-list.ts';
 
 interface FoundPage {
   /** The issues of the page, and one more if another page exists. */
@@ -41,12 +49,8 @@ export class IssueListRepository {
 
   /** Finds the issues of a page with their revisions. */
   async findPage(request: IssueListRequest, within: Transaction = this.#database): Promise<FoundPage> {
-    const { labels } = request.filters;
-    const found = labels === undefined ? undefined : await this.#labels.findByNames(labels, within);
-    // A filter by an unknown label matches no issue.
-    if (found !== undefined && found.size < new Set(labels).size)
-      return { issues: [], total: request.total === 'none' ? undefined : 0 };
-    const labelIds = found === undefined ? undefined : [...found.values()].map(({ id }) => id);
+    const labelIds = await this.#findLabels(request.filters, within);
+    if (labelIds === null) return { issues: [], total: request.total === 'none' ? undefined : 0 };
     const statement = pageStatement({ ...request, labelIds }, this.#tracker);
     const rows = await within.$queryRaw<PageRow[]>(statement);
     const total = rows[0]?.total ?? undefined;
@@ -67,6 +71,21 @@ export class IssueListRepository {
       ? selectSnapshots({ issues, links: selectListedLinks(ids), isList: true, ...details }, this.#tracker)
       : selectBareIssues(issues, this.#tracker, details);
     return toSnapshots(await within.$queryRaw<SnapshotRow[]>(statement));
+  }
+
+  /** Counts issues by a member. Values without issues may be absent. */
+  async count(filters: IssueFilters, by: CountedField): Promise<IssueCount[]> {
+    const labelIds = await this.#findLabels(filters, this.#database);
+    if (labelIds === null) return [];
+    const request = { filters, labelIds, sort: completeOrder(), size: 0, offset: 0, total: 'none' } as const;
+    return this.#database.$queryRaw<IssueCount[]>(countStatement({ ...request, tracker: this.#tracker }, by));
+  }
+
+  // Returns undefined without a filter by labels, and null if a label does not exist, so that no issue matches.
+  async #findLabels({ labels }: IssueFilters, within: Transaction): Promise<string[] | undefined | null> {
+    if (labels === undefined) return undefined;
+    const found = await this.#labels.findByNames(labels, within);
+    return found.size < new Set(labels).size ? null : [...found.values()].map(({ id }) => id);
   }
 
   /** Runs statements in one snapshot (isolation level REPEATABLE READ). */

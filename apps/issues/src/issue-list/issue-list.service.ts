@@ -1,4 +1,15 @@
-import { type IssueField, type IssueSummary, orderingFields, type SparseIssue } from '@tessera/contracts';
+import {
+  type CountedField,
+  countedAssigneesMax,
+  countMax,
+  type IssueCounts,
+  type IssueField,
+  type IssueSummary,
+  issuePriorities,
+  issueStatuses,
+  orderingFields,
+  type SparseIssue,
+} from '@tessera/contracts';
 import {
   type JsonText,
   jsonArray,
@@ -12,8 +23,10 @@ import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueSnapshot } from '../issues/issue.ts';
 import { shortHash } from '../issues/precondition.ts';
 import { createTextCache } from '../issues/text-cache.ts';
+import { presentPerson } from '../people/person.presenter.ts';
 import type { IssueListRepository } from './issue-list.repository.ts';
 import {
+  type IssueFilters,
   type IssueListPage,
   type IssueListQuery,
   type IssueListRequest,
@@ -67,6 +80,25 @@ export class IssueListService {
     if (page !== undefined && request.after === undefined && page > 1) assertWithin(request, found);
     if (!isReachable) throw unreachablePage();
     return found;
+  }
+
+  /** Counts the issues of a list by a member. */
+  async count(filters: IssueFilters, by: CountedField): Promise<IssueCounts> {
+    const rows = await this.#repository.count(filters, by);
+    const counted = rows.flatMap(({ count, ...row }) => (count === null ? [] : [{ count, ...row }]));
+    const is_complete = rows.every(({ isComplete }) => isComplete) && counted.length <= countedAssigneesMax;
+    const of = <Value extends string>(values: readonly Value[]) =>
+      values.map((value) => ({
+        value,
+        ...presentCount(counted.find((row) => row.value === value)?.count ?? 0),
+      }));
+    if (by === 'status') return { by, counts: of(issueStatuses), is_complete };
+    if (by === 'priority') return { by, counts: of(issuePriorities), is_complete };
+    const counts = counted.slice(0, countedAssigneesMax).map(({ value, names = null, count }) => ({
+      value: presentPerson(value, names),
+      ...presentCount(count),
+    }));
+    return { by, counts, is_complete };
   }
 
   // Issues are never deleted, so once the unfiltered list exceeds `totalMax`, counting it again has no use.
@@ -182,6 +214,10 @@ export class IssueListService {
       bytes: Buffer.byteLength(text) + 1,
     };
   }
+}
+
+function presentCount(count: number) {
+  return { count: Math.min(count, countMax), is_capped: count > countMax };
 }
 
 const sortFields = [...orderingFields, 'id'] as const;

@@ -39,7 +39,7 @@ export function pageStatement(asked: IssueListRequest, tracker: TrackerIdentity 
 }
 
 /** A list request with the configured tracker, to which the filter `sync` applies. */
-interface TrackedRequest extends IssueListRequest {
+export interface TrackedRequest extends IssueListRequest {
   tracker: TrackerIdentity | undefined;
 }
 
@@ -60,7 +60,7 @@ function searched(request: TrackedRequest): Sql {
     : Prisma.sql`(SELECT true AS is_searched, ${columns} FROM issues i WHERE ${numbered}) UNION ALL ${found}`;
 }
 
-function searchOf(request: TrackedRequest) {
+export function searchOf(request: TrackedRequest) {
   const { filters, sort, size, offset } = request;
   return {
     words: filters.search ?? '',
@@ -70,7 +70,7 @@ function searchOf(request: TrackedRequest) {
   };
 }
 
-function conditionsOf(request: TrackedRequest): Sql {
+export function conditionsOf(request: TrackedRequest): Sql {
   const { filters, sort, after: end } = request;
   const { searchedNumber } = filters;
   return every([
@@ -82,7 +82,7 @@ function conditionsOf(request: TrackedRequest): Sql {
 }
 
 // Selects the issue with the searched number. It is the first issue of the first page.
-function isNumbered(request: TrackedRequest): Sql | undefined {
+export function isNumbered(request: TrackedRequest): Sql | undefined {
   const { filters, after: end } = request;
   const { searchedNumber } = filters;
   if (searchedNumber === undefined || end !== undefined) return undefined;
@@ -118,7 +118,7 @@ function totalOfListed(request: TrackedRequest): Sql {
 }
 
 // A literal instead of a parameter: a statement without parameters keeps its plan (see createListDatabase).
-function literal(value: number): Sql {
+export function literal(value: number): Sql {
   return Prisma.raw(String(Math.trunc(value)));
 }
 
@@ -225,9 +225,9 @@ function given<Value>(value: Value | undefined, condition: (value: Value) => Sql
 const nearbyMax = 2_000;
 const nearbyBytesMax = 8 * 1024 * 1024;
 /** A total is not counted if the words of its issues have more bytes. */
-const totalBytesMax = 4 * nearbyBytesMax;
+export const totalBytesMax = 4 * nearbyBytesMax;
 /** Maximum number of matching issues for rare words. Fetching and sorting them takes a few milliseconds. */
-const rareMax = 1_000;
+export const rareMax = 1_000;
 
 interface SearchedList {
   words: string;
@@ -239,9 +239,9 @@ interface SearchedList {
 }
 
 /** The issues with their entries in the search index. */
-const indexedIssues = Prisma.raw('issue_search s JOIN issues i ON i.id = s.issue_id');
+export const indexedIssues = Prisma.raw('issue_search s JOIN issues i ON i.id = s.issue_id');
 
-function hasWords(words: string): Sql {
+export function hasWords(words: string): Sql {
   return Prisma.sql`i.search @@ ${query(words)}`;
 }
 
@@ -250,7 +250,7 @@ function hasWords(words: string): Sql {
 const separators = /[!#$%&'()*+,./:;<=>?@[\\\]^_`{|}~]|(?<=\S)-|-(?![\p{L}\p{N}"])/gu;
 
 // Unlike a space, `=` joins words to a phrase, so `-a_b` excludes `a b`.
-function query(words: string): Sql {
+export function query(words: string): Sql {
   const joined = words.replace(separators, '=');
   const phrases = joined.split('=').length > phraseWordsMax ? joined.replaceAll('=', ' ') : joined;
   return Prisma.sql`websearch_to_tsquery('issue_text', ${phrases})`;
@@ -287,7 +287,7 @@ function searchSteps(search: SearchedList): Sql {
  * Selects the first issues of a list with their indexed words, and as `bytes` the cumulative size of the words.
  * PostgreSQL knows the size without reading the words.
  */
-function firstIssues({ conditions, order }: SearchedList, count: number): Sql {
+export function firstIssues({ conditions, order }: SearchedList, count: number): Sql {
   return Prisma.sql`
     SELECT ${columns}, i.search,
            sum(pg_column_size(i.search)) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes

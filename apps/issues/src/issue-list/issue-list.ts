@@ -94,6 +94,17 @@ export interface KnownPage extends Omit<IssueListPage, 'items'> {
   items: undefined;
 }
 
+/** The number of issues with a value: a status, a priority, or the id of an assignee. */
+export interface IssueCount {
+  value: string | null;
+  /** The username and the display name of an assignee. */
+  names?: string | null;
+  /** At most one more than `countMax`; null in the single row for no issues. */
+  count: number | null;
+  /** Whether all matching issues were counted. */
+  isComplete: boolean;
+}
+
 /** Maximum total that is counted if the client did not request an exact total. */
 export const totalMax = 10_000;
 

@@ -5,6 +5,7 @@ import { listActivity } from './activity.ts';
 import { addComment, getComment, listComments } from './comment.ts';
 import {
   changeIssueStatus,
+  countIssues,
   createIssue,
   describeIssues,
   getIssue,
@@ -43,7 +44,7 @@ import {
 /** The API of the issues service, in the order of its document. */
 export const issuesApi = {
   title: 'Tessera issues',
-  version: '1.4.0',
+  version: '1.5.0',
   description:
     'The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash, in upper and lower case. Every response to an identified caller has `RateLimit`, errors included. Only additive changes: clients ignore unknown members.',
   tags: {
@@ -70,6 +71,7 @@ export const issuesApi = {
   operations: [
     listIssues,
     listIssuePages,
+    countIssues,
     describeIssues,
     createIssue,
     getIssue,

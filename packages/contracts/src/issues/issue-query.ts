@@ -12,9 +12,15 @@ import {
   wholeNumber,
 } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
-import { issuePriorities, issueStatuses, issueStatusSchema, priorityInputSchema } from './issue-input.ts';
+import {
+  issuePriorities,
+  issuePrioritySchema,
+  issueStatuses,
+  issueStatusSchema,
+  priorityInputSchema,
+} from './issue-input.ts';
 import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
-import { issueFieldSchema, listedIssueSchema } from './issue-response.ts';
+import { issueFieldSchema, listedIssueSchema, personSchema } from './issue-response.ts';
 import { labelFilter } from './label.ts';
 import { syncFilterSchema } from './tracker-sync.ts';
 
@@ -133,6 +139,10 @@ const filterMembers = {
     .describe(
       'Words, "phrases" with at most 16 words together, -excluded, or; for a key or a number, that issue is first. Punctuation separates words. Finds words of the title and of the first 20,000 characters of the description.',
     ),
+};
+
+const listMembers = {
+  ...filterMembers,
   ordering: ordering.optional().meta({
     description: 'Separated by commas; "-" for descending; default -created_at.',
     param: { style: 'form', explode: false },
@@ -150,7 +160,7 @@ const issueListQuery = z.strictObject({
   page: undocumented(pageMembers.page),
   page_size: undocumented(pageMembers.page_size),
   fields,
-  ...filterMembers,
+  ...listMembers,
 });
 
 /** GET /api/v1/issue-pages/. Unknown parameters are refused. */
@@ -158,7 +168,7 @@ export const issuePageQuerySchema = z.strictObject({
   ...pageMembers,
   cursor: cursor.optional(),
   fields,
-  ...filterMembers,
+  ...listMembers,
 });
 
 /** GET /api/v1/issues/. Unknown parameters are refused. */
@@ -167,6 +177,57 @@ export const issueListQuerySchema = issueListQuery.refine(
   { error: 'must not be given together with page or page_size', path: ['limit'] },
 );
 export type IssueListQuery = z.output<typeof issueListQuerySchema>;
+
+export const countedFields = ['status', 'priority', 'assignee'] as const;
+export type CountedField = (typeof countedFields)[number];
+
+/** GET /api/v1/issues/counts/. Unknown parameters are refused. */
+export const issueCountsQuerySchema = z.strictObject({
+  by: z
+    .enum(countedFields, { error: `must be one of ${countedFields.join(', ')}` })
+    .meta({ description: 'The member by which the issues are counted.', param: { example: 'status' } }),
+  ...filterMembers,
+});
+export type IssueFilterQuery = Omit<z.output<typeof issueCountsQuerySchema>, 'by'>;
+
+/** Maximum count of a value, and maximum number of assignees with a count. */
+export const countMax = 10_000;
+export const countedAssigneesMax = 100;
+
+const countMembers = {
+  count: z.int().nonnegative().max(countMax),
+  is_capped: z.boolean().describe('Whether there are more than 10,000.'),
+};
+const isComplete = z
+  .boolean()
+  .describe(
+    'False if further assignees have issues, or if only a part of the matching issues was counted, because that of all takes long.',
+  );
+
+/** The numbers of issues by a member. */
+export const issueCountsSchema = z
+  .discriminatedUnion('by', [
+    z.object({
+      by: z.literal('status'),
+      counts: z.array(z.object({ value: issueStatusSchema, ...countMembers })).max(issueStatuses.length),
+      is_complete: isComplete,
+    }),
+    z.object({
+      by: z.literal('priority'),
+      counts: z.array(z.object({ value: issuePrioritySchema, ...countMembers })).max(issuePriorities.length),
+      is_complete: isComplete,
+    }),
+    z.object({
+      by: z.literal('assignee'),
+      counts: z
+        .array(z.object({ value: personSchema.nullable(), ...countMembers }))
+        .max(countedAssigneesMax)
+        .describe('The assignees with the most issues; null stands for unassigned issues.'),
+      is_complete: isComplete,
+    }),
+  ])
+  .meta({ id: 'IssueCounts' });
+export type IssueCounts = z.infer<typeof issueCountsSchema>;
 
 /** The response of a list that was requested with `page` or `page_size`. */
 export const issuePageSchema = z

@@ -24,7 +24,13 @@ import {
   replayedHeader,
   unverifiedProblem,
 } from './issue-operation.ts';
-import { issueListQuerySchema, issuePageQuerySchema, issuePageSchema } from './issue-query.ts';
+import {
+  issueCountsQuerySchema,
+  issueCountsSchema,
+  issueListQuerySchema,
+  issuePageQuerySchema,
+  issuePageSchema,
+} from './issue-query.ts';
 import { issueDescriptionSchema, issueSchema, listedIssueSchema } from './issue-response.ts';
 
 const issueResponse = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
@@ -81,6 +87,7 @@ const update = {
 const shortened =
   'A page of issues, shortened: without comments and the metadata of links. With `fields`, each issue has only these members.';
 
+const countsEtagHeader = { ETag: z.string().describe('ETag of the counts, for `If-None-Match`.') };
 const notModifiedPage = { description: 'The page has not changed.', headers: listEtagHeader };
 
 export const listIssues = operation({
@@ -142,6 +149,23 @@ export const listIssuePages = operation({
     { status: 404, codes: ['invalid_page'], description: '`invalid_page`: the page is past the end.' },
     422,
   ],
+});
+
+export const countIssues = operation({
+  id: 'countIssues',
+  ...issueOperation,
+  method: 'GET',
+  path: `${issuesPath}/counts/`,
+  summary: 'Count issues by status, priority or assignee',
+  description:
+    'Counts the issues that match the filters of a list. Every status and every priority has a count; of the assignees, those with the most issues. A count ends at 10,000.',
+  query: issueCountsQuerySchema,
+  headers: knownEtagHeaders,
+  responses: {
+    200: { description: 'The counts.', schema: issueCountsSchema, headers: countsEtagHeader },
+    304: { description: 'The counts have not changed.', headers: countsEtagHeader },
+  },
+  problems: [401, unverifiedProblem, 422],
 });
 
 export const describeIssues = operation({

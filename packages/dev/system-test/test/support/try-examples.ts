@@ -47,6 +47,7 @@ export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: st
   await issues.send('createIssue');
   await issues.send('listIssues');
   await issues.send('listIssuePages');
+  await issues.send('countIssues');
   await issues.send('describeIssues');
   await issues.send('getIssue');
   await issues.send('updateIssue');
