@@ -48,6 +48,9 @@ describe('GET /api/v1/issues/{id}/activity/', () => {
         .slice(1)
         .map((line) => line.new),
     ).toEqual(Array.from({ length: 12 }, (_, index) => `title ${index}`));
+    const newest = await followLinks<Activity>(ann, issuePath(issue, 'activity/?limit=5&order=newest'));
+    expect(newest.map((page) => page.length)).toEqual([5, 5, 3]);
+    expect(newest.flat()).toEqual(pages.flat().toReversed());
   });
 
   it('ends a page before 512 KiB, or after a single larger entry, and links to the next page', async () => {
@@ -60,6 +63,9 @@ describe('GET /api/v1/issues/{id}/activity/', () => {
     const pages = await followLinks<Activity>(ann, issuePath(issue, 'activity/'));
     expect(pages.map((page) => page.length)).toEqual([2, 1, 1, 3]);
     expect(pages.flat().map((line) => line.new)).toEqual([null, ...descriptions, 'a', 'b']);
+    const newest = await followLinks<Activity>(ann, issuePath(issue, 'activity/?order=newest'));
+    expect(newest.map((page) => page.length)).toEqual([3, 1, 1, 2]);
+    expect(newest.flat()).toEqual(pages.flat().toReversed());
   });
 
   it('keeps the full text of a replaced description', async () => {

@@ -127,6 +127,19 @@ describe('GET /api/v1/issues/{id}/comments/', () => {
     expect(new Set(read.map(({ id }) => id)).size).toBe(read.length);
   });
 
+  it('pages through the comments that exist at the start, newest first, while others are added', async () => {
+    const issue = await createIssue(ann);
+    const added: Comment[] = [];
+    for (let index = 0; index < 25; index += 1)
+      added.unshift((await comment(issue, { body: `${index}` })).body);
+    const path = issuePath(issue, 'comments/?limit=10&order=newest');
+    const pages = await followLinks<Comment>(bob, path, () =>
+      comment(issue, { body: 'in between' }).then(() => undefined),
+    );
+    expect(pages.map((page) => page.length)).toEqual([10, 10, 5]);
+    expect(pages.flat()).toEqual(added);
+  });
+
   it('ends a page before 512 KiB and links to the next page', async () => {
     const issue = await createIssue(ann);
     const bodies = [...Array(3).fill('🖨'.repeat(65_000)), ...Array(3).fill('\u0001'.repeat(43_000)), 'short'];
@@ -134,7 +147,10 @@ describe('GET /api/v1/issues/{id}/comments/', () => {
     const pages = await followLinks<Comment>(bob, issuePath(issue, 'comments/?limit=200'));
     expect(pages.map((page) => page.length)).toEqual([2, 2, 3]);
     expect(pages.flat().map(({ body }) => body)).toEqual(bodies);
-    for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(512 * 1024);
+    const newest = await followLinks<Comment>(bob, issuePath(issue, 'comments/?order=newest'));
+    expect(newest.flat().map(({ body }) => body)).toEqual(bodies.toReversed());
+    for (const page of [...pages, ...newest])
+      expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(512 * 1024);
   });
 
   it('accepts a cursor with every spelling of the key', async () => {
@@ -161,11 +177,18 @@ describe('GET /api/v1/issues/{id}/comments/', () => {
     const cursor = new URL(headers.link?.slice(1).split('>')[0] ?? '').searchParams.get('cursor');
     expectInvalidFields(await ann.get(issuePath(other, `comments/?cursor=${cursor}`)), ['cursor']);
     expectInvalidFields(await ann.get(issuePath(issue, `activity/?cursor=${cursor}`)), ['cursor']);
+    expectInvalidFields(await ann.get(issuePath(issue, `comments/?order=newest&cursor=${cursor}`)), [
+      'cursor',
+    ]);
+    await ann.get(issuePath(issue, `comments/?order=oldest&cursor=${cursor}`)).expect(200);
     for (const [query, field] of [
       ['limit=0', 'limit'],
       ['limit=201', 'limit'],
       ['limit=x', 'limit'],
       ['page=2', 'page'],
+      ['order=', 'order'],
+      ['order=newest&order=newest', 'order'],
+      ['order=created_at', 'order'],
       ['cursor=x', 'cursor'],
       ['cursor=', 'cursor'],
     ] as const) {

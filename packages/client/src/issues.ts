@@ -44,6 +44,7 @@ import type {
   resolveSyncConflict,
   retrySyncs,
   syncIssue,
+  TimelineOrder,
   UpdateLabel,
   User,
   updateLabel,
@@ -113,6 +114,10 @@ interface PageFilters extends IssueFilters {
 type ListedPage<Field extends IssueField> = Omit<IssuePage, 'results'> & {
   results: Pick<IssueSummary, Field>[];
 };
+
+interface Timeline extends PageSize {
+  order?: TimelineOrder;
+}
 
 export interface LinkDraft {
   type: LinkType;
@@ -260,10 +265,10 @@ export class IssuesClient {
     return this.#call<typeof describeIssues>({ method: 'OPTIONS', path: issues, ...options });
   }
 
-  /** Iterates over the comments of an issue, oldest first. */
-  comments(issue: IssueReference, options: PageSize & CallOptions = {}): AsyncGenerator<Comment, void> {
-    const { limit, ...call } = options;
-    return this.#transport.pages(pathOf(issue, 'comments/'), { limit }, call);
+  /** Iterates over the comments of an issue, oldest first by default. */
+  comments(issue: IssueReference, options: Timeline & CallOptions = {}): AsyncGenerator<Comment, void> {
+    const { limit, order, ...call } = options;
+    return this.#transport.pages(pathOf(issue, 'comments/'), { limit, order }, call);
   }
 
   comment(issue: IssueReference, comment: string, options?: CallOptions): Promise<Comment> {
@@ -303,10 +308,10 @@ export class IssuesClient {
     await this.#transport.send({ method: 'DELETE', path, ...options });
   }
 
-  /** Iterates over the history of an issue, oldest first. */
-  activity(issue: IssueReference, options: PageSize & CallOptions = {}): AsyncGenerator<Activity, void> {
-    const { limit, ...call } = options;
-    return this.#transport.pages(pathOf(issue, 'activity/'), { limit }, call);
+  /** Iterates over the history of an issue, oldest first by default. */
+  activity(issue: IssueReference, options: Timeline & CallOptions = {}): AsyncGenerator<Activity, void> {
+    const { limit, order, ...call } = options;
+    return this.#transport.pages(pathOf(issue, 'activity/'), { limit, order }, call);
   }
 
   /** Returns all labels, sorted by name. */

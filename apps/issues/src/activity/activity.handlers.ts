@@ -11,8 +11,10 @@ const place = z.int().positive();
 export function activityHandlers({ activity, urls }: { activity: ActivityService; urls: IssueUrls }) {
   const list: Handler<typeof listActivity, Actor> = async ({ params, query }) => {
     const reference = urls.parse(params);
-    const page = readKeysetPage(query, { url: urls.listOf(reference, 'activity'), place, sizeDefault: 100 });
-    const lines = await activity.list(reference, { limit: page.limit, after: page.after ?? 0 });
+    const { order = 'oldest' } = query;
+    const url = urls.listOf(reference, 'activity', order);
+    const page = readKeysetPage(query, { url, place, sizeDefault: 100 });
+    const lines = await activity.list(reference, { ...page, order });
     return page.present(lines, { item: presentActivity, place: ({ id }) => id });
   };
 

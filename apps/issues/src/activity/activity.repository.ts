@@ -1,4 +1,4 @@
-import type { ActivityKind } from '@tessera/contracts';
+import type { ActivityKind, TimelineOrder } from '@tessera/contracts';
 import { pageBytesMax } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -24,6 +24,13 @@ export interface ActivityLine {
   requestId: string | null;
 }
 
+/** A page of the history. `after`: the id of the last entry of the previous page. */
+export interface ActivityPage {
+  limit: number;
+  after: number | undefined;
+  order: TimelineOrder;
+}
+
 /** Reads the history. The statements that change an issue also write its history. */
 export class ActivityRepository {
   readonly #database: Database;
@@ -33,26 +40,29 @@ export class ActivityRepository {
   }
 
   /**
-   * Returns the history entries after `after`, oldest first; undefined if the issue does not exist. Stops after the
-   * entry that exceeds `pageBytesMax`, but returns at least two entries: the second shows that another page exists. The
-   * size of a `jsonb` value is known only after it has been read.
+   * Returns a page of the history of an issue; undefined if the issue does not exist. Stops after the entry that exceeds
+   * `pageBytesMax`, but returns at least two entries: the second shows that another page exists. The size of a `jsonb`
+   * value is known only after it has been read.
    */
   async list(
     reference: IssueReference,
-    { limit, after }: { limit: number; after: number },
+    { limit, after, order }: ActivityPage,
   ): Promise<ActivityLine[] | undefined> {
+    const byId = Prisma.raw(order === 'newest' ? 'a.id DESC' : 'a.id');
+    const beyond = Prisma.raw(order === 'newest' ? '<' : '>');
+    const isAfter = after === undefined ? Prisma.empty : Prisma.sql`AND a.id ${beyond} ${after}::bigint`;
     const rows = await this.#database.$queryRaw<(ActivityLine | { id: null })[]>`
       WITH RECURSIVE issue AS (
         SELECT i.id FROM issues i WHERE ${isReferredTo(reference)}
       ), page AS (
         SELECT a.*, 1 AS place, ${valueBytes} AS bytes FROM issue
          CROSS JOIN LATERAL (
-           SELECT * FROM activity a WHERE a.issue_id = issue.id AND a.id > ${after}::bigint ORDER BY a.id LIMIT 1
+           SELECT * FROM activity a WHERE a.issue_id = issue.id ${isAfter} ORDER BY ${byId} LIMIT 1
          ) a
         UNION ALL
         SELECT a.*, page.place + 1, page.bytes + ${valueBytes} FROM page
          CROSS JOIN LATERAL (
-           SELECT * FROM activity a WHERE a.issue_id = page.issue_id AND a.id > page.id ORDER BY a.id LIMIT 1
+           SELECT * FROM activity a WHERE a.issue_id = page.issue_id AND a.id ${beyond} page.id ORDER BY ${byId} LIMIT 1
          ) a
          WHERE page.place < ${limit} AND (page.place = 1 OR page.bytes <= ${pageBytesMax})
       )
@@ -64,7 +74,7 @@ export class ActivityRepository {
         LEFT JOIN identity_mirror actor ON actor.id = a.actor_id
         LEFT JOIN identity_mirror before ON before.id = ${assigneeIn('old_value')}
         LEFT JOIN identity_mirror after ON after.id = ${assigneeIn('new_value')}
-       ORDER BY a.id`;
+       ORDER BY ${byId}`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
 }

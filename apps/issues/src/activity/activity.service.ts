@@ -1,6 +1,6 @@
 import { found } from '../issues/issue.service.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
-import type { ActivityLine, ActivityRepository } from './activity.repository.ts';
+import type { ActivityLine, ActivityPage, ActivityRepository } from './activity.repository.ts';
 
 /** Reads the history of an issue. Every active user may read it. */
 export class ActivityService {
@@ -10,8 +10,8 @@ export class ActivityService {
     this.#repository = repository;
   }
 
-  /** Returns the history of an issue, oldest first. Throws a 404 problem if the issue does not exist. */
-  async list(reference: IssueReference, page: { limit: number; after: number }): Promise<ActivityLine[]> {
+  /** Returns a page of the history of an issue. Throws a 404 problem if the issue does not exist. */
+  async list(reference: IssueReference, page: ActivityPage): Promise<ActivityLine[]> {
     return found(await this.#repository.list(reference, page));
   }
 }

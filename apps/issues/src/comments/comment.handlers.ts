@@ -33,8 +33,10 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
 
   const list: Handler<typeof listComments, Actor> = async ({ params, query }) => {
     const reference = urls.parse(params);
-    const page = readKeysetPage(query, { url: urls.listOf(reference, 'comments'), place, sizeDefault: 100 });
-    const found = await comments.list(reference, page);
+    const { order = 'oldest' } = query;
+    const url = urls.listOf(reference, 'comments', order);
+    const page = readKeysetPage(query, { url, place, sizeDefault: 100 });
+    const found = await comments.list(reference, { ...page, order });
     return page.present(found, { item: presentComment, place: ({ createdAt, id }) => ({ createdAt, id }) });
   };
 

@@ -1,3 +1,4 @@
+import type { TimelineOrder } from '@tessera/contracts';
 import { pageBytesMax } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
@@ -12,6 +13,13 @@ import type { Comment } from './comment.ts';
 export interface CommentPlace {
   createdAt: string;
   id: string;
+}
+
+/** A page of comments, after the last one of the previous page. */
+export interface CommentPage {
+  limit: number;
+  after: CommentPlace | undefined;
+  order: TimelineOrder;
 }
 
 /** Comments in the database. */
@@ -59,26 +67,28 @@ export class CommentRepository {
   }
 
   /**
-   * Returns the comments of an issue, oldest first; undefined if the issue does not exist. Stops after the comment that
-   * exceeds `pageBytesMax`. PostgreSQL knows the size of a text without reading it.
+   * Returns a page of the comments of an issue; undefined if the issue does not exist. Stops after the comment that exceeds
+   * `pageBytesMax`. PostgreSQL knows the size of a text without reading it.
    */
   async list(
     reference: IssueReference,
-    { limit, after }: { limit: number; after: CommentPlace | undefined },
+    { limit, after, order }: CommentPage,
   ): Promise<Comment[] | undefined> {
+    const isNewest = order === 'newest';
+    const byTime = Prisma.raw(isNewest ? 'c.created_at DESC, c.id DESC' : 'c.created_at, c.id');
     const beyond =
       after === undefined
         ? Prisma.empty
-        : Prisma.sql`AND (c.created_at, c.id) > (${after.createdAt}::timestamptz, ${after.id}::uuid)`;
+        : Prisma.sql`AND (c.created_at, c.id) ${Prisma.raw(isNewest ? '<' : '>')} (${after.createdAt}::timestamptz, ${after.id}::uuid)`;
     const rows = await this.#database.$queryRaw<(Comment | { id: null })[]>`
       SELECT ${commentColumns} FROM issues i
         LEFT JOIN LATERAL (
           SELECT * FROM (
-            SELECT *, sum(octet_length(c.body)) OVER (ORDER BY c.created_at, c.id) - octet_length(c.body) AS bytes_before
-              FROM (SELECT * FROM comments c WHERE c.issue_id = i.id ${beyond} ORDER BY c.created_at, c.id LIMIT ${limit}) c
+            SELECT *, sum(octet_length(c.body)) OVER (ORDER BY ${byTime}) - octet_length(c.body) AS bytes_before
+              FROM (SELECT * FROM comments c WHERE c.issue_id = i.id ${beyond} ORDER BY ${byTime} LIMIT ${limit}) c
           ) c WHERE c.bytes_before <= ${pageBytesMax}
         ) c ON true ${commentRelations}
-       WHERE ${isReferredTo(reference)} ORDER BY c.created_at, c.id`;
+       WHERE ${isReferredTo(reference)} ORDER BY ${byTime}`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
 }

@@ -3,7 +3,7 @@ import type { Transaction } from '../database.ts';
 import { found } from '../issues/issue.service.ts';
 import type { ChangedBy } from '../issues/issue.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
-import type { CommentPlace, CommentRepository } from './comment.repository.ts';
+import type { CommentPage, CommentRepository } from './comment.repository.ts';
 import type { Comment } from './comment.ts';
 
 /** Reads and adds comments. Every active user may do both, also on a closed issue. */
@@ -29,11 +29,8 @@ export class CommentService {
     throw new ProblemError({ status: 404, code: 'comment_not_found', detail: 'There is no such comment.' });
   }
 
-  /** Returns the comments of an issue, oldest first. Throws a 404 problem if the issue does not exist. */
-  async list(
-    reference: IssueReference,
-    page: { limit: number; after: CommentPlace | undefined },
-  ): Promise<Comment[]> {
+  /** Returns a page of the comments of an issue. Throws a 404 problem if the issue does not exist. */
+  async list(reference: IssueReference, page: CommentPage): Promise<Comment[]> {
     return found(await this.#repository.list(reference, page));
   }
 }

@@ -1,4 +1,4 @@
-import { issuesPath, listIssuePages } from '@tessera/contracts';
+import { issuesPath, listIssuePages, type TimelineOrder } from '@tessera/contracts';
 import { type IssueReference, parseIssueReference } from './issue-reference.ts';
 
 /** The public URLs of issues and their subresources. */
@@ -21,8 +21,9 @@ export class IssueUrls {
   }
 
   /** Returns the URL of a list of an issue. It is the same for each spelling of the key. */
-  listOf(reference: IssueReference, name: 'comments' | 'activity'): string {
-    return this.of('id' in reference ? reference.id : `${this.keyPrefix}-${reference.number}`, name);
+  listOf(reference: IssueReference, name: 'comments' | 'activity', order: TimelineOrder): string {
+    const url = this.of('id' in reference ? reference.id : `${this.keyPrefix}-${reference.number}`, name);
+    return order === 'newest' ? `${url}?order=newest` : url;
   }
 
   /** Returns the URL of an issue or of a subresource. */

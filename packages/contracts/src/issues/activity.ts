@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
-import { pageQuerySchema } from '../page.ts';
+import { timelineQuerySchema } from '../page.ts';
 import {
   issueNotFound,
   issueOperation,
@@ -16,10 +16,11 @@ export const listActivity = operation({
   tags: ['Activity'],
   method: 'GET',
   path: `${issuesPath}/:id/activity/`,
-  summary: 'List the history of an issue, oldest first',
-  description: 'An entry for each change, with the old and the new value. Follow `Link` for further pages.',
+  summary: 'List the history of an issue',
+  description:
+    'An entry for each change, with the old and the new value; oldest first, unless `order` is `newest`. Follow `Link` for further pages.',
   params: issueParams,
-  query: pageQuerySchema,
+  query: timelineQuerySchema,
   responses: {
     200: {
       description: 'A page of the history.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
-import { pageQuerySchema } from '../page.ts';
+import { timelineQuerySchema } from '../page.ts';
 import { uuid } from '../text.ts';
 import { createCommentSchema } from './issue-input.ts';
 import {
@@ -52,10 +52,10 @@ export const listComments = operation({
   tags: ['Comments'],
   method: 'GET',
   path,
-  summary: 'List the comments of an issue, oldest first',
-  description: 'Follow `Link` for further pages.',
+  summary: 'List the comments of an issue',
+  description: 'Oldest first, unless `order` is `newest`. Follow `Link` for further pages.',
   params: issueParams,
-  query: pageQuerySchema,
+  query: timelineQuerySchema,
   responses: {
     200: { description: 'A page of comments.', schema: z.array(commentSchema), headers: nextLinkHeader },
   },
