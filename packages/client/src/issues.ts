@@ -71,14 +71,18 @@ export interface IssuesClientOptions extends TransportOptions {
   token: string | TokenSource;
 }
 
+type Assignee = 'me' | 'none' | (string & {});
+
 /** The filters and the order of a list of issues. */
 export interface IssueFilters {
   /** At most 100 issues. */
   id?: readonly IssueReference[];
   status?: readonly IssueStatus[];
   priority?: readonly IssuePriority[];
-  /** An id of a user. */
-  assignee?: 'me' | 'none' | (string & {});
+  /** Excludes issues with these statuses. */
+  '-status'?: readonly IssueStatus[];
+  /** Ids of users, or of a single user. */
+  assignee?: Assignee | readonly Assignee[];
   reporter?: 'me' | (string & {});
   /** `<type>:<ref>`, such as `invoice:2024-17`. */
   link?: `${LinkType}:${string}`;
@@ -93,8 +97,8 @@ export interface IssueFilters {
   updated_after?: Date | string;
   updated_before?: Date | string;
   /**
-   * Search text with words, "phrases", -excluded words and `or`. If it is a key or a number, the issue with that number
-   * is first.
+   * Search text with words, "phrases", -excluded words and `or`. The last word may be a beginning of three letters or more.
+   * If it is a key or a number, the issue with that number is first.
    */
   search?: string;
   ordering?: readonly (OrderingField | `-${OrderingField}`)[];

@@ -156,7 +156,7 @@ function searchOf(target = ''): string {
 }
 
 function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): IssueFilters {
-  const { status, priority, assignee, reporter, link, external } = query;
+  const { priority, assignee, reporter, link, external } = query;
   const search = query.search === '' ? undefined : query.search;
   const links = [
     link,
@@ -164,9 +164,9 @@ function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): 
   ];
   return {
     references: query.id === undefined ? undefined : readReferences(query.id, keyPrefix),
-    statuses: query.is_open === undefined ? status : statusesThatAre(query.is_open, status),
+    statuses: readStatuses(query),
     priorities: priority,
-    assigneeId: assignee === 'none' ? null : personId(assignee, actor),
+    ...readAssignees(assignee, actor),
     reporterId: personId(reporter, actor),
     links:
       link === undefined && external === undefined ? undefined : links.filter((one) => one !== undefined),
@@ -188,11 +188,25 @@ function readReferences(texts: readonly string[], keyPrefix: string): IssueFilte
   return { ids: [...new Set(ids)].sort(), numbers: [...new Set(numbers)].sort((a, b) => a - b) };
 }
 
-function statusesThatAre(open: boolean, among: IssueFilterQuery['status']) {
-  const isWanted = (status: NonNullable<typeof among>[number]) => openStatuses.includes(status) === open;
-  return (among ?? issueStatuses).filter(isWanted);
+function readStatuses({ status, '-status': excluded, is_open: isOpen }: IssueFilterQuery) {
+  if (isOpen === undefined && excluded === undefined) return status;
+  return (status ?? issueStatuses).filter(
+    (one) => !excluded?.includes(one) && (isOpen === undefined || openStatuses.includes(one) === isOpen),
+  );
 }
 
+// A single assignee has its own member, so that cursors of earlier releases stay valid.
+function readAssignees(
+  assignees: IssueFilterQuery['assignee'],
+  actor: Actor,
+): Pick<IssueFilters, 'assigneeId' | 'assigneeIds'> {
+  const ids = (assignees ?? []).map((one) => (one === 'none' ? null : personId(one, actor)));
+  const [first, ...others] = [...new Set(ids)].sort();
+  return others.length === 0 ? { assigneeId: first } : { assigneeIds: [first ?? null, ...others] };
+}
+
+function personId(value: string, actor: Actor): string;
+function personId(value: string | undefined, actor: Actor): string | undefined;
 function personId(value: string | undefined, actor: Actor): string | undefined {
   return value === 'me' ? actor.id : value;
 }

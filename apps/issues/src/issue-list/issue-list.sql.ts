@@ -181,6 +181,7 @@ function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[]
     ...anyOf('priority', priorities),
     ...(assigneeId === null ? [Prisma.sql`i.assignee_id IS NULL`] : []),
     ...given(assigneeId ?? undefined, (id) => Prisma.sql`i.assignee_id = ${id}::uuid`),
+    ...given(filters.assigneeIds, isAssignedToAny),
     ...given(reporterId, (id) => Prisma.sql`i.reporter_id = ${id}::uuid`),
     ...links.map(
       ({ type, ref }) => Prisma.sql`EXISTS (SELECT FROM issue_links l
@@ -197,6 +198,11 @@ function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[]
     ...given(filters.updatedFrom, (date) => Prisma.sql`i.updated_at >= ${date}::timestamptz`),
     ...given(filters.updatedBefore, (date) => Prisma.sql`i.updated_at < ${date}::timestamptz`),
   ];
+}
+
+function isAssignedToAny(ids: NonNullable<IssueFilters['assigneeIds']>): Sql {
+  const isAny = Prisma.sql`i.assignee_id = ANY(${ids.filter((id) => id !== null)}::uuid[])`;
+  return ids.includes(null) ? Prisma.sql`(${isAny} OR i.assignee_id IS NULL)` : isAny;
 }
 
 function isOneOf({ ids, numbers }: NonNullable<IssueFilters['references']>): Sql {
@@ -253,8 +259,18 @@ const separators = /[!#$%&'()*+,./:;<=>?@[\\\]^_`{|}~]|(?<=\S)-|-(?![\p{L}\p{N}"
 export function query(words: string): Sql {
   const joined = words.replace(separators, '=');
   const phrases = joined.split('=').length > phraseWordsMax ? joined.replaceAll('=', ' ') : joined;
-  return Prisma.sql`websearch_to_tsquery('issue_text', ${phrases})`;
+  const parsed = Prisma.sql`websearch_to_tsquery('issue_text', ${phrases})`;
+  if (!isBeginning.test(words) || isNumber.test(words)) return parsed;
+  // Only a word that ends the query and is not excluded. `'a' & 'b':*` matches words that begin with b. The planner does not
+  // see the value of a subquery: it would expect a beginning in so many issues that it reads all of them.
+  return Prisma.sql`(
+    SELECT CASE WHEN ${parsed}::text ~ '(^|[^!])''[^'']+''$' THEN (${parsed}::text || ':*')::tsquery ELSE ${parsed} END)`;
 }
+
+/** The last word is a beginning if it may still be typed. PostgreSQL reads the issues of all words with this beginning. */
+const isBeginning = /[\p{L}\p{N}\p{M}]{3}$/u;
+/** A key or a number, whose issue is first. */
+const isNumber = /^(?:\w+-)?\d+$/;
 
 /**
  * The steps of a search as CTEs of its statement. No single strategy suits all words: scanning the list until enough

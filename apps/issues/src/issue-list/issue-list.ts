@@ -30,6 +30,8 @@ export interface IssueFilters {
   priorities?: readonly IssuePriority[] | undefined;
   /** Null matches unassigned issues. */
   assigneeId?: string | null | undefined;
+  /** Several assignees, sorted. */
+  assigneeIds?: readonly (string | null)[] | undefined;
   reporterId?: string | undefined;
   links?: readonly { type: LinkType; ref: string }[] | undefined;
   /** Names. */

@@ -110,13 +110,27 @@ const idFilter = z
     `At most ${issueIdsMax} ids, keys or numbers, separated by commas, to read again the issues of a screen. Unknown ones match no issue.`,
   );
 
+// A single value is also valid as text, as in releases with one assignee.
+const oneOrSeveral = {
+  anyOf: [
+    { type: 'string' as const },
+    { type: 'array' as const, items: { type: 'string' as const }, maxItems: 20 },
+  ],
+};
+
 const filterMembers = {
   id: idFilter.optional(),
   status: oneOrMore(issueStatusSchema, issueStatuses).optional(),
+  '-status': oneOrMore(issueStatusSchema, issueStatuses)
+    .optional()
+    .describe('Excludes issues with these statuses.'),
   priority: oneOrMore(priorityInputSchema, issuePriorities).optional(),
-  assignee: z
-    .union([z.literal(['me', 'none']), uuid()], { error: givenOnceOr('must be me, none or a UUID') })
-    .optional(),
+  assignee: oneOrMore(z.union([z.literal(['me', 'none']), uuid()]), ['me', 'none', 'a UUID'])
+    .optional()
+    .meta({
+      description: 'Issues of any of these people: ids, `me`, or `none` for unassigned issues.',
+      override: { type: undefined, items: undefined, maxItems: undefined, ...oneOrSeveral },
+    }),
   reporter: z.union([z.literal('me'), uuid()], { error: givenOnceOr('must be me or a UUID') }).optional(),
   link: linkFilter.optional().describe('`<type>:<ref>`, such as `invoice:2024-17`.'),
   external: externalFilter.optional().describe('`<provider>:<id>`, such as `redmine:17`.'),
@@ -137,7 +151,7 @@ const filterMembers = {
     .refine(hasFewPhraseWords, { error: `must have at most ${phraseWordsMax} words in phrases` })
     .optional()
     .describe(
-      'Words, "phrases" with at most 16 words together, -excluded, or; for a key or a number, that issue is first. Punctuation separates words. Finds words of the title and of the first 20,000 characters of the description.',
+      'Words, "phrases" with at most 16 words together, -excluded, or; for a key or a number, that issue is first. Punctuation separates words. The last word may be the beginning of a word, from three characters. Finds words of the title and of the first 20,000 characters of the description.',
     ),
 };
 
