@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IdentityClient } from '@tessera/client/identity';
 import { IssuesClient, ProblemError, Session } from '@tessera/client/issues';
@@ -176,6 +177,8 @@ describe.each([
       while (running) {
         const { status } = await ann.issues.get('/issues/?limit=5');
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        // Leaves the cores to the services that restart.
+        await sleep(10);
       }
     };
     const readers = [load(), load(), load()];
@@ -236,7 +239,7 @@ async function eventually<Answer extends { status: number }>(
   const deadline = Date.now() + 10_000;
   let answer = await send();
   while (answer.status !== status && Date.now() < deadline) {
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
     answer = await send();
   }
   return answer;
