@@ -19,20 +19,9 @@ import type { ExternalTracker, LocalState, RemoteIssue } from '../src/trackers/e
 import { GiteaTracker } from '../src/trackers/gitea.tracker.ts';
 import { GitHubTracker } from '../src/trackers/github.tracker.ts';
 import { GitLabTracker } from '../src/trackers/gitlab.tracker.ts';
-import { RedmineTracker, redmineWords } from '../src/trackers/redmine.tracker.ts';
+import { RedmineTracker } from '../src/trackers/redmine.tracker.ts';
+import { remoteIssue, trackerConfig } from './support/tracker-environment.ts';
 
-const config = {
-  url: 'http://127.0.0.1',
-  project: 'acme/website',
-  token: 'key',
-  login: undefined,
-  words: redmineWords,
-  redmine: { type: undefined, customFields: [] },
-  timeoutMs: 5_000,
-  breakMs: 1_000,
-  settleSeconds: undefined,
-  writeIntervalMs: undefined,
-};
 const context = {
   logger: createLogger({ service: 'issues', level: 'silent' }),
   limit: { remainingSeconds: async () => 0, extend: async () => undefined },
@@ -61,7 +50,7 @@ async function startRedmine(): Promise<RedmineTracker> {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const tracker = new RedmineTracker(
-    { ...config, provider: 'redmine', project: 'website', url: `http://127.0.0.1:${port}` },
+    { ...trackerConfig, provider: 'redmine', project: 'website', url: `http://127.0.0.1:${port}` },
     context,
   );
   await tracker.findByMarker('marker', new Date(), new AbortController().signal);
@@ -73,22 +62,7 @@ const values = { title: 'Title', description: 'Text', priority: 'MEDIUM' } as co
 type Values = Pick<RemoteIssue, 'title' | 'description'> & { priority: IssuePriority };
 
 function remoteWith(value: Partial<RemoteIssue>): RemoteIssue {
-  return {
-    ...values,
-    id: '1',
-    key: '#1',
-    url: 'https://tracker.example/1',
-    marker: null,
-    isPrivate: false,
-    state: 'New',
-    labels: [],
-    createdAt: new Date(0),
-    updatedAt: new Date(0),
-    readAt: new Date(0),
-    commentsCount: null,
-    revision: null,
-    ...value,
-  };
+  return { ...remoteIssue, ...values, state: 'New', ...value };
 }
 
 interface Sides {
@@ -185,19 +159,19 @@ describe.each([
   ],
   [
     'github',
-    async () => new GitHubTracker({ ...config, provider: 'github' }, context),
+    async () => new GitHubTracker({ ...trackerConfig, provider: 'github' }, context),
     ['open', 'closed:completed', 'closed:not_planned', 'closed:duplicate'],
     { remote: [], local: ['CLOSED against OPEN', 'RESOLVED against OPEN'] },
   ],
   [
     'gitlab',
-    async () => new GitLabTracker({ ...config, provider: 'gitlab' }, context),
+    async () => new GitLabTracker({ ...trackerConfig, provider: 'gitlab' }, context),
     ['opened', 'closed'],
     { remote: [], local: ['RESOLVED against OPEN'] },
   ],
   [
     'gitea',
-    async () => new GiteaTracker({ ...config, provider: 'gitea' }, context),
+    async () => new GiteaTracker({ ...trackerConfig, provider: 'gitea' }, context),
     ['open', 'closed'],
     { remote: [], local: ['RESOLVED against OPEN'] },
   ],
@@ -252,7 +226,7 @@ describe.each([
   { field: 'description', mine: '@someone '.repeat(7_000).trim(), theirs: 'Their text' },
   { field: 'priority', mine: 'LOW', theirs: 'URGENT' },
 ] as const)('the decision of a conflict of the $field', ({ field, mine, theirs }) => {
-  const github = Object.assign(new GitHubTracker({ ...config, provider: 'github' }, context), {
+  const github = Object.assign(new GitHubTracker({ ...trackerConfig, provider: 'github' }, context), {
     hasPriority: true,
   });
   const state = { status: 'OPEN', wasResolved: false } as const;

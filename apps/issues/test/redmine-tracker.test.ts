@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '@tessera/service-kit';
-import { RedmineTracker, redmineWords } from '../src/trackers/redmine.tracker.ts';
+import { RedmineTracker } from '../src/trackers/redmine.tracker.ts';
 import { issueMarker } from '../src/trackers/tracker-text.ts';
+import { trackerConfig } from './support/tracker-environment.ts';
 
 const hourMs = 3_600_000;
 const issueId = '01980c5e-0000-7000-8000-000000000001';
@@ -46,19 +47,7 @@ async function startRedmine({ createdAt, zoneHours }: { createdAt: Date; zoneHou
   const { port } = server.address() as AddressInfo;
   const logger = createLogger({ service: 'issues', level: 'silent' });
   return new RedmineTracker(
-    {
-      provider: 'redmine',
-      url: `http://127.0.0.1:${port}`,
-      project: 'website',
-      token: 'key',
-      login: undefined,
-      words: redmineWords,
-      redmine: { type: undefined, customFields: [] },
-      timeoutMs: 5_000,
-      breakMs: 1_000,
-      settleSeconds: undefined,
-      writeIntervalMs: undefined,
-    },
+    { ...trackerConfig, provider: 'redmine', url: `http://127.0.0.1:${port}`, project: 'website' },
     { logger, limit: { remainingSeconds: async () => 0, extend: async () => undefined } },
   );
 }

@@ -19,6 +19,7 @@ import {
   stepForTwoStates,
   stepTowards,
 } from '../src/trackers/external-tracker.ts';
+import { remoteIssue } from './support/tracker-environment.ts';
 
 const agreed: Required<MergeBase> = {
   title: 'base',
@@ -33,23 +34,6 @@ const localIssue: LocalIssue = {
   priority: 'MEDIUM',
   status: 'OPEN',
   wasResolved: false,
-};
-const remoteIssue: RemoteIssue = {
-  id: '1',
-  key: '#1',
-  url: 'https://tracker.example/1',
-  title: 'base',
-  description: 'base',
-  marker: null,
-  isPrivate: false,
-  state: 'open',
-  priority: 'MEDIUM',
-  labels: [],
-  createdAt: new Date(0),
-  updatedAt: new Date(0),
-  readAt: new Date(0),
-  commentsCount: null,
-  revision: null,
 };
 const twoStates: Pick<
   ExternalTracker,

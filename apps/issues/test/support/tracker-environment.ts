@@ -1,3 +1,5 @@
+import type { RemoteIssue } from '../../src/trackers/external-tracker.ts';
+import { redmineWords } from '../../src/trackers/redmine.tracker.ts';
 import type { TestTracker } from './test-tracker.ts';
 
 // Short times for the tests, and no syncs in the background.
@@ -23,3 +25,36 @@ export function trackerEnvironment(
     ...overrides,
   };
 }
+
+/** The configuration of a tracker client that a test creates without a service. */
+export const trackerConfig = {
+  url: 'http://127.0.0.1',
+  project: 'acme/website',
+  token: 'key',
+  login: undefined,
+  words: redmineWords,
+  redmine: { type: undefined, customFields: [] },
+  timeoutMs: 5_000,
+  breakMs: 1_000,
+  settleSeconds: undefined,
+  writeIntervalMs: undefined,
+};
+
+/** An issue as a tracker client returns it. */
+export const remoteIssue: RemoteIssue = {
+  id: '1',
+  key: '#1',
+  url: 'https://tracker.example/1',
+  title: 'base',
+  description: 'base',
+  marker: null,
+  isPrivate: false,
+  state: 'open',
+  priority: 'MEDIUM',
+  labels: [],
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+  readAt: new Date(0),
+  commentsCount: null,
+  revision: null,
+};
