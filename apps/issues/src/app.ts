@@ -10,6 +10,7 @@ import {
   createLabel,
   createUser,
   deactivateUser,
+  deleteComment,
   deleteLabel,
   deleteLink,
   describeIssues,
@@ -38,6 +39,7 @@ import {
   retrySyncs,
   syncIssue,
   takeWebhook,
+  updateComment,
   updateIssue,
   updateLabel,
   updateMe,
@@ -93,7 +95,6 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
   const { config, health, rateLimits, shares } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
   const issues = issueHandlers(dependencies);
-  const comments = commentHandlers(dependencies);
   const links = linkHandlers(dependencies);
   const labels = labelHandlers({ ...dependencies, publicBaseUrl: config.publicBaseUrl });
   const activity = activityHandlers(dependencies);
@@ -105,6 +106,7 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
   const listReads = limitRate(rateLimits.reads, shares.lists);
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);
+  const comments = commentHandlers({ ...dependencies, quota: writes });
   // These requests wait for the tracker, not for the database.
   const syncs = limitRate(rateLimits.syncs);
   const administrator = { access: member, limit: writes, authorize: assertMayAdministerUsers };
@@ -125,6 +127,8 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
     route(listComments, { access: member, limit: reads, compress }, comments.list),
     route(addComment, { access: member, limit: writes, body: issueBody }, comments.add),
     route(getComment, { access: member, limit: reads }, comments.get),
+    route(updateComment, { access: member, limit: writes, body: issueBody }, comments.update),
+    route(deleteComment, { access: member, limit: writes }, comments.remove),
     route(listActivity, { access: member, limit: reads, compress }, activity.list),
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),

@@ -17,15 +17,24 @@ import { startTestApp, type TestApp } from './support/test-app.ts';
 let app: TestApp;
 let ann: TestPerson;
 let bob: TestPerson;
+let staff: TestPerson;
 beforeAll(async () => {
   app = await startTestApp();
   ann = await aPerson(app);
   bob = await aPerson(app);
+  staff = await aPerson(app, { is_staff: true });
 });
 afterAll(() => app.close());
 
 const comment = (issue: { id: string }, body: object, person = ann) =>
   person.post(issuePath(issue, 'comments/'), body);
+
+/** Adds a comment to a new issue. Returns both and the path of the comment. */
+async function aComment(body = 'Before', person = bob) {
+  const issue = await createIssue(ann);
+  const added = commentSchema.parse((await comment(issue, { body }, person).expect(201)).body);
+  return { issue, comment: added, path: issuePath(issue, `comments/${added.id}/`) };
+}
 
 describe('POST /api/v1/issues/{id}/comments/', () => {
   it('returns 201 with the comment and its URL to any active user and shows it in the issue', async () => {
@@ -203,5 +212,208 @@ describe('GET /api/v1/issues/{id}/comments/{comment_id}/', () => {
     const { body: added } = await comment(issue, { body: 'x' }).expect(201);
     expectProblem(await ann.get(issuePath(other, `comments/${added.id}/`)), 404, 'comment_not_found');
     expectInvalidFields(await ann.get(issuePath(issue, 'comments/1/')), ['comment_id']);
+  });
+
+  it('returns 304 for the current ETag, until the text or the name of the author changes', async () => {
+    const { path } = await aComment();
+    const changes = [
+      () => bob.patch(path, { body: 'After' }).expect(200),
+      () => app.sql(`UPDATE identity_mirror SET username = 'renamed' WHERE id = $1`, [bob.id]),
+    ];
+    for (const change of changes) {
+      const { headers } = await ann.get(path).expect(200);
+      const read = () => ann.get(path).set('If-None-Match', headers.etag ?? '');
+      await read().expect(304);
+      await change();
+      await read().expect(200);
+    }
+  });
+});
+
+describe('PATCH /api/v1/issues/{id}/comments/{comment_id}/', () => {
+  it('changes the text in all places, and the history has both texts', async () => {
+    const { issue, comment: before, path } = await aComment();
+    const { body: changed, headers } = await bob.patch(path, { body: ' After\n' }).expect(200);
+    expect(changed).toEqual({ ...before, body: ' After\n', updated_at: expect.any(String) });
+    expect(changed.updated_at > before.updated_at).toBe(true);
+    const read = await ann.get(path).expect(200);
+    expect([read.body, read.headers.etag]).toEqual([changed, headers.etag]);
+    expect((await ann.get(issuePath(issue, 'comments/')).expect(200)).body).toEqual([changed]);
+    expect(await getIssue(ann, issue)).toMatchObject({
+      comments: [changed],
+      comments_count: 1,
+      updated_at: changed.updated_at,
+      version: 1,
+    });
+    const line = { field: null, actor: before.author };
+    expect((await historyOf(ann, issue)).slice(1)).toEqual([
+      { ...line, kind: 'comment_added', old: null, new: { comment_id: before.id } },
+      {
+        ...line,
+        kind: 'comment_changed',
+        old: { comment_id: before.id, body: 'Before' },
+        new: { comment_id: before.id, body: ' After\n' },
+      },
+    ]);
+  });
+
+  it('changes nothing for an equal text, so that a retry has no effect', async () => {
+    const { issue, comment: before, path } = await aComment();
+    const unchanged = await getIssue(ann, issue);
+    expect((await bob.patch(path, { body: 'Before' }).expect(200)).body).toEqual(before);
+    expect(await getIssue(ann, issue)).toEqual(unchanged);
+    expect(await historyOf(ann, issue)).toHaveLength(2);
+  });
+
+  it('is for the author only', async () => {
+    const { issue, path } = await aComment();
+    const unchanged = await getIssue(ann, issue);
+    for (const person of [ann, staff]) {
+      expectProblem(await person.patch(path, { body: 'Not mine' }), 403, 'forbidden');
+    }
+    expect(await getIssue(ann, issue)).toEqual(unchanged);
+  });
+
+  it('requires a current ETag in If-Match, which stays current when the author is renamed', async () => {
+    const { path } = await aComment();
+    const { headers } = await bob.get(path).expect(200);
+    const change = (ifMatch: string, body: string) => bob.patch(path, { body }).set('If-Match', ifMatch);
+    await app.sql(`UPDATE identity_mirror SET username = 'bobby' WHERE id = $1`, [bob.id]);
+    await change(headers.etag ?? '', 'After').expect(200);
+    expectProblem(await change(headers.etag ?? '', 'Later'), 412, 'precondition_failed');
+    expectProblem(await change(`W/${headers.etag}`, 'Later'), 412, 'precondition_failed');
+    expectProblem(await change('x', 'Later'), 400, 'malformed_if_match');
+    await change('*', 'Later').expect(200);
+  });
+
+  it.each([{}, { body: null }, { body: ' ' }, { body: '\ud800' }, { body: 'x'.repeat(65_001) }])(
+    'returns 422 for an invalid body (%#)',
+    async (body) => {
+      const { path } = await aComment();
+      expectInvalidFields(await bob.patch(path).type('json').send(JSON.stringify(body)), ['body']);
+      expect((await bob.get(path).expect(200)).body.body).toBe('Before');
+    },
+  );
+
+  it('returns 404 for an unknown or deleted comment and for a comment of another issue', async () => {
+    const { issue, comment: added, path } = await aComment();
+    const other = await createIssue(ann);
+    await bob.delete(path).expect(204);
+    for (const unknown of [
+      path,
+      issuePath(issue, `comments/${issue.id}/`),
+      issuePath(other, `comments/${added.id}/`),
+      issuePath({ id: '2147483647' }, `comments/${added.id}/`),
+    ]) {
+      expectProblem(await bob.patch(unknown, { body: 'x' }), 404, 'comment_not_found');
+    }
+  });
+
+  it('records each of several concurrent changes with the text that it replaced', async () => {
+    const { issue, path } = await aComment('0');
+    await Promise.all(Array.from({ length: 10 }, (_, index) => bob.patch(path, { body: `${index + 1}` })));
+    const changes = (await historyOf(ann, issue)).slice(2);
+    expect(changes).toHaveLength(10);
+    const texts = ['0', ...changes.map((line: { new: { body: string } }) => line.new.body)];
+    expect(changes.map((line: { old: { body: string } }) => line.old.body)).toEqual(texts.slice(0, -1));
+    expect((await getIssue(ann, issue)).comments[0]?.body).toBe(texts.at(-1));
+  });
+});
+
+describe('DELETE /api/v1/issues/{id}/comments/{comment_id}/', () => {
+  it('removes the comment from all places; the history keeps the text', async () => {
+    const { issue, comment: removed, path } = await aComment();
+    const kept = (await comment(issue, { body: 'Kept' }).expect(201)).body;
+    await bob.delete(path).expect(204);
+    expectProblem(await ann.get(path), 404, 'comment_not_found');
+    expect((await ann.get(issuePath(issue, 'comments/')).expect(200)).body).toEqual([kept]);
+    const after = await getIssue(ann, issue);
+    expect(after).toMatchObject({
+      comments: [kept],
+      comments_count: 1,
+      comments_truncated: false,
+      version: 1,
+    });
+    expect(after.updated_at > kept.created_at).toBe(true);
+    expect((await historyOf(ann, issue)).at(-1)).toEqual({
+      kind: 'comment_removed',
+      field: null,
+      old: { comment_id: removed.id, body: 'Before' },
+      new: null,
+      actor: removed.author,
+    });
+  });
+
+  it('is for the author and for staff', async () => {
+    const { issue, path } = await aComment();
+    expectProblem(await ann.delete(path), 403, 'forbidden');
+    await staff.delete(path).expect(204);
+    expect((await historyOf(ann, issue)).at(-1)?.actor).toMatchObject({ id: staff.id });
+    expectProblem(await ann.delete(path), 403, 'forbidden');
+  });
+
+  it('changes nothing when it is repeated, also concurrently and with the same If-Match', async () => {
+    const { issue, path } = await aComment();
+    const { headers } = await bob.get(path).expect(200);
+    const remove = () => bob.delete(path).set('If-Match', headers.etag ?? '');
+    const responses = await Promise.all(Array.from({ length: 10 }, remove));
+    expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(204));
+    expect((await getIssue(ann, issue)).comments_count).toBe(0);
+    expect(await historyOf(ann, issue)).toHaveLength(3);
+  });
+
+  it('requires a current ETag in If-Match', async () => {
+    const { path } = await aComment();
+    const { headers } = await bob.get(path).expect(200);
+    await bob.patch(path, { body: 'After' }).expect(200);
+    expectProblem(await bob.delete(path).set('If-Match', headers.etag ?? ''), 412, 'precondition_failed');
+    expectProblem(
+      await bob.delete(issuePath(await createIssue(ann), 'comments/1/')),
+      422,
+      'validation_failed',
+    );
+  });
+
+  it('makes the replay of the request that added the comment a 404', async () => {
+    const issue = await createIssue(ann);
+    const add = () => comment(issue, { body: 'once' }).set('Idempotency-Key', 'comments-deleted');
+    const first = await add().expect(201);
+    const path = issuePath(issue, `comments/${first.body.id}/`);
+    const changed = await ann.patch(path, { body: 'changed' }).expect(200);
+    const replay = await add().expect(201);
+    expect([replay.body, replay.headers.etag]).toEqual([changed.body, changed.headers.etag]);
+    await ann.delete(path).expect(204);
+    expectProblem(await add(), 404, 'comment_not_found');
+    expect((await getIssue(ann, issue)).comments_count).toBe(0);
+  });
+
+  it('keeps pages of comments complete', async () => {
+    const issue = await createIssue(ann);
+    const added: Comment[] = [];
+    for (let index = 0; index < 12; index += 1) added.push((await comment(issue, { body: `${index}` })).body);
+    const removed = added.filter((_, index) => index % 3 !== 0);
+    for (const { id } of removed.slice(1)) await ann.delete(issuePath(issue, `comments/${id}/`)).expect(204);
+    const [first] = removed;
+    const pages = await followLinks<Comment>(bob, issuePath(issue, 'comments/?limit=2'), async () => {
+      await ann.delete(issuePath(issue, `comments/${first?.id}/`)).expect(204);
+    });
+    expect(pages.flat().filter(({ id }) => id !== first?.id)).toEqual(
+      added.filter((_, index) => index % 3 === 0),
+    );
+    expect((await getIssue(ann, issue)).comments.map(({ body }) => body)).toEqual(['0', '3', '6', '9']);
+  });
+
+  it('counts the old text towards the quota', async () => {
+    const limited = await startTestApp({ RATE_LIMIT_WRITES_PER_MINUTE: '30' }, app);
+    const { path } = await aComment('x'.repeat(65_000));
+    const person = bob.on(limited);
+    const left = ({ headers }: { headers: Record<string, string> }) =>
+      Number(/;r=(\d+);/.exec(headers.ratelimit ?? '')?.[1]);
+    expect(left(await person.patch(path, { body: 'short' }).expect(200))).toBe(30 - 1 - 15);
+    expect(left(await person.delete(path).expect(204))).toBe(30 - 1 - 15 - 1);
+    const { path: other, issue } = await aComment('x'.repeat(65_000));
+    expectProblem(await person.delete(other), 429, 'too_many_requests');
+    expect((await getIssue(ann, issue)).comments_count).toBe(1);
+    await limited.close();
   });
 });

@@ -98,6 +98,38 @@ describe('two processes on one database', () => {
     expect(await store.sql('SELECT 1 FROM labels')).toHaveLength(500);
   });
 
+  it('applies one of two changes of a comment with the same If-Match, and one deletion of it', async () => {
+    const { body: issue } = await post(services[0], '').send({ title: 'Commented' }).expect(201);
+    for (let round = 0; round < 10; round += 1) {
+      const { body: comment, headers } = await post(services[0], `${issue.id}/comments/`)
+        .send({ body: 'Before' })
+        .expect(201);
+      const path = `/api/v1/issues/${issue.id}/comments/${comment.id}/`;
+      const changes = await inParallel(2, (service, index) =>
+        ann
+          .on(service)
+          .patch(path, { body: `After ${index}` })
+          .set('If-Match', headers.etag ?? ''),
+      );
+      expect(changes.map(({ status }) => status).sort()).toEqual([200, 412]);
+      const deletions = await inParallel(4, (service) => ann.on(service).delete(path));
+      expect(deletions.map(({ status }) => status)).toEqual([204, 204, 204, 204]);
+    }
+    const kinds = await store.sql(
+      'SELECT kind, count(*)::int FROM activity WHERE issue_id = $1 GROUP BY kind ORDER BY kind',
+      [issue.id],
+    );
+    expect(kinds).toEqual([
+      { kind: 'comment_added', count: 10 },
+      { kind: 'comment_changed', count: 10 },
+      { kind: 'comment_removed', count: 10 },
+      { kind: 'created', count: 1 },
+    ]);
+    expect(await store.sql('SELECT comments_count FROM issues WHERE id = $1', [issue.id])).toEqual([
+      { comments_count: 0 },
+    ]);
+  });
+
   it('assigns a unique number to every issue', async () => {
     const answers = await inParallel(40, (service) => post(service, '').send({ title: 'Numbered' }));
     expect(new Set(answers.map((answer) => answer.body.number)).size).toBe(40);

@@ -24,7 +24,7 @@ describe('every response matches the API document, and a rejected request writes
   let target: { id: string; email: string };
   let issueId: string;
   let commentedId: string;
-  let commentId: string;
+  const commentIds: string[] = [];
   const linkIds: string[] = [];
   const labelIds: string[] = [];
   const disposable: string[] = [];
@@ -46,9 +46,10 @@ describe('every response matches the API document, and a rejected request writes
       labelIds.push(body.id);
     }
     ({ id: commentedId } = await anIssue());
-    ({ id: commentId } = (
-      await user.post(`/api/v1/issues/${commentedId}/comments/`, { body: 'a' }).expect(201)
-    ).body);
+    for (let count = 0; count < 20; count += 1) {
+      const { body } = await user.post(`/api/v1/issues/${commentedId}/comments/`, { body: 'a' }).expect(201);
+      commentIds.push(body.id);
+    }
     fuzzer = new Fuzzer({
       document,
       listener: app.listener,
@@ -64,7 +65,10 @@ describe('every response matches the API document, and a rejected request writes
         userToken: () => user.token,
         id: () => issueId,
         'getComment.id': () => commentedId,
-        comment_id: () => commentId,
+        'updateComment.id': () => commentedId,
+        'deleteComment.id': () => commentedId,
+        comment_id: () => commentIds[0] ?? issueId,
+        'deleteComment.comment_id': () => commentIds.pop() ?? issueId,
         link_id: () => linkIds.shift() ?? issueId,
         'updateIssue.status': () => 'OPEN',
         'patchIssue.status': () => 'OPEN',

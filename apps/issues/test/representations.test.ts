@@ -169,6 +169,15 @@ const actions = {
     bob
       .post(issuePath(issue, 'comments/'), { body: `Comment ${choice}` })
       .set('Idempotency-Key', `key-${choice}`),
+  changeComment: async ({ ann, bob, issue, choice }: Call) => {
+    const comment = await oneComment(ann, issue, choice);
+    if (comment !== undefined)
+      await (choice % 3 === 0 ? ann : bob).patch(comment, { body: `Changed ${choice % 4}` });
+  },
+  deleteComment: async ({ ann, bob, issue, choice }: Call) => {
+    const comment = await oneComment(ann, issue, choice);
+    if (comment !== undefined) await (choice % 3 === 0 ? ann : bob).delete(comment);
+  },
   putLink: ({ ann, issue, choice }: Call) =>
     ann.post(issuePath(issue, 'links/'), {
       type: 'invoice',
@@ -292,6 +301,13 @@ const actions = {
     if (remote !== undefined) await world.tracker.remove(remote);
   },
 } satisfies Record<string, (call: Call) => PromiseLike<unknown>>;
+
+// Returns the path of one of the issue's comments.
+async function oneComment(person: TestPerson, issue: Issue, choice: number): Promise<string | undefined> {
+  const { comments } = await getIssue(person, issue);
+  const comment = comments[choice % Math.max(comments.length, 1)];
+  return comment && issuePath(issue, `comments/${comment.id}/`);
+}
 
 const labelsPath = '/api/v1/labels/';
 

@@ -230,6 +230,18 @@ const largest: Record<string, LargestResponse> = {
     status: 200,
     atLeast: 260_000,
   },
+  updateComment: {
+    send: async () => {
+      const { body } = await staff.post(issuePath(small, 'comments/'), { body: 'x' }).expect(201);
+      return staff.patch(issuePath(small, `comments/${body.id}/`), { body: description });
+    },
+    status: 200,
+    atLeast: 390_000,
+  },
+  deleteComment: {
+    send: () => staff.delete(issuePath(worst, `comments/${randomUUID()}/`)),
+    status: 404,
+  },
   putLink: {
     send: () =>
       staff.post(issuePath(worst, 'links/'), {

@@ -30,6 +30,7 @@ describe('the database schema', () => {
       password: 'issues',
     });
     expect((await findSchemaDrift({ migratedUrl: url, emptyUrl, prismaDir })).sort()).toEqual([
+      only('comments_shown_idx'),
       only('identity_mirror_email_idx'),
       only('identity_mirror_order_idx'),
       only('identity_mirror_staff_words_idx'),

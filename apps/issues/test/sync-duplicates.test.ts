@@ -124,3 +124,48 @@ describe('a marker that a user pastes into the remote issue of another issue', (
     expect((await getIssue(ann, victim)).external).toEqual(victim.external);
   });
 });
+
+describe('comments that are changed or deleted before their sync ends', () => {
+  const commentsOf = (issue: Issue) =>
+    marked(issue).flatMap(({ comments }) => comments.map(({ body }) => body));
+  const sent = () =>
+    tracker.fake.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/comments'))
+      .length;
+  const add = async (issue: Issue, body: string) => {
+    const { body: added } = await ann.post(issuePath(issue, 'comments/'), { body }).expect(201);
+    return issuePath(issue, `comments/${added.id}/`);
+  };
+
+  it('are sent with their current text, or not at all', async () => {
+    const issue = await createIssue(ann);
+    await add(issue, 'First');
+    const [changed, removed] = [await add(issue, 'Second'), await add(issue, 'Third')];
+    tracker.fake.fail({ kind: 'latency', ms: 300, on: { method: 'POST', path: /\/comments$/ }, times: 1 });
+    const before = sent();
+    const running = syncIssue(ann, issue);
+    while (sent() === before) await pause(10);
+    await ann.patch(changed, { body: 'Changed' }).expect(200);
+    await ann.delete(removed).expect(204);
+    const { sync } = await running;
+    expect(sync.last_result?.comments_pushed).toBe(2);
+    expect(commentsOf(issue)).toEqual([expect.stringContaining('First'), expect.stringContaining('Changed')]);
+  });
+
+  it('are not copied back if the response to the sending was lost', async () => {
+    const issue = await createIssue(ann);
+    const [changed, removed] = [await add(issue, 'To change'), await add(issue, 'To delete')];
+    for (const path of [changed, removed]) {
+      tracker.fake.fail({ kind: 'reset_after', on: { method: 'POST', path: /\/comments$/ }, times: 1 });
+      expectProblem(await ann.post(issuePath(issue, 'sync/')), 502, 'tracker_unavailable');
+      if (path === changed) await ann.patch(path, { body: 'Changed' }).expect(200);
+      else await ann.delete(path).expect(204);
+    }
+    const synced = await syncIssue(ann, issue);
+    expect(synced.comments.map(({ body }) => body)).toEqual(['Changed']);
+    expect(synced.sync.last_result).toMatchObject({ comments_pulled: 0 });
+    expect(commentsOf(issue)).toEqual([
+      expect.stringContaining('To change'),
+      expect.stringContaining('To delete'),
+    ]);
+  });
+});

@@ -47,6 +47,7 @@ import type {
   TimelineOrder,
   UpdateLabel,
   User,
+  updateComment,
   updateLabel,
   updateMe,
   updateUser,
@@ -290,6 +291,27 @@ export class IssuesClient {
       body: { body },
       ...options,
     });
+  }
+
+  /** Changes the text of an own comment. The text in the external tracker stays. */
+  updateComment(
+    issue: IssueReference,
+    comment: string,
+    body: string,
+    options?: CallOptions,
+  ): Promise<Comment> {
+    return this.#call<typeof updateComment>({
+      method: 'PATCH',
+      path: pathOf(issue, `comments/${encodeURIComponent(comment)}/`),
+      body: { body },
+      ...options,
+    });
+  }
+
+  /** Deletes a comment. A comment that the external tracker has stays there. */
+  async deleteComment(issue: IssueReference, comment: string, options?: CallOptions): Promise<void> {
+    const path = pathOf(issue, `comments/${encodeURIComponent(comment)}/`);
+    await this.#transport.send({ method: 'DELETE', path, isRepeatable: true, ...options });
   }
 
   /** Adds a link, or updates the link with the same type and ref. */

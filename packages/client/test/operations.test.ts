@@ -85,6 +85,8 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   addComment: (client) => client.addComment('ISS-1', 'text'),
   listComments: (client) => drain(client.comments('ISS-1', { limit: 5, order: 'newest' })),
   getComment: (client) => client.comment('ISS-1', id),
+  updateComment: (client) => client.updateComment('ISS-1', id, 'text'),
+  deleteComment: (client) => client.deleteComment('ISS-1', id),
   putLink: (client) => client.putLink('ISS-1', { type: 'user', ref: { email: 'ann@example.com' } }),
   deleteLink: (client) => client.deleteLink('ISS-1', id),
   listActivity: (client) => drain(client.activity('ISS-1', { limit: 5, order: 'oldest' })),

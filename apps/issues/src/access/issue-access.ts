@@ -38,6 +38,19 @@ function assertIsStaff({ isStaff, isSuperuser }: Actor): void {
   throw new ProblemError({ status: 403, code: 'forbidden', detail: 'Only staff may do this.' });
 }
 
+/** Throws a 403 problem if the actor may not change the text of a comment of this author. */
+export function assertMayChangeComment(actor: Actor, authorId: string | null): void {
+  if (actor.id === authorId) return;
+  throw new ProblemError({ status: 403, code: 'forbidden', detail: 'Only the author may change a comment.' });
+}
+
+/** Throws a 403 problem if the actor may not delete a comment of this author. */
+export function assertMayDeleteComment({ id, isStaff, isSuperuser }: Actor, authorId: string | null): void {
+  if (id === authorId || isStaff || isSuperuser) return;
+  const detail = 'Only the author and staff may delete a comment.';
+  throw new ProblemError({ status: 403, code: 'forbidden', detail });
+}
+
 export function may(actor: Actor, action: IssueAction, issue: IssueParties): boolean {
   const roles = rolesOf(actor, issue);
   return permitted[action].some((role) => roles.has(role));

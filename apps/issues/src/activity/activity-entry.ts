@@ -2,6 +2,8 @@
 export interface ActivityEntry {
   kind:
     | 'updated'
+    | 'comment_changed'
+    | 'comment_removed'
     | 'link_added'
     | 'link_changed'
     | 'link_removed'

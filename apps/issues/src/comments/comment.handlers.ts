@@ -1,23 +1,33 @@
-import { type addComment, type getComment, type listComments, uuid } from '@tessera/contracts';
-import { cursorTime, type Handler, readKeysetPage } from '@tessera/service-kit';
+import {
+  type addComment,
+  type deleteComment,
+  type getComment,
+  type listComments,
+  type updateComment,
+  uuid,
+} from '@tessera/contracts';
+import { type Call, cursorTime, type Handler, type Limit, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
-import { presentComment, presentCreatedComment } from './comment.presenter.ts';
-import type { CommentService } from './comment.service.ts';
+import { readIfMatch, unlessKnown } from '../issues/precondition.ts';
+import { commentResponse, createdCommentResponse, presentComment } from './comment.presenter.ts';
+import type { CommentContext, CommentService } from './comment.service.ts';
 
 interface CommentHandlersOptions {
   comments: CommentService;
   idempotency: IdempotencyService;
   urls: IssueUrls;
+  /** The quota of writes. */
+  quota: Limit<Actor>;
 }
 
 const place = z.object({ createdAt: cursorTime, id: uuid() });
 
-/** Handlers of comments (issue-tracking.md 4). The paged list is an addition to the specification. */
-export function commentHandlers({ comments, idempotency, urls }: CommentHandlersOptions) {
+/** Handlers of comments (issue-tracking.md 4). All except adding one are additions to the specification. */
+export function commentHandlers({ comments, idempotency, urls, quota }: CommentHandlersOptions) {
   const add: Handler<typeof addComment, Actor> = async (call) => {
     const { actor, params, body, requestId } = call;
     const reference = urls.parse(params);
@@ -25,9 +35,9 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
     return idempotency.once(idempotencyRequest(call, body, reference), requestId, {
       prepare: () => async (transaction) => {
         const created = await comments.create(reference, body.body, by, transaction);
-        return { resourceId: created.id, response: presentCreatedComment(created, urls) };
+        return { resourceId: created.id, response: createdCommentResponse(created, urls) };
       },
-      present: async (id) => presentCreatedComment(await comments.find(reference, id), urls),
+      present: async (id) => createdCommentResponse(await comments.find(reference, id), urls),
     });
   };
 
@@ -40,10 +50,32 @@ export function commentHandlers({ comments, idempotency, urls }: CommentHandlers
     return page.present(found, { item: presentComment, place: ({ createdAt, id }) => ({ createdAt, id }) });
   };
 
-  const get: Handler<typeof getComment, Actor> = async ({ params }) => {
-    const comment = await comments.find(urls.parse(params), params.comment_id);
-    return { status: 200, body: presentComment(comment) };
+  const get: Handler<typeof getComment, Actor> = async ({ params, headers }) =>
+    unlessKnown(headers, commentResponse(await comments.find(urls.parse(params), params.comment_id)));
+
+  const contextOf = ({ actor, requestId, headers, response }: ChangingCall): CommentContext => ({
+    actor,
+    requestId,
+    ifMatch: readIfMatch(headers['If-Match']),
+    count: (text) => quota.body?.(actor, response, Buffer.byteLength(text)),
+  });
+
+  const update: Handler<typeof updateComment, Actor> = async (call) => {
+    const { params, body } = call;
+    const context = contextOf(call);
+    return commentResponse(await comments.update(urls.parse(params), params.comment_id, body.body, context));
   };
 
-  return { add, list, get };
+  const remove: Handler<typeof deleteComment, Actor> = async (call) => {
+    const { params } = call;
+    await comments.delete(urls.parse(params), params.comment_id, contextOf(call));
+    return { status: 204 };
+  };
+
+  return { add, list, get, update, remove };
 }
+
+type ChangingCall = Pick<
+  Call<unknown, unknown, { 'If-Match'?: string | undefined }, unknown, Actor>,
+  'actor' | 'requestId' | 'headers' | 'response'
+>;

@@ -1,8 +1,9 @@
-import type { addComment, Comment as WireComment } from '@tessera/contracts';
-import type { ResponseOf } from '@tessera/service-kit';
+import type { addComment, getComment, Comment as WireComment } from '@tessera/contracts';
+import { jsonText, type ResponseOf } from '@tessera/service-kit';
 import type { IssueUrls } from '../issues/issue-urls.ts';
+import { shortHash } from '../issues/precondition.ts';
 import { presentPerson } from '../people/person.presenter.ts';
-import type { Comment } from './comment.ts';
+import { type Comment, stateOf } from './comment.ts';
 
 /** Converts a comment to its representation in the API, which is the same in an issue. */
 export function presentComment(comment: Comment): WireComment {
@@ -23,7 +24,16 @@ export function presentComment(comment: Comment): WireComment {
   };
 }
 
-export function presentCreatedComment(comment: Comment, urls: IssueUrls): ResponseOf<typeof addComment> {
+/** Returns the response with a comment. Its ETag consists of the state that a client can overwrite and a hash. */
+export function commentResponse(
+  comment: Comment,
+): ResponseOf<typeof getComment> & { status: 200; headers: { ETag: string } } {
+  const body = jsonText(presentComment(comment));
+  return { status: 200, headers: { ETag: `"${stateOf(comment)}-${shortHash(body)}"` }, body };
+}
+
+export function createdCommentResponse(comment: Comment, urls: IssueUrls): ResponseOf<typeof addComment> {
+  const { headers, body } = commentResponse(comment);
   const location = urls.of(comment.issueId, 'comments', comment.id);
-  return { status: 201, headers: { Location: location }, body: presentComment(comment) };
+  return { status: 201, headers: { ...headers, Location: location }, body };
 }

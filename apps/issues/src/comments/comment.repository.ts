@@ -1,13 +1,14 @@
 import type { TimelineOrder } from '@tessera/contracts';
 import { pageBytesMax } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
+import { insertActivity } from '../activity/activity.sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { isReferredTo } from '../issues/issue.sql.ts';
 import type { ChangedBy } from '../issues/issue.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import { commentColumns, commentRelations } from './comment.sql.ts';
-import type { Comment } from './comment.ts';
+import type { Comment, CommentChange, StoredComment } from './comment.ts';
 
 /** The keyset position of a comment: the last comment of a page. */
 export interface CommentPlace {
@@ -22,7 +23,7 @@ export interface CommentPage {
   order: TimelineOrder;
 }
 
-/** Comments in the database. */
+/** Comments in the database. Except in `change`, deleted comments are absent. */
 export class CommentRepository {
   readonly #database: Database;
 
@@ -62,8 +63,35 @@ export class CommentRepository {
   async find(reference: IssueReference, id: string): Promise<Comment | undefined> {
     const rows = await this.#database.$queryRaw<Comment[]>`
       SELECT ${commentColumns} FROM issues i JOIN comments c ON c.issue_id = i.id ${commentRelations}
-       WHERE ${isReferredTo(reference)} AND c.id = ${id}::uuid`;
+       WHERE ${isReferredTo(reference)} AND c.id = ${id}::uuid AND c.deleted_at IS NULL`;
     return rows[0];
+  }
+
+  /**
+   * Changes or deletes a comment while the row of its issue is locked. `decide` receives the comment, which may be
+   * deleted, and returns the change. If it returns undefined or throws, nothing is written. Returns the comment after
+   * the change; undefined if the issue or the comment does not exist.
+   */
+  async change(
+    reference: IssueReference,
+    id: string,
+    by: ChangedBy,
+    decide: (comment: StoredComment) => Promise<CommentChange | undefined>,
+  ): Promise<Comment | undefined> {
+    return this.#database.$transaction(async (transaction) => {
+      // Two statements, because only a second statement sees the comment that the previous lock holder wrote.
+      const [issue] = await transaction.$queryRaw<{ id: string }[]>`
+        SELECT i.id FROM issues i WHERE ${isReferredTo(reference)} FOR NO KEY UPDATE`;
+      if (issue === undefined) return undefined;
+      const [comment] = await transaction.$queryRaw<StoredComment[]>`
+        SELECT ${commentColumns}, c.deleted_at AS "deletedAt" FROM comments c ${commentRelations}
+         WHERE c.issue_id = ${issue.id}::uuid AND c.id = ${id}::uuid`;
+      if (comment === undefined) return undefined;
+      const change = await decide(comment);
+      if (change === undefined) return comment;
+      const [changed] = await transaction.$queryRaw<Comment[]>(changeComment(comment, change, by));
+      return changed;
+    });
   }
 
   /**
@@ -85,10 +113,29 @@ export class CommentRepository {
         LEFT JOIN LATERAL (
           SELECT * FROM (
             SELECT *, sum(octet_length(c.body)) OVER (ORDER BY ${byTime}) - octet_length(c.body) AS bytes_before
-              FROM (SELECT * FROM comments c WHERE c.issue_id = i.id ${beyond} ORDER BY ${byTime} LIMIT ${limit}) c
+              FROM (SELECT * FROM comments c WHERE c.issue_id = i.id AND c.deleted_at IS NULL ${beyond}
+                     ORDER BY ${byTime} LIMIT ${limit}) c
           ) c WHERE c.bytes_before <= ${pageBytesMax}
         ) c ON true ${commentRelations}
        WHERE ${isReferredTo(reference)} ORDER BY ${byTime}`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
+}
+
+function changeComment({ id, issueId }: StoredComment, change: CommentChange, by: ChangedBy): Prisma.Sql {
+  const set =
+    change.body === null
+      ? Prisma.sql`deleted_at = i.updated_at`
+      : Prisma.sql`body = ${change.body}, updated_at = i.updated_at, sent_body = coalesce(sent_body, CASE WHEN EXISTS (
+          SELECT FROM tracker_comments t WHERE t.comment_id = comments.id AND num_nonnulls(t.remote_id, t.attempted_at) > 0
+        ) THEN body END)`;
+  return Prisma.sql`
+    WITH i AS (
+      UPDATE issues SET updated_at = clock_timestamp(),
+             comments_count = comments_count - ${change.body === null ? 1 : 0}::int
+       WHERE id = ${issueId}::uuid RETURNING id, updated_at
+    ), c AS (
+      UPDATE comments SET ${set} FROM i WHERE comments.id = ${id}::uuid RETURNING comments.*
+    ), logged AS (${insertActivity(issueId, [change.activity], by)})
+    SELECT ${commentColumns} FROM c ${commentRelations}`;
 }

@@ -1,3 +1,6 @@
+import type { ActivityEntry } from '../activity/activity-entry.ts';
+import { shortHash } from '../issues/precondition.ts';
+
 /** A comment with the displayed fields of its author. */
 export interface Comment {
   id: string;
@@ -14,4 +17,21 @@ export interface Comment {
   externalCreatedAt: Date | null;
   createdAt: Date;
   updatedAt: Date;
+}
+
+/** A comment that may be deleted. */
+export interface StoredComment extends Comment {
+  deletedAt: Date | null;
+}
+
+/** A change of a comment with its history entry. */
+export interface CommentChange {
+  /** The new text; null deletes the comment. */
+  body: string | null;
+  activity: ActivityEntry;
+}
+
+/** Returns the state of a comment that its author can overwrite. The first part of its ETag. */
+export function stateOf({ body }: Comment): string {
+  return shortHash(body);
 }

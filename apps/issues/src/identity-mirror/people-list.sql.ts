@@ -82,7 +82,7 @@ function peopleOf(issue: IssueReference | undefined): Prisma.Sql {
     SELECT DISTINCT person.id FROM issues i
      CROSS JOIN LATERAL (
        SELECT i.reporter_id AS id UNION ALL SELECT i.assignee_id
-       UNION ALL (SELECT c.author_id FROM comments c WHERE c.issue_id = i.id
+       UNION ALL (SELECT c.author_id FROM comments c WHERE c.issue_id = i.id AND c.deleted_at IS NULL
                    ORDER BY c.created_at DESC, c.id DESC LIMIT ${commentsMax})
        UNION ALL SELECT l.ref::uuid FROM issue_links l WHERE l.issue_id = i.id AND l.type = 'user'
      ) person WHERE ${isReferredTo(issue)} AND person.id IS NOT NULL`;

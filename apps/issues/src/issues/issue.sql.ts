@@ -209,7 +209,7 @@ export function selectSnapshots(
       LEFT JOIN LATERAL (
         SELECT * FROM (
           SELECT *, sum(octet_length(c.body)) OVER (ORDER BY c.created_at DESC, c.id DESC) AS bytes FROM (
-            SELECT * FROM ${comments ?? noComments} c WHERE part.kind = 'comment' AND c.issue_id = root.id
+            SELECT * FROM ${comments ?? noComments} c WHERE part.kind = 'comment' AND c.issue_id = root.id AND c.deleted_at IS NULL
              ORDER BY c.created_at DESC, c.id DESC LIMIT ${Prisma.raw(String(embeddedCommentsMax))}
           ) c
         ) c WHERE c.bytes <= ${Prisma.raw(String(embeddedCommentsBytesMax))}

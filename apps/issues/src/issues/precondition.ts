@@ -67,10 +67,15 @@ export function assertConditional(precondition: Precondition, required: boolean)
 
 /** Throws a 412 problem if `If-Match` contains no ETag of the issue's current state (RFC 9110 13.1.1). */
 export function assertMatches({ ifMatch }: Precondition, issue: IssueWithLinks): void {
+  assertState(ifMatch, overwritable(issue), 'issue');
+}
+
+/** Throws a 412 problem if `If-Match` contains no ETag that begins with the current state, followed by a hyphen. */
+export function assertState(ifMatch: string | undefined, state: string, name: 'issue' | 'comment'): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return;
   // Weak tags never match strongly (RFC 9110 8.8.3.2).
-  if (entityTags(ifMatch).some((tag) => tag.startsWith(`"${overwritable(issue)}-`))) return;
-  throw preconditionFailed('The issue has changed since then; read it again.');
+  if (entityTags(ifMatch).some((tag) => tag.startsWith(`"${state}-`))) return;
+  throw preconditionFailed(`The ${name} has changed since then; read it again.`);
 }
 
 /** Throws a 412 problem if `If-Match` does not contain the ETag. For resources other than issues. */
@@ -91,6 +96,17 @@ export function isKnown(ifNoneMatch: string, etag: string): boolean {
 
 function opaque(etag: string): string {
   return etag.replace(/^W\//, '');
+}
+
+/** Returns a 304 response if the client knows the ETag of the response, and the response otherwise. */
+export function unlessKnown<Response extends { status: 200; headers: { ETag: string } }>(
+  { 'If-None-Match': known }: { 'If-None-Match'?: string | undefined },
+  response: Response,
+) {
+  const headers = { ...response.headers, 'Cache-Control': 'private, no-cache' };
+  return known !== undefined && isKnown(known, headers.ETag)
+    ? { status: 304 as const, headers }
+    : { ...response, headers };
 }
 
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;

@@ -9,7 +9,7 @@ import { type Handler, jsonText } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import { assertNames, isKnown, readIfMatch, shortHash } from '../issues/precondition.ts';
+import { assertNames, readIfMatch, shortHash, unlessKnown } from '../issues/precondition.ts';
 import { createdLabelResponse, labelResponse, presentLabel } from './label.presenter.ts';
 import type { LabelService } from './label.service.ts';
 import type { Label } from './label.ts';
@@ -50,16 +50,6 @@ export function labelHandlers({ labels, idempotency, publicBaseUrl }: LabelHandl
   };
 
   return { list, get, create, update, remove };
-}
-
-function unlessKnown<Response extends { status: 200; headers: { ETag: string } }>(
-  { 'If-None-Match': known }: { 'If-None-Match'?: string | undefined },
-  response: Response,
-) {
-  const headers = { ...response.headers, 'Cache-Control': 'private, no-cache' };
-  return known !== undefined && isKnown(known, headers.ETag)
-    ? { status: 304 as const, headers }
-    : { ...response, headers };
 }
 
 function assertSeen({ 'If-Match': header }: { 'If-Match'?: string | undefined }) {

@@ -456,7 +456,7 @@ export class SyncExecutor {
     });
   }
 
-  // Syncs comments, which are only added, never changed or removed. A new comment changes the remote issue's
+  // Syncs comments, which are only added: changes and deletions are not sent, and not read. A new comment changes the remote issue's
   // `updatedAt`, so comments are not listed if that time is unchanged or the remote issue has no comments.
   async #syncComments(
     issueId: string,
@@ -478,25 +478,32 @@ export class SyncExecutor {
     });
     for (const comment of arrived) await repository.recordSent(issueId, comment.commentId, comment.remoteId);
     const pulled = pull.length === 0 ? 0 : await repository.addRemoteComments(issueId, pull, requestId);
+    let pushed = arrived.length;
     for (const comment of push) {
-      await this.#sendComment(issueId, remoteId, comment, signal).catch(unlessOfPart(failures));
+      const isSent = await this.#sendComment(issueId, remoteId, comment, signal).catch(
+        unlessOfPart(failures),
+      );
+      if (isSent) pushed += 1;
     }
-    return { pushed: arrived.length + push.length, pulled };
+    return { pushed, pulled };
   }
 
+  // Returns false if the comment was deleted after the sync had read it.
   async #sendComment(
     issueId: string,
     remoteId: string,
-    { id, body, username, attemptAge }: UnsentComment,
+    { id, attemptAge }: UnsentComment,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { tracker, repository } = this.#dependencies;
     if (attemptAge !== null) this.#assertSettled(attemptAge);
-    await repository.beginSend(issueId, id);
+    const current = await repository.beginSend(id);
+    if (current === undefined) return false;
     const sentId = await tracker
-      .addComment(remoteId, commentText(username, body), commentMarker(id), signal)
+      .addComment(remoteId, commentText(current.username, current.body), commentMarker(id), signal)
       .catch(unlessSent(() => repository.recordSent(issueId, id, null)));
     await repository.recordSent(issueId, id, sentId);
+    return true;
   }
 
   // Trackers report a wrong project, a missing permission and disabled issues with the same status codes as other

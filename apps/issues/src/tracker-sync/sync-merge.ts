@@ -521,6 +521,8 @@ function toActivity({ field, local, remote }: SyncConflict): ActivityEntry {
 export interface UnsentComment {
   id: string;
   body: string;
+  /** The text that was sent, if the comment has been changed since; otherwise null. */
+  sentBody: string | null;
   username: string | null;
   /** Seconds since it was sent without a known outcome; null if it was not. */
   attemptAge: number | null;
@@ -541,7 +543,7 @@ interface CommentPlan {
   push: UnsentComment[];
 }
 
-type Original = Pick<UnsentComment, 'username' | 'body'>;
+type Original = Pick<UnsentComment, 'username' | 'body' | 'sentBody'>;
 
 interface CommentState {
   unsent: readonly UnsentComment[];
@@ -564,11 +566,12 @@ export function planComments(
 ): CommentPlan {
   const waiting = new Map(unsent.map((comment) => [comment.id, comment]));
   // Prepared once: many remote comments can contain the marker of one local comment.
-  const ownTexts = new Map<string, string>();
-  const isOwnText = (remoteBody: string, id: string, { username, body }: Original) => {
-    const text = ownTexts.get(id) ?? canonicalText(toFit(commentText(username, body)));
-    ownTexts.set(id, text);
-    return canonicalText(remoteBody) === text;
+  const ownTexts = new Map<string, string[]>();
+  const isOwnText = (remoteBody: string, id: string, { username, body, sentBody }: Original) => {
+    const bodies = sentBody === null ? [body] : [body, sentBody];
+    const texts = ownTexts.get(id) ?? bodies.map((text) => canonicalText(toFit(commentText(username, text))));
+    ownTexts.set(id, texts);
+    return texts.includes(canonicalText(remoteBody));
   };
   const plan: CommentPlan = { arrived: [], pull: [], push: [] };
   for (const { id: remoteId, body, author, createdAt } of remote) {

@@ -256,33 +256,40 @@ export class SyncRepository {
       SELECT remote_id AS id FROM tracker_comments
        WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND remote_id IS NOT NULL`;
     const unsent = await this.#database.$queryRaw<UnsentComment[]>`
-      SELECT c.id, c.body, author.username,
+      SELECT c.id, c.body, c.sent_body AS "sentBody", author.username,
              extract(epoch FROM clock_timestamp() - t.attempted_at)::float8 AS "attemptAge"
         FROM comments c
         LEFT JOIN identity_mirror author ON author.id = c.author_id
         LEFT JOIN tracker_comments t ON t.comment_id = c.id AND ${this.#isTracker}
-       WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND t.remote_id IS NULL
+       WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.deleted_at IS NULL AND t.remote_id IS NULL
        ORDER BY c.created_at, c.id`;
     return { knownIds: new Set(known.map(({ id }) => id)), unsent };
   }
 
-  /** Returns local comments of an issue by id. */
+  /** Returns local comments of an issue by id, also deleted ones: the tracker may have them. */
   async findComments(issueId: string, ids: readonly string[]): Promise<Map<string, LocalComment>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#database.$queryRaw<LocalComment[]>`
-      SELECT c.id, c.body, author.username FROM comments c
+      SELECT c.id, c.body, c.sent_body AS "sentBody", author.username FROM comments c
         LEFT JOIN identity_mirror author ON author.id = c.author_id
        WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.id = ANY (${[...ids]}::uuid[])`;
     return new Map(rows.map((comment) => [comment.id, comment]));
   }
 
-  /** Records that a comment is about to be sent. */
-  async beginSend(issueId: string, commentId: string): Promise<void> {
+  /** Records that a comment is about to be sent, and returns its current text; undefined if it was deleted. */
+  async beginSend(commentId: string): Promise<Pick<UnsentComment, 'body' | 'username'> | undefined> {
     const { provider, project } = this.#tracker;
-    await this.#database.$executeRaw`
-      INSERT INTO tracker_comments (comment_id, issue_id, provider, project, attempted_at)
-      VALUES (${commentId}::uuid, ${issueId}::uuid, ${provider}, ${project}, clock_timestamp())
-      ON CONFLICT (comment_id, provider, project) DO UPDATE SET attempted_at = excluded.attempted_at`;
+    const [comment] = await this.#database.$queryRaw<Pick<UnsentComment, 'body' | 'username'>[]>`
+      WITH c AS (
+        SELECT id, issue_id, author_id, body FROM comments
+         WHERE id = ${commentId}::uuid AND deleted_at IS NULL FOR SHARE
+      ), begun AS (
+        INSERT INTO tracker_comments (comment_id, issue_id, provider, project, attempted_at)
+        SELECT id, issue_id, ${provider}, ${project}, clock_timestamp() FROM c
+        ON CONFLICT (comment_id, provider, project) DO UPDATE SET attempted_at = excluded.attempted_at
+      )
+      SELECT c.body, author.username FROM c LEFT JOIN identity_mirror author ON author.id = c.author_id`;
+    return comment;
   }
 
   /** Records the remote id of a sent comment; null: the request had no effect. */

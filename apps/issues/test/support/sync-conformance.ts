@@ -308,6 +308,40 @@ export function describeSync(
       ]);
     });
 
+    it('stay unchanged in the tracker when they are changed or deleted here, and are not copied back', async () => {
+      const issue = await createIssue(ann);
+      const add = async (body: string) => {
+        const { body: added } = await ann.post(issuePath(issue, 'comments/'), { body }).expect(201);
+        return issuePath(issue, `comments/${added.id}/`);
+      };
+      const [changed, removed] = [await add('To change'), await add('To delete')];
+      const { external } = await syncIssue(ann, issue);
+      await ann.patch(changed, { body: 'Changed' }).expect(200);
+      await ann.patch(changed, { body: 'Changed again' }).expect(200);
+      await ann.delete(removed).expect(204);
+      const [later, never] = [await add('Not sent yet'), await add('Never sent')];
+      await ann.patch(later, { body: 'Sent later' }).expect(200);
+      await ann.delete(never).expect(204);
+      await tracker.comment(external?.id ?? '', 'From there');
+      const synced = await syncIssue(ann, issue);
+      expect(synced.sync.last_result).toMatchObject({ comments_pushed: 1, comments_pulled: 1 });
+      const theirs = synced.comments.find(({ origin }) => origin !== 'local');
+      const path = issuePath(issue, `comments/${theirs?.id}/`);
+      for (const person of [ann, staff])
+        expectProblem(await person.patch(path, { body: 'x' }), 409, 'external_comment');
+      expectProblem(await ann.delete(path), 403, 'forbidden');
+      await staff.delete(path).expect(204);
+
+      await staff.delete(issuePath(issue, 'external/')).expect(200);
+      await staff.put(issuePath(issue, 'external/'), { id: external?.id }).expect(200);
+      const attached = await syncIssue(ann, issue);
+      expect(attached.comments.map(({ body }) => body)).toEqual(['Changed again', 'Sent later']);
+      const there = (await linkedIssueOf(attached)).comments.map(({ body }) => body);
+      expect(there).toHaveLength(4);
+      for (const text of ['To change', 'To delete', 'Sent later', 'From there'])
+        expect(there.filter((body) => body.includes(text))).toHaveLength(1);
+    });
+
     it('are read on all pages', async () => {
       const issue = await createIssue(ann);
       const { external } = await syncIssue(ann, issue);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { getLiveness, getReadiness } from '../health.ts';
 import type { Api } from '../operation.ts';
 import { listActivity } from './activity.ts';
-import { addComment, getComment, listComments } from './comment.ts';
+import { addComment, deleteComment, getComment, listComments, updateComment } from './comment.ts';
 import {
   changeIssueStatus,
   countIssues,
@@ -81,6 +81,8 @@ export const issuesApi = {
     addComment,
     listComments,
     getComment,
+    updateComment,
+    deleteComment,
     putLink,
     deleteLink,
     listActivity,

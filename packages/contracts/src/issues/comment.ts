@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
 import { timelineQuerySchema } from '../page.ts';
 import { uuid } from '../text.ts';
-import { createCommentSchema } from './issue-input.ts';
+import { createCommentSchema, updateCommentSchema } from './issue-input.ts';
 import {
   idempotencyHeaders,
   idempotencyProblem,
+  ifMatchProblem,
   issueNotFound,
   issueOperation,
   issueParams,
@@ -18,6 +19,23 @@ import {
 import { commentSchema } from './issue-response.ts';
 
 const path = `${issuesPath}/:id/comments/`;
+const commentParams = issueParams.extend({ comment_id: uuid() });
+const etagHeader = { ETag: z.string().describe('Strong ETag of the comment.') };
+const comment = { description: 'The comment.', schema: commentSchema, headers: etagHeader };
+const commentNotFound = { status: 404, codes: ['issue_not_found', 'comment_not_found'] } as const;
+const preconditionHeaders = z.object({
+  'If-Match': z
+    .string()
+    .optional()
+    .describe(
+      'The ETag of the comment on which the change is based. The change is refused if the text has changed since; names may differ. Compared strongly (RFC 9110 13.1.1).',
+    ),
+});
+const staleProblem = {
+  status: 412,
+  codes: ['precondition_failed'],
+  description: 'The comment has been changed since the ETag in `If-Match`.',
+} as const;
 
 export const addComment = operation({
   id: 'addComment',
@@ -32,15 +50,18 @@ export const addComment = operation({
   body: { schema: createCommentSchema, example: { body: 'The invoice is printed again.' } },
   responses: {
     201: {
-      description: 'The comment.',
-      schema: commentSchema,
-      headers: { ...locationHeader, ...replayedHeader, ...ignoredFieldsHeader },
+      ...comment,
+      headers: { ...etagHeader, ...locationHeader, ...replayedHeader, ...ignoredFieldsHeader },
     },
   },
   problems: [
     401,
     unverifiedProblem,
-    issueNotFound,
+    {
+      ...commentNotFound,
+      description:
+        '`comment_not_found`: the comment of an earlier request with the same key was deleted since.',
+    },
     idempotencyProblem,
     { status: 422, codes: ['validation_failed', keyReusedCode] },
   ],
@@ -70,7 +91,51 @@ export const getComment = operation({
   path: `${path}:comment_id/`,
   summary: 'Read a comment',
   description: 'A comment of the external tracker has its author there in `external`.',
-  params: issueParams.extend({ comment_id: uuid() }),
-  responses: { 200: { description: 'The comment.', schema: commentSchema } },
-  problems: [401, unverifiedProblem, { status: 404, codes: ['issue_not_found', 'comment_not_found'] }, 422],
+  params: commentParams,
+  headers: z.object({ 'If-None-Match': z.string().optional() }),
+  responses: { 200: comment, 304: { description: 'Not modified.', headers: etagHeader } },
+  problems: [401, unverifiedProblem, commentNotFound, 422],
+});
+
+export const updateComment = operation({
+  id: 'updateComment',
+  ...issueOperation,
+  tags: ['Comments'],
+  method: 'PATCH',
+  path: `${path}:comment_id/`,
+  summary: 'Change the text of a comment',
+  description:
+    'For the author. The history keeps the old text, which counts towards the quota like a body. An equal text changes nothing. The change is not sent to the external tracker: a comment that it already has keeps its text there. The text of a comment that is not sent yet is the new one.',
+  params: commentParams,
+  headers: preconditionHeaders,
+  body: { schema: updateCommentSchema, example: { body: 'The invoice is printed again, in colour.' } },
+  responses: { 200: { ...comment, headers: { ...etagHeader, ...ignoredFieldsHeader } } },
+  problems: [
+    ifMatchProblem,
+    401,
+    403,
+    commentNotFound,
+    {
+      status: 409,
+      codes: ['external_comment'],
+      description: '`external_comment`: a comment of the external tracker is changed there.',
+    },
+    staleProblem,
+    422,
+  ],
+});
+
+export const deleteComment = operation({
+  id: 'deleteComment',
+  ...issueOperation,
+  tags: ['Comments'],
+  method: 'DELETE',
+  path: `${path}:comment_id/`,
+  summary: 'Delete a comment',
+  description:
+    'For the author and for staff. The history keeps the text, which counts towards the quota like a body. The deletion is not sent to the external tracker: a comment that it already has stays there, and is not copied back. A comment that is not sent yet is not sent. Deleting a deleted comment changes nothing.',
+  params: commentParams,
+  headers: preconditionHeaders,
+  responses: { 204: { description: 'Deleted.' } },
+  problems: [ifMatchProblem, 401, 403, commentNotFound, staleProblem, 422],
 });

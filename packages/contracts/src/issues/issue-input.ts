@@ -150,3 +150,7 @@ export const createCommentSchema = z
     },
   });
 export type CreateComment = z.output<typeof createCommentSchema>;
+
+/** PATCH /api/v1/issues/{id}/comments/{comment_id}/ */
+export const updateCommentSchema = z.object({ body: commentText }).meta({ id: 'UpdateComment' });
+export type UpdateComment = z.output<typeof updateCommentSchema>;

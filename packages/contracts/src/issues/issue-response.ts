@@ -163,6 +163,8 @@ export const activityKindSchema = z
     'updated',
     'status_changed',
     'comment_added',
+    'comment_changed',
+    'comment_removed',
     'link_added',
     'link_changed',
     'link_removed',
@@ -179,7 +181,7 @@ export const activitySchema = z
     id: z.int().positive(),
     issue_id: uuid(),
     kind: activityKindSchema.describe(
-      '`updated` and `sync_conflict` have `field`. The `old` of a `sync_conflict` is the discarded value.',
+      '`updated` and `sync_conflict` have `field`. The `old` of a `sync_conflict` is the discarded value. The values of `comment_changed` and `comment_removed` have `comment_id` and `body`.',
     ),
     field: z.string().nullable(),
     old: z.unknown(),

@@ -55,7 +55,10 @@ export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: st
   await issues.send('changeIssueStatus');
   const comment = created.parse(await issues.send('addComment'));
   await issues.send('listComments');
-  await issues.send('getComment', { parameters: { comment_id: comment.id } });
+  const ofComment = { parameters: { comment_id: comment.id } };
+  await issues.send('getComment', ofComment);
+  await issues.send('updateComment', ofComment);
+  await issues.send('deleteComment', ofComment);
   const link = created.parse(await issues.send('putLink'));
   await issues.send('deleteLink', { parameters: { link_id: link.id } });
   await issues.send('listActivity');
