@@ -24,6 +24,7 @@ import {
   getReadiness,
   getSyncState,
   getUser,
+  getWatching,
   importIssues,
   listActivity,
   listComments,
@@ -32,11 +33,14 @@ import {
   listIssues,
   listLabels,
   listUsers,
+  listWatching,
   patchIssue,
   patchUser,
   putLink,
   resolveSyncConflict,
   retrySyncs,
+  startWatching,
+  stopWatching,
   syncIssue,
   takeWebhook,
   updateComment,
@@ -73,6 +77,7 @@ import { syncHandlers } from './tracker-sync/sync.handlers.ts';
 import { webhookBody, webhookHandlers } from './tracker-sync/webhook.handlers.ts';
 import { userHandlers } from './users/user.handlers.ts';
 import { assertMayAdministerUsers } from './users/user-access.ts';
+import { watchingHandlers } from './watching/watching.handlers.ts';
 
 export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics, rateLimits, shares } = dependencies;
@@ -98,6 +103,7 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
   const links = linkHandlers(dependencies);
   const labels = labelHandlers({ ...dependencies, publicBaseUrl: config.publicBaseUrl });
   const activity = activityHandlers(dependencies);
+  const watching = watchingHandlers(dependencies);
   const sync = syncHandlers(dependencies);
   const webhooks = webhookHandlers(dependencies.webhooks);
   const users = userHandlers({ ...config, users: dependencies.users });
@@ -132,6 +138,10 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
     route(listActivity, { access: member, limit: reads, compress }, activity.list),
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),
+    route(getWatching, { access: member, limit: reads }, watching.get),
+    route(startWatching, { access: member, limit: writes }, watching.start),
+    route(stopWatching, { access: member, limit: writes }, watching.stop),
+    route(listWatching, { access: member, limit: reads }, watching.list),
     route(listIssuePages, { access: member, limit: listReads, compress }, lists.listPage),
     route(countIssues, { access: member, limit: listReads, compress }, lists.count),
     route(describeIssues, { access: member, limit: reads }, issues.describe),

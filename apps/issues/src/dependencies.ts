@@ -44,6 +44,8 @@ import { GitHubTracker } from './trackers/github.tracker.ts';
 import { GitLabTracker } from './trackers/gitlab.tracker.ts';
 import { RedmineTracker } from './trackers/redmine.tracker.ts';
 import { UserService } from './users/user.service.ts';
+import { WatchingRepository } from './watching/watching.repository.ts';
+import { WatchingService } from './watching/watching.service.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
@@ -189,6 +191,7 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
     links: new LinkService({ issues: repository, people }),
     labels,
     comments: new CommentService({ repository: new CommentRepository(main) }),
+    watching: new WatchingService({ repository: new WatchingRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),
     ...createTracking(config, logger, {
       main,

@@ -36,6 +36,7 @@ describe('the database schema', () => {
       only('identity_mirror_staff_words_idx'),
       only('identity_mirror_words_idx'),
       only('issue_search_words_idx'),
+      only('issue_watchers_user_idx'),
       only('issues_labels_idx'),
       only('issues_title_idx'),
       only('tracker_links_attention_idx'),

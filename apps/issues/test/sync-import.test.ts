@@ -73,6 +73,8 @@ describe('a long import', () => {
     );
     expect(await untilImport(staff, 'finished')).toMatchObject({ imported: 120 });
     expect(await countLinks()).toBe(120);
+    // The user of an import does not watch the imported issues.
+    expect(await app.sql('SELECT 1 FROM issue_watchers')).toEqual([]);
     await app.close();
     await tracker.close();
   });

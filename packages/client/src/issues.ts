@@ -20,6 +20,7 @@ import type {
   getMe,
   getSyncState,
   getUser,
+  getWatching,
   Import,
   ImportPreview,
   Issue,
@@ -43,6 +44,7 @@ import type {
   RetrySyncs,
   resolveSyncConflict,
   retrySyncs,
+  startWatching,
   syncIssue,
   TimelineOrder,
   UpdateLabel,
@@ -51,6 +53,7 @@ import type {
   updateLabel,
   updateMe,
   updateUser,
+  WatchedIssue,
 } from '@tessera/contracts';
 import type { UserInput } from './identity-input.ts';
 import { bearerCredentials, type TokenSource } from './session.ts';
@@ -338,6 +341,32 @@ export class IssuesClient {
   activity(issue: IssueReference, options: Timeline & CallOptions = {}): AsyncGenerator<Activity, void> {
     const { limit, order, ...call } = options;
     return this.#transport.pages(pathOf(issue, 'activity/'), { limit, order }, call);
+  }
+
+  /** Returns whether the calling user watches an issue. */
+  watchState(issue: IssueReference, options?: CallOptions): Promise<ResponseOf<typeof getWatching>> {
+    return this.#call<typeof getWatching>({ method: 'GET', path: pathOf(issue, 'watch/'), ...options });
+  }
+
+  watch(issue: IssueReference, options?: CallOptions): Promise<ResponseOf<typeof startWatching>> {
+    return this.#call<typeof startWatching>({
+      method: 'PUT',
+      path: pathOf(issue, 'watch/'),
+      isRepeatable: true,
+      ...options,
+    });
+  }
+
+  /** Stops watching an issue, until the calling user watches it again. */
+  async unwatch(issue: IssueReference, options?: CallOptions): Promise<void> {
+    const path = pathOf(issue, 'watch/');
+    await this.#transport.send({ method: 'DELETE', path, isRepeatable: true, ...options });
+  }
+
+  /** Iterates over the issues that the calling user watches, the last watched first. */
+  watching(options: PageSize & CallOptions = {}): AsyncGenerator<WatchedIssue, void> {
+    const { limit, ...call } = options;
+    return this.#transport.pages(`${users}me/watching/`, { limit }, call);
   }
 
   /** Returns all labels, sorted by name. */

@@ -19,6 +19,7 @@ export * from './issues/label.ts';
 export * from './issues/sync.ts';
 export * from './issues/tracker-sync.ts';
 export * from './issues/users.ts';
+export * from './issues/watching.ts';
 export * from './operation.ts';
 export * from './page.ts';
 export * from './problem.ts';

@@ -7,6 +7,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { isReferredTo } from '../issues/issue.sql.ts';
 import type { ChangedBy } from '../issues/issue.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
+import { startWatching } from '../watching/watching.sql.ts';
 import { commentColumns, commentRelations } from './comment.sql.ts';
 import type { Comment, CommentChange, StoredComment } from './comment.ts';
 
@@ -55,7 +56,7 @@ export class CommentRepository {
         INSERT INTO activity (issue_id, actor_id, kind, new_value, at, request_id)
         SELECT issue_id, author_id, 'comment_added', jsonb_build_object('comment_id', id), created_at, ${by.requestId}
           FROM c
-      )
+      ), watching AS (${startWatching(Prisma.sql`SELECT issue_id, author_id FROM c`)})
       SELECT ${commentColumns} FROM c ${commentRelations}`;
     return rows[0];
   }

@@ -11,6 +11,7 @@ import {
   toSnapshots,
 } from '../issues/issue.sql.ts';
 import type { ChangedBy, IssueSnapshot, IssueState, TrackerIdentity } from '../issues/issue.ts';
+import { startWatching } from '../watching/watching.sql.ts';
 
 export interface StatusChange {
   /** The state of the issue that the rules have checked. */
@@ -46,7 +47,11 @@ export class IssueStatusRepository {
   ): Promise<IssueSnapshot | undefined> {
     const { comment } = change;
     const commented =
-      comment === null ? Prisma.empty : Prisma.sql`new_comment AS (${addComment(comment, by)}),`;
+      comment === null
+        ? Prisma.empty
+        : Prisma.sql`new_comment AS (${addComment(comment, by)}), watching AS (${startWatching(
+            Prisma.sql`SELECT issue_id, author_id FROM new_comment WHERE author_id IS NOT NULL`,
+          )}),`;
     const sources = {
       issues: Prisma.raw('SELECT * FROM changed'),
       links: allLinks,

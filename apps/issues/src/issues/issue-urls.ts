@@ -1,10 +1,11 @@
-import { issuesPath, listIssuePages, type TimelineOrder } from '@tessera/contracts';
+import { issuesPath, listIssuePages, listWatching, type TimelineOrder } from '@tessera/contracts';
 import { type IssueReference, parseIssueReference } from './issue-reference.ts';
 
 /** The public URLs of issues and their subresources. */
 export class IssueUrls {
   readonly list: string;
   readonly pages: string;
+  readonly watching: string;
   readonly keyPrefix: string;
 
   /** `publicBaseUrl`: the public origin of the service. It is configured because a client controls the Host header. */
@@ -12,6 +13,7 @@ export class IssueUrls {
     const origin = publicBaseUrl.replace(/\/+$/, '');
     this.list = `${origin}${issuesPath}/`;
     this.pages = `${origin}${listIssuePages.path}`;
+    this.watching = `${origin}${listWatching.path}`;
     this.keyPrefix = keyPrefix;
   }
 
@@ -20,9 +22,13 @@ export class IssueUrls {
     return parseIssueReference(id, this.keyPrefix);
   }
 
+  keyOf(number: number): string {
+    return `${this.keyPrefix}-${number}`;
+  }
+
   /** Returns the URL of a list of an issue. It is the same for each spelling of the key. */
   listOf(reference: IssueReference, name: 'comments' | 'activity', order: TimelineOrder): string {
-    const url = this.of('id' in reference ? reference.id : `${this.keyPrefix}-${reference.number}`, name);
+    const url = this.of('id' in reference ? reference.id : this.keyOf(reference.number), name);
     return order === 'newest' ? `${url}?order=newest` : url;
   }
 

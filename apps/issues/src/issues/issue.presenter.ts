@@ -86,7 +86,7 @@ export class IssuePresenter {
     return {
       id: issue.id,
       number: issue.number,
-      key: `${this.#urls.keyPrefix}-${issue.number}`,
+      key: this.#urls.keyOf(issue.number),
       title: issue.title,
       priority: issue.priority,
       status: issue.status,

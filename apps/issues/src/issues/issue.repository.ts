@@ -3,6 +3,7 @@ import { insertActivity } from '../activity/activity.sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { deleteLinks, upsertLinks } from '../links/link.sql.ts';
+import { startWatchingAs } from '../watching/watching.sql.ts';
 import {
   allComments,
   allLinks,
@@ -130,7 +131,8 @@ export class IssueRepository {
       ), logged AS (
         INSERT INTO activity (issue_id, actor_id, kind, request_id)
         VALUES (${id}::uuid, ${by.actorId}::uuid, 'created', ${by.requestId})
-      )${written} ${selected}`;
+      ), watching AS (${startWatchingAs(id, [by.actorId, ...(issue.assigneeId === null ? [] : [issue.assigneeId])])})
+      ${written} ${selected}`;
     const [created] = toSnapshots(rows);
     if (created === undefined) throw new Error('INSERT … RETURNING returned no row');
     return created;
@@ -185,6 +187,7 @@ function updateIssue(
     WITH removed AS (${deleteLinks(links.removed.map((link) => link.id))}),
       put AS (${upsertLinks(id, links.put, by.actorId)}),
       logged AS (${insertActivity(id, activity, by)})
+      ${fields.assigneeId == null ? Prisma.empty : Prisma.sql`, watching AS (${startWatchingAs(id, [fields.assigneeId])})`}
     UPDATE issues SET
       title = coalesce(${fields.title ?? null}::text, title),
       description = coalesce(${fields.description ?? null}::text, description),

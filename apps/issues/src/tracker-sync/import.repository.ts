@@ -4,6 +4,7 @@ import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issues/issue.ts';
 import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
+import { startWatching } from '../watching/watching.sql.ts';
 import { leaseEnd, type Retry, retryDelay } from './sync.repository.ts';
 import type { MergeBase } from './sync-merge.ts';
 
@@ -153,10 +154,12 @@ export class ImportRepository {
         SELECT id, title, description, priority, status, ${requestedBy}::uuid, "assigneeId",
                CASE WHEN status = 'RESOLVED' THEN now() END, CASE WHEN status = 'CLOSED' THEN now() END
           FROM listed WHERE id IN (SELECT issue_id FROM linked) ORDER BY place
-        RETURNING id
+        RETURNING id, assignee_id
       ), logged AS (
         INSERT INTO activity (issue_id, origin, kind, request_id)
         SELECT id, ${provider}, 'created', ${`import-${importId}`} FROM created
+      ), watching AS (
+        ${startWatching(Prisma.sql`SELECT id, assignee_id FROM created WHERE assignee_id IS NOT NULL`)}
       ), links AS (
         INSERT INTO issue_links (id, issue_id, type, ref, title, url, created_by)
         SELECT "linkId", id, 'external_issue', ${`${provider}:`} || "remoteId", title, url, ${requestedBy}::uuid

@@ -40,6 +40,7 @@ import {
   updateMe,
   updateUser,
 } from './users.ts';
+import { getWatching, listWatching, startWatching, stopWatching } from './watching.ts';
 
 /** The API of the issues service, in the order of its document. */
 export const issuesApi = {
@@ -52,6 +53,7 @@ export const issuesApi = {
     Comments: 'Comments of an issue.',
     Links: 'Links of an issue to objects of other systems.',
     Labels: 'Names and colours that issues are marked with.',
+    Watching: 'The issues that a person follows.',
     Activity: 'The history of an issue, which is never changed.',
     Sync: 'Synchronisation with the external tracker.',
     Users: 'People, as the identity service has them.',
@@ -86,6 +88,10 @@ export const issuesApi = {
     putLink,
     deleteLink,
     listActivity,
+    getWatching,
+    startWatching,
+    stopWatching,
+    listWatching,
     listLabels,
     createLabel,
     getLabel,

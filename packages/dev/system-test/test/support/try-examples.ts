@@ -62,6 +62,10 @@ export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: st
   const link = created.parse(await issues.send('putLink'));
   await issues.send('deleteLink', { parameters: { link_id: link.id } });
   await issues.send('listActivity');
+  await issues.send('startWatching');
+  await issues.send('getWatching');
+  await issues.send('listWatching');
+  await issues.send('stopWatching');
 
   const parameters = { id: created.parse(await issues.send('createLabel')).id };
   await issues.send('listLabels');

@@ -1,0 +1,21 @@
+-- Who watches an issue. A row with `is_watching` false is of a person who has stopped: taking part in the issue does not
+-- change it. There is no foreign key, because issues are never deleted and creating one must stay cheap.
+CREATE TABLE "issue_watchers" (
+    "issue_id" UUID NOT NULL,
+    "user_id" UUID NOT NULL,
+    "is_watching" BOOLEAN NOT NULL DEFAULT true,
+    "since" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "issue_watchers_pkey" PRIMARY KEY ("issue_id", "user_id")
+);
+
+-- The people of the present issues. An import does not make its user a watcher of the imported issues.
+INSERT INTO "issue_watchers" ("issue_id", "user_id", "since")
+SELECT issue_id, user_id, min(since) FROM (
+    SELECT id AS issue_id, reporter_id AS user_id, created_at AS since FROM "issues" i
+     WHERE NOT EXISTS (SELECT FROM "tracker_links" t WHERE t.issue_id = i.id AND t.remote_created_at IS NOT NULL)
+    UNION ALL SELECT id, assignee_id, created_at FROM "issues" WHERE assignee_id IS NOT NULL
+    UNION ALL SELECT issue_id, author_id, created_at FROM "comments" WHERE author_id IS NOT NULL
+) people GROUP BY issue_id, user_id;
+
+CREATE INDEX "issue_watchers_user_idx" ON "issue_watchers" ("user_id", "since", "issue_id") WHERE is_watching;

@@ -1,0 +1,58 @@
+import {
+  type getWatching,
+  type listWatching,
+  type startWatching,
+  type stopWatching,
+  uuid,
+  type Watching,
+} from '@tessera/contracts';
+import { cursorTime, type Handler, readKeysetPage } from '@tessera/service-kit';
+import { z } from 'zod';
+import type { Actor } from '../authentication/actor.ts';
+import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { WatchingService } from './watching.service.ts';
+import type { WatchState } from './watching.ts';
+
+interface WatchingHandlersOptions {
+  watching: WatchingService;
+  urls: IssueUrls;
+}
+
+const place = z.object({ since: cursorTime, id: uuid() });
+
+/** Handlers of watching. Every active user may watch every issue, and sees only whether they watch it themselves. */
+export function watchingHandlers({ watching, urls }: WatchingHandlersOptions) {
+  const get: Handler<typeof getWatching, Actor> = async ({ actor, params }) => ({
+    status: 200,
+    body: present(await watching.find(urls.parse(params), actor.id)),
+  });
+
+  const start: Handler<typeof startWatching, Actor> = async ({ actor, params }) => ({
+    status: 200,
+    body: present(await watching.set(urls.parse(params), actor.id, true)),
+  });
+
+  const stop: Handler<typeof stopWatching, Actor> = async ({ actor, params }) => {
+    await watching.set(urls.parse(params), actor.id, false);
+    return { status: 204 };
+  };
+
+  const list: Handler<typeof listWatching, Actor> = async ({ actor, query }) => {
+    const page = readKeysetPage(query, { url: urls.watching, place, sizeDefault: 100 });
+    return page.present(await watching.list(actor.id, page), {
+      item: ({ updatedAt, since, ...issue }) => ({
+        ...issue,
+        key: urls.keyOf(issue.number),
+        updated_at: updatedAt.toISOString(),
+        watching_since: since.toISOString(),
+      }),
+      place: ({ id, since }) => ({ id, since }),
+    });
+  };
+
+  return { get, start, stop, list };
+}
+
+function present({ issueId, isWatching }: WatchState): Watching {
+  return { issue_id: issueId, is_watching: isWatching };
+}

@@ -1,0 +1,62 @@
+import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { isReferredTo } from '../issues/issue.sql.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
+import type { WatchedIssue, WatchedPlace, WatchState } from './watching.ts';
+
+/**
+ * Who watches which issue. A pair of an issue and a person has no row, or one that is on or off:
+ *
+ * |              | no row | on  | off |
+ * | ------------ | ------ | --- | --- |
+ * | takes part   | on     | on  | off |
+ * | watches      | on     | on  | on  |
+ * | stops        | off    | off | off |
+ *
+ * The statements in which a person takes part (reports, is assigned, comments, is mentioned) contain `startWatching`.
+ */
+export class WatchingRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Returns whether a person watches an issue; undefined if the issue does not exist. */
+  async find(reference: IssueReference, userId: string): Promise<WatchState | undefined> {
+    const [state] = await this.#database.$queryRaw<WatchState[]>`
+      SELECT i.id AS "issueId", coalesce(w.is_watching, false) AS "isWatching" FROM issues i
+        LEFT JOIN issue_watchers w ON w.issue_id = i.id AND w.user_id = ${userId}::uuid
+       WHERE ${isReferredTo(reference)}`;
+    return state;
+  }
+
+  /** Makes a person watch an issue, or stop watching it; undefined if the issue does not exist. */
+  async set(reference: IssueReference, userId: string, isWatching: boolean): Promise<WatchState | undefined> {
+    const [state] = await this.#database.$queryRaw<WatchState[]>`
+      WITH i AS (SELECT i.id FROM issues i WHERE ${isReferredTo(reference)}), written AS (
+        INSERT INTO issue_watchers AS w (issue_id, user_id, is_watching)
+        SELECT id, ${userId}::uuid, ${isWatching}::boolean FROM i
+        ON CONFLICT (issue_id, user_id) DO UPDATE SET is_watching = excluded.is_watching, since = excluded.since
+          WHERE w.is_watching <> excluded.is_watching
+      )
+      SELECT id AS "issueId", ${isWatching}::boolean AS "isWatching" FROM i`;
+    return state;
+  }
+
+  /** Returns the issues that a person watches, the last watched first. */
+  async list(
+    userId: string,
+    { limit, after }: { limit: number; after: WatchedPlace | undefined },
+  ): Promise<WatchedIssue[]> {
+    const beyond =
+      after === undefined
+        ? Prisma.empty
+        : Prisma.sql`AND (w.since, w.issue_id) < (${after.since}::timestamptz, ${after.id}::uuid)`;
+    return this.#database.$queryRaw<WatchedIssue[]>`
+      SELECT i.id, i.number, i.title, i.status, i.priority, i.updated_at AS "updatedAt", w.since
+        FROM issue_watchers w JOIN issues i ON i.id = w.issue_id
+       WHERE w.user_id = ${userId}::uuid AND w.is_watching ${beyond}
+       ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit}`;
+  }
+}

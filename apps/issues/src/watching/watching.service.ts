@@ -1,0 +1,29 @@
+import { found } from '../issues/issue.service.ts';
+import type { IssueReference } from '../issues/issue-reference.ts';
+import type { WatchingRepository } from './watching.repository.ts';
+import type { WatchedIssue, WatchedPlace, WatchState } from './watching.ts';
+
+/** Reads and changes whether a person watches an issue. Every active user may watch every issue. */
+export class WatchingService {
+  readonly #repository: WatchingRepository;
+
+  constructor({ repository }: { repository: WatchingRepository }) {
+    this.#repository = repository;
+  }
+
+  async find(reference: IssueReference, userId: string): Promise<WatchState> {
+    return found(await this.#repository.find(reference, userId));
+  }
+
+  async set(reference: IssueReference, userId: string, isWatching: boolean): Promise<WatchState> {
+    return found(await this.#repository.set(reference, userId, isWatching));
+  }
+
+  /** Returns the issues that a person watches, the last watched first. */
+  async list(
+    userId: string,
+    page: { limit: number; after: WatchedPlace | undefined },
+  ): Promise<WatchedIssue[]> {
+    return this.#repository.list(userId, page);
+  }
+}

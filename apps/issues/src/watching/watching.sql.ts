@@ -1,0 +1,14 @@
+import { Prisma } from '../generated/prisma/client.ts';
+
+/**
+ * Makes people watch an issue because they take part in it, as a CTE of the statement in which they do. `people` selects
+ * the ids of the issue and of the people. People who have stopped watching it, or watch it already, stay as they are.
+ */
+export function startWatching(people: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`INSERT INTO issue_watchers (issue_id, user_id) ${people} ON CONFLICT DO NOTHING`;
+}
+
+/** The same for people with known ids. */
+export function startWatchingAs(issueId: string, userIds: readonly string[]): Prisma.Sql {
+  return startWatching(Prisma.sql`SELECT ${issueId}::uuid, unnest(${[...new Set(userIds)]}::uuid[])`);
+}
