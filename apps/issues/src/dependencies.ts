@@ -26,6 +26,8 @@ import { IssueUrls } from './issues/issue-urls.ts';
 import { LabelRepository } from './labels/label.repository.ts';
 import { LabelService } from './labels/label.service.ts';
 import { LinkService } from './links/link.service.ts';
+import { MentionRepository } from './mentions/mention.repository.ts';
+import { MentionResolver } from './mentions/mention-resolver.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
 import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
@@ -174,6 +176,7 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
   const presenter = new IssuePresenter({ urls, tracker });
   const repository = new IssueRepository(main, tracker);
   const labels = new LabelService({ repository: new LabelRepository(main) });
+  const mentions = new MentionResolver({ repository: new MentionRepository(main) });
   const statusRepository = new IssueStatusRepository(main, tracker);
   const statuses = new IssueStatusService({
     issues: repository,
@@ -184,13 +187,13 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
   return {
     urls,
     idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
-    issues: new IssueService({ repository, presenter, people, labels, requirePrecondition }),
+    issues: new IssueService({ repository, presenter, people, labels, mentions, requirePrecondition }),
     lists: new IssueListService({ repository: new IssueListRepository(lists, tracker), presenter }),
     statuses,
     presenter,
     links: new LinkService({ issues: repository, people }),
     labels,
-    comments: new CommentService({ repository: new CommentRepository(main) }),
+    comments: new CommentService({ repository: new CommentRepository(main), mentions }),
     watching: new WatchingService({ repository: new WatchingRepository(main) }),
     activity: new ActivityService({ repository: new ActivityRepository(main) }),
     ...createTracking(config, logger, {

@@ -46,7 +46,8 @@ function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {
 function issuesOf({ database, dependencies: { mirror: people } }: TestApp): IssueService {
   const repository = new IssueRepository(database);
   const labels = new LabelService({ repository: new LabelRepository(database) });
-  return new IssueService({ repository, presenter, people, labels, requirePrecondition: false });
+  const mentions = { resolve: async () => [] };
+  return new IssueService({ repository, presenter, people, labels, mentions, requirePrecondition: false });
 }
 
 /** Creates an issue and returns every kind of change that its text shows, to be made one after the other. */

@@ -48,6 +48,7 @@ describe('POST /api/v1/issues/{id}/comments/', () => {
       author: { id: bob.id, username: bob.username },
       origin: 'local',
       external: null,
+      mentions: [],
       created_at: expect.any(String),
       updated_at: added.created_at,
     });

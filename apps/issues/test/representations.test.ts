@@ -153,7 +153,7 @@ interface Call {
 const actions = {
   title: ({ ann, issue, choice }: Call) => ann.patch(issuePath(issue), { title: `Title ${choice}` }),
   description: ({ ann, issue, choice }: Call) =>
-    ann.patch(issuePath(issue), { description: `Text ${choice}` }),
+    ann.patch(issuePath(issue), { description: `Text ${choice} for @name-${choice % 4}` }),
   priority: ({ ann, issue, choice }: Call) =>
     ann.patch(issuePath(issue), { priority: issuePriorities[choice % 5] }),
   assignee: ({ ann, bob, issue, choice }: Call) =>
@@ -164,7 +164,9 @@ const actions = {
       ...(choice % 2 === 0 ? {} : { comment: `Moved ${choice}` }),
     }),
   comment: ({ ann, bob, issue, choice }: Call) =>
-    (choice % 2 === 0 ? ann : bob).post(issuePath(issue, 'comments/'), { body: `Comment ${choice}` }),
+    (choice % 2 === 0 ? ann : bob).post(issuePath(issue, 'comments/'), {
+      body: `Comment ${choice} for @name-${choice % 4}`,
+    }),
   commentOnce: ({ bob, issue, choice }: Call) =>
     bob
       .post(issuePath(issue, 'comments/'), { body: `Comment ${choice}` })
@@ -172,7 +174,7 @@ const actions = {
   changeComment: async ({ ann, bob, issue, choice }: Call) => {
     const comment = await oneComment(ann, issue, choice);
     if (comment !== undefined)
-      await (choice % 3 === 0 ? ann : bob).patch(comment, { body: `Changed ${choice % 4}` });
+      await (choice % 3 === 0 ? ann : bob).patch(comment, { body: `Changed @name-${choice % 4}` });
   },
   deleteComment: async ({ ann, bob, issue, choice }: Call) => {
     const comment = await oneComment(ann, issue, choice);
@@ -216,7 +218,7 @@ const actions = {
 
   rename: ({ world: { apps }, ann, bob, choice }: Call) =>
     apps[0].sql('UPDATE identity_mirror SET username = $1 WHERE id = $2', [
-      `name-${choice}`,
+      `name-${choice % 4}`,
       choice % 2 === 0 ? ann.id : bob.id,
     ]),
   forget: ({ world: { apps }, bob }: Call) =>

@@ -34,6 +34,7 @@ describe('the database schema', () => {
       only('identity_mirror_email_idx'),
       only('identity_mirror_order_idx'),
       only('identity_mirror_staff_words_idx'),
+      only('identity_mirror_username_idx'),
       only('identity_mirror_words_idx'),
       only('issue_search_words_idx'),
       only('issue_watchers_user_idx'),

@@ -33,9 +33,12 @@ export function commentHandlers({ comments, idempotency, urls, quota }: CommentH
     const reference = urls.parse(params);
     const by = { actorId: actor.id, requestId };
     return idempotency.once(idempotencyRequest(call, body, reference), requestId, {
-      prepare: () => async (transaction) => {
-        const created = await comments.create(reference, body.body, by, transaction);
-        return { resourceId: created.id, response: createdCommentResponse(created, urls) };
+      prepare: async () => {
+        const draft = await comments.draft(body.body);
+        return async (transaction) => {
+          const created = await comments.create(reference, draft, by, transaction);
+          return { resourceId: created.id, response: createdCommentResponse(created, urls) };
+        };
       },
       present: async (id) => createdCommentResponse(await comments.find(reference, id), urls),
     });

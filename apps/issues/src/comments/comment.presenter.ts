@@ -19,6 +19,7 @@ export function presentComment(comment: Comment): WireComment {
           created_at: comment.externalCreatedAt?.toISOString() ?? null,
         }
       : null,
+    mentions: (comment.mentioned ?? []).map(({ id, names }) => presentPerson(id, names)),
     created_at: comment.createdAt.toISOString(),
     updated_at: comment.updatedAt.toISOString(),
   };

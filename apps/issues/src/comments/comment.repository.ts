@@ -7,9 +7,9 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { isReferredTo } from '../issues/issue.sql.ts';
 import type { ChangedBy } from '../issues/issue.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
-import { startWatching } from '../watching/watching.sql.ts';
+import { participants, startWatching, startWatchingAs } from '../watching/watching.sql.ts';
 import { commentColumns, commentRelations } from './comment.sql.ts';
-import type { Comment, CommentChange, StoredComment } from './comment.ts';
+import type { Comment, CommentChange, CommentDraft, StoredComment } from './comment.ts';
 
 /** The keyset position of a comment: the last comment of a page. */
 export interface CommentPlace {
@@ -39,7 +39,7 @@ export class CommentRepository {
    */
   async create(
     reference: IssueReference,
-    body: string,
+    { body, mentionIds }: CommentDraft,
     by: ChangedBy,
     within: Transaction = this.#database,
   ): Promise<Comment | undefined> {
@@ -49,14 +49,14 @@ export class CommentRepository {
          WHERE ${isReferredTo(reference)}
         RETURNING i.id, i.updated_at
       ), c AS (
-        INSERT INTO comments (id, issue_id, body, author_id, created_at, updated_at)
-        SELECT ${uuidv7()}::uuid, id, ${body}, ${by.actorId}::uuid, updated_at, updated_at FROM i
+        INSERT INTO comments (id, issue_id, body, author_id, mention_ids, created_at, updated_at)
+        SELECT ${uuidv7()}::uuid, id, ${body}, ${by.actorId}::uuid, ${[...mentionIds]}::uuid[], updated_at, updated_at FROM i
         RETURNING *
       ), logged AS (
         INSERT INTO activity (issue_id, actor_id, kind, new_value, at, request_id)
         SELECT issue_id, author_id, 'comment_added', jsonb_build_object('comment_id', id), created_at, ${by.requestId}
           FROM c
-      ), watching AS (${startWatching(Prisma.sql`SELECT issue_id, author_id FROM c`)})
+      ), watching AS (${startWatching(participants('c'))})
       SELECT ${commentColumns} FROM c ${commentRelations}`;
     return rows[0];
   }
@@ -123,20 +123,25 @@ export class CommentRepository {
   }
 }
 
-function changeComment({ id, issueId }: StoredComment, change: CommentChange, by: ChangedBy): Prisma.Sql {
+function changeComment(
+  { id, issueId }: StoredComment,
+  { draft, activity }: CommentChange,
+  by: ChangedBy,
+): Prisma.Sql {
   const set =
-    change.body === null
+    draft === null
       ? Prisma.sql`deleted_at = i.updated_at`
-      : Prisma.sql`body = ${change.body}, updated_at = i.updated_at, sent_body = coalesce(sent_body, CASE WHEN EXISTS (
+      : Prisma.sql`body = ${draft.body}, mention_ids = ${[...draft.mentionIds]}::uuid[], updated_at = i.updated_at, sent_body = coalesce(sent_body, CASE WHEN EXISTS (
           SELECT FROM tracker_comments t WHERE t.comment_id = comments.id AND num_nonnulls(t.remote_id, t.attempted_at) > 0
         ) THEN body END)`;
   return Prisma.sql`
     WITH i AS (
       UPDATE issues SET updated_at = clock_timestamp(),
-             comments_count = comments_count - ${change.body === null ? 1 : 0}::int
+             comments_count = comments_count - ${draft === null ? 1 : 0}::int
        WHERE id = ${issueId}::uuid RETURNING id, updated_at
     ), c AS (
       UPDATE comments SET ${set} FROM i WHERE comments.id = ${id}::uuid RETURNING comments.*
-    ), logged AS (${insertActivity(issueId, [change.activity], by)})
+    ), logged AS (${insertActivity(issueId, [activity], by)}),
+      watching AS (${startWatchingAs(issueId, draft?.mentionIds ?? [])})
     SELECT ${commentColumns} FROM c ${commentRelations}`;
 }

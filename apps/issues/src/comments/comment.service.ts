@@ -6,8 +6,14 @@ import { found } from '../issues/issue.service.ts';
 import type { ChangedBy } from '../issues/issue.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import { assertState } from '../issues/precondition.ts';
+import type { MentionResolver } from '../mentions/mention-resolver.ts';
 import type { CommentPage, CommentRepository } from './comment.repository.ts';
-import { type Comment, stateOf } from './comment.ts';
+import { type Comment, type CommentDraft, stateOf } from './comment.ts';
+
+interface CommentServiceDependencies {
+  repository: CommentRepository;
+  mentions: Pick<MentionResolver, 'resolve'>;
+}
 
 /** The conditions of a change of a comment. */
 export interface CommentContext {
@@ -21,18 +27,25 @@ export interface CommentContext {
 /** Reads and writes comments. Every active user may read and add them, also on a closed issue. */
 export class CommentService {
   readonly #repository: CommentRepository;
+  readonly #mentions: Pick<MentionResolver, 'resolve'>;
 
-  constructor({ repository }: { repository: CommentRepository }) {
+  constructor({ repository, mentions }: CommentServiceDependencies) {
     this.#repository = repository;
+    this.#mentions = mentions;
+  }
+
+  /** Finds the people whom a text mentions. */
+  async draft(body: string): Promise<CommentDraft> {
+    return { body, mentionIds: await this.#mentions.resolve(body) };
   }
 
   async create(
     reference: IssueReference,
-    body: string,
+    draft: CommentDraft,
     by: ChangedBy,
     within?: Transaction,
   ): Promise<Comment> {
-    return found(await this.#repository.create(reference, body, by, within));
+    return found(await this.#repository.create(reference, draft, by, within));
   }
 
   async find(reference: IssueReference, id: string): Promise<Comment> {
@@ -47,6 +60,7 @@ export class CommentService {
     { actor, requestId, ifMatch, count }: CommentContext,
   ): Promise<Comment> {
     const by = { actorId: actor.id, requestId };
+    const draft = await this.draft(body);
     const changed = await this.#repository.change(reference, id, by, async (comment) => {
       if (comment.deletedAt !== null) throw commentNotFound();
       if (comment.origin !== 'local') throw externalComment(comment.origin);
@@ -55,7 +69,7 @@ export class CommentService {
       if (comment.body === body) return undefined;
       await count(comment.body);
       const [old, after] = [comment.body, body].map((text) => ({ comment_id: comment.id, body: text }));
-      return { body, activity: { kind: 'comment_changed', old, new: after } };
+      return { draft, activity: { kind: 'comment_changed', old, new: after } };
     });
     return foundComment(changed);
   }
@@ -73,7 +87,7 @@ export class CommentService {
       assertState(ifMatch, stateOf(comment), 'comment');
       await count(comment.body);
       const old = { comment_id: comment.id, body: comment.body };
-      return { body: null, activity: { kind: 'comment_removed', old } };
+      return { draft: null, activity: { kind: 'comment_removed', old } };
     });
     foundComment(changed);
   }

@@ -1,5 +1,6 @@
 import type { ActivityEntry } from '../activity/activity-entry.ts';
 import { shortHash } from '../issues/precondition.ts';
+import type { NamedPerson } from '../people/person.presenter.ts';
 
 /** A comment with the displayed fields of its author. */
 export interface Comment {
@@ -15,8 +16,16 @@ export interface Comment {
   isExternal: boolean;
   externalAuthor: string | null;
   externalCreatedAt: Date | null;
+  /** The people whom the text mentions; null without mentions. */
+  mentioned: NamedPerson[] | null;
   createdAt: Date;
   updatedAt: Date;
+}
+
+/** A comment to add. */
+export interface CommentDraft {
+  body: string;
+  mentionIds: readonly string[];
 }
 
 /** A comment that may be deleted. */
@@ -27,7 +36,7 @@ export interface StoredComment extends Comment {
 /** A change of a comment with its history entry. */
 export interface CommentChange {
   /** The new text; null deletes the comment. */
-  body: string | null;
+  draft: CommentDraft | null;
   activity: ActivityEntry;
 }
 

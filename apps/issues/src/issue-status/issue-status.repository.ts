@@ -1,5 +1,6 @@
 import type { IssueStatus } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
+import type { CommentDraft } from '../comments/comment.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import {
@@ -11,13 +12,13 @@ import {
   toSnapshots,
 } from '../issues/issue.sql.ts';
 import type { ChangedBy, IssueSnapshot, IssueState, TrackerIdentity } from '../issues/issue.ts';
-import { startWatching } from '../watching/watching.sql.ts';
+import { participants, startWatching } from '../watching/watching.sql.ts';
 
 export interface StatusChange {
   /** The state of the issue that the rules have checked. */
   seen: IssueState;
   status: IssueStatus;
-  comment: string | null;
+  comment: CommentDraft | null;
   /**
    * Whether any change of the issue since `seen` prevents this change. True if the client sent `If-Match`, which is
    * then checked again.
@@ -49,9 +50,7 @@ export class IssueStatusRepository {
     const commented =
       comment === null
         ? Prisma.empty
-        : Prisma.sql`new_comment AS (${addComment(comment, by)}), watching AS (${startWatching(
-            Prisma.sql`SELECT issue_id, author_id FROM new_comment WHERE author_id IS NOT NULL`,
-          )}),`;
+        : Prisma.sql`new_comment AS (${addComment(comment, by)}), watching AS (${startWatching(participants('new_comment'))}),`;
     const sources = {
       issues: Prisma.raw('SELECT * FROM changed'),
       links: allLinks,
@@ -103,10 +102,10 @@ function datesOf(status: IssueStatus): Prisma.Sql {
   }
 }
 
-function addComment(body: string, by: ChangedBy): Prisma.Sql {
+function addComment({ body, mentionIds }: CommentDraft, by: ChangedBy): Prisma.Sql {
   return Prisma.sql`
-    INSERT INTO comments (id, issue_id, body, author_id, created_at, updated_at)
-    SELECT ${uuidv7()}::uuid, id, ${body}, ${by.actorId}::uuid, updated_at, updated_at FROM changed
+    INSERT INTO comments (id, issue_id, body, author_id, mention_ids, created_at, updated_at)
+    SELECT ${uuidv7()}::uuid, id, ${body}, ${by.actorId}::uuid, ${[...mentionIds]}::uuid[], updated_at, updated_at FROM changed
     RETURNING *`;
 }
 

@@ -2,6 +2,7 @@ import type { IssueStatus } from '@tessera/contracts';
 import { ProblemError, unavailableProblem } from '@tessera/service-kit';
 import { assertMay } from '../access/issue-access.ts';
 import type { Actor } from '../authentication/actor.ts';
+import type { CommentDraft } from '../comments/comment.ts';
 import type { Transaction } from '../database.ts';
 import type { IssuePresenter } from '../issues/issue.presenter.ts';
 import type { IssueRepository } from '../issues/issue.repository.ts';
@@ -28,7 +29,7 @@ interface StatusServiceDependencies {
 
 export interface StatusRequest {
   status: IssueStatus;
-  comment: string | null;
+  comment: CommentDraft | null;
   precondition: Precondition;
   requestId: string;
 }

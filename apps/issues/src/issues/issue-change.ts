@@ -6,6 +6,8 @@ import type { IssueChange, IssueFields, IssueState, IssueWithLinks } from './iss
 
 /** The requested values of an issue. Absent members stay unchanged. */
 export interface WantedIssue extends IssueFields {
+  /** The people whom the description mentions. */
+  mentionIds?: readonly string[] | undefined;
   links?: readonly NewLink[] | undefined;
   labels?: readonly IssueLabel[] | undefined;
   /** Whether links to external trackers that `links` omits are kept. */
@@ -30,7 +32,8 @@ export function planChange(issue: IssueWithLinks, wanted: WantedIssue): IssueCha
     ...labels,
   ];
   if (activity.length === 0) return undefined;
-  return { fields, links, labels: labels.length === 0 ? undefined : wanted.labels, activity };
+  const { mentionIds } = wanted;
+  return { fields, mentionIds, links, labels: labels.length === 0 ? undefined : wanted.labels, activity };
 }
 
 const noLinkChanges: LinkChanges = { put: [], removed: [] };

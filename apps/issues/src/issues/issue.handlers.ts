@@ -7,6 +7,7 @@ import type {
 } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
+import type { CommentService } from '../comments/comment.service.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
 import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
@@ -25,13 +26,21 @@ import { isKnown, readIfMatch } from './precondition.ts';
 interface IssueHandlersOptions {
   issues: IssueService;
   statuses: IssueStatusService;
+  comments: Pick<CommentService, 'draft'>;
   presenter: IssuePresenter;
   idempotency: IdempotencyService;
   urls: IssueUrls;
 }
 
 /** Handlers of issues (issue-tracking.md 4). */
-export function issueHandlers({ issues, statuses, presenter, idempotency, urls }: IssueHandlersOptions) {
+export function issueHandlers({
+  issues,
+  statuses,
+  comments,
+  presenter,
+  idempotency,
+  urls,
+}: IssueHandlersOptions) {
   const get: Handler<typeof getIssue, Actor> = async ({ params, headers }) => {
     const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params)));
     const responseHeaders = { ...shown, 'Cache-Control': 'private, no-cache' };
@@ -67,14 +76,16 @@ export function issueHandlers({ issues, statuses, presenter, idempotency, urls }
     const reference = urls.parse(params);
     const request = {
       status: body.status,
-      comment: body.comment ?? null,
       precondition: { ifMatch: readIfMatch(headers['If-Match']), version: body.version ?? undefined },
       requestId,
     };
     return idempotency.once(idempotencyRequest(call, body, reference), requestId, {
-      prepare: () => async (transaction) => {
-        const changed = await statuses.change(actor, reference, request, transaction);
-        return { resourceId: changed.id, response: issueResponse(presenter.text(changed)) };
+      prepare: async () => {
+        const comment = body.comment == null ? null : await comments.draft(body.comment);
+        return async (transaction) => {
+          const changed = await statuses.change(actor, reference, { ...request, comment }, transaction);
+          return { resourceId: changed.id, response: issueResponse(presenter.text(changed)) };
+        };
       },
       present: async (id) => issueResponse(await issues.find({ id })),
     });

@@ -76,6 +76,7 @@ export class IssuePresenter {
       links: issue.links.map(presentLink),
       links_count: issue.linksCount,
       sync: presentSyncState(issue),
+      mentions: (issue.mentions ?? []).map(({ id, names }) => presentPerson(id, names)),
       comments_url: this.#urls.of(issue.id, 'comments'),
     };
     const comments = newestThatFit(issue.comments.map(presentComment), rest);
@@ -117,8 +118,8 @@ function beginningOf(text: string, maxLength: number): string {
 }
 
 // JSON has at most six bytes for a UTF-16 unit, and less than 2 KiB for the other members.
-const commentBytesMax = ({ body, external }: WireComment) =>
-  (body.length + (external?.author?.length ?? 0)) * 6 + 2048;
+const commentBytesMax = ({ body, external, mentions }: WireComment) =>
+  (body.length + (external?.author?.length ?? 0)) * 6 + 2048 * (1 + mentions.length);
 const commentBytes = (comment: WireComment) => Buffer.byteLength(JSON.stringify(comment));
 
 /** Maximum size of an issue in a response, in bytes; the problem around it in a 409 needs the rest of 1 MiB. */
@@ -128,7 +129,8 @@ const issueBytesMax = 1024 * 1024 - 4096;
 // exceeds the limit.
 function newestThatFit(comments: WireComment[], rest: Omit<Issue, 'comments' | 'comments_truncated'>) {
   const estimate = comments.reduce((bytes, comment) => bytes + commentBytesMax(comment), 0);
-  const restEstimate = rest.description.length * 6 + rest.links.length * 16_384 + 65_536 + 8_192;
+  const restEstimate =
+    rest.description.length * 6 + rest.links.length * 16_384 + rest.mentions.length * 2048 + 65_536 + 8_192;
   if (estimate <= embeddedCommentsBytesMax && estimate + restEstimate <= issueBytesMax) return comments;
   const room = issueBytesMax - Buffer.byteLength(JSON.stringify(rest));
   let first = comments.length;

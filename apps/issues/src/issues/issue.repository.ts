@@ -114,6 +114,11 @@ export class IssueRepository {
     within: Transaction = this.#database,
   ): Promise<IssueSnapshot> {
     const id = uuidv7();
+    const participants = [
+      by.actorId,
+      ...(issue.assigneeId === null ? [] : [issue.assigneeId]),
+      ...issue.mentionIds,
+    ];
     const inserted = Prisma.raw('SELECT * FROM inserted');
     const [written, selected] =
       issue.links.length === 0
@@ -124,14 +129,15 @@ export class IssueRepository {
           ];
     const rows = await within.$queryRaw<SnapshotRow[]>`
       WITH inserted AS (
-        INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id, label_ids)
+        INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id, label_ids, mention_ids)
         VALUES (${id}::uuid, ${issue.title}, ${issue.description}, ${issue.priority}::issue_priority,
-                ${by.actorId}::uuid, ${issue.assigneeId}::uuid, ${issue.labels.map((label) => label.id)}::uuid[])
+                ${by.actorId}::uuid, ${issue.assigneeId}::uuid, ${issue.labels.map((label) => label.id)}::uuid[],
+                ${[...issue.mentionIds]}::uuid[])
         RETURNING ${issueColumns}
       ), logged AS (
         INSERT INTO activity (issue_id, actor_id, kind, request_id)
         VALUES (${id}::uuid, ${by.actorId}::uuid, 'created', ${by.requestId})
-      ), watching AS (${startWatchingAs(id, [by.actorId, ...(issue.assigneeId === null ? [] : [issue.assigneeId])])})
+      ), watching AS (${startWatchingAs(id, participants)})
       ${written} ${selected}`;
     const [created] = toSnapshots(rows);
     if (created === undefined) throw new Error('INSERT … RETURNING returned no row');
@@ -179,18 +185,23 @@ export class IssueRepository {
 
 function updateIssue(
   id: string,
-  { fields, links, labels, activity }: IssueChange,
+  { fields, mentionIds = [], links, labels, activity }: IssueChange,
   by: ChangedBy,
 ): Prisma.Sql {
+  const participants = [
+    ...(fields.assigneeId == null ? [] : [fields.assigneeId]),
+    ...(fields.description === undefined ? [] : mentionIds),
+  ];
   const isNewVersion = Object.keys(fields).length > 0;
   return Prisma.sql`
     WITH removed AS (${deleteLinks(links.removed.map((link) => link.id))}),
       put AS (${upsertLinks(id, links.put, by.actorId)}),
       logged AS (${insertActivity(id, activity, by)})
-      ${fields.assigneeId == null ? Prisma.empty : Prisma.sql`, watching AS (${startWatchingAs(id, [fields.assigneeId])})`}
+      ${participants.length === 0 ? Prisma.empty : Prisma.sql`, watching AS (${startWatchingAs(id, participants)})`}
     UPDATE issues SET
       title = coalesce(${fields.title ?? null}::text, title),
       description = coalesce(${fields.description ?? null}::text, description),
+      mention_ids = CASE WHEN ${fields.description !== undefined} THEN ${[...mentionIds]}::uuid[] ELSE mention_ids END,
       priority = coalesce(${fields.priority ?? null}::issue_priority, priority),
       assignee_id = CASE WHEN ${fields.assigneeId !== undefined}
                          THEN ${fields.assigneeId ?? null}::uuid ELSE assignee_id END,

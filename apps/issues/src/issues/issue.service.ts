@@ -6,6 +6,7 @@ import type { Transaction } from '../database.ts';
 import { initialStatus } from '../issue-status/issue-status.ts';
 import type { LabelService } from '../labels/label.service.ts';
 import { resolveLinks } from '../links/link-resolver.ts';
+import type { MentionResolver } from '../mentions/mention-resolver.ts';
 import { assertMayName, isSelf, type PersonResolver } from '../people/person-resolver.ts';
 import type { IssuePresenter } from './issue.presenter.ts';
 import type { IssueRepository } from './issue.repository.ts';
@@ -37,6 +38,7 @@ interface IssueServiceDependencies {
   presenter: IssuePresenter;
   people: PersonResolver;
   labels: Pick<LabelService, 'resolve'>;
+  mentions: Pick<MentionResolver, 'resolve'>;
   /** Whether a change requires `If-Match` or `version`. */
   requirePrecondition: boolean;
 }
@@ -47,14 +49,23 @@ export class IssueService {
   readonly #presenter: IssuePresenter;
   readonly #people: PersonResolver;
   readonly #labels: Pick<LabelService, 'resolve'>;
+  readonly #mentions: Pick<MentionResolver, 'resolve'>;
   readonly #requirePrecondition: boolean;
   readonly #texts = createTextCache<PresentedIssue & { revision: IssueRevision }>();
 
-  constructor({ repository, presenter, people, labels, requirePrecondition }: IssueServiceDependencies) {
+  constructor({
+    repository,
+    presenter,
+    people,
+    labels,
+    mentions,
+    requirePrecondition,
+  }: IssueServiceDependencies) {
     this.#repository = repository;
     this.#presenter = presenter;
     this.#people = people;
     this.#labels = labels;
+    this.#mentions = mentions;
     this.#requirePrecondition = requirePrecondition;
   }
 
@@ -87,6 +98,7 @@ export class IssueService {
       description,
       priority,
       assigneeId: assignee === null ? null : await this.#resolveAssignee(actor, assignee),
+      mentionIds: await this.#mentions.resolve(description),
       links: await this.#resolveLinks(actor, draft.links, {
         reporterId: actor.id,
         assigneeId: null,
@@ -139,6 +151,7 @@ export class IssueService {
         assignee === null || assignee === undefined
           ? assignee
           : await this.#resolveAssignee(actor, assignee, seen.assigneeId),
+      mentionIds: description === undefined ? undefined : await this.#mentions.resolve(description),
       links: edit.links === undefined ? undefined : await this.#resolveLinks(actor, edit.links, seen),
       labels: edit.labels === undefined ? undefined : await this.#labels.resolve(edit.labels),
       keepTrackerLinks: !may(actor, 'linkTracker', seen),
@@ -182,11 +195,16 @@ function revisionOf({
   reporterName,
   assigneeId,
   assigneeName,
+  mentions,
   comments,
 }: IssueSnapshot) {
   const names = new Map([[reporterId, reporterName]]);
   if (assigneeId !== null) names.set(assigneeId, assigneeName);
-  for (const { authorId, authorName } of comments) if (authorId !== null) names.set(authorId, authorName);
+  for (const { id, names: given } of mentions ?? []) names.set(id, given);
+  for (const { authorId, authorName, mentioned } of comments) {
+    if (authorId !== null) names.set(authorId, authorName);
+    for (const { id, names: given } of mentioned ?? []) names.set(id, given);
+  }
   return { rev, labelRev, trackerRev, names };
 }
 

@@ -14,6 +14,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { labelColumn, labelRevision } from '../labels/label.sql.ts';
 import { linkDetails } from '../links/link.sql.ts';
 import type { StoredLink } from '../links/link.ts';
+import { mentionedPeople } from '../mentions/mention.sql.ts';
 import type { IssueRecord, IssueSnapshot, TrackerIdentity } from './issue.ts';
 import type { IssueReference } from './issue-reference.ts';
 
@@ -21,32 +22,37 @@ const shortColumns =
   'id, number, title, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at, label_ids';
 
 /** The columns of `issues` except `search`, which is large and never read. */
-export const issueColumns = Prisma.raw(`${shortColumns}, description`);
+export const issueColumns = Prisma.raw(`${shortColumns}, description, mention_ids`);
 
-/** The parts of a listed issue that are read only if they are shown: a large value and rows of other tables. */
-export interface ListedParts {
+/** The parts of an issue that are read only if they are shown: a large value and rows of other tables. */
+export interface IssueParts {
   description: boolean;
   labels: boolean;
   links: boolean;
+  mentions: boolean;
   tracker: boolean;
 }
 
-const allParts: ListedParts = { description: true, labels: true, links: true, tracker: true };
+const allParts: IssueParts = { description: true, labels: true, links: true, mentions: true, tracker: true };
+
+/** The parts that a list shows without `fields`. */
+export const listedParts: IssueParts = { ...allParts, mentions: false };
 
 /** The parts that the members of a listed issue show. */
-export function partsOf(fields: readonly IssueField[] | undefined): ListedParts {
-  if (fields === undefined) return allParts;
+export function partsOf(fields: readonly IssueField[] | undefined): IssueParts {
+  if (fields === undefined) return listedParts;
   const has = (...members: IssueField[]) => members.some((member) => fields.includes(member));
   return {
     description: has('description', 'description_truncated'),
     labels: has('labels'),
     links: has('links', 'links_count'),
+    mentions: false,
     tracker: has('external', 'sync'),
   };
 }
 
 /** The columns for a list. The description has one character more than is shown, so a cut can be detected. */
-export function listedColumns({ description }: ListedParts): Prisma.Sql {
+export function listedColumns({ description }: IssueParts): Prisma.Sql {
   const beginning = description ? `left(description, ${listedDescriptionMaxLength + 1})` : `''`;
   return Prisma.raw(`${shortColumns}, ${beginning} AS description`);
 }
@@ -143,9 +149,10 @@ function issueDetails(
   }: Pick<SnapshotSources, 'conflictsBytes' | 'parts'> = {},
 ): Prisma.Sql {
   const labelled = Prisma.sql`${details}, ${parts.labels ? labelColumn : Prisma.raw('NULL::json AS labels')}`;
-  if (tracker === undefined) return labelled;
+  const shown = parts.mentions ? Prisma.sql`${labelled}, ${mentionedPeople('i')} AS mentions` : labelled;
+  if (tracker === undefined) return shown;
   const synced = parts.tracker ? trackerDetails(conflictsBytes) : Prisma.raw('tracker.rev AS "trackerRev"');
-  return Prisma.sql`${labelled}, ${synced}`;
+  return Prisma.sql`${shown}, ${synced}`;
 }
 
 /** A row of the statements below. At run time, the columns of the other kinds are null. */
@@ -166,7 +173,7 @@ export interface SnapshotSources {
   /** Whether `links` is `selectListedLinks`. */
   isList?: boolean;
   /** The parts to read; all by default. */
-  parts?: ListedParts;
+  parts?: IssueParts;
 }
 
 export const allLinks = Prisma.raw('issue_links');

@@ -13,6 +13,7 @@ import type { IssueParties } from '../access/issue-access.ts';
 import type { ActivityEntry } from '../activity/activity-entry.ts';
 import type { Comment } from '../comments/comment.ts';
 import type { LinkChanges, LinkDraft, NewLink, StoredLink } from '../links/link.ts';
+import type { NamedPerson } from '../people/person.presenter.ts';
 import type { PersonReference } from '../people/person-resolver.ts';
 
 /** A person to assign, and the field of the request that names the person. */
@@ -49,6 +50,8 @@ export interface NewIssue {
   description: string;
   priority: IssuePriority;
   assigneeId: string | null;
+  /** The people whom the description mentions. */
+  mentionIds: readonly string[];
   links: NewLink[];
   labels: IssueLabel[];
 }
@@ -76,6 +79,8 @@ export interface IssueFields {
 /** A change to write, decided while the issue's row is locked. */
 export interface IssueChange {
   fields: IssueFields;
+  /** The people whom the new description mentions; none by default. */
+  mentionIds?: readonly string[] | undefined;
   links: LinkChanges;
   /** All labels of the issue after the change; absent means unchanged. */
   labels?: readonly IssueLabel[] | undefined;
@@ -148,6 +153,8 @@ export interface IssueSnapshot extends IssueRecord {
   /** In a list, only the oldest links, without metadata. */
   links: StoredLink[];
   linksCount: number;
+  /** The people whom the description mentions; null without mentions, absent in a list. */
+  mentions?: NamedPerson[] | null;
   /** The newest comments, oldest first. */
   comments: Comment[];
 }

@@ -12,3 +12,9 @@ export function startWatching(people: Prisma.Sql): Prisma.Sql {
 export function startWatchingAs(issueId: string, userIds: readonly string[]): Prisma.Sql {
   return startWatching(Prisma.sql`SELECT ${issueId}::uuid, unnest(${[...new Set(userIds)]}::uuid[])`);
 }
+
+/** Selects the author of a new comment and the people whom it mentions. `comment`: a CTE with its row. */
+export function participants(comment: 'c' | 'new_comment'): Prisma.Sql {
+  const row = Prisma.raw(comment);
+  return Prisma.sql`SELECT issue_id, unnest(author_id || mention_ids) FROM ${row} WHERE author_id IS NOT NULL`;
+}

@@ -55,7 +55,13 @@ export async function historyOf(person: TestPerson, issue: { id: string }) {
 }
 
 /** Returns the representation of an issue in a list. */
-export function rowOf({ comments, comments_truncated, comments_url, ...issue }: Issue): IssueSummary {
+export function rowOf({
+  comments,
+  comments_truncated,
+  comments_url,
+  mentions,
+  ...issue
+}: Issue): IssueSummary {
   const description = [...issue.description].slice(0, 2000).join('');
   const { conflicts, ...sync } = issue.sync;
   return {

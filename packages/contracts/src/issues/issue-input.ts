@@ -31,7 +31,11 @@ const titleInput = oneLine(titleMaxLength);
 
 const descriptionInput = text()
   .check(atMost(descriptionMaxLength))
-  .meta({ maxLength: descriptionMaxLength, description: 'Plain text or Markdown, stored unchanged.' })
+  .meta({
+    maxLength: descriptionMaxLength,
+    description:
+      'Plain text or Markdown, stored unchanged. `@username` outside code mentions a person, who then watches the issue.',
+  })
   .nullable()
   .transform((value) => value ?? '');
 

@@ -24,6 +24,14 @@ export const personSchema = z
   .meta({ id: 'Person' });
 export type Person = z.infer<typeof personSchema>;
 
+/** Maximum number of people whom a text mentions. */
+export const mentionsMax = 20;
+
+const mentionsSchema = z
+  .array(personSchema)
+  .max(mentionsMax)
+  .describe('The people whom the text mentions with `@username`, as found when it was written.');
+
 export const commentSchema = z
   .object({
     id: uuid(),
@@ -35,6 +43,7 @@ export const commentSchema = z
       .object({ author: z.string().nullable(), created_at: timestamp.nullable() })
       .nullable()
       .describe('Author and time in the external tracker; null for a local comment.'),
+    mentions: mentionsSchema,
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -97,6 +106,9 @@ export const issueSchema = issueSummarySchema
     description: z.string(),
     links: z.array(linkSchema).max(linksMax),
     sync: syncStateSchema,
+    mentions: mentionsSchema.describe(
+      'The people whom the description mentions with `@username`, as found when it was written.',
+    ),
     comments: z
       .array(commentSchema)
       .max(embeddedCommentsMax)

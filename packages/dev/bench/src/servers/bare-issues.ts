@@ -131,6 +131,7 @@ function presentComments(
   { comments, publicUrl }: { comments: readonly pg.QueryResultRow[]; publicUrl: string },
 ) {
   return {
+    mentions: [],
     comments: comments.map(presentComment),
     comments_truncated: comments.length < issue.comments_count,
     comments_url: `${publicUrl}/api/v1/issues/${issue.id}/comments/`,
@@ -140,5 +141,9 @@ function presentComments(
 function presentComment(comment: pg.QueryResultRow) {
   const { id, issue_id, body, author_id, author, origin, created_at, updated_at } = comment;
   const presentedAuthor = author_id === null ? null : { id: author_id, username: author };
-  return { id, issue_id, body, author: presentedAuthor, origin, external: null, created_at, updated_at };
+  return {
+    ...{ id, issue_id, body, author: presentedAuthor, origin, external: null, mentions: [] },
+    created_at,
+    updated_at,
+  };
 }

@@ -1,0 +1,21 @@
+import { mentionsMax } from '@tessera/contracts';
+import type { MentionRepository } from './mention.repository.ts';
+import { mentionedNames } from './mention-parser.ts';
+
+/** Finds the people whom a text mentions. */
+export class MentionResolver {
+  readonly #repository: Pick<MentionRepository, 'findByUsernames'>;
+
+  constructor({ repository }: { repository: Pick<MentionRepository, 'findByUsernames'> }) {
+    this.#repository = repository;
+  }
+
+  /** Returns the ids of the first people whom a text mentions. Unknown and ambiguous names mention no one. */
+  async resolve(text: string): Promise<string[]> {
+    const names = mentionedNames(text);
+    if (names.length === 0) return [];
+    const known = await this.#repository.findByUsernames(names.flat());
+    const ids = names.flatMap((forms) => forms.map((form) => known.get(form)).find(Boolean) ?? []);
+    return [...new Set(ids)].slice(0, mentionsMax);
+  }
+}

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Comment, commentSchema, type Issue } from '@tessera/contracts';
+import { mentionedNames, namesMax } from '../src/mentions/mention-parser.ts';
+import { createIssue, etagOf, getIssue, historyOf, issuePath } from './support/issues.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+
+describe('the names in a text', () => {
+  it.each<[string, string[][]]>([
+    ['no name', []],
+    ['@ann', [['ann']]],
+    ['cc @ann, (@bob) "@Éva" *@x_1* >@y', [['ann'], ['bob'], ['Éva'], ['x_1'], ['y']]],
+    ['Ask @ann.lee. Or @bob-2!', [['ann.lee.', 'ann.lee'], ['bob-2']]],
+    ['@ann and @ann', [['ann']]],
+    ['ann@example.com @ann@example.com a.b+c@d', []],
+    ['https://example.com/@ann \\@ann @@ann @ ann @-ann', []],
+    [`@${'a'.repeat(151)} @${'b'.repeat(150)}`, [['b'.repeat(150)]]],
+    ['`@ann` ``@ann ` @ann`` @bob', [['bob']]],
+    ['``@ann` @bob', [['ann'], ['bob']]],
+    ['\\`@ann` @bob', [['ann'], ['bob']]],
+    ['`\\`@ann`', [['ann']]],
+    ['`a\n@ann` @bob', [['bob']]],
+    ['`a\n\n@ann`', [['ann']]],
+    ['```\n@ann\n```\n@bob', [['bob']]],
+    ['~~~ js\n@ann\n```\n~~~\n@bob', [['bob']]],
+    ['````\n@ann\n```\n@ann', []],
+    ['- 1. > ```\n@ann', [['ann']]],
+    ['> ```\n> @ann\n> ```\n@bob', [['bob']]],
+    ['```a`b\n@ann', [['ann']]],
+    ['    @ann', [['ann']]],
+  ])('%j are %j', (text, names) => {
+    expect(mentionedNames(text)).toEqual(names);
+  });
+
+  it('are limited', () => {
+    const text = Array.from({ length: 200 }, (_, index) => `@n${index}`).join(' ');
+    expect(mentionedNames(text)).toHaveLength(namesMax);
+  });
+
+  it.each([
+    '@',
+    '@a',
+    '@a ',
+    '`',
+    '` ',
+    '`@',
+    '``` ',
+    '\n',
+    '\\`',
+    '- ',
+    '1. ',
+    '> ',
+    '~~~\n',
+    '>\n',
+    ' -',
+    '`a``',
+  ])(
+    'are found in a million characters of %j, because the time is linear',
+    (part) => {
+      // In quadratic time, the test would exceed its time limit.
+      const text = part.repeat(1_000_000 / part.length);
+      expect(mentionedNames(`@${text}\`@a`).length).toBeLessThanOrEqual(namesMax);
+    },
+    60_000,
+  );
+});
+
+describe('mentions', () => {
+  let app: TestApp;
+  let ann: TestPerson;
+  let bob: TestPerson;
+  let eve: TestPerson;
+  beforeAll(async () => {
+    app = await startTestApp();
+    [ann, bob, eve] = [await aPerson(app), await aPerson(app), await aPerson(app)];
+    for (const person of [ann, bob, eve]) await person.get('/api/v1/users/me/').expect(200);
+  });
+  afterAll(() => app.close());
+
+  const shown = ({ id, username }: TestPerson) => ({ id, username });
+  const isWatching = async (person: TestPerson, issue: Issue) =>
+    (await person.get(issuePath(issue, 'watch/')).expect(200)).body.is_watching;
+  const comment = async (issue: Issue, body: string): Promise<Comment> =>
+    commentSchema.parse((await ann.post(issuePath(issue, 'comments/'), { body }).expect(201)).body);
+
+  it('in a description are shown in order, follow its changes, and make people watch', async () => {
+    const description = `cc @${eve.username.toUpperCase()}, @nobody-${randomUUID()} and @${bob.username}.`;
+    const issue = await createIssue(ann, { description, title: `For @${ann.username}` });
+    expect(issue.mentions).toEqual([shown(eve), shown(bob)]);
+    expect(await getIssue(bob, issue)).toEqual(issue);
+    expect([await isWatching(eve, issue), await isWatching(bob, issue)]).toEqual([true, true]);
+    await eve.delete(issuePath(issue, 'watch/')).expect(204);
+    await ann.patch(issuePath(issue), { title: 'Unchanged text' }).expect(200);
+    expect((await getIssue(bob, issue)).mentions).toEqual([shown(eve), shown(bob)]);
+    const changed = await ann.patch(issuePath(issue), {
+      description: `@${eve.username} \`@${bob.username}\``,
+    });
+    expect(changed.body.mentions).toEqual([shown(eve)]);
+    expect([await isWatching(eve, issue), await isWatching(bob, issue)]).toEqual([false, true]);
+    const { body: other } = await ann.patch(issuePath(issue), { description: '' }).expect(200);
+    expect(other.mentions).toEqual([]);
+    expect((await historyOf(ann, issue)).map(({ field }: { field: string }) => field)).toEqual([
+      null,
+      'title',
+      'description',
+      'description',
+    ]);
+  });
+
+  it('in comments are shown, follow their changes, and make people watch', async () => {
+    const issue = await createIssue(ann);
+    const added = await comment(issue, `@${bob.username}?`);
+    expect(added.mentions).toEqual([shown(bob)]);
+    expect([await isWatching(bob, issue), await isWatching(eve, issue)]).toEqual([true, false]);
+    const path = issuePath(issue, `comments/${added.id}/`);
+    const { body: changed } = await ann.patch(path, { body: `@${eve.username}!` }).expect(200);
+    expect(changed.mentions).toEqual([shown(eve)]);
+    expect(await isWatching(eve, issue)).toBe(true);
+    const status = { status: 'CLOSED', comment: `Thanks, @${bob.username} and @${eve.username}` };
+    const { body: closed } = await ann.post(issuePath(issue, 'status/'), status).expect(200);
+    expect(closed.comments).toEqual([
+      changed,
+      expect.objectContaining({ mentions: [shown(bob), shown(eve)] }),
+    ]);
+    expect((await ann.get(issuePath(issue, 'comments/')).expect(200)).body).toEqual(closed.comments);
+  });
+
+  it('show the current name, and change the ETag with it', async () => {
+    const person = await aPerson(app);
+    await person.get('/api/v1/users/me/').expect(200);
+    const issue = await createIssue(ann, { description: `@${person.username}` });
+    await comment(issue, `@${person.username}`);
+    const etag = await etagOf(ann, issue);
+    const username = `renamed-${randomUUID()}`;
+    await app.sql('UPDATE identity_mirror SET username = $2 WHERE id = $1', [person.id, username]);
+    const after = await getIssue(ann, issue);
+    expect(after.mentions).toEqual([{ id: person.id, username }]);
+    expect(after.comments[0]?.mentions).toEqual([{ id: person.id, username }]);
+    expect(await etagOf(ann, issue)).not.toBe(etag);
+    await app.sql('DELETE FROM identity_mirror WHERE id = $1', [person.id]);
+    expect((await getIssue(ann, issue)).mentions).toEqual([{ id: person.id, username: null }]);
+  });
+
+  it('find neither ambiguous and inactive names nor e-mail addresses', async () => {
+    const username = `twice-${randomUUID()}`;
+    const gone = `gone-${randomUUID()}`;
+    for (const [name, isActive] of [
+      [username, true],
+      [username.toUpperCase(), true],
+      [gone, false],
+    ])
+      await app.sql(
+        `INSERT INTO identity_mirror (id, username, email, is_active, as_of, source)
+         VALUES (gen_random_uuid(), $1, $2, $3, now(), 'lookup')`,
+        [name, `${name}@example.com`, isActive],
+      );
+    const description = `@${username} @${gone} @${gone}@example.com @${bob.email}`;
+    const issue = await createIssue(ann, { description });
+    expect(issue).toMatchObject({ description, mentions: [] });
+  });
+
+  it('are at most 20 for each text', async () => {
+    const names = Array.from({ length: 60 }, (_, index) => `crowd-${index}`);
+    await app.sql(
+      `INSERT INTO identity_mirror (id, username, email, as_of, source)
+       SELECT gen_random_uuid(), name, name || '@example.com', now(), 'lookup' FROM unnest($1::text[]) name`,
+      [names],
+    );
+    const issue = await createIssue(ann, { description: names.map((name) => `@${name}`).join(' ') });
+    expect(issue.mentions.map(({ username }) => username)).toEqual(names.slice(0, 20));
+    const rows = await app.sql('SELECT 1 FROM issue_watchers WHERE issue_id = $1', [issue.id]);
+    expect(rows).toHaveLength(21);
+  });
+});
