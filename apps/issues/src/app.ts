@@ -4,6 +4,7 @@ import {
   attachExternalIssue,
   backfillSyncs,
   changeIssueStatus,
+  changeIssues,
   changeMyPassword,
   countIssues,
   createIssue,
@@ -68,6 +69,7 @@ import type { Actor } from './authentication/actor.ts';
 import { authenticate } from './authentication/authenticate.ts';
 import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
+import { issueBulkHandlers } from './issue-bulk/issue-bulk.handlers.ts';
 import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
 import { labelHandlers } from './labels/label.handlers.ts';
@@ -113,6 +115,7 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);
   const comments = commentHandlers({ ...dependencies, quota: writes });
+  const bulk = issueBulkHandlers({ ...dependencies, quota: writes });
   // These requests wait for the tracker, not for the database.
   const syncs = limitRate(rateLimits.syncs);
   const administrator = { access: member, limit: writes, authorize: assertMayAdministerUsers };
@@ -130,6 +133,7 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
     route(updateIssue, { access: member, limit: writes, body: issueBody }, issues.update),
     route(patchIssue, { access: member, limit: writes, body: issueBody }, issues.update),
     route(changeIssueStatus, { access: member, limit: writes, body: issueBody }, issues.changeStatus),
+    route(changeIssues, { access: member, limit: writes }, bulk.change),
     route(listComments, { access: member, limit: reads, compress }, comments.list),
     route(addComment, { access: member, limit: writes, body: issueBody }, comments.add),
     route(getComment, { access: member, limit: reads }, comments.get),

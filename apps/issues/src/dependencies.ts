@@ -15,6 +15,7 @@ import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repo
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
 import { MirrorBackfillRepository } from './identity-mirror/mirror-backfill.repository.ts';
 import { MirrorBackfill, observeBackfill } from './identity-mirror/mirror-backfill.ts';
+import { IssueBulkService } from './issue-bulk/issue-bulk.service.ts';
 import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
 import { IssueStatusRepository } from './issue-status/issue-status.repository.ts';
@@ -190,6 +191,7 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
     issues: new IssueService({ repository, presenter, people, labels, mentions, requirePrecondition }),
     lists: new IssueListService({ repository: new IssueListRepository(lists, tracker), presenter }),
     statuses,
+    bulk: new IssueBulkService({ issues: repository, statuses: statusRepository, people, labels }),
     presenter,
     links: new LinkService({ issues: repository, people }),
     labels,

@@ -180,6 +180,16 @@ const actions = {
     const comment = await oneComment(ann, issue, choice);
     if (comment !== undefined) await (choice % 3 === 0 ? ann : bob).delete(comment);
   },
+  bulk: ({ ann, issue, choice }: Call) =>
+    ann.post(`${issuesPath}bulk/`, {
+      ids: [issue.id],
+      ...[
+        { priority: issuePriorities[choice % 5] },
+        { status: issueStatuses[choice % 5] },
+        { labels: { add: ['Bug'], remove: ['UI'] } },
+        { assignee_id: ann.id },
+      ][choice % 4],
+    }),
   putLink: ({ ann, issue, choice }: Call) =>
     ann.post(issuePath(issue, 'links/'), {
       type: 'invoice',

@@ -215,6 +215,14 @@ const largest: Record<string, LargestResponse> = {
     status: 200,
     atLeast: 880_000,
   },
+  changeIssues: {
+    send: async () => {
+      const rows = await app.sql('SELECT id FROM issues WHERE id <> $1 LIMIT 100', [worst.id]);
+      return staff.post(`${issuesPath}bulk/`, { ids: rows.map(({ id }) => id), priority: 'LOW' });
+    },
+    status: 200,
+    atLeast: 6_000,
+  },
   listComments: {
     send: () => staff.get(issuePath(worst, 'comments/?limit=200')),
     status: 200,

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Comment, Issue } from '@tessera/contracts';
 import type { Response } from 'supertest';
@@ -69,6 +69,16 @@ const writes: Write[] = [
     operation: 'changeIssueStatus',
     send: (comment, count) =>
       ann.post(issuePath(wordy, 'status/'), { status: count % 2 === 0 ? 'IN_PROGRESS' : 'OPEN', comment }),
+  },
+  {
+    operation: 'changeIssues',
+    send: (_, count) =>
+      ann
+        .post(`${issuesPath}bulk/`, {
+          ids: [wordy.id, changed.id],
+          priority: count % 2 === 0 ? 'LOW' : 'HIGH',
+        })
+        .set('Idempotency-Key', randomUUID()),
   },
   { operation: 'addComment', send: (body) => ann.post(issuePath(wordy, 'comments/'), { body }) },
   {

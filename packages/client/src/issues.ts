@@ -2,11 +2,13 @@ import type {
   Activity,
   addComment,
   attachExternalIssue,
+  BulkResult,
   backfillSyncs,
   Comment,
   CountedField,
   CreateLabel,
   changeIssueStatus,
+  changeIssues,
   createIssue,
   createLabel,
   createUser,
@@ -170,6 +172,16 @@ export interface StatusChange {
   version?: number;
 }
 
+/** A change of many issues: exactly one of the members. */
+export type BulkChange =
+  | { status: IssueStatus }
+  | { priority: IssuePriority }
+  | { assignee_id: string | null }
+  | { labels: { add?: LabelReferences; remove?: LabelReferences } };
+
+/** Names of existing labels, or labels of a response, which are found by id. */
+type LabelReferences = readonly (string | { readonly id: string })[];
+
 /** An id, a key such as `ISS-42`, or a number. */
 export type IssueReference = string | number;
 
@@ -266,6 +278,21 @@ export class IssuesClient {
     const query = { ...listQuery(filters), by };
     const call: Call = { method: 'GET', path: `${issues}counts/`, query, ...options };
     return (await this.#transport.send(call)).body as Extract<IssueCounts, { by: By }>;
+  }
+
+  /** Makes one change to up to 100 issues. Returns the result for each, in the same order. */
+  async changeAll(
+    all: readonly IssueReference[],
+    change: BulkChange,
+    options?: CallOptions,
+  ): Promise<BulkResult[]> {
+    const { results } = await this.#once<typeof changeIssues>({
+      method: 'POST',
+      path: `${issues}bulk/`,
+      body: { ids: all.map(String), ...change },
+      ...options,
+    });
+    return results;
   }
 
   /** Returns the members of an issue with their types, limits and choices. */

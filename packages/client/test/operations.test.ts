@@ -82,6 +82,9 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   updateLabel: (client) => client.updateLabel(id, { color: '#d73a4a' }),
   deleteLabel: (client) => client.deleteLabel(id),
   changeIssueStatus: (client) => client.changeStatus('ISS-1', { status: 'RESOLVED', comment: 'done' }),
+  changeIssues: async (client) => {
+    await client.changeAll(['ISS-1', 2], { labels: { add: ['billing'], remove: [{ id }] } });
+  },
   addComment: (client) => client.addComment('ISS-1', 'text'),
   listComments: (client) => drain(client.comments('ISS-1', { limit: 5, order: 'newest' })),
   getComment: (client) => client.comment('ISS-1', id),

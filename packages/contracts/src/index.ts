@@ -8,6 +8,7 @@ export * from './identity/session.ts';
 export * from './identity/token.ts';
 export * from './issues/activity.ts';
 export * from './issues/api.ts';
+export * from './issues/bulk.ts';
 export * from './issues/comment.ts';
 export * from './issues/issue.ts';
 export * from './issues/issue-input.ts';

@@ -8,9 +8,12 @@ import {
 } from './idempotency.repository.ts';
 import type { IdempotencyRequest } from './idempotency-request.ts';
 
-/** The response of a request that took effect, and the id of the issue, comment or label in it. */
+/**
+ * The response of a request that took effect, and the id of the issue, comment or label in it. Without an id, a replay
+ * returns the same body, which must be short.
+ */
 export interface Done<Response extends JsonResponse> {
-  resourceId: string;
+  resourceId: string | null;
   response: Response;
 }
 
@@ -48,8 +51,8 @@ export class IdempotencyService {
     requestId: string,
     {
       prepare,
-      present,
-    }: { prepare: () => Effect<Response> | Promise<Effect<Response>>; present: Present<Response> },
+      present = withoutResource,
+    }: { prepare: () => Effect<Response> | Promise<Effect<Response>>; present?: Present<Response> },
   ): Promise<Response> {
     if (request === undefined) return (await (await prepare())()).response;
     const reserved = await this.#repository.find(request);
@@ -108,7 +111,8 @@ async function outcomeOf<Response extends JsonResponse>(
   try {
     const { resourceId, response } = await effect();
     const { status, headers = {} } = response;
-    return { response, stored: { status, headers, resourceId, body: null } };
+    const body = resourceId === null ? bodyText(response) : null;
+    return { response, stored: { status, headers, resourceId, body } };
   } catch (error) {
     if (!(error instanceof ProblemError) || error.status >= 500) throw error;
     return { refusal: error, stored: storedRefusal(error, requestId) };
@@ -178,6 +182,11 @@ function responseTo({ fingerprint, response }: ReservedRequest, request: Idempot
   }
   if (response === undefined) throw requestInProgress();
   return response;
+}
+
+// Effects without a resource have nothing to present.
+function withoutResource(): never {
+  throw new Error('the response has no resource');
 }
 
 function requestInProgress(): ProblemError {

@@ -71,7 +71,9 @@ export class IssueStatusRepository {
   ): Promise<void> {
     let seen = issue;
     for (const status of steps) {
-      await this.change({ seen, status, comment: null, exactly: false }, by, within);
+      const change = { seen, status, comment: null, exactly: false };
+      await within.$executeRaw`
+        WITH changed AS (${updateStatus(change)}) ${log(change, by)}`;
       seen = { ...seen, status };
     }
   }

@@ -9,6 +9,8 @@ import {
   allLinks,
   isReferredTo,
   issueColumns,
+  listedColumns,
+  partsOf,
   revisionColumns,
   type SnapshotRow,
   type SnapshotSources,
@@ -175,6 +177,30 @@ export class IssueRepository {
     const [locked] = await transaction.$queryRaw<{ id: string }[]>`
       SELECT i.id FROM issues i WHERE ${isReferredTo(reference)} FOR NO KEY UPDATE`;
     return locked === undefined ? undefined : this.findWithLinks(locked, transaction);
+  }
+
+  /**
+   * Locks issues until the transaction ends, in the order of their ids, so that two calls never wait for each other, and
+   * passes those that exist to `run`, without their links and descriptions.
+   */
+  async lockAll<Result>(
+    references: readonly IssueReference[],
+    run: (issues: (IssueWithLinks & { number: number })[], transaction: Transaction) => Promise<Result>,
+    within?: Transaction,
+  ): Promise<Result> {
+    const locking = async (transaction: Transaction) => {
+      const ids = references.flatMap((one) => ('id' in one ? [one.id] : []));
+      const numbers = references.flatMap((one) => ('number' in one ? [one.number] : []));
+      const locked = await transaction.$queryRaw<{ id: string }[]>`
+        SELECT i.id FROM issues i WHERE i.id = ANY(${ids}::uuid[]) OR i.number = ANY(${numbers}::bigint[])
+         ORDER BY i.id FOR NO KEY UPDATE`;
+      const parts = partsOf(['labels']);
+      const issues = Prisma.sql`
+        SELECT ${listedColumns(parts)} FROM issues WHERE id = ANY(${locked.map(({ id }) => id)}::uuid[])`;
+      const rows = await transaction.$queryRaw<SnapshotRow[]>(selectBareIssues(issues, undefined, { parts }));
+      return run(toSnapshots(rows), transaction);
+    };
+    return within === undefined ? this.#database.$transaction(locking, { timeout: 10_000 }) : locking(within);
   }
 
   async #readOne(sources: SnapshotSources, within: Transaction): Promise<IssueSnapshot | undefined> {

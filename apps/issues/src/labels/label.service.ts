@@ -29,7 +29,7 @@ export class LabelService {
   }
 
   /** Returns the labels with these names or ids, each once. Throws a 422 problem that lists the unknown ones. */
-  async resolve(references: readonly LabelReference[]): Promise<Label[]> {
+  async resolve(references: readonly LabelReference[], field = 'labels'): Promise<Label[]> {
     const ids = references.flatMap((reference) => (typeof reference === 'string' ? [] : [reference.id]));
     const [byName, identified] = await Promise.all([
       this.#repository.findByNames(references.filter((reference) => typeof reference === 'string')),
@@ -42,7 +42,7 @@ export class LabelService {
       const isName = typeof reference === 'string';
       const label = isName ? byName.get(labelKey(reference)) : byId.get(reference.id);
       const message = isName ? 'must be the name of a label' : 'must be the id of a label';
-      if (label === undefined) errors.push({ field: `labels.${place}`, message });
+      if (label === undefined) errors.push({ field: `${field}.${place}`, message });
       else labels.set(label.id, label);
     }
     if (errors.length > 0) throw validationProblem(errors);

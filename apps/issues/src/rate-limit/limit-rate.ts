@@ -10,6 +10,12 @@ export interface RateLimits {
   syncs: RateLimiter | undefined;
 }
 
+/** A limit of writes, for requests that count as several. */
+export interface WriteQuota extends Limit<Actor> {
+  /** Counts further requests. Throws a 429 problem if the quota is exceeded. */
+  countFurther: (actor: Actor, response: ServerResponse, requests: number) => Promise<void>;
+}
+
 /** A body counts as one further request per 4 KiB, because the stored data grows with it. */
 const bytesPerRequest = 4 * 1024;
 
@@ -17,23 +23,28 @@ const bytesPerRequest = 4 * 1024;
  * Counts requests and their bodies, sets the `RateLimit` fields, and throws a 429 problem if the quota is exceeded. With
  * `shares`, also bounds how many requests of one identity are in progress.
  */
-export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShares): Limit<Actor> {
+export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShares): WriteQuota {
   const count = async (id: string, response: ServerResponse, requests: number, rule = ''): Promise<void> => {
     if (limiter === undefined) return;
     const status = await limiter.count(id, requests);
     setRateLimitFields(response, limiter, status);
     if (!status.allowed) throw tooManyRequests(limiter, status, rule);
   };
+  // At most the whole quota, so that a small quota also accepts the largest request.
+  const atMostQuota = (requests: number) => Math.min(requests, (limiter?.quota ?? 1) - 1);
   return {
     request: async ({ id }, response) => {
       await count(id, response, 1);
       await shares?.enter(id, response);
     },
     body: ({ id }, response, bytes) => {
-      // At most the whole quota, so that a small quota also accepts the largest body.
-      const requests = Math.min(Math.floor(bytes / bytesPerRequest), (limiter?.quota ?? 1) - 1);
+      const requests = atMostQuota(Math.floor(bytes / bytesPerRequest));
       if (requests > 0)
         return count(id, response, requests, ' A body counts as a further one for each 4 KiB.');
+    },
+    countFurther: async ({ id }, response, given) => {
+      const requests = atMostQuota(given);
+      if (requests > 0) await count(id, response, requests, ' Each issue counts as one.');
     },
   };
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { getLiveness, getReadiness } from '../health.ts';
 import type { Api } from '../operation.ts';
 import { listActivity } from './activity.ts';
+import { changeIssues } from './bulk.ts';
 import { addComment, deleteComment, getComment, listComments, updateComment } from './comment.ts';
 import {
   changeIssueStatus,
@@ -80,6 +81,7 @@ export const issuesApi = {
     updateIssue,
     patchIssue,
     changeIssueStatus,
+    changeIssues,
     addComment,
     listComments,
     getComment,

@@ -53,6 +53,7 @@ export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: st
   await issues.send('updateIssue');
   await issues.send('patchIssue');
   await issues.send('changeIssueStatus');
+  await issues.send('changeIssues');
   const comment = created.parse(await issues.send('addComment'));
   await issues.send('listComments');
   const ofComment = { parameters: { comment_id: comment.id } };
