@@ -172,12 +172,19 @@ export interface StatusChange {
   version?: number;
 }
 
+interface BulkMembers {
+  status: IssueStatus;
+  priority: IssuePriority;
+  assignee_id: string | null;
+  labels: { add?: LabelReferences; remove?: LabelReferences };
+}
+
 /** A change of many issues: exactly one of the members. */
-export type BulkChange =
-  | { status: IssueStatus }
-  | { priority: IssuePriority }
-  | { assignee_id: string | null }
-  | { labels: { add?: LabelReferences; remove?: LabelReferences } };
+export type BulkChange = {
+  [Name in keyof BulkMembers]: Pick<BulkMembers, Name> & {
+    [Other in Exclude<keyof BulkMembers, Name>]?: never;
+  };
+}[keyof BulkMembers];
 
 /** Names of existing labels, or labels of a response, which are found by id. */
 type LabelReferences = readonly (string | { readonly id: string })[];

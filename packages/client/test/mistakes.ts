@@ -37,6 +37,12 @@ export async function mistakes(issues: IssuesClient, identity: IdentityClient): 
   await issues.update('ISS-1', { status: 'CLOSED' });
   // @ts-expect-error a change of status without the status
   await issues.changeStatus('ISS-1', { comment: 'done' });
+  // @ts-expect-error two changes at once
+  await issues.changeAll(['ISS-1'], { status: 'CLOSED', priority: 'LOW' });
+  // @ts-expect-error a bulk change sets no title
+  await issues.changeAll(['ISS-1'], { title: 'a' });
+  // @ts-expect-error an own comment is changed by its text alone
+  await issues.updateComment('ISS-1', 'id', { body: 'a' });
   // @ts-expect-error a comment is text
   await issues.addComment('ISS-1', { body: 'a' });
   // @ts-expect-error an issue has a reporter, not an author
