@@ -68,6 +68,7 @@ describe('every response matches the API document, and a rejected request writes
         'updateComment.id': () => commentedId,
         'deleteComment.id': () => commentedId,
         comment_id: () => commentIds[0] ?? issueId,
+        'changeIssues.ids': () => issueId,
         'deleteComment.comment_id': () => commentIds.pop() ?? issueId,
         link_id: () => linkIds.shift() ?? issueId,
         'updateIssue.status': () => 'OPEN',

@@ -288,11 +288,14 @@ const actions = {
   },
   syncInBackground: async ({ world, reader }: Call) => {
     let background: TestApp | undefined;
-    await reader.during(async () => {
-      background = await startBackground(world, { SYNC_AUTO: 'linked', SYNC_WORKERS: '1' });
-      await world.proxy.idle();
-    });
-    await background?.close();
+    try {
+      await reader.during(async () => {
+        background = await startBackground(world, { SYNC_AUTO: 'linked', SYNC_WORKERS: '1' });
+        await world.proxy.idle();
+      });
+    } finally {
+      await background?.close();
+    }
   },
   resolve: async ({ ann, issue, choice }: Call) => {
     const { sync } = await getIssue(ann, issue);

@@ -17,7 +17,8 @@ export function valuesOf(given: Schema, source: ValueSource, name = ''): fc.Arbi
   const schema = source.surface.resolve(given);
   const known = source.known(name);
   const drawn = drawnFrom(schema, source, name);
-  if (known === undefined) return drawn;
+  // The known value of a list is that of its items.
+  if (known === undefined || schema.type === 'array') return drawn;
   return fc.oneof({ weight: 3, arbitrary: fc.constant(known) }, { weight: 1, arbitrary: drawn });
 }
 
