@@ -85,7 +85,7 @@ describe('mentions', () => {
     commentSchema.parse((await ann.post(issuePath(issue, 'comments/'), { body }).expect(201)).body);
 
   it('in a description are shown in order, follow its changes, and make people watch', async () => {
-    const description = `cc @${eve.username.toUpperCase()}, @nobody-${randomUUID()} and @${bob.username}.`;
+    const description = `cc @${eve.username.toUpperCase()}, @unknown-${randomUUID()} and @${bob.username}.`;
     const issue = await createIssue(ann, { description, title: `For @${ann.username}` });
     expect(issue.mentions).toEqual([shown(eve), shown(bob)]);
     expect(await getIssue(bob, issue)).toEqual(issue);

@@ -34,7 +34,7 @@ export class CommentService {
     this.#mentions = mentions;
   }
 
-  /** Finds the people whom a text mentions. */
+  /** Finds the people that a text mentions. */
   async draft(body: string): Promise<CommentDraft> {
     return { body, mentionIds: await this.#mentions.resolve(body) };
   }

@@ -16,7 +16,7 @@ export interface Comment {
   isExternal: boolean;
   externalAuthor: string | null;
   externalCreatedAt: Date | null;
-  /** The people whom the text mentions; null without mentions. */
+  /** The people that the text mentions; null without mentions. */
   mentioned: NamedPerson[] | null;
   createdAt: Date;
   updatedAt: Date;

@@ -6,7 +6,7 @@ import type { IssueChange, IssueFields, IssueState, IssueWithLinks } from './iss
 
 /** The requested values of an issue. Absent members stay unchanged. */
 export interface WantedIssue extends IssueFields {
-  /** The people whom the description mentions. */
+  /** The people that the description mentions. */
   mentionIds?: readonly string[] | undefined;
   links?: readonly NewLink[] | undefined;
   labels?: readonly IssueLabel[] | undefined;

@@ -50,7 +50,7 @@ export interface NewIssue {
   description: string;
   priority: IssuePriority;
   assigneeId: string | null;
-  /** The people whom the description mentions. */
+  /** The people that the description mentions. */
   mentionIds: readonly string[];
   links: NewLink[];
   labels: IssueLabel[];
@@ -79,7 +79,7 @@ export interface IssueFields {
 /** A change to write, decided while the issue's row is locked. */
 export interface IssueChange {
   fields: IssueFields;
-  /** The people whom the new description mentions; none by default. */
+  /** The people that the new description mentions; none by default. */
   mentionIds?: readonly string[] | undefined;
   links: LinkChanges;
   /** All labels of the issue after the change; absent means unchanged. */
@@ -153,7 +153,7 @@ export interface IssueSnapshot extends IssueRecord {
   /** In a list, only the oldest links, without metadata. */
   links: StoredLink[];
   linksCount: number;
-  /** The people whom the description mentions; null without mentions, absent in a list. */
+  /** The people that the description mentions; null without mentions, absent in a list. */
   mentions?: NamedPerson[] | null;
   /** The newest comments, oldest first. */
   comments: Comment[];

@@ -2,7 +2,7 @@ import { mentionsMax } from '@tessera/contracts';
 import type { MentionRepository } from './mention.repository.ts';
 import { mentionedNames } from './mention-parser.ts';
 
-/** Finds the people whom a text mentions. */
+/** Finds the people that a text mentions. */
 export class MentionResolver {
   readonly #repository: Pick<MentionRepository, 'findByUsernames'>;
 
@@ -10,7 +10,7 @@ export class MentionResolver {
     this.#repository = repository;
   }
 
-  /** Returns the ids of the first people whom a text mentions. Unknown and ambiguous names mention no one. */
+  /** Returns the ids of the first people that a text mentions. Unknown and ambiguous names mention no one. */
   async resolve(text: string): Promise<string[]> {
     const names = mentionedNames(text);
     if (names.length === 0) return [];

@@ -1,6 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 
-/** The people whom the text of the row mentions, in order, with their current names; NULL without mentions. */
+/** The people that the text of the row mentions, in order, with their current names; NULL without mentions. */
 export function mentionedPeople(row: 'i' | 'c'): Prisma.Sql {
   return Prisma.raw(`
   CASE WHEN ${row}.mention_ids <> '{}' THEN (

@@ -5,7 +5,7 @@ import type { IssueReference } from '../issues/issue-reference.ts';
 import type { WatchedIssue, WatchedPlace, WatchState } from './watching.ts';
 
 /**
- * Who watches which issue. A pair of an issue and a person has no row, or one that is on or off:
+ * The watchers of issues. A pair of an issue and a person has no row, or one that is on or off:
  *
  * |              | no row | on  | off |
  * | ------------ | ------ | --- | --- |

@@ -13,7 +13,7 @@ export function startWatchingAs(issueId: string, userIds: readonly string[]): Pr
   return startWatching(Prisma.sql`SELECT ${issueId}::uuid, unnest(${[...new Set(userIds)]}::uuid[])`);
 }
 
-/** Selects the author of a new comment and the people whom it mentions. `comment`: a CTE with its row. */
+/** Selects the author of a new comment and the people that it mentions. `comment`: a CTE with its row. */
 export function participants(comment: 'c' | 'new_comment'): Prisma.Sql {
   const row = Prisma.raw(comment);
   return Prisma.sql`SELECT issue_id, unnest(author_id || mention_ids) FROM ${row} WHERE author_id IS NOT NULL`;

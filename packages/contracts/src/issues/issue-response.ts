@@ -24,13 +24,13 @@ export const personSchema = z
   .meta({ id: 'Person' });
 export type Person = z.infer<typeof personSchema>;
 
-/** Maximum number of people whom a text mentions. */
+/** Maximum number of people that a text mentions. */
 export const mentionsMax = 20;
 
 const mentionsSchema = z
   .array(personSchema)
   .max(mentionsMax)
-  .describe('The people whom the text mentions with `@username`, as found when it was written.');
+  .describe('The people that the text mentions with `@username`, as found when it was written.');
 
 export const commentSchema = z
   .object({
@@ -107,7 +107,7 @@ export const issueSchema = issueSummarySchema
     links: z.array(linkSchema).max(linksMax),
     sync: syncStateSchema,
     mentions: mentionsSchema.describe(
-      'The people whom the description mentions with `@username`, as found when it was written.',
+      'The people that the description mentions with `@username`, as found when it was written.',
     ),
     comments: z
       .array(commentSchema)

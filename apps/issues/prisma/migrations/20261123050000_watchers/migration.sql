@@ -1,4 +1,4 @@
--- Who watches an issue. A row with `is_watching` false is of a person who has stopped: taking part in the issue does not
+-- The watchers of an issue. A row with `is_watching` false is of a person who has stopped: taking part in the issue does not
 -- change it. There is no foreign key, because issues are never deleted and creating one must stay cheap.
 CREATE TABLE "issue_watchers" (
     "issue_id" UUID NOT NULL,

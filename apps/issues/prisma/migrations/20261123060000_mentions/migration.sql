@@ -1,4 +1,4 @@
--- The people whom the description of an issue and the text of a comment mention, as resolved when the text was written.
+-- The people that the description of an issue and the text of a comment mention, as resolved when the text was written.
 ALTER TABLE "issues" ADD COLUMN "mention_ids" UUID[] DEFAULT ARRAY[]::UUID[];
 ALTER TABLE "issues"
     ADD CONSTRAINT "issues_mention_ids_check" CHECK (mention_ids IS NOT NULL AND cardinality(mention_ids) <= 20);
