@@ -64,6 +64,7 @@ import {
   type CallOptions,
   type PageSize,
   type Query,
+  sleep,
   Transport,
   type TransportOptions,
 } from './transport.ts';
@@ -248,6 +249,34 @@ export class IssuesClient {
 
   get(issue: IssueReference, options?: CallOptions): Promise<Issue> {
     return this.#call<typeof getIssue>({ method: 'GET', path: pathOf(issue), ...options });
+  }
+
+  /** Reads an issue with its ETag. Returns undefined if the issue still has the ETag of an earlier response. */
+  async getIfChanged(
+    issue: IssueReference,
+    etag?: string,
+    options?: CallOptions,
+  ): Promise<{ issue: Issue; etag: string } | undefined> {
+    const headers = etag === undefined ? {} : { 'If-None-Match': etag };
+    const reply = await this.#transport.send({ method: 'GET', path: pathOf(issue), headers, ...options });
+    if (reply.body === undefined) return undefined;
+    return { issue: reply.body as Issue, etag: reply.headers.get('ETag') ?? '' };
+  }
+
+  /**
+   * Iterates over the states of an issue: the current state, then each changed state that a poll finds. An unchanged issue
+   * costs a 304. The iteration ends when the caller leaves it, and throws the reason once the signal is aborted.
+   */
+  async *follow(
+    issue: IssueReference,
+    { intervalMs = 5_000, ...options }: { intervalMs?: number } & CallOptions = {},
+  ): AsyncGenerator<Issue, void> {
+    for (let etag: string | undefined; ; await sleep(intervalMs, options.signal)) {
+      const changed = await this.getIfChanged(issue, etag, options);
+      if (changed === undefined) continue;
+      etag = changed.etag;
+      yield changed.issue;
+    }
   }
 
   create(draft: IssueDraft, options?: CallOptions): Promise<Issue> {

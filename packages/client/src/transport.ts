@@ -221,12 +221,14 @@ function jitter(ms: number): number {
   return ms * (0.5 + Math.random() / 2);
 }
 
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Waits. @throws the reason of the signal, once it is aborted */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
+    if (signal?.aborted === true) return reject(signal.reason);
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', onAbort);
       resolve();

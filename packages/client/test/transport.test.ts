@@ -68,6 +68,31 @@ describe('a call', () => {
     expect(requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, 'W/"a"']);
   });
 
+  it('follows an issue by conditional requests, until the caller leaves or aborts', async () => {
+    const state = (etag: string, status: string) => json(200, { key: 'ISS-1', status }, { ETag: etag });
+    const unchanged: Answer = (_request, response) => response.writeHead(304).end();
+    const { client, requests } = await serve(
+      ...[state('"1"', 'OPEN'), unchanged, problem(503, 'unavailable'), unchanged],
+      ...[state('"2"', 'CLOSED'), state('"3"', 'REOPENED')],
+    );
+    const seen: string[] = [];
+    for await (const { status } of client().follow('ISS-1', { intervalMs: 1 })) {
+      seen.push(status);
+      if (status === 'CLOSED') break;
+    }
+    expect(seen).toEqual(['OPEN', 'CLOSED']);
+    const conditions = [undefined, '"1"', '"1"', '"1"', '"1"'];
+    expect(requests.map(({ headers }) => headers['if-none-match'])).toEqual(conditions);
+    const reason = new Error('closed');
+    const controller = new AbortController();
+    const following = client().follow('ISS-1', { intervalMs: 60_000, signal: controller.signal });
+    expect((await following.next()).value).toMatchObject({ status: 'REOPENED' });
+    const next = following.next();
+    controller.abort(reason);
+    await expect(next).rejects.toBe(reason);
+    expect(requests).toHaveLength(6);
+  });
+
   it('throws the error body of a response', async () => {
     const errors = [{ field: 'title', message: 'is required' }];
     const { client } = await serve(problem(422, 'invalid', {}, { errors, issue: { version: 2 } }));
