@@ -6,7 +6,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
 
-const commands = ['start', 'dev', 'demo', 'soak', 'fuzz', 'clients', 'generated-clients', 'bench'] as const;
+const commands = [
+  'start',
+  'dev',
+  'demo',
+  'soak',
+  'fuzz',
+  'clients',
+  'generated-clients',
+  'browser-client',
+  'bench',
+] as const;
 const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readRepositoryFile('package.json')));
@@ -72,6 +82,7 @@ describe('an invalid command line', () => {
     ['fuzz', '--runs 1.5', '--runs must be a whole number from 1 to 999999999'],
     ['fuzz', '--seed abc', '--seed must be a whole number'],
     ['clients', 'stray', "Unexpected argument 'stray'"],
+    ['browser-client', '--chromium /nowhere', '/nowhere does not exist: apt-get install chromium'],
     ['generated-clients', '--only x', '--only must be one of openapi-typescript, orval, hey-api'],
     ['bench', '--rounds 0', '--rounds must be a number from 1 to 100, not "0"'],
   ])('%s %s exits with 2', async (command, argument, problem) => {

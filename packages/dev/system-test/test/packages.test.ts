@@ -1,16 +1,21 @@
-import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createContext, runInContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Stack, startStack } from '@tessera/stack';
-import { build } from 'esbuild';
+import { expectedResult } from '../src/packages/browser-run.ts';
+import { Colleague } from '../src/packages/colleague.ts';
+import {
+  bundleForBrowsers,
+  installPackages,
+  packPackages,
+  publishedPackages,
+  run,
+  tool,
+} from '../src/packages/installed-packages.ts';
 
-const packageRoot = fileURLToPath(new URL('..', import.meta.url));
-const tool = (name: string) => join(packageRoot, 'node_modules', '.bin', name);
-const names = ['contracts', 'jwt-verify', 'client'] as const;
+const types = ['@types/node@20'];
 const password = 'a password of a consumer';
 
 // The consumers of this test are in `consumer/`.
@@ -21,16 +26,18 @@ describe('the packages for other projects, as npm installs their tarballs', () =
   let tarballs: string[];
 
   beforeAll(async () => {
-    const filters = names.map((name) => `--filter=@tessera/${name}`);
     starting = startStack();
-    await run('npx', ['--yes', 'pnpm@12', ...filters, 'pack', '--pack-destination', folder], packageRoot);
-    tarballs = readdirSync(folder)
-      .filter((file) => file.endsWith('.tgz'))
-      .map((file) => join(folder, file));
+    tarballs = await packPackages(folder);
     // An older TypeScript beside the older Express; the other project is checked by the TypeScript of this repository.
     await Promise.all([
-      install(projects['4'], [...tarballs, 'express@4', '@types/express@4', 'typescript@5.9']),
-      install(projects['5'], [...tarballs, 'express@5', '@types/express@5']),
+      installPackages(projects['4'], [
+        ...tarballs,
+        ...types,
+        'express@4',
+        '@types/express@4',
+        'typescript@5.9',
+      ]),
+      installPackages(projects['5'], [...tarballs, ...types, 'express@5', '@types/express@5']),
       starting,
     ]);
   }, 240_000);
@@ -39,7 +46,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     rmSync(folder, { recursive: true });
   }, 120_000);
 
-  it.each(names)('@tessera/%s has its documents, and nothing of this repository', (name) => {
+  it.each(publishedPackages)('@tessera/%s has its documents, and nothing of this repository', (name) => {
     const installed = join(projects['5'], 'node_modules', '@tessera', name);
     const files = readdirSync(installed, { recursive: true }).map(String);
     expect(files).toEqual(expect.arrayContaining(['package.json', 'README.md', 'CHANGELOG.md', 'dist']));
@@ -58,8 +65,8 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     ]);
     await Promise.all(
       tarballs.flatMap((tarball) => [
-        run(tool('publint'), ['run', tarball, '--strict'], packageRoot),
-        run(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji'], packageRoot),
+        run(tool('publint'), ['run', tarball, '--strict'], folder),
+        run(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji'], folder),
       ]),
     );
   }, 120_000);
@@ -78,7 +85,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       );
       expect(version).toMatch(new RegExp(`^${express}\\.`));
       await run(compiler, ['--project', 'tsconfig.json'], project);
-      const { urls, serviceToken } = await starting;
+      const { urls, serviceToken, internal } = await starting;
       const email = `express-${express}@example.com`;
       const input = [urls.identity, urls.issues, serviceToken, email, password];
       expect(JSON.parse(await run(process.execPath, ['dist/server.js', ...input], project))).toEqual({
@@ -90,6 +97,14 @@ describe('the packages for other projects, as npm installs their tarballs', () =
         comments: ['The printer had no paper.'],
         after: 'signed_out',
       });
+
+      const user = { email: `worker-${express}@example.com`, password };
+      const { id } = (await internal.post('/internal/identities', user)).data;
+      const [output] = await Promise.all([
+        run(process.execPath, ['dist/worker.js', urls.identity, urls.issues, user.email, password], project),
+        (await Colleague.signUp(await starting)).resolveAfterComment(id),
+      ]);
+      expect(JSON.parse(output)).toEqual({ sub: id, isListed: true, seen: ['IN_PROGRESS', 'RESOLVED'] });
     },
     60_000,
   );
@@ -97,7 +112,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
   it('a bundle for browsers compiles, contains nothing for backends, and works without Node', async () => {
     const project = projects['5'];
     await run(tool('tsc'), ['--project', 'tsconfig.browser.json'], project);
-    const { code, inputs } = await bundle(project, "export * from './browser.ts'");
+    const { code, inputs } = await bundleForBrowsers(project, "export * from './browser.ts'");
     const modules = ['issues', 'problem-error', 'session', 'transport'];
     expect(inputs.filter((input) => input.startsWith('node_modules/')).sort()).toEqual(
       modules.map((module) => `node_modules/@tessera/client/dist/${module}.js`),
@@ -105,18 +120,23 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     expect(code).not.toMatch(/X-Service-Token|serviceToken|\/internal\//);
     const { urls, internal } = await starting;
     const email = 'browser@example.com';
-    expect((await internal.post('/internal/identities', { email, password })).status).toBe(201);
+    const created = await internal.post('/internal/identities', { email, password });
+    expect(created.status).toBe(201);
     const browser = browserContext();
     runInContext(code, browser);
     browser.input = [urls.identity, urls.issues, email, password];
-    expect(JSON.parse(await runInContext('bundle.work(...input)', browser))).toEqual({
-      history: ['created', 'comment_added', 'status_changed'],
-      listed: ['From a page'],
-    });
+    const [output] = await Promise.all([
+      runInContext('bundle.work(...input)', browser),
+      (await Colleague.signUp(await starting)).resolveAfterComment(created.data.id),
+    ]);
+    expect(JSON.parse(output)).toEqual(expectedResult);
   }, 120_000);
 
   it('the client of identity does not load where `window` exists', async () => {
-    const { code } = await bundle(projects['5'], "export { IdentityClient } from '@tessera/client/identity'");
+    const { code } = await bundleForBrowsers(
+      projects['5'],
+      "export { IdentityClient } from '@tessera/client/identity'",
+    );
     expect(() => runInContext(code, browserContext())).toThrow('is for servers: it has the service token');
     const { window: _, ...withoutWindow } = browserContext();
     const server = createContext(withoutWindow);
@@ -124,44 +144,10 @@ describe('the packages for other projects, as npm installs their tarballs', () =
   });
 });
 
-/** Creates a project with the consumers and installs the packages. */
-async function install(project: string, packages: readonly string[]): Promise<void> {
-  mkdirSync(project);
-  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
-  const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
-  await run('npm', ['install', ...options, ...packages, '@types/node@20'], project);
-  cpSync(join(packageRoot, 'consumer'), project, { recursive: true });
-}
-
-/** Bundles a module for browsers as the global `bundle`. `inputs`: the bundled files, relative to the project. */
-async function bundle(project: string, contents: string): Promise<{ code: string; inputs: string[] }> {
-  const { outputFiles, metafile } = await build({
-    stdin: { contents, resolveDir: project },
-    absWorkingDir: project,
-    bundle: true,
-    format: 'iife',
-    globalName: 'bundle',
-    platform: 'browser',
-    metafile: true,
-    write: false,
-  });
-  return { code: outputFiles.map(({ text }) => text).join(), inputs: Object.keys(metafile.inputs) };
-}
-
 /** A context with the globals of browsers that the client uses, and none of Node's. */
 function browserContext() {
   const globals = { fetch, URL, URLSearchParams, AbortSignal, crypto, setTimeout, clearTimeout };
   const context: Record<string, unknown> = { ...globals };
   context.window = context;
   return createContext(context);
-}
-
-/** Runs a command. @throws with its output if it fails */
-function run(command: string, args: readonly string[], cwd: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(command, args, { cwd }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(`${basename(command)} failed:\n${stdout}\n${stderr}`, { cause: error }));
-    });
-  });
 }
