@@ -73,7 +73,34 @@ describe('GET /internal/identities', () => {
     expect(all.pages).toBe(Math.ceil(ids.length / 2));
   });
 
-  it.each(['limit=0', 'limit=201', 'after=x', 'cursor=x', 'offset=2'])(
+  it('finds identities by prefixes of words of the username, the display name and the e-mail, page by page', async () => {
+    const word = `w${unknownId.slice(0, 4)}${Date.now()}`;
+    const people = [
+      { email: `${word}@one.example`, username: 'one' },
+      { email: 'two@two.example', username: `ann.${word}` },
+      { email: 'three@three.example', username: 'three', display_name: `Zoë ${word.toUpperCase()}-Ödegård` },
+      { email: `${word}.gone@four.example`, is_active: false },
+    ];
+    const created: Identity[] = [];
+    for (const person of people) created.push((await createIdentity(app, person)).identity);
+    const [deleted] = [(await createIdentity(app, { username: `${word}.deleted` })).identity];
+    await call('delete', `/internal/identities/${deleted.id}`).expect(204);
+    const find = async (search: string) =>
+      walk<Identity>(
+        (page) => call('get', page),
+        `/internal/identities?limit=2&search=${encodeURIComponent(search)}`,
+      );
+    expect(await find(word)).toEqual({ items: created, pages: 2 });
+    expect((await find(`${word} ONE.EX`)).items).toEqual([created[0]]);
+    expect((await find(`ann ${word.slice(0, 9)}`)).items).toEqual([created[1]]);
+    expect((await find(`ode zoe ${word}`)).items).toEqual([created[2]]);
+    for (const search of [word.slice(1), `${word} five`, '%', "'", ':*', '\\', '!'])
+      expect((await find(search)).items).toEqual([]);
+    const behind = `/internal/identities?search=${word}&after=${created[1]?.id}`;
+    expect((await call('get', behind).expect(200)).body).toEqual(created.slice(2));
+  });
+
+  it.each(['limit=0', 'limit=201', 'after=x', 'cursor=x', 'offset=2', 'search=', 'search=a%0Ab'])(
     'returns 422 for %s',
     async (query) => {
       expectInvalidFields(await call('get', `/internal/identities?${query}`), [query.split('=')[0] ?? '']);

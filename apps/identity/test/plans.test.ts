@@ -37,10 +37,15 @@ describe('the plan', () => {
     await pool.end();
   });
 
-  async function planOf(ask: () => Promise<unknown>): Promise<{ nodes: string[]; indexes: string[] }> {
+  /** Returns the plan of the last statement, or of the last with the given part. */
+  async function planOf(
+    ask: () => Promise<unknown>,
+    part = '',
+  ): Promise<{ nodes: string[]; indexes: string[] }> {
     statements = [];
     await ask();
-    const { rows } = await pool.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${statements.at(-1)}`);
+    const statement = statements.findLast((text) => text.includes(part));
+    const { rows } = await pool.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${statement}`);
     const nodes = flatten(rows[0]['QUERY PLAN'][0].Plan);
     return {
       nodes: nodes.map((node) => node['Node Type']),
@@ -89,6 +94,16 @@ describe('the plan', () => {
     ["the cleanup job's counters", () => new CleanupRepository(database).deleteOldCounters(1000)],
   ])('of %s uses no sequential scan', async (_name, ask) => {
     expect((await planOf(ask)).nodes).not.toContain('Seq Scan');
+  });
+
+  it('of a search for identities reads the index of their words', async () => {
+    const page = { limit: 201, after: randomUUID(), search: '42' };
+    const { nodes, indexes } = await planOf(
+      () => new IdentityRepository(database).list(page),
+      'identity_query',
+    );
+    expect(indexes).toEqual(['identities_words_idx']);
+    expect(nodes).not.toContain('Seq Scan');
   });
 });
 

@@ -19,6 +19,7 @@ describe('the database schema', () => {
     expect(await findSchemaDrift({ migratedUrl: await createTestDatabase(), emptyUrl, prismaDir })).toEqual([
       // Prisma has no indexes on expressions.
       'only the migrations make: CREATE INDEX identities_username_idx ON public.identities USING btree (lower(username))',
+      'only the migrations make: CREATE INDEX identities_words_idx ON public.identities USING gin (identity_words(username, display_name, email)) WITH (fastupdate=off) WHERE (deleted_at IS NULL)',
     ]);
   });
 

@@ -37,8 +37,14 @@ export class IdentityClient {
     return this.#call({ method: 'POST', path: identities, body: identity, ...options });
   }
 
-  /** Iterates over the identities, sorted by id. `after`: starts after this id. */
-  list(filters: { after?: string } & PageSize = {}, options?: CallOptions): AsyncGenerator<Identity, void> {
+  /**
+   * Iterates over the identities, sorted by id. `after`: starts after this id. `search`: words, each a prefix of a word of
+   * the username, the display name or the e-mail address.
+   */
+  list(
+    filters: { after?: string; search?: string } & PageSize = {},
+    options?: CallOptions,
+  ): AsyncGenerator<Identity, void> {
     return this.#transport.pages(identities, { ...filters }, options);
   }
 

@@ -34,7 +34,8 @@ export function identityHandlers(identities: IdentityService) {
       place: uuid(),
       sizeDefault: pageSizeDefault,
     });
-    const found = await identities.list({ limit: page.limit, after: page.after ?? query.after });
+    const { search } = query;
+    const found = await identities.list({ limit: page.limit, after: page.after ?? query.after, search });
     return page.present(found, { item: presentIdentity, place: ({ id }) => id });
   };
 

@@ -10,6 +10,13 @@ export type IdentityConflict = 'email' | 'sso';
 /** Changes to store, with a password hash in place of the password. */
 export type StoredChanges = Omit<IdentityChanges, 'password'> & { passwordHash?: string | undefined };
 
+/** A page of a list by id. `search`: words, each a prefix of a word of the username, the display name or the e-mail. */
+export interface IdentityPage {
+  limit: number;
+  after: string | undefined;
+  search?: string | undefined;
+}
+
 const conflictsByIndex: Record<string, IdentityConflict> = {
   identities_live_email_key: 'email',
   identities_live_sso_key: 'sso',
@@ -95,13 +102,27 @@ export class IdentityRepository {
     });
   }
 
-  async list({ limit, after }: { limit: number; after: string | undefined }): Promise<Identity[]> {
+  async list({ limit, after, search }: IdentityPage): Promise<Identity[]> {
+    const position = after === undefined ? {} : { gt: after };
+    const matching = search === undefined ? {} : { in: await this.#findIds(search, { after, limit }) };
     const rows = await this.#database.identity.findMany({
-      where: { deletedAt: null, ...(after === undefined ? {} : { id: { gt: after } }) },
+      where: { deletedAt: null, id: { ...position, ...matching } },
       orderBy: { id: 'asc' },
       take: limit,
     });
     return rows.map(toIdentity);
+  }
+
+  // Finds all matches by the index before it sorts them; otherwise PostgreSQL might compute the words of each identity.
+  async #findIds(search: string, { after, limit }: Omit<IdentityPage, 'search'>): Promise<string[]> {
+    const rows = await this.#database.$queryRaw<{ id: string }[]>`
+      WITH found AS MATERIALIZED (
+        SELECT id FROM identities
+         WHERE deleted_at IS NULL AND identity_words(username, display_name, email) @@ identity_query(${search})
+      )
+      SELECT id FROM found WHERE ${after ?? null}::uuid IS NULL OR id > ${after ?? null}::uuid
+       ORDER BY id LIMIT ${limit}::int`;
+    return rows.map(({ id }) => id);
   }
 
   async findById(id: string): Promise<Identity | undefined> {

@@ -3,7 +3,12 @@ import { ProblemError, type RequestOrigin } from '@tessera/service-kit';
 import type { AuditEvent } from '../audit/audit-event.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import type { PasswordPolicy } from '../passwords/password-policy.ts';
-import type { IdentityConflict, IdentityRepository, StoredChanges } from './identity.repository.ts';
+import type {
+  IdentityConflict,
+  IdentityPage,
+  IdentityRepository,
+  StoredChanges,
+} from './identity.repository.ts';
 import type { Identity, IdentityChanges, NewIdentity } from './identity.ts';
 import { identityNotFoundProblem } from './identity-not-found.ts';
 
@@ -71,8 +76,8 @@ export class IdentityService {
     if (!deleted) throw identityNotFoundProblem();
   }
 
-  /** Lists identities by id, starting after the given one. */
-  async list(page: { limit: number; after: string | undefined }): Promise<Identity[]> {
+  /** Lists identities by id, starting after the given one. `search`: prefixes of words of their names and e-mail. */
+  async list(page: IdentityPage): Promise<Identity[]> {
     return this.#repository.list(page);
   }
 

@@ -184,6 +184,12 @@ export const identityListQuerySchema = pageQuerySchema.extend({
   after: uuid()
     .optional()
     .describe('An id: only identities with a greater one. For consumers that continue later.'),
+  search: singleLineText()
+    .trim()
+    .min(1)
+    .max(150)
+    .optional()
+    .describe('Words, each the beginning of a word of the username, the display name or the e-mail address.'),
 });
 
 export const listIdentities = operation({
