@@ -170,6 +170,6 @@ describe('mentions', () => {
     const issue = await createIssue(ann, { description: names.map((name) => `@${name}`).join(' ') });
     expect(issue.mentions.map(({ username }) => username)).toEqual(names.slice(0, 20));
     const rows = await app.sql('SELECT 1 FROM issue_watchers WHERE issue_id = $1', [issue.id]);
-    expect(rows).toHaveLength(21);
+    expect(rows).toHaveLength(20);
   });
 });

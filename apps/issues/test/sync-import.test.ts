@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { importPreviewSchema } from '@tessera/contracts';
+import { type Issue, importPreviewSchema } from '@tessera/contracts';
 import { expectProblem } from '@tessera/testing/problems';
 import { ImportRepository } from '../src/tracker-sync/import.repository.ts';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
@@ -74,7 +74,13 @@ describe('a long import', () => {
     expect(await untilImport(staff, 'finished')).toMatchObject({ imported: 120 });
     expect(await countLinks()).toBe(120);
     // The user of an import does not watch the imported issues.
-    expect(await app.sql('SELECT 1 FROM issue_watchers')).toEqual([]);
+    expect((await staff.get('/api/v1/users/me/watching/').expect(200)).body).toEqual([]);
+    const [first, second] = (await staff.get('/api/v1/issues/?limit=2').expect(200)).body;
+    expect((await staff.get(`/api/v1/issues/${first.id}/watch/`).expect(200)).body.is_watching).toBe(false);
+    await staff.post(`/api/v1/issues/${first.id}/comments/`, { body: 'x' }).expect(201);
+    await staff.put(`/api/v1/issues/${second.id}/watch/`).expect(200);
+    const watched: Issue[] = (await staff.get('/api/v1/users/me/watching/').expect(200)).body;
+    expect(watched.map(({ id }) => id)).toEqual([second.id, first.id]);
     await app.close();
     await tracker.close();
   });

@@ -68,6 +68,19 @@ describe('watching an issue', () => {
     expect(await isWatching(bob, issue)).toBe(true);
   });
 
+  it('writes nothing when the reporter, who watches already, takes part or watches', async () => {
+    const issue = await createIssue(ann, { assignee_id: ann.id, description: `@${ann.username}` });
+    await ann.post(issuePath(issue, 'comments/'), { body: `@${ann.username}` }).expect(201);
+    await ann.put(watchPath(issue)).expect(200);
+    const rows = () => app.sql('SELECT 1 FROM issue_watchers WHERE issue_id = $1', [issue.id]);
+    expect(await rows()).toEqual([]);
+    const [watched] = (await ann.get(`${listPath}?limit=1`).expect(200)).body;
+    expect(watched).toMatchObject({ id: issue.id, watching_since: issue.created_at });
+    await ann.delete(watchPath(issue)).expect(204);
+    await ann.post(issuePath(issue, 'comments/'), { body: 'x' }).expect(201);
+    expect(await isWatching(ann, issue)).toBe(false);
+  });
+
   it('is open to everyone, has no effect when repeated, and changes neither issue nor history', async () => {
     const issue = await createIssue(ann);
     const etag = await etagOf(ann, issue);
@@ -77,8 +90,8 @@ describe('watching an issue', () => {
     expect(await isWatching(bob, issue)).toBe(false);
     expect(await etagOf(ann, issue)).toBe(etag);
     expect(await historyOf(ann, issue)).toHaveLength(1);
-    const rows = await app.sql('SELECT 1 FROM issue_watchers WHERE issue_id = $1', [issue.id]);
-    expect(rows).toHaveLength(2);
+    const rows = await app.sql('SELECT user_id FROM issue_watchers WHERE issue_id = $1', [issue.id]);
+    expect(rows).toEqual([{ user_id: bob.id }]);
   });
 
   it('accepts a key or a number, and returns 404 for an unknown issue', async () => {
@@ -151,8 +164,8 @@ describe('two processes', () => {
       ),
     );
     expect(await isWatching(bob, issue)).toBe(false);
-    const rows = await app.sql('SELECT 1 FROM issue_watchers WHERE issue_id = $1', [issue.id]);
-    expect(rows).toHaveLength(2);
+    const rows = await app.sql('SELECT user_id FROM issue_watchers WHERE issue_id = $1', [issue.id]);
+    expect(rows).toEqual([{ user_id: bob.id }]);
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
   }, 60_000);
 });

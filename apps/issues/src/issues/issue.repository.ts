@@ -7,10 +7,12 @@ import { startWatchingAs } from '../watching/watching.sql.ts';
 import {
   allComments,
   allLinks,
+  allParts,
   isReferredTo,
   issueColumns,
   listedColumns,
   partsOf,
+  partsWithoutMentions,
   revisionColumns,
   type SnapshotRow,
   type SnapshotSources,
@@ -97,7 +99,7 @@ export class IssueRepository {
     within: Transaction = this.#database,
   ): Promise<IssueWithLinks | undefined> {
     const issues = Prisma.sql`SELECT ${issueColumns} FROM issues i WHERE ${isReferredTo(reference)}`;
-    return this.#readOne({ issues, links: allLinks, conflictsBytes: 0 }, within);
+    return this.#readOne({ issues, links: allLinks, conflictsBytes: 0, parts: partsWithoutMentions }, within);
   }
 
   /** Finds an issue with conflicts of up to `bytesMax` bytes, without links and comments. */
@@ -116,18 +118,20 @@ export class IssueRepository {
     within: Transaction = this.#database,
   ): Promise<IssueSnapshot> {
     const id = uuidv7();
-    const participants = [
-      by.actorId,
-      ...(issue.assigneeId === null ? [] : [issue.assigneeId]),
-      ...issue.mentionIds,
-    ];
+    // The reporter watches without a row.
+    const watchers = [...(issue.assigneeId === null ? [] : [issue.assigneeId]), ...issue.mentionIds].filter(
+      (person) => person !== by.actorId,
+    );
+    const watching =
+      watchers.length === 0 ? Prisma.empty : Prisma.sql`, watching AS (${startWatchingAs(id, watchers)})`;
     const inserted = Prisma.raw('SELECT * FROM inserted');
+    const parts = issue.mentionIds.length === 0 ? partsWithoutMentions : allParts;
     const [written, selected] =
       issue.links.length === 0
-        ? [Prisma.empty, selectBareIssues(inserted, this.#tracker)]
+        ? [Prisma.empty, selectBareIssues(inserted, this.#tracker, { parts })]
         : [
             Prisma.sql`, links AS (${upsertLinks(id, issue.links, by.actorId)})`,
-            selectSnapshots({ issues: inserted, links: Prisma.raw('links') }, this.#tracker),
+            selectSnapshots({ issues: inserted, links: Prisma.raw('links'), parts }, this.#tracker),
           ];
     const rows = await within.$queryRaw<SnapshotRow[]>`
       WITH inserted AS (
@@ -139,8 +143,7 @@ export class IssueRepository {
       ), logged AS (
         INSERT INTO activity (issue_id, actor_id, kind, request_id)
         VALUES (${id}::uuid, ${by.actorId}::uuid, 'created', ${by.requestId})
-      ), watching AS (${startWatchingAs(id, participants)})
-      ${written} ${selected}`;
+      )${watching}${written} ${selected}`;
     const [created] = toSnapshots(rows);
     if (created === undefined) throw new Error('INSERT … RETURNING returned no row');
     return created;

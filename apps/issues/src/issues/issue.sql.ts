@@ -33,14 +33,20 @@ export interface IssueParts {
   tracker: boolean;
 }
 
-const allParts: IssueParts = { description: true, labels: true, links: true, mentions: true, tracker: true };
+export const allParts: IssueParts = {
+  description: true,
+  labels: true,
+  links: true,
+  mentions: true,
+  tracker: true,
+};
 
-/** The parts that a list shows without `fields`. */
-export const listedParts: IssueParts = { ...allParts, mentions: false };
+/** The parts of lists, of issues that mention no one, and of issues that are not shown. */
+export const partsWithoutMentions: IssueParts = { ...allParts, mentions: false };
 
 /** The parts that the members of a listed issue show. */
 export function partsOf(fields: readonly IssueField[] | undefined): IssueParts {
-  if (fields === undefined) return listedParts;
+  if (fields === undefined) return partsWithoutMentions;
   const has = (...members: IssueField[]) => members.some((member) => fields.includes(member));
   return {
     description: has('description', 'description_truncated'),

@@ -150,8 +150,9 @@ export class ImportRepository {
         ON CONFLICT (provider, project, remote_id) DO NOTHING
         RETURNING issue_id
       ), created AS (
-        INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, resolved_at, closed_at)
-        SELECT id, title, description, priority, status, ${requestedBy}::uuid, "assigneeId",
+        INSERT INTO issues (id, title, description, priority, status, reporter_id, reporter_watches, assignee_id, resolved_at,
+          closed_at)
+        SELECT id, title, description, priority, status, ${requestedBy}::uuid, false, "assigneeId",
                CASE WHEN status = 'RESOLVED' THEN now() END, CASE WHEN status = 'CLOSED' THEN now() END
           FROM listed WHERE id IN (SELECT issue_id FROM linked) ORDER BY place
         RETURNING id, assignee_id

@@ -13,7 +13,9 @@ import type { WatchedIssue, WatchedPlace, WatchState } from './watching.ts';
  * | watches      | on     | on  | on  |
  * | stops        | off    | off | off |
  *
- * The statements in which a person takes part (reports, is assigned, comments, is mentioned) contain `startWatching`.
+ * The statements in which a person takes part (is assigned, comments, is mentioned) contain `startWatching`. The reporter
+ * of an issue that was not imported watches it without a row, so that creating an issue writes none. All watchers of an
+ * issue are thus the rows that are on, and the reporter if `reporter_watches` and there is no row of the reporter.
  */
 export class WatchingRepository {
   readonly #database: Database;
@@ -25,8 +27,8 @@ export class WatchingRepository {
   /** Returns whether a person watches an issue; undefined if the issue does not exist. */
   async find(reference: IssueReference, userId: string): Promise<WatchState | undefined> {
     const [state] = await this.#database.$queryRaw<WatchState[]>`
-      SELECT i.id AS "issueId", coalesce(w.is_watching, false) AS "isWatching" FROM issues i
-        LEFT JOIN issue_watchers w ON w.issue_id = i.id AND w.user_id = ${userId}::uuid
+      SELECT i.id AS "issueId", coalesce(w.is_watching, i.reporter_watches AND i.reporter_id = ${userId}::uuid) AS "isWatching"
+        FROM issues i LEFT JOIN issue_watchers w ON w.issue_id = i.id AND w.user_id = ${userId}::uuid
        WHERE ${isReferredTo(reference)}`;
     return state;
   }
@@ -34,9 +36,14 @@ export class WatchingRepository {
   /** Makes a person watch an issue, or stop watching it; undefined if the issue does not exist. */
   async set(reference: IssueReference, userId: string, isWatching: boolean): Promise<WatchState | undefined> {
     const [state] = await this.#database.$queryRaw<WatchState[]>`
-      WITH i AS (SELECT i.id FROM issues i WHERE ${isReferredTo(reference)}), written AS (
+      WITH i AS (
+        SELECT i.id, w.user_id IS NULL AND i.reporter_watches AND i.reporter_id = ${userId}::uuid AS watches_without_row
+          FROM issues i LEFT JOIN issue_watchers w ON w.issue_id = i.id AND w.user_id = ${userId}::uuid
+         WHERE ${isReferredTo(reference)}
+      ), written AS (
         INSERT INTO issue_watchers AS w (issue_id, user_id, is_watching)
         SELECT id, ${userId}::uuid, ${isWatching}::boolean FROM i
+         WHERE NOT (watches_without_row AND ${isWatching}::boolean)
         ON CONFLICT (issue_id, user_id) DO UPDATE SET is_watching = excluded.is_watching, since = excluded.since
           WHERE w.is_watching <> excluded.is_watching
       )
@@ -49,14 +56,21 @@ export class WatchingRepository {
     userId: string,
     { limit, after }: { limit: number; after: WatchedPlace | undefined },
   ): Promise<WatchedIssue[]> {
-    const beyond =
+    const beyond = (place: 'w.since, w.issue_id' | 'i.created_at, i.id') =>
       after === undefined
         ? Prisma.empty
-        : Prisma.sql`AND (w.since, w.issue_id) < (${after.since}::timestamptz, ${after.id}::uuid)`;
+        : Prisma.sql`AND (${Prisma.raw(place)}) < (${after.since}::timestamptz, ${after.id}::uuid)`;
     return this.#database.$queryRaw<WatchedIssue[]>`
-      SELECT i.id, i.number, i.title, i.status, i.priority, i.updated_at AS "updatedAt", w.since
-        FROM issue_watchers w JOIN issues i ON i.id = w.issue_id
-       WHERE w.user_id = ${userId}::uuid AND w.is_watching ${beyond}
+      SELECT i.id, i.number, i.title, i.status, i.priority, i.updated_at AS "updatedAt", w.since FROM (
+        (SELECT w.issue_id, w.since FROM issue_watchers w
+          WHERE w.user_id = ${userId}::uuid AND w.is_watching ${beyond('w.since, w.issue_id')}
+          ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit})
+        UNION ALL
+        (SELECT i.id, i.created_at FROM issues i
+          WHERE i.reporter_id = ${userId}::uuid AND i.reporter_watches ${beyond('i.created_at, i.id')} AND NOT EXISTS (
+            SELECT FROM issue_watchers w WHERE w.issue_id = i.id AND w.user_id = i.reporter_id
+          ) ORDER BY i.created_at DESC, i.id DESC LIMIT ${limit})
+      ) w JOIN issues i ON i.id = w.issue_id
        ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit}`;
   }
 }

@@ -5,7 +5,12 @@ import { Prisma } from '../generated/prisma/client.ts';
  * the ids of the issue and of the people. People who have stopped watching it, or watch it already, stay as they are.
  */
 export function startWatching(people: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`INSERT INTO issue_watchers (issue_id, user_id) ${people} ON CONFLICT DO NOTHING`;
+  return Prisma.sql`
+    INSERT INTO issue_watchers (issue_id, user_id)
+    SELECT issue_id, user_id FROM (${people}) p (issue_id, user_id)
+     WHERE NOT EXISTS (
+       SELECT FROM issues i WHERE i.id = p.issue_id AND i.reporter_id = p.user_id AND i.reporter_watches
+     ) ON CONFLICT DO NOTHING`;
 }
 
 /** The same for people with known ids. */
