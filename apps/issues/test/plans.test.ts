@@ -11,6 +11,7 @@ import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { completeOrder, type IssueListPage, type IssueListRequest } from '../src/issue-list/issue-list.ts';
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueUrls } from '../src/issues/issue-urls.ts';
+import { selectWatched } from '../src/watching/watching.sql.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { busyPerson, fillWithIssues, fillWithPeople, syncedWith } from './support/many-issues.ts';
 import { explain, planCases } from './support/plans.ts';
@@ -155,6 +156,26 @@ describe(`among ${count} issues`, () => {
       total: 'capped' as const,
     };
     expect((await find(request)).total).toBe(total);
+  });
+
+  it('the watched issues of a person are found by indexes, page by page', async () => {
+    await client.query(
+      `INSERT INTO issue_watchers (issue_id, user_id, is_watching, since)
+       SELECT id, CASE WHEN number % 2 = 0 THEN $1 ELSE gen_random_uuid() END, number % 3 > 0, created_at FROM issues`,
+      [busyPerson],
+    );
+    await client.query('ANALYZE issue_watchers');
+    const since = new Date(Date.now() - count * 1000).toISOString();
+    for (const after of [undefined, { since, id: busyPerson }]) {
+      const { text, values } = selectWatched(busyPerson, { limit: 101, after });
+      const plan = await explain(client, { text, values });
+      expect(plan.indexes).toEqual(
+        expect.arrayContaining(['issue_watchers_user_idx', 'issues_reporter_idx', 'issues_pkey']),
+      );
+      expect(plan.scanned).toEqual([]);
+      // Of those reported and those with a row at most a page each, and the issues of the page.
+      expect(plan.visited).toBeLessThanOrEqual(3 * 101);
+    }
   });
 });
 

@@ -1,8 +1,8 @@
 import type { Database } from '../database.ts';
-import { Prisma } from '../generated/prisma/client.ts';
 import { isReferredTo } from '../issues/issue.sql.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
-import type { WatchedIssue, WatchedPlace, WatchState } from './watching.ts';
+import { selectWatched } from './watching.sql.ts';
+import type { WatchedIssue, WatchedPage, WatchState } from './watching.ts';
 
 /**
  * The watchers of issues. A pair of an issue and a person has no row, or one that is on or off:
@@ -52,25 +52,7 @@ export class WatchingRepository {
   }
 
   /** Returns the issues that a person watches, the last watched first. */
-  async list(
-    userId: string,
-    { limit, after }: { limit: number; after: WatchedPlace | undefined },
-  ): Promise<WatchedIssue[]> {
-    const beyond = (place: 'w.since, w.issue_id' | 'i.created_at, i.id') =>
-      after === undefined
-        ? Prisma.empty
-        : Prisma.sql`AND (${Prisma.raw(place)}) < (${after.since}::timestamptz, ${after.id}::uuid)`;
-    return this.#database.$queryRaw<WatchedIssue[]>`
-      SELECT i.id, i.number, i.title, i.status, i.priority, i.updated_at AS "updatedAt", w.since FROM (
-        (SELECT w.issue_id, w.since FROM issue_watchers w
-          WHERE w.user_id = ${userId}::uuid AND w.is_watching ${beyond('w.since, w.issue_id')}
-          ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit})
-        UNION ALL
-        (SELECT i.id, i.created_at FROM issues i
-          WHERE i.reporter_id = ${userId}::uuid AND i.reporter_watches ${beyond('i.created_at, i.id')} AND NOT EXISTS (
-            SELECT FROM issue_watchers w WHERE w.issue_id = i.id AND w.user_id = i.reporter_id
-          ) ORDER BY i.created_at DESC, i.id DESC LIMIT ${limit})
-      ) w JOIN issues i ON i.id = w.issue_id
-       ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit}`;
+  async list(userId: string, page: WatchedPage): Promise<WatchedIssue[]> {
+    return this.#database.$queryRaw<WatchedIssue[]>(selectWatched(userId, page));
   }
 }

@@ -1,7 +1,7 @@
 import { found } from '../issues/issue.service.ts';
 import type { IssueReference } from '../issues/issue-reference.ts';
 import type { WatchingRepository } from './watching.repository.ts';
-import type { WatchedIssue, WatchedPlace, WatchState } from './watching.ts';
+import type { WatchedIssue, WatchedPage, WatchState } from './watching.ts';
 
 /** Reads and changes whether a person watches an issue. Every active user may watch every issue. */
 export class WatchingService {
@@ -20,10 +20,7 @@ export class WatchingService {
   }
 
   /** Returns the issues that a person watches, the last watched first. */
-  async list(
-    userId: string,
-    page: { limit: number; after: WatchedPlace | undefined },
-  ): Promise<WatchedIssue[]> {
+  async list(userId: string, page: WatchedPage): Promise<WatchedIssue[]> {
     return this.#repository.list(userId, page);
   }
 }

@@ -23,3 +23,9 @@ export interface WatchedPlace {
   since: string;
   id: string;
 }
+
+/** A page of watched issues, after the last one of the previous page. */
+export interface WatchedPage {
+  limit: number;
+  after: WatchedPlace | undefined;
+}
