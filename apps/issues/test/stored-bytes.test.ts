@@ -24,6 +24,10 @@ beforeAll(async () => {
   wordy = await createIssue(ann, { description: words(60_000) });
   changed = await createIssue(ann);
   comment = (await ann.post(issuePath(wordy, 'comments/'), { body: 'x' }).expect(201)).body;
+  await app.sql(
+    `INSERT INTO identity_mirror (id, username, email, as_of, source)
+     SELECT gen_random_uuid(), 'p' || n, n || '@example.com', now(), 'lookup' FROM generate_series(1, 20) n`,
+  );
 });
 afterAll(() => app.close());
 
@@ -41,6 +45,9 @@ function noise(length: number): string {
     ),
   );
 }
+
+/** Mentions of as many people as a text can mention. */
+const mentions = Array.from({ length: 20 }, (_, index) => `@p${index + 1}`).join(' ');
 
 const link = (ref: string) => ({
   type: 'invoice',
@@ -64,6 +71,11 @@ interface Write {
 
 const writes: Write[] = [
   { operation: 'createIssue', send: (description) => ann.post(issuesPath, { title: 'x', description }) },
+  {
+    operation: 'createIssue with 20 mentions',
+    send: (description) =>
+      ann.post(issuesPath, { title: 'x', description: `${mentions} ${description.slice(200)}` }),
+  },
   { operation: 'patchIssue', send: (description) => ann.patch(issuePath(changed), { description }) },
   {
     operation: 'changeIssueStatus',
@@ -91,6 +103,11 @@ const writes: Write[] = [
       const added = await ann.post(issuePath(wordy, 'comments/'), { body }).expect(201);
       return ann.delete(issuePath(wordy, `comments/${added.body.id}/`));
     },
+  },
+  {
+    operation: 'startWatching and stopWatching',
+    send: (_, count) =>
+      count % 2 === 0 ? ann.put(issuePath(changed, 'watch/')) : ann.delete(issuePath(changed, 'watch/')),
   },
   { operation: 'putLink', send: (_, count) => ann.post(issuePath(wordy, 'links/'), link(String(count))) },
   {
