@@ -214,8 +214,19 @@ describe('two processes with overlapping bulk changes', () => {
       [ids],
     );
     expect(count).toBe(changed.length);
+    const key = randomUUID();
+    const retried = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        ann
+          .on(services[index % 2 === 0 ? 0 : 1])
+          .post(bulkPath, { ids, priority: 'URGENT' })
+          .set('Idempotency-Key', key),
+      ),
+    );
+    expect(new Set(retried.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(retried.filter(({ headers }) => headers['idempotency-replayed'] === 'true')).toHaveLength(5);
     const versions = await app.sql('SELECT sum(version)::int AS sum FROM issues WHERE id = ANY($1)', [ids]);
-    expect(versions).toEqual([{ sum: ids.length + changed.length }]);
+    expect(versions).toEqual([{ sum: 2 * ids.length + changed.length }]);
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
   }, 60_000);
 });

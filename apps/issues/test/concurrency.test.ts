@@ -130,6 +130,51 @@ describe('two processes on one database', () => {
     ]);
   });
 
+  it('keeps the mentions of the description that was written last', async () => {
+    const people = await Promise.all(Array.from({ length: 4 }, () => aPerson(store)));
+    for (const person of people) await person.get('/api/v1/users/me/').expect(200);
+    const { body: issue } = await post(services[0], '').send({ title: 'Mentions' }).expect(201);
+    const path = `/api/v1/issues/${issue.id}/`;
+    const answers = await inParallel(20, (service, index) =>
+      ann.on(service).patch(path, { description: `@${people[index % 4]?.username} ${index}` }),
+    );
+    const { body: last } = await ann.on(services[0]).get(path).expect(200);
+    for (const { status, body } of [...answers, { status: 200, body: last }]) {
+      expect(status).toBe(200);
+      expect(body.mentions.map(({ username }: { username: string }) => `@${username}`)).toEqual([
+        body.description.split(' ')[0],
+      ]);
+    }
+    const watchers = await store.sql(
+      'SELECT user_id FROM issue_watchers WHERE issue_id = $1 AND is_watching ORDER BY user_id',
+      [issue.id],
+    );
+    expect(watchers.map(({ user_id }) => user_id)).toEqual(people.map(({ id }) => id).sort());
+  });
+
+  it('sets the labels of an issue by one of two updates with the same If-Match', async () => {
+    const staff = await aPerson(store, { is_staff: true });
+    const names = ['Left', 'Right'];
+    await store.sql('DELETE FROM labels');
+    for (const name of names) await staff.on(services[0]).post('/api/v1/labels/', { name }).expect(201);
+    for (let round = 0; round < 5; round += 1) {
+      const { body: issue, headers } = await post(services[0], '').send({ title: 'Labelled' }).expect(201);
+      const answers = await inParallel(2, (service, index) =>
+        ann
+          .on(service)
+          .patch(`/api/v1/issues/${issue.id}/`, { labels: [names[index]] })
+          .set('If-Match', headers.etag ?? ''),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
+      const added = await store.sql(
+        `SELECT new_value->>'name' AS name FROM activity WHERE issue_id = $1 AND kind = 'label_added'`,
+        [issue.id],
+      );
+      const winner = answers.find(({ status }) => status === 200)?.body;
+      expect(added.map(({ name }) => name)).toEqual(winner.labels.map(({ name }: { name: string }) => name));
+    }
+  });
+
   it('assigns a unique number to every issue', async () => {
     const answers = await inParallel(40, (service) => post(service, '').send({ title: 'Numbered' }));
     expect(new Set(answers.map((answer) => answer.body.number)).size).toBe(40);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Comment, commentSchema, type Issue } from '@tessera/contracts';
 import { mentionedNames, namesMax } from '../src/mentions/mention-parser.ts';
-import { createIssue, etagOf, getIssue, historyOf, issuePath } from './support/issues.ts';
+import { createIssue, etagOf, getIssue, historyOf, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -124,6 +124,21 @@ describe('mentions', () => {
       expect.objectContaining({ mentions: [shown(bob), shown(eve)] }),
     ]);
     expect((await ann.get(issuePath(issue, 'comments/')).expect(200)).body).toEqual(closed.comments);
+  });
+
+  it('give no rights, and are resolved once for an Idempotency-Key', async () => {
+    const key = randomUUID();
+    const create = () =>
+      ann
+        .post(issuesPath, { title: 'x', description: `@${bob.username}` })
+        .set('Idempotency-Key', key)
+        .expect(201);
+    const [{ body: issue }, { body: again }] = [await create(), await create()];
+    expect([again, issue.mentions]).toEqual([issue, [shown(bob)]]);
+    expect((await bob.patch(issuePath(issue), { title: 'y' })).status).toBe(403);
+    expect((await bob.post(issuePath(issue, 'status/'), { status: 'CLOSED' })).status).toBe(403);
+    const rows = await app.sql('SELECT user_id FROM issue_watchers WHERE issue_id = $1', [issue.id]);
+    expect(rows).toEqual([{ user_id: bob.id }]);
   });
 
   it('show the current name, and change the ETag with it', async () => {

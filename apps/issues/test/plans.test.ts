@@ -11,6 +11,7 @@ import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { completeOrder, type IssueListPage, type IssueListRequest } from '../src/issue-list/issue-list.ts';
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueUrls } from '../src/issues/issue-urls.ts';
+import { selectByUsernames } from '../src/mentions/mention.sql.ts';
 import { selectWatched } from '../src/watching/watching.sql.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { busyPerson, fillWithIssues, fillWithPeople, syncedWith } from './support/many-issues.ts';
@@ -199,6 +200,13 @@ describe('among 30,000 people', () => {
       expect(plan.indexes).toContain(index);
       expect(plan.scanned).not.toContain('identity_mirror');
     }
+  });
+
+  it('a text with many names finds them by an index', async () => {
+    const { text, values } = selectByUsernames(Array.from({ length: 100 }, (_, index) => `user${index + 1}`));
+    const plan = await explain(client, { text, values });
+    expect(plan.indexes).toEqual(['identity_mirror_username_idx']);
+    expect(plan.scanned).toEqual([]);
   });
 });
 

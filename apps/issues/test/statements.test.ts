@@ -29,7 +29,12 @@ let ann: TestPerson;
 let bob: TestPerson;
 let now = 1_000;
 let issue: string;
+/** 20 issues. */
+const issues: string[] = [];
+let commentId: string;
 let statusChanges = 0;
+let commentChanges = 0;
+let bulkChanges = 0;
 
 const create = (body: object = {}) =>
   ann.post('/api/v1/issues/', { title: 'Printer does not print', ...body });
@@ -145,7 +150,56 @@ const table: Expected[] = [
     statements: 1,
     roundTrips: 1,
     parsed: 0,
-    because: 'one statement writes the comment, the count and the history',
+    because: 'one statement writes the comment, the count, the history and the watchers',
+  },
+  {
+    request: 'PATCH a comment',
+    send: () => {
+      commentChanges += 1;
+      return ann.patch(`/api/v1/issues/${issue}/comments/${commentId}/`, { body: `Text ${commentChanges}` });
+    },
+    statements: 5,
+    roundTrips: 5,
+    parsed: 0,
+    because: 'a transaction with the lock of the issue, the comment and its change',
+  },
+  {
+    request: 'POST an issue with mentions',
+    send: () => create({ description: 'cc @bob, @ann and @eve' }),
+    statements: 2,
+    roundTrips: 2,
+    parsed: 0,
+    because: 'the first statement finds all mentioned people',
+  },
+  {
+    request: 'POST a change of 20 issues',
+    send: () => {
+      bulkChanges += 1;
+      return ann.post('/api/v1/issues/bulk/', {
+        ids: issues,
+        priority: bulkChanges % 2 === 0 ? 'LOW' : 'HIGH',
+      });
+    },
+    statements: 24,
+    roundTrips: 24,
+    parsed: 0,
+    because: 'a transaction with the locks of all issues, their rows, and a statement for each issue',
+  },
+  {
+    request: 'PUT watch',
+    send: () => bob.put(`/api/v1/issues/${issue}/watch/`),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'one statement finds the issue and writes the row',
+  },
+  {
+    request: 'GET the watched issues',
+    send: () => ann.get('/api/v1/users/me/watching/'),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'one statement reads the rows and the reported issues',
   },
 ];
 
@@ -159,8 +213,9 @@ beforeAll(async () => {
   for (let count = 0; count < 60; count += 1) {
     const created = await create({ assignee_id: bob.id, links, labels: ['bug'] }).expect(201);
     issue = created.body.id;
+    if (issues.length < 20) issues.push(issue);
   }
-  for (let count = 0; count < 3; count += 1) await comment().expect(201);
+  for (let count = 0; count < 3; count += 1) commentId = (await comment().expect(201)).body.id;
 }, 60_000);
 afterAll(async () => {
   jest.restoreAllMocks();

@@ -94,6 +94,21 @@ describe('watching an issue', () => {
     expect(rows).toEqual([{ user_id: bob.id }]);
   });
 
+  it('continues after a person was deactivated and activated again', async () => {
+    const issue = await createIssue(ann);
+    const eve = await aPerson(app);
+    await eve.put(watchPath(issue)).expect(200);
+    const setActive = (isActive: boolean) =>
+      app.sql('UPDATE identity_mirror SET is_active = $2 WHERE id = $1', [eve.id, isActive]);
+    await setActive(false);
+    // An instance that has not cached the person.
+    const other = await startTestApp({}, app);
+    await eve.on(other).delete(watchPath(issue)).expect(401);
+    await other.close();
+    await setActive(true);
+    expect(await isWatching(eve, issue)).toBe(true);
+  });
+
   it('accepts a key or a number, and returns 404 for an unknown issue', async () => {
     const issue = await createIssue(ann);
     for (const id of [issue.key, String(issue.number)])
