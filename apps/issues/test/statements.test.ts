@@ -8,9 +8,10 @@ import {
   startRoundTripRecorder,
 } from '@tessera/testing/round-trips';
 import type { Test } from 'supertest';
+import { FakeIdentity } from './support/fake-identity.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/response-guard.ts';
-import { aPerson, type TestPerson } from './support/people.ts';
+import { anEmail, aPerson, password, type TestPerson } from './support/people.ts';
 import { createTestDatabase } from './support/test-database.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
@@ -302,6 +303,32 @@ describe('a request on a warmed connection', () => {
     now += 5_001;
     expect(databaseUse(await recorder.during(get))).toEqual({ statements: 2, roundTrips: 2, parsed: 0 });
     expect(databaseUse(await recorder.during(get))).toEqual({ statements: 1, roundTrips: 1, parsed: 0 });
+  });
+});
+
+describe('an e-mail that a user other than staff sends', () => {
+  it('takes the same statements with an account as without, and no request to the identity service', async () => {
+    const identity = await FakeIdentity.start();
+    const other = await startTestApp(oneConnection, { databaseUrl: recorder.url, identity });
+    const person = await aPerson(other);
+    const { body: own } = await person.post('/api/v1/issues/', { title: 'x' }).expect(201);
+    const { email: known } = await aPerson(other);
+    const requests: ((email: string) => Test)[] = [
+      (email) => person.get(`/api/v1/users/?search=${email}`),
+      (email) => person.post('/api/v1/issues/', { title: 'x', assignee_email: email }),
+      (email) => person.patch(`/api/v1/issues/${own.id}/`, { assignee_email: email }),
+      (email) => person.post(`/api/v1/issues/${own.id}/links/`, { type: 'user', ref: email }),
+      (email) => person.post('/api/v1/users/', { email, password }),
+      (email) => person.patch('/api/v1/users/me/', { email }),
+    ];
+    for (const [index, request] of requests.entries()) {
+      const statements = async (email: string) =>
+        (await recorder.warmed(() => request(email))).map(({ statements: [text] }) => text);
+      expect([index, await statements(known)]).toEqual([index, await statements(anEmail())]);
+    }
+    expect(identity.seen).toEqual([]);
+    await other.close();
+    await identity.stop();
   });
 });
 

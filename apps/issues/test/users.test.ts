@@ -221,6 +221,17 @@ describe('finding people', () => {
     const { body } = await person.get(`/api/v1/users/?${query}`).expect(200);
     return body.map(({ id }: { id: string }) => id);
   };
+  /** Returns the people of all pages. */
+  const walk = async (person: TestPerson, query: string) => {
+    const people: { id: string; username: string; name?: string }[] = [];
+    let path: string | undefined = `/api/v1/users/?${query}`;
+    while (path !== undefined) {
+      const response: Response = await person.get(path).expect(200);
+      people.push(...response.body);
+      path = /<[^>]*(\/api\/v1[^>]*)>; rel="next"/.exec(response.headers.link ?? '')?.[1];
+    }
+    return people;
+  };
   const aName = () => `n${randomBytes(5).toString('hex')}`;
 
   it('finds people who never used issues, by the beginning of any word of their names', async () => {
@@ -315,59 +326,90 @@ describe('finding people', () => {
     }
   });
 
-  it('finds each of 500 people with colliding names and tells them apart, and no answer tells of an e-mail', async () => {
-    const word = aName();
-    const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
-    const addresses = Array.from({ length: 500 }, (_, number) => `${word}@${number % 7}-${number}.example`);
+  it('finds each of 500 people with ten names before their first request, by typing, and tells them apart', async () => {
+    const last = aName();
+    const firsts = ['Anna', 'Ben', 'Carla', 'Dan', 'Eva', 'Finn', 'Greta', 'Hugo', 'Ida', 'Jan'];
+    const ann = await aPerson(app);
     const people: Identity[] = [];
-    while (people.length < addresses.length) {
-      const part = addresses.slice(people.length, people.length + 50);
-      people.push(
-        ...(await Promise.all(
-          part.map((email) => identity.create({ email, password, display_name: 'Bob' })),
-        )),
+    while (people.length < 500) {
+      const first = firsts[people.length / 50] ?? '';
+      const team = Array.from({ length: 50 }, (_, number) =>
+        identity.create({
+          ...{ email: `${first}.${last}@${number}.example`, password },
+          display_name: `${first} ${last.toUpperCase()}`,
+        }),
       );
+      people.push(...(await Promise.all(team)));
     }
     await app.dependencies.backfill.run();
-    const seen = new Map<string, string>();
-    let path: string | undefined = `/api/v1/users/?search=bob%20${word}`;
-    while (path !== undefined) {
-      const response: Response = await ann.get(path).expect(200);
-      for (const { id, username, name } of response.body) seen.set(id, `${name} (${username})`);
-      expect(response.text).not.toContain('@');
-      path = /<[^>]*(\/api\/v1[^>]*)>; rel="next"/.exec(response.headers.link ?? '')?.[1];
+    const all = await walk(ann, `search=${last}`);
+    expect(all.map(({ id }) => id).sort()).toEqual(people.map(({ id }) => id).sort());
+    expect(new Set(all.map(({ username, name }) => `${name} (${username})`)).size).toBe(500);
+    expect(JSON.stringify(all)).not.toContain('@');
+    for (const [index, first] of firsts.entries()) {
+      const namesakes = people.slice(50 * index, 50 * (index + 1)).map(({ id }) => id);
+      const typed = `${first.slice(0, 2).toLowerCase()} ${last.slice(0, -1)}`;
+      expect((await found(ann, `search=${encodeURIComponent(typed)}`)).sort()).toEqual(namesakes.sort());
     }
-    expect([...seen.keys()].sort()).toEqual(people.map(({ id }) => id).sort());
-    expect(new Set(seen.values()).size).toBe(500);
-    for (const { id, username } of [people[0], people[250], people[499]].flatMap((one) => one ?? [])) {
-      expect(await found(ann, `search=${username}`)).toContain(id);
+    // All people of one name, and every seventh of the others.
+    for (const { id, username } of people.filter((_, index) => index < 50 || index % 7 === 0)) {
+      const typed = await walk(ann, `search=${username}`);
+      expect(typed.filter((one) => one.username === username)).toEqual([expect.objectContaining({ id })]);
     }
+  }, 60_000);
 
-    const issue = (await ann.post('/api/v1/issues', { title: 'x' }).expect(201)).body;
-    const [known = '', unknown] = [addresses[17], anEmail()];
-    const inactive = anEmail();
+  it('gives other users than staff the same answers for an e-mail with an account as without', async () => {
+    const name = aName();
+    const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
+    const [known, unknown, inactive] = [`${name}@a.example`, `${name}@b.example`, `${name}@c.example`];
+    await identity.create({ email: known, password });
     await identity.create({ email: inactive, password, is_active: false });
+    await app.dependencies.backfill.run();
+    const issue = (await ann.post('/api/v1/issues', { title: 'x' }).expect(201)).body;
+    const path = `/api/v1/issues/${issue.id}`;
     const answersTo = async (email: string, person: TestPerson) => {
       const link = { type: 'user', ref: email };
+      const account = { type: 'user', ref: { email } };
+      const encoded = encodeURIComponent(email);
+      const text = `@${email} <${email}> mailto:${email}`;
+      const written = await person.post('/api/v1/issues', { title: 'x', description: text }).expect(201);
+      const comment = await person.post(`${path}/comments/`, { body: text }).expect(201);
       const answers = [
-        await person.get(`/api/v1/users/?search=${encodeURIComponent(email)}`),
+        await person.get(`/api/v1/users/?search=${encoded}`),
+        await person.get(`/api/v1/users/?ids=${encoded}`),
+        await person.get(`/api/v1/users/${encoded}/`),
+        await person.get(`/api/v1/issues/?assignee=${encoded}`),
+        await person.get(`/api/v1/issues/?link=user:${encoded}`),
         await person.post('/api/v1/issues', { title: 'x', assignee_email: email }),
         await person.post('/api/v1/issues', { title: 'x', links: [link] }),
-        await person.patch(`/api/v1/issues/${issue.id}`, { assignee_email: email }),
-        await person.post(`/api/v1/issues/${issue.id}/links/`, link),
+        await person.post('/api/v1/issues', { title: 'x', links: [account] }),
+        await person.put(path, { title: 'x', assignee_email: email }),
+        await person.patch(path, { assignee_email: email }),
+        await person.patch(path, { links: [link] }),
+        await person.post(`${path}/links/`, link),
+        await person.post('/api/v1/issues/bulk/', { ids: [issue.id], assignee_email: email }),
         await person.post('/api/v1/users/', { email, password }),
+        await person.patch(`/api/v1/users/${person.id}/`, { email }),
+        await person.patch('/api/v1/users/me/', { email }),
       ];
-      return answers.map(({ status, body: { request_id: _, ...body } }) => ({ status, body }));
+      return [
+        { status: 201, body: [written.body.mentions, comment.body.mentions] },
+        ...answers.map(({ status, body: { request_id: _, ...body } }) => ({ status, body })),
+      ];
     };
     const answers = await answersTo(unknown, ann);
-    expect(answers.map(({ status }) => status)).toEqual([200, 422, 422, 422, 422, 403]);
+    expect(answers.map(({ status }) => status)).toEqual([
+      ...[201, 200, 422, 422, 422, 200],
+      ...[422, 422, 422, 422, 422, 422, 422, 422, 403, 403, 422],
+    ]);
+    expect(answers[0]?.body).toEqual([[], []]);
     expect(await answersTo(known, ann)).toEqual(answers);
     expect(await answersTo(inactive, ann)).toEqual(answers);
     // Staff administer the people, and see their e-mails.
-    expect((await answersTo(known, staff)).map(({ status }) => status)).toEqual([
-      200, 201, 201, 200, 201, 409,
-    ]);
-  }, 60_000);
+    const ofStaff = (await answersTo(known, staff)).map(({ status }) => status);
+    expect(ofStaff.slice(6, 12)).toEqual([201, 201, 201, 200, 200, 200]);
+    expect(ofStaff[14]).toBe(409);
+  });
 });
 
 describe('/api/v1/users/me', () => {
