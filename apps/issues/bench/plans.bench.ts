@@ -1,20 +1,17 @@
-// Measures the plan of each list with a million issues, and searches among 100,000 people, in a temporary PostgreSQL:
-// `pnpm bench:plans [count]`.
+// Measures the plan of each list with a million issues, in a temporary PostgreSQL: `pnpm bench:plans [count]`.
 import { fileURLToPath } from 'node:url';
 import { createLogger } from '@tessera/service-kit';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { createListDatabase } from '../src/database.ts';
-import { IdentityMirrorRepository } from '../src/identity-mirror/identity-mirror.repository.ts';
-import type { PeopleFilter } from '../src/identity-mirror/people-list.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
 import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueUrls } from '../src/issues/issue-urls.ts';
 import { publicBaseUrl } from '../test/support/environment.ts';
-import { fillWithIssues, fillWithPeople, syncedWith } from '../test/support/many-issues.ts';
+import { fillWithIssues, syncedWith } from '../test/support/many-issues.ts';
 import { explain, type PlanCase, planCases } from '../test/support/plans.ts';
 
 const count = Number(process.argv[2] ?? 1_000_000);
@@ -44,36 +41,10 @@ const lists = new IssueListService({
 console.log(`${'list'.padEnd(36)}   plan ms  visited  requests/s  index`);
 let failures = 0;
 for (const planCase of planCases(count)) failures += await measure(planCase);
-await fillWithPeople(client, 100_000);
-console.log(`${'people'.padEnd(36)}    first  p50 ms  p95 ms`);
-const people = new IdentityMirrorRepository(database);
-const issue = { number: 1 };
-await measurePeople('search e', { search: 'e', searchEmails: false });
-await measurePeople('search ei', { search: 'ei', searchEmails: false });
-await measurePeople('search eil', { search: 'eil', searchEmails: false });
-await measurePeople('search "ei a" of an issue', { search: 'ei a', searchEmails: false, issue });
-await measurePeople('search ei, by staff', { search: 'ei', searchEmails: true });
-await measurePeople('search nosuchname', { search: 'nosuchname', searchEmails: false });
-await measurePeople('the people of an issue, then all', { searchEmails: false, issue });
 await close();
 await client.end();
 await postgres.stop();
 process.exitCode = failures === 0 ? 0 : 1;
-
-async function measurePeople(name: string, filter: PeopleFilter): Promise<void> {
-  const times: number[] = [];
-  const read = async () => {
-    const startedAt = performance.now();
-    const found = await people.listRanked(filter, { after: undefined, limit: 21 });
-    times.push(performance.now() - startedAt);
-    return found.length;
-  };
-  const first = await read();
-  for (let round = 0; round < 200; round += 1) await read();
-  times.sort((one, other) => one - other);
-  const figures = [times[100] ?? 0, times[190] ?? 0].map((time) => time.toFixed(1).padStart(7));
-  console.log(`${name.padEnd(36)} ${String(first).padStart(8)} ${figures.join(' ')}`);
-}
 
 async function measure({ name, request, indexes, visited }: PlanCase): Promise<number> {
   const plan = await explain(client, pageStatement(request, syncedWith));
