@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createHttpServer, defaultHttpTimeouts } from '../src/index.ts';
+import { createHttpServer, defaultHttpTimeouts, everyone, type Handler, route } from '../src/index.ts';
 import { waitUntil } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
+import { startApp, testOperation } from './support/test-app.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 // Larger than the buffers of both sockets.
@@ -105,6 +107,25 @@ describe('a client that does not read its response', () => {
       'answer to /2',
       'answer to /3',
     ]);
+  });
+
+  it('has one response compressed at a time, whose bytes count as unsent', async () => {
+    // Larger than the buffers of both sockets, even compressed.
+    const body = { text: randomBytes(12 * 1024 * 1024).toString('base64') };
+    let started = 0;
+    const operation = testOperation({ path: '/random' });
+    const answer: Handler<typeof operation> = () => {
+      started += 1;
+      return { status: 200, body };
+    };
+    const compressed = route(operation, { access: everyone, compress: true }, answer);
+    const { stall, lines } = await start(startApp([compressed]).app, { unsentMax: 1 });
+    const accepting = get('/random').replace('\r\n\r\n', '\r\nAccept-Encoding: gzip\r\n\r\n');
+    for (let connection = 0; connection < 3; connection += 1) await stall(accepting.repeat(50));
+    await waitUntil(() => lines.filter(({ msg }) => msg === reason).length === 3);
+    expect(new Set(lines.map((line) => line.reason))).toEqual(new Set(['memory']));
+    await waitForConnections(0);
+    expect(started).toBe(3);
   });
 
   it('serves other connections between pipelined requests', async () => {
