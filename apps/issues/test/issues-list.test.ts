@@ -475,6 +475,46 @@ describe('search', () => {
     }
   });
 
+  it('finds issues by the words of a comment, as long as it has them', async () => {
+    const [one, other] = [
+      await createIssue(ann, { title: 'The lamp' }),
+      await createIssue(ann, { title: 'The lantern flickers' }),
+    ];
+    const comment = async (issue: { id: string }, body: string) =>
+      (await ann.post(issuePath(issue, 'comments/'), { body }).expect(201)).body.id;
+    const changed = await comment(one, 'It flickers and hums, says Zoë.');
+    await comment(one, 'The Lantern does not.');
+    await comment(other, 'Flickers again.');
+    for (const [search, ...found] of [
+      ['hums', 'The lamp'],
+      ['zoe hum', 'The lamp'],
+      ['"flickers and hums"', 'The lamp'],
+      ['"and flickers hums"'],
+      ['flickers', 'The lantern flickers', 'The lamp'],
+      ['lantern', 'The lantern flickers', 'The lamp'],
+      // All words are in one text.
+      ['lantern hums'],
+      // With an excluded word, comments are not searched.
+      ['flickers -hums', 'The lantern flickers'],
+      ['hums -nosuchword'],
+    ]) {
+      expect([search, ...(await titles(`?search=${encodeURIComponent(search ?? '')}`))]).toEqual([
+        search,
+        ...found,
+      ]);
+    }
+    expect((await ann.get(`${issuesPath}?search=flickers`).expect(200)).headers['x-total-count']).toBe('2');
+    const pages = await ann.get('/api/v1/issue-pages/?search=flickers&page_size=1').expect(200);
+    expect([pages.body.count, pages.body.results[0].title]).toEqual([2, 'The lantern flickers']);
+    const counts = await ann.get(`${issuesPath}counts/?by=status&search=hums`).expect(200);
+    expect(counts.body.counts[0]).toEqual({ value: 'OPEN', count: 1, is_capped: false });
+    const path = issuePath(one, `comments/${changed}/`);
+    await ann.patch(path, { body: 'It sparks.' }).expect(200);
+    expect([await titles('?search=hums'), await titles('?search=sparks')]).toEqual([[], ['The lamp']]);
+    await ann.delete(path).expect(204);
+    expect(await titles('?search=sparks')).toEqual([]);
+  });
+
   it('separates words at punctuation, in texts and in searches', async () => {
     await createIssue(ann, {
       title: 'src/tap_water.ts',

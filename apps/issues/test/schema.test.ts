@@ -31,6 +31,7 @@ describe('the database schema', () => {
     });
     expect((await findSchemaDrift({ migratedUrl: url, emptyUrl, prismaDir })).sort()).toEqual([
       only('comments_shown_idx'),
+      only('comments_words_idx'),
       only('identity_mirror_email_idx'),
       only('identity_mirror_order_idx'),
       only('identity_mirror_staff_words_idx'),
@@ -171,6 +172,25 @@ describe('the database schema', () => {
         WHERE title = 'margay'`,
     );
     expect(rows).toEqual([{ inside: true, beyond: false }]);
+  });
+
+  it('searches the first 4,000 characters of a comment until it is deleted', async () => {
+    await client.query(
+      `INSERT INTO comments (id, issue_id, body, author_id)
+       SELECT '01980c5e-0000-7000-8000-0000000000c1', id, repeat('é', 3993) || ' inside beyond', reporter_id FROM issues LIMIT 1`,
+    );
+    const found = async () => {
+      const { rows } = await client.query(
+        `SELECT words @@ 'inside' AS inside, words @@ 'beyond' AS beyond, words @@ 'again' AS again
+           FROM comments WHERE id = '01980c5e-0000-7000-8000-0000000000c1'`,
+      );
+      return rows;
+    };
+    expect(await found()).toEqual([{ inside: true, beyond: false, again: false }]);
+    await client.query(`UPDATE comments SET body = 'again'`);
+    expect(await found()).toEqual([{ inside: false, beyond: false, again: true }]);
+    await client.query('UPDATE comments SET deleted_at = now()');
+    expect(await found()).toEqual([{ inside: null, beyond: null, again: null }]);
   });
 
   // PostgreSQL's parser takes 1 to 15 seconds for each of these. The timeout is a hundred times what is expected.

@@ -9,18 +9,14 @@ import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import {
   conditionsOf,
-  firstIssues,
-  hasWords,
-  indexedIssues,
   isNumbered,
   literal,
-  query,
-  rareMax,
+  lookThrough,
   searchOf,
   type TrackedRequest,
-  totalBytesMax,
 } from './issue-list.sql.ts';
 import { totalMax } from './issue-list.ts';
+import { indexedIssues, isRare, isRareInComments } from './issue-words.sql.ts';
 
 type Sql = PrismaTypes.Sql;
 
@@ -87,23 +83,21 @@ function searched(request: TrackedRequest, by: CountedField): Matching {
   const search = searchOf(request);
   const { words, conditions } = search;
   const numbered = isNumbered(request);
-  const isRare = Prisma.sql`(SELECT is_rare FROM chosen)`;
+  const isChosen = Prisma.sql`(SELECT is_rare FROM chosen)`;
+  const found = indexedIssues(words, { own: isChosen, comments: isChosen });
   return {
     read: Prisma.sql`
       chosen AS MATERIALIZED (
-        SELECT count_issues_with(${query(words)}, ${literal(rareMax + 1)}) <= ${literal(rareMax)} AS is_rare
+        SELECT ${isRare(words)} AND ${isRareInComments(words)} AS is_rare
       ), read AS MATERIALIZED (
-        SELECT ${columns[by]} AS value, i.bytes,
-               CASE WHEN i.bytes <= ${literal(totalBytesMax)} THEN ${hasWords(words)} END AS is_found
-          FROM (${firstIssues(search, totalMax + 1)}) i WHERE NOT ${isRare}
+        SELECT ${columns[by]} AS value, i.is_read, i.is_found FROM (${lookThrough(search)}) i WHERE NOT ${isChosen}
       ), matching AS MATERIALIZED (
         SELECT value FROM read WHERE is_found
         UNION ALL
-        SELECT ${columns[by]} FROM ${indexedIssues} WHERE ${isRare} AND s.words @@ ${query(words)} AND ${conditions}
+        SELECT ${columns[by]} FROM ${found} WHERE ${isChosen} AND ${conditions}
         ${numbered === undefined ? Prisma.empty : Prisma.sql`UNION ALL SELECT ${columns[by]} FROM issues i WHERE ${numbered}`}
       )`,
     isComplete: Prisma.sql`(
-      SELECT ${isRare} OR (count(*) <= ${literal(totalMax)} AND coalesce(max(bytes), 0) <= ${literal(totalBytesMax)})
-        FROM read)`,
+      SELECT ${isChosen} OR (count(*) <= ${literal(totalMax)} AND coalesce(bool_and(is_read), true)) FROM read)`,
   };
 }

@@ -1,4 +1,3 @@
-import { phraseWordsMax } from '@tessera/contracts';
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { people, revisionColumns, selectSynced, trackerLink } from '../issues/issue.sql.ts';
@@ -11,6 +10,7 @@ import {
   type SortValue,
   totalMax,
 } from './issue-list.ts';
+import { hasOwnWords, hasWords, indexedIssues, isRare, isRareInComments } from './issue-words.sql.ts';
 
 type Sql = PrismaTypes.Sql;
 
@@ -99,7 +99,7 @@ function totalOf(request: TrackedRequest): Sql {
   const whole = { ...request, after: undefined };
   if (request.filters.search === undefined) return totalOfListed(whole);
   const search = searchOf(whole);
-  const found = request.total === 'exact' ? exactTotal(search) : cheapTotal(search);
+  const found = request.total === 'exact' ? exactTotal(search) : cheapTotal(search, totalOfListed(whole));
   const numbered = isNumbered(whole);
   return numbered === undefined
     ? found
@@ -227,13 +227,10 @@ function given<Value>(value: Value | undefined, condition: (value: Value) => Sql
   return value === undefined ? [] : [condition(value)];
 }
 
-/** Limits of the first search step in issues and in bytes of indexed words: about a millisecond. */
+/** Limits of the first search step in issues, in bytes of their indexed words, and in comments: a few milliseconds. */
 const nearbyMax = 2_000;
 const nearbyBytesMax = 8 * 1024 * 1024;
-/** A total is not counted if the words of its issues have more bytes. */
-export const totalBytesMax = 4 * nearbyBytesMax;
-/** Maximum number of matching issues for rare words. Fetching and sorting them takes a few milliseconds. */
-export const rareMax = 1_000;
+const nearbyCommentsMax = 4_000;
 
 interface SearchedList {
   words: string;
@@ -244,98 +241,88 @@ interface SearchedList {
   limit: number;
 }
 
-/** The issues with their entries in the search index. */
-export const indexedIssues = Prisma.raw('issue_search s JOIN issues i ON i.id = s.issue_id');
-
-export function hasWords(words: string): Sql {
-  return Prisma.sql`i.search @@ ${query(words)}`;
-}
-
-// Words end at each punctuation mark, as in `separated_words` of the database. Quotes and a minus sign before a word have a
-// meaning; PostgreSQL refuses many other minus signs.
-const separators = /[!#$%&'()*+,./:;<=>?@[\\\]^_`{|}~]|(?<=\S)-|-(?![\p{L}\p{N}"])/gu;
-
-// Unlike a space, `=` joins words to a phrase, so `-a_b` excludes `a b`.
-export function query(words: string): Sql {
-  const joined = words.replace(separators, '=');
-  const phrases = joined.split('=').length > phraseWordsMax ? joined.replaceAll('=', ' ') : joined;
-  const parsed = Prisma.sql`websearch_to_tsquery('issue_text', ${phrases})`;
-  if (!isBeginning.test(words) || isNumber.test(words)) return parsed;
-  // Only a word that ends the query and is not excluded. `'a' & 'b':*` matches words that begin with b. The planner does not
-  // see the value of a subquery: it would expect a beginning in so many issues that it reads all of them.
-  return Prisma.sql`(
-    SELECT CASE WHEN ${parsed}::text ~ '(^|[^!])''[^'']+''$' THEN (${parsed}::text || ':*')::tsquery ELSE ${parsed} END)`;
-}
-
-/** The last word is a beginning if it may still be typed. PostgreSQL reads the issues of all words with this beginning. */
-const isBeginning = /[\p{L}\p{N}\p{M}]{3}$/u;
-/** A key or a number, whose issue is first. */
-const isNumber = /^(?:\w+-)?\d+$/;
-
 /**
  * The steps of a search as CTEs of its statement. No single strategy suits all words: scanning the list until enough
  * issues match is fast for a common word and takes seconds for a word without matches; fetching all matches is the
  * reverse. PostgreSQL's planner cannot choose, because its statistics contain only the thousand most common words. The
- * statement therefore measures first, and runs one of three strategies:
- * - `near`: the next 2,000 issues of the list contain enough matches, or the list is not longer;
- * - `rare`: the search index finds at most 1,000 matches: fetches all of them;
- * - `walk`: otherwise the words are common, and a scan of the list soon finds enough matches.
+ * statement therefore measures first:
+ * - `near`: the matches among the next 2,000 issues of the list. If they are enough, or the list is not longer, nothing else runs;
+ * - `rare`: if an index finds at most 1,000 matching issues, or at most 10,000 matching comments, fetches all of these issues;
+ * - `walk`: if more issues match, a scan of the list soon finds enough.
+ * If more comments match, those of issues beyond the next 2,000 are not considered: they may all be comments of one issue, which a
+ * scan would find after all others.
  */
 function searchSteps(search: SearchedList): Sql {
   const { words, conditions, order, limit } = search;
+  const own = Prisma.sql`(SELECT is_rare FROM chosen)`;
+  const comments = Prisma.sql`(SELECT is_rare_in_comments FROM chosen)`;
   return Prisma.sql`
     nearby AS MATERIALIZED (${firstIssues(search, nearbyMax)}),
     near AS MATERIALIZED (
-      SELECT ${columns} FROM nearby i WHERE bytes <= ${nearbyBytesMax} AND ${hasWords(words)} ORDER BY ${order} LIMIT ${limit}
+      SELECT ${columns} FROM nearby i WHERE ${isWithin(1)} AND ${hasWords(words)} ORDER BY ${order} LIMIT ${limit}
     ), chosen AS MATERIALIZED (
-      SELECT CASE
-        WHEN (SELECT count(*) FROM near) >= ${limit} THEN 'near'
-        WHEN (SELECT count(*) < ${nearbyMax} AND coalesce(max(bytes), 0) <= ${nearbyBytesMax} FROM nearby) THEN 'near'
-        WHEN count_issues_with(${query(words)}, ${rareMax + 1}::int) <= ${rareMax} THEN 'rare'
-        ELSE 'walk' END AS way
+      SELECT is_near, CASE WHEN NOT is_near THEN ${isRare(words)} END AS is_rare,
+             CASE WHEN NOT is_near THEN ${isRareInComments(words)} END AS is_rare_in_comments
+        FROM (SELECT (SELECT count(*) FROM near) >= ${limit}
+                  OR (SELECT count(*) < ${nearbyMax} AND coalesce(bool_and(${isWithin(1)}), true) FROM nearby i) AS is_near) measured
     ), rare AS MATERIALIZED (
-      SELECT ${columns} FROM ${indexedIssues}
-       WHERE (SELECT way FROM chosen) = 'rare' AND s.words @@ ${query(words)} AND ${conditions}
+      SELECT ${columns} FROM ${indexedIssues(words, { own, comments })} WHERE (${own} OR ${comments}) AND ${conditions}
     )`;
 }
 
 /**
- * Selects the first issues of a list with their indexed words, and as `bytes` the cumulative size of the words.
- * PostgreSQL knows the size without reading the words.
+ * Selects the first issues of a list with their indexed words, and as `bytes` the cumulative size of the words, as `comments` that of
+ * their comments. PostgreSQL knows the size without reading the words.
  */
 export function firstIssues({ conditions, order }: SearchedList, count: number): Sql {
+  const cumulative = Prisma.sql`OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`;
   return Prisma.sql`
-    SELECT ${columns}, i.search,
-           sum(pg_column_size(i.search)) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING) AS bytes
+    SELECT ${columns}, i.comments_count, i.search,
+           sum(pg_column_size(i.search)) ${cumulative} AS bytes, sum(i.comments_count) ${cumulative} AS comments
       FROM issues i WHERE ${conditions} ORDER BY ${order} LIMIT ${count}`;
 }
 
-/** Selects the issues that the chosen strategy finds: at least `limit`, if so many match. */
-function foundIssues({ words, conditions, order, limit }: SearchedList): Sql {
-  return Prisma.sql`
-    (SELECT false AS is_searched, ${columns} FROM near i WHERE (SELECT way FROM chosen) = 'near')
-    UNION ALL
-    (SELECT false, ${columns} FROM rare i)
-    UNION ALL
-    (SELECT false, ${columns} FROM issues i
-      WHERE (SELECT way FROM chosen) = 'walk' AND ${hasWords(words)} AND ${conditions}
-      ORDER BY ${order} LIMIT ${limit})`;
+/** The condition that the words of a row of `firstIssues` and those before it are few enough to read. */
+function isWithin(times: number): Sql {
+  return Prisma.raw(`(i.bytes <= ${times * nearbyBytesMax} AND i.comments <= ${times * nearbyCommentsMax})`);
 }
 
-/** The number of matches if the strategy has found all of them or the list is short enough to scan; otherwise NULL. */
-function cheapTotal(search: SearchedList): Sql {
+/**
+ * Looks through the first issues of a list, to count the matches. Selects as `is_found` whether an issue matches, and as `is_read`
+ * whether that is known.
+ */
+export function lookThrough(search: SearchedList): Sql {
   return Prisma.sql`
-    CASE (SELECT way FROM chosen)
-      WHEN 'rare' THEN (SELECT count(*)::int FROM rare i)
-      WHEN 'near' THEN (
-        SELECT CASE WHEN count(*) <= ${totalMax} AND max(bytes) <= ${totalBytesMax} THEN count(*) FILTER (WHERE found)::int END
-          FROM (SELECT bytes, CASE WHEN bytes <= ${totalBytesMax} THEN ${hasWords(search.words)} END AS found
-                  FROM (${firstIssues(search, totalMax + 1)}) i) looked_through)
-    END`;
+    SELECT ${columns}, ${isWithin(4)} AS is_read, CASE WHEN ${isWithin(4)} THEN ${hasWords(search.words)} END AS is_found
+      FROM (${firstIssues(search, totalMax + 1)}) i`;
+}
+
+/** Selects the issues that a search has found: at least `limit`, if so many match. */
+function foundIssues({ words, conditions, order, limit }: SearchedList): Sql {
+  return Prisma.sql`
+    SELECT false AS is_searched, ${columns} FROM (
+      SELECT ${columns} FROM near i
+      UNION
+      SELECT ${columns} FROM rare i
+      UNION
+      (SELECT ${columns} FROM issues i
+        WHERE NOT (SELECT is_rare FROM chosen) AND ${hasOwnWords(words)} AND ${conditions}
+        ORDER BY ${order} LIMIT ${limit})
+    ) i`;
+}
+
+/** The number of matches if the search has found all of them or the list is short enough to scan; otherwise NULL. */
+function cheapTotal(search: SearchedList, listed: Sql): Sql {
+  return Prisma.sql`
+    (SELECT CASE
+       WHEN is_rare AND is_rare_in_comments THEN (SELECT count(*)::int FROM rare i)
+       WHEN is_near AND ${listed} <= ${totalMax} THEN (
+         SELECT CASE WHEN coalesce(bool_and(is_read), true) THEN count(*) FILTER (WHERE is_found)::int END
+           FROM (${lookThrough(search)}) looked_through)
+       END FROM chosen)`;
 }
 
 /** The exact number of matches, without a limit of the cost. */
 function exactTotal({ words, conditions }: SearchedList): Sql {
-  return Prisma.sql`
-    (SELECT count(*)::int FROM ${indexedIssues} WHERE s.words @@ ${query(words)} AND ${conditions})`;
+  return Prisma.sql`(SELECT count(*)::int FROM ${indexedIssues(words)} WHERE ${conditions})`;
 }

@@ -16,12 +16,13 @@ export const syncedWith = { provider: 'redmine', project: 'website' } as const;
  * Fills an empty database with issues, two seconds apart. The word "printer" is in every eighth issue, "everywhere" in
  * all, "seldom" in one of two hundred, "zebrafish" in four, "recently" in the newest thousand, "formerly" in the oldest
  * thousand. One issue in a thousand is REOPENED, as many share a link target, as many
- * failed to be synced, as many have a conflict; every second one is due to be synced again. PostgreSQL keeps no statistics about
- * the words, as in production for most words of a language.
+ * failed to be synced, as many have a conflict; every second one is due to be synced again. Every second issue has a comment: the word
+ * "remark" is in all, "walrus" in four; the second oldest issue has 11,000 more with the word "chatter". PostgreSQL keeps no statistics
+ * about the words, as in production for most words of a language.
  */
 export async function fillWithIssues(client: pg.ClientBase, count: number): Promise<void> {
   // Building the largest index at the end is much faster than maintaining it for each row.
-  await client.query('DROP INDEX issue_search_words_idx');
+  await client.query('DROP INDEX issue_search_words_idx, comments_words_idx');
   await client.query(
     `INSERT INTO identity_mirror (id, username, email, as_of, source)
      SELECT CASE n WHEN 1 THEN $1 ELSE gen_random_uuid() END, 'user' || n, 'user' || n || '@example.com', now(), 'token'
@@ -32,8 +33,8 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
   await client.query('BEGIN');
   await client.query(
     `WITH people AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY username, id) - 1 AS place FROM identity_mirror)
-     INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, label_ids, created_at,
-                         updated_at)
+     INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, label_ids, comments_count,
+                         created_at, updated_at)
      SELECT gen_random_uuid(),
             'Issue ' || n || ' w' || n * 7919 % 5000 || CASE WHEN n % 8 = 0 THEN ' printer' ELSE '' END,
             'everywhere w' || n % 50 || ' w' || n * 31 % 500 || ' w' || n * 41 % 5000
@@ -45,6 +46,7 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
                   WHEN n % 10 = 4 THEN 'RESOLVED' ELSE 'CLOSED' END)::issue_status,
             reporter.id, CASE WHEN n % 3 > 0 THEN assignee.id END,
             CASE WHEN n % 1000 = 7 THEN ARRAY[$2::uuid] ELSE '{}' END || CASE WHEN n % 8 = 7 THEN ARRAY[$3::uuid] ELSE '{}' END,
+            CASE WHEN n = 2 THEN 11001 ELSE 1 - n % 2 END,
             now() - ($1::bigint - n) * interval '2 seconds', now() - (n * 7919 % $1::bigint) * interval '2 seconds'
        FROM generate_series(1, $1::bigint) n
        JOIN people reporter ON reporter.place = n * 37 % 1000
@@ -66,7 +68,18 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
        FROM issues`,
     [syncedWith.provider, syncedWith.project],
   );
+  await client.query(
+    `INSERT INTO comments (id, issue_id, body, author_id)
+     SELECT gen_random_uuid(), id,
+            'remark w' || number * 53 % 5000 || CASE WHEN number % ($1::bigint / 4) = 18 THEN ' walrus' ELSE '' END, reporter_id
+       FROM issues WHERE number % 2 = 0
+     UNION ALL
+     SELECT gen_random_uuid(), id, 'chatter', reporter_id FROM issues, generate_series(1, 11000) WHERE number = 2`,
+    [count],
+  );
   await client.query('COMMIT');
+  await client.query('CREATE INDEX comments_words_idx ON comments USING gin (words) WITH (fastupdate = off)');
+  await client.query('ALTER TABLE comments ALTER COLUMN words SET STATISTICS 0');
   await client.query(
     'CREATE INDEX issue_search_words_idx ON issue_search USING gin (words) WITH (fastupdate = off)',
   );

@@ -16,13 +16,15 @@ interface PlanNode {
 
 /** The relevant parts of a query plan. */
 export interface Plan {
-  /** The number of sequential scans of the issues or their words. */
+  /** The number of sequential scans of the issues, their words or their comments. */
   tableScans: number;
   /** The tables with a sequential scan. */
   scanned: string[];
   indexes: string[];
   /** The number of issues that all scans read. */
   visited: number;
+  /** The number of comments that all scans read. */
+  comments: number;
   milliseconds: number;
 }
 
@@ -37,18 +39,22 @@ export async function explain(client: pg.ClientBase, { text, values }: Statement
   const [{ Plan: root, 'Execution Time': milliseconds }] = rows[0]['QUERY PLAN'];
   // Alternatives that a search does not take are planned but never executed.
   const nodes = flatten(root).filter((node) => node['Actual Loops'] > 0);
-  const scans = nodes.filter((node) => node['Relation Name'] === 'issues');
+  const readFrom = (table: string) =>
+    nodes
+      .filter((node) => node['Relation Name'] === table)
+      .reduce(
+        (sum, node) =>
+          sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
+        0,
+      );
   const isTableScan = (node: PlanNode) =>
-    node['Node Type'] === 'Seq Scan' && /^issue(s|_search)$/.test(node['Relation Name'] ?? '');
+    node['Node Type'] === 'Seq Scan' && /^(issues|issue_search|comments)$/.test(node['Relation Name'] ?? '');
   return {
     tableScans: nodes.filter(isTableScan).length,
     scanned: nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? (node['Relation Name'] ?? []) : [])),
     indexes: [...new Set(nodes.flatMap((node) => node['Index Name'] ?? []))].sort(),
-    visited: scans.reduce(
-      (sum, node) =>
-        sum + (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'],
-      0,
-    ),
+    visited: readFrom('issues'),
+    comments: readFrom('comments'),
     milliseconds,
   };
 }
@@ -129,6 +135,9 @@ export function planCases(count: number): PlanCase[] {
       'issues_assignee_idx issues_created_idx',
       35_000,
     ),
+    list('a rare word of comments', only({ search: 'walrus' }), 'comments_words_idx', 4_010),
+    list('a word of every second comment', only({ search: 'remark' }), 'issues_created_idx', 14_010),
+    list('a word of many comments of one issue', only({ search: 'chatter' }), 'issues_created_idx', 14_010),
     list('a word of no issue', only({ search: 'nosuchword' }), 'issue_search_words_idx', 4_000),
     list('a word of the newest issues', only({ search: 'recently' }), 'issues_created_idx', 11_000),
     list('a common word', only({ search: 'printer' }), 'issues_created_idx', 10_500),
