@@ -25,6 +25,8 @@ export interface Plan {
   visited: number;
   /** The number of comments that all scans read. */
   comments: number;
+  /** The number of entries of the history that all scans read. */
+  entries: number;
   milliseconds: number;
 }
 
@@ -55,6 +57,7 @@ export async function explain(client: pg.ClientBase, { text, values }: Statement
     indexes: [...new Set(nodes.flatMap((node) => node['Index Name'] ?? []))].sort(),
     visited: readFrom('issues'),
     comments: readFrom('comments'),
+    entries: readFrom('activity'),
     milliseconds,
   };
 }
