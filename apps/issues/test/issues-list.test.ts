@@ -136,6 +136,18 @@ describe('GET /api/v1/issues/', () => {
     expect((await ann.head(path).expect(200)).headers.etag).toBe((await ann.get(path)).headers.etag);
   });
 
+  it('have other ETags with other members, and as a page', async () => {
+    await createIssue(ann, { links: [{ type: 'invoice', ref: 'members' }] });
+    const query = '?link=invoice:members';
+    const paths = [issuesPath, `${issuesPath}${query}`, `/api/v1/issue-pages/${query}`];
+    const all = [
+      ...paths,
+      ...paths.slice(1).flatMap((path) => [`${path}&fields=key`, `${path}&fields=key,title`]),
+    ];
+    const etags = await Promise.all(all.map(async (path) => (await ann.get(path).expect(200)).headers.etag));
+    expect(new Set(etags).size).toBe(all.length);
+  });
+
   it.each([
     ['gzip', 10_000],
     ['br', 10_000],

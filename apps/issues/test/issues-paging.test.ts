@@ -175,7 +175,7 @@ describe('the array format', () => {
     const problem = await page(10_002);
     expectProblem(problem, 422, 'validation_failed');
     expect(problem.body.errors).toEqual([
-      { field: 'page', message: 'must begin within the first 10000 issues; follow next for further ones' },
+      { field: 'page', message: 'must begin after at most 10000 issues; follow next for further ones' },
     ]);
     expectProblem(await page(10_003), 404, 'invalid_page');
     await many.close();

@@ -1,6 +1,13 @@
 import type { AuditEvent, AuditQuery, Identity, Introspection, Session } from '@tessera/contracts';
 import type { IdentityInput } from './identity-input.ts';
-import { type Call, type CallOptions, type PageSize, Transport, type TransportOptions } from './transport.ts';
+import {
+  type Call,
+  type CallOptions,
+  type PageSize,
+  pathSegment,
+  Transport,
+  type TransportOptions,
+} from './transport.ts';
 
 export type { IdentityInput } from './identity-input.ts';
 export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
@@ -121,5 +128,5 @@ export class IdentityClient {
 }
 
 function pathOf(...segments: string[]): string {
-  return [identities, ...segments.map(encodeURIComponent)].join('/');
+  return [identities, ...segments.map(pathSegment)].join('/');
 }

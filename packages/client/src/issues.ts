@@ -63,6 +63,7 @@ import {
   type Call,
   type CallOptions,
   type PageSize,
+  pathSegment,
   type Query,
   sleep,
   Transport,
@@ -82,7 +83,7 @@ type Assignee = 'me' | 'none' | (string & {});
 
 /** The filters and the order of a list of issues. */
 export interface IssueFilters {
-  /** At most 100 issues. */
+  /** From 1 to 100 issues. An empty array is refused, whereas an empty array of another filter is ignored. */
   id?: readonly IssueReference[];
   status?: readonly IssueStatus[];
   priority?: readonly IssuePriority[];
@@ -345,7 +346,7 @@ export class IssuesClient {
   comment(issue: IssueReference, comment: string, options?: CallOptions): Promise<Comment> {
     return this.#call<typeof getComment>({
       method: 'GET',
-      path: pathOf(issue, `comments/${encodeURIComponent(comment)}/`),
+      path: pathOf(issue, `comments/${pathSegment(comment)}/`),
       ...options,
     });
   }
@@ -368,7 +369,7 @@ export class IssuesClient {
   ): Promise<Comment> {
     return this.#call<typeof updateComment>({
       method: 'PATCH',
-      path: pathOf(issue, `comments/${encodeURIComponent(comment)}/`),
+      path: pathOf(issue, `comments/${pathSegment(comment)}/`),
       body: { body },
       ...options,
     });
@@ -376,7 +377,7 @@ export class IssuesClient {
 
   /** Deletes a comment. A comment that the external tracker has stays there. */
   async deleteComment(issue: IssueReference, comment: string, options?: CallOptions): Promise<void> {
-    const path = pathOf(issue, `comments/${encodeURIComponent(comment)}/`);
+    const path = pathOf(issue, `comments/${pathSegment(comment)}/`);
     await this.#transport.send({ method: 'DELETE', path, isRepeatable: true, ...options });
   }
 
@@ -396,7 +397,7 @@ export class IssuesClient {
   }
 
   async deleteLink(issue: IssueReference, link: string, options?: CallOptions): Promise<void> {
-    const path = pathOf(issue, `links/${encodeURIComponent(link)}/`);
+    const path = pathOf(issue, `links/${pathSegment(link)}/`);
     await this.#transport.send({ method: 'DELETE', path, ...options });
   }
 
@@ -474,7 +475,7 @@ export class IssuesClient {
   ): Promise<Issue> {
     return this.#call<typeof resolveSyncConflict>({
       method: 'POST',
-      path: pathOf(issue, `sync/conflicts/${encodeURIComponent(conflict)}/`),
+      path: pathOf(issue, `sync/conflicts/${pathSegment(conflict)}/`),
       body: { keep },
       ...options,
     });
@@ -557,7 +558,7 @@ export class IssuesClient {
     filters: {
       search?: string;
       is_active?: boolean;
-      /** At most 100 ids. */
+      /** From 1 to 100 ids; an empty array is refused. */
       ids?: readonly string[];
       issue?: IssueReference;
     } & PageSize = {},
@@ -617,19 +618,19 @@ function pageCall(filters: PageFilters): Call {
 }
 
 function listQuery({ id, ordering, ...query }: IssueFilters): Query {
-  return { ...query, id: id?.join(','), ordering: ordering?.join(',') };
+  return { ...query, id: id?.join(','), ordering: ordering?.join(',') || undefined };
 }
 
 const importPath = '/api/v1/sync/import/';
 
 function pathOf(issue: IssueReference, rest = ''): string {
-  return `${issues}${encodeURIComponent(issue)}/${rest}`;
+  return `${issues}${pathSegment(issue)}/${rest}`;
 }
 
 function labelPath(id: string): string {
-  return `${labels}${encodeURIComponent(id)}/`;
+  return `${labels}${pathSegment(id)}/`;
 }
 
 function userPath(id: string): string {
-  return `${users}${encodeURIComponent(id)}/`;
+  return `${users}${pathSegment(id)}/`;
 }

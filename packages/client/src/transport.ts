@@ -59,8 +59,9 @@ const inProgress = 'request_in_progress';
 
 /**
  * Sends calls as JSON. Retries reads and repeatable writes after a network error, 429, 502, 503, 504 and
- * `request_in_progress`, until the deadline. The delay is `Retry-After`, otherwise exponential backoff with jitter. Throws `ProblemError`, the reason of
- * the caller's signal, or the error of the token source.
+ * `request_in_progress`, until the deadline. The delay is `Retry-After`, otherwise exponential backoff with jitter. Throws
+ * `ProblemError`, the reason of the caller's signal, the error of the token source, or before any request a `TypeError` or
+ * `RangeError` for an argument that cannot be sent.
  */
 export class Transport {
   readonly #options: TransportOptions;
@@ -73,6 +74,8 @@ export class Transport {
 
   async send(call: Call): Promise<Reply> {
     call.signal?.throwIfAborted();
+    const url = urlOf(this.#options.baseUrl, call);
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const { deadlineMs = 30_000, attempts = 4 } = this.#options;
     const deadline = AbortSignal.timeout(deadlineMs);
     const endsAt = Date.now() + deadlineMs;
@@ -87,7 +90,7 @@ export class Transport {
     let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
       const credential = credentials === undefined ? {} : await inTime(credentials.headers(signal));
-      const outcome = await this.#attempt(call, credential, signal);
+      const outcome = await this.#attempt(url, { ...call, body }, credential, signal);
       if (!(outcome instanceof ProblemError)) return outcome;
       call.signal?.throwIfAborted();
       if (outcome.status === 401 && !isRenewed && credentials?.renew !== undefined) {
@@ -108,36 +111,40 @@ export class Transport {
     let next: Query | undefined = query;
     while (next !== undefined) {
       const { body, headers } = await this.send({ method: 'GET', path, query: next, ...options });
-      yield* body as Item[];
+      for (const item of body as Item[]) {
+        yield item;
+        options?.signal?.throwIfAborted();
+      }
       next = nextQuery(headers);
     }
   }
 
   // Returns an error response, and a failure of the network, as ProblemError.
   async #attempt(
-    call: Call,
+    url: string,
+    { method, headers, body }: Call & { body: string | undefined },
     credential: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<Reply | ProblemError> {
-    const { baseUrl, fetch: send = fetch } = this.#options;
+    const { fetch: send = fetch } = this.#options;
     try {
-      const response = await send(urlOf(baseUrl, call), {
-        method: call.method,
+      const response = await send(url, {
+        method,
         headers: {
           Accept: 'application/json',
-          ...(call.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
           ...credential,
-          ...call.headers,
+          ...headers,
         },
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        ...(body === undefined ? {} : { body }),
         redirect: 'error',
         signal,
       });
       const text = await response.text();
-      const body = text === '' ? undefined : parseJson(text);
+      const parsed = text === '' ? undefined : parseJson(text);
       const isNotModified = response.status === 304;
-      if ((!response.ok && !isNotModified) || body === invalidJson) return problemOf(response, body);
-      return { headers: response.headers, body };
+      if ((!response.ok && !isNotModified) || parsed === invalidJson) return problemOf(response, parsed);
+      return { headers: response.headers, body: parsed };
     } catch (error) {
       return noResponse(error);
     }
@@ -168,7 +175,17 @@ function nextQuery(headers: Headers): Query | undefined {
   );
 }
 
+/** Encodes a path parameter. An empty one becomes a dot segment, which no call accepts. */
+export function pathSegment(value: string | number): string {
+  return encodeURIComponent(value) || '.';
+}
+
+// URLs are normalized before they are sent, so a dot segment would make the path that of another operation.
+const dotSegment = /\/\.{1,2}(?=\/|$)/;
+
+/** @throws TypeError for an id that is empty, `.` or `..`; RangeError for an invalid date */
 function urlOf(baseUrl: string, { path, query = {} }: Call): string {
+  if (dotSegment.test(path)) throw new TypeError('An id must not be empty, "." or "..".');
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { IdentityClient } from '../src/identity.ts';
 import { IssuesClient, type IssuesClientOptions, ProblemError, Session } from '../src/issues.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
@@ -91,6 +92,51 @@ describe('a call', () => {
     controller.abort(reason);
     await expect(next).rejects.toBe(reason);
     expect(requests).toHaveLength(6);
+  });
+
+  it.each(['', '.', '..'])(
+    'sends no request for the id "%s", whose path is that of another operation',
+    async (id) => {
+      const { client, url, requests } = await serve(json(204, {}));
+      const identity = new IdentityClient({ baseUrl: url, serviceToken: 'secret' });
+      for (const call of [
+        () => identity.get(id),
+        () => identity.delete(id),
+        () => identity.revokeSession('1', id),
+        () => identity.sessions(id).next(),
+        () => client().get(id),
+        () => client().updateComment('ISS-1', id, 'Text'),
+        () => client().deleteLink('ISS-1', id),
+        () => client().user(id),
+        () => client().label(id),
+        () => client().comments(id).next(),
+      ])
+        await expect(call()).rejects.toThrow(new TypeError('An id must not be empty, "." or "..".'));
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it('throws the error of an argument that cannot be sent, without a request', async () => {
+    const { client, requests } = await serve(issue);
+    await expect(client().page({ created_after: new Date(Number.NaN) })).rejects.toThrow(RangeError);
+    const metadata = { amount: 1n };
+    await expect(client().putLink(1, { type: 'invoice', ref: '1', metadata })).rejects.toThrow(TypeError);
+    expect(requests).toEqual([]);
+  });
+
+  it('ends an iteration at the first item after an abort', async () => {
+    const { client } = await serve(json(200, [{ key: 'ISS-1' }, { key: 'ISS-2' }, { key: 'ISS-3' }]));
+    for (const abortedAt of [1, 3]) {
+      const reason = new Error('closed');
+      const controller = new AbortController();
+      const seen: string[] = [];
+      const read = async () => {
+        for await (const { key } of client().list({}, { signal: controller.signal }))
+          if (seen.push(key) === abortedAt) controller.abort(reason);
+      };
+      await expect(read()).rejects.toBe(reason);
+      expect(seen).toHaveLength(abortedAt);
+    }
   });
 
   it('throws the error body of a response', async () => {

@@ -125,7 +125,7 @@ export class IssueListService {
     const cached = this.#cachedOf(listed, request.fields);
     const isSearched = listed[0]?.isSearched ?? false;
     const marks = listed.map((issue) => cached.get(issue.id)?.mark ?? markOf(issue)).join('');
-    const etag = this.#etagOf(marks, total, issues.length > listed.length, isSearched);
+    const etag = this.#etagOf(request, marks, total, issues.length > listed.length, isSearched);
     if (isKnown?.(etag)) return { etag, items: undefined, end: undefined, total };
     const summaries = await this.#summariesOf(listed, cached, request.fields, within);
     if (summaries === undefined) return undefined;
@@ -139,12 +139,13 @@ export class IssueListService {
   }
 
   // The revisions determine the texts of the issues, and with the total and the existence of a further issue, the whole
-  // response to a URL. The ETag is weak because it is not a hash of the bytes, so it is the same for each content coding
-  // (RFC 9110 8.8.1).
+  // response to a URL. The members are part of it for clients that reuse an ETag after they request further members. The
+  // ETag is weak because it is not a hash of the bytes, so it is the same for each content coding (RFC 9110 8.8.1).
   #etagOf(
+    { fields, total: kind }: IssueListRequest,
     ...content: [marks: string, total: number | undefined, hasMore: boolean, isSearched: boolean]
   ): string {
-    return `W/"${shortHash([this.#presenter.fingerprint, ...content].join(' '))}"`;
+    return `W/"${shortHash([this.#presenter.fingerprint, fields, kind, ...content].join(' '))}"`;
   }
 
   // Returns the cached JSON texts whose revision is current. The others are read later: reading and serializing costs three
@@ -273,7 +274,7 @@ function isUnfiltered({ filters }: IssueListRequest): boolean {
 }
 
 function unreachablePage(): ProblemError {
-  const message = `must begin within the first ${offsetMax} issues; follow next for further ones`;
+  const message = `must begin after at most ${offsetMax} issues; follow next for further ones`;
   return validationProblem([{ field: 'page', message }]);
 }
 
