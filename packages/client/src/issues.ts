@@ -62,6 +62,7 @@ import { bearerCredentials, type TokenSource } from './session.ts';
 import {
   type Call,
   type CallOptions,
+  isTransient,
   type PageSize,
   pathSegment,
   type Query,
@@ -194,6 +195,9 @@ type LabelReferences = readonly (string | { readonly id: string })[];
 /** An id, a key such as `ISS-42`, or a number. */
 export type IssueReference = string | number;
 
+/** Maximum delay of `setTimeout`. */
+const timerMaxMs = 2 ** 31 - 1;
+
 const issues = '/api/v1/issues/';
 const labels = '/api/v1/labels/';
 const users = '/api/v1/users/';
@@ -266,14 +270,19 @@ export class IssuesClient {
 
   /**
    * Iterates over the states of an issue: the current state, then each changed state that a poll finds. An unchanged issue
-   * costs a 304. The iteration ends when the caller leaves it, and throws the reason once the signal is aborted.
+   * costs a 304. A poll that fails because the service is unavailable is repeated after the interval, except for the first.
+   * The iteration ends when the caller leaves it, throws the reason once the signal is aborted, and throws other errors.
    */
   async *follow(
     issue: IssueReference,
     { intervalMs = 5_000, ...options }: { intervalMs?: number } & CallOptions = {},
   ): AsyncGenerator<Issue, void> {
+    if (!(intervalMs > 0 && intervalMs <= timerMaxMs))
+      throw new RangeError(`intervalMs must be above 0 and at most ${timerMaxMs}.`);
     for (let etag: string | undefined; ; await sleep(intervalMs, options.signal)) {
-      const changed = await this.getIfChanged(issue, etag, options);
+      const changed = await this.getIfChanged(issue, etag, options).catch((error: unknown) => {
+        if (etag === undefined || !isTransient(error)) throw error;
+      });
       if (changed === undefined) continue;
       etag = changed.etag;
       yield changed.issue;

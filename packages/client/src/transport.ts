@@ -97,10 +97,8 @@ export class Transport {
         isRenewed = await inTime(credentials.renew(credential, signal));
         if (isRenewed) continue;
       }
-      const { status, code } = outcome;
-      const isTransient = status === 0 || transientStatuses.has(status) || code === inProgress;
       const waitMs = outcome.retryAfterMs ?? jitter(Math.min(backoffMaxMs, backoffMs * 2 ** attempt));
-      if (!isTransient || !isRepeatable || attempt >= attempts || Date.now() + waitMs >= endsAt)
+      if (!isTransient(outcome) || !isRepeatable || attempt >= attempts || Date.now() + waitMs >= endsAt)
         throw outcome;
       await sleep(waitMs, call.signal);
     }
@@ -149,6 +147,13 @@ export class Transport {
       return noResponse(error);
     }
   }
+}
+
+/** Whether a repeated request may succeed. */
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof ProblemError)) return false;
+  const { status, code } = error;
+  return code === 'no_response' || transientStatuses.has(status) || code === inProgress;
 }
 
 /** Waits for a result until the signal is aborted. @throws the reason of the signal */

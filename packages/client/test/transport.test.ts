@@ -94,6 +94,22 @@ describe('a call', () => {
     expect(requests).toHaveLength(6);
   });
 
+  it('follows an issue through an outage, but not if the first request fails', async () => {
+    const unavailable = problem(503, 'unavailable', { 'Retry-After': '0' });
+    const state = (etag: string) => json(200, { key: 'ISS-1' }, { ETag: etag });
+    const { client, requests } = await serve(state('"1"'), cut, unavailable, state('"2"'), unavailable);
+    const follow = () => client({ attempts: 1 }).follow('ISS-1', { intervalMs: 1 });
+    const following = follow();
+    for (const polls of [1, 4]) {
+      expect(await following.next()).toMatchObject({ done: false });
+      expect(requests).toHaveLength(polls);
+    }
+    await expect(follow().next()).rejects.toMatchObject({ code: 'unavailable' });
+    for (const intervalMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])
+      await expect(client().follow('ISS-1', { intervalMs }).next()).rejects.toThrow(RangeError);
+    expect(requests).toHaveLength(5);
+  });
+
   it.each(['', '.', '..'])(
     'sends no request for the id "%s", whose path is that of another operation',
     async (id) => {
