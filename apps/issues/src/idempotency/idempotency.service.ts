@@ -193,7 +193,7 @@ function requestInProgress(): ProblemError {
   return new ProblemError({
     status: 409,
     code: 'request_in_progress',
-    detail: 'A request with this Idempotency-Key is still running.',
+    detail: 'A request with this Idempotency-Key, or another change of the same issue, is still running.',
     headers: { 'Retry-After': '1' },
   });
 }

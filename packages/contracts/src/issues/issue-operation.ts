@@ -51,7 +51,8 @@ export const idempotencyHeaders = z.object({
 export const idempotencyProblem = {
   status: 409,
   codes: ['request_in_progress'],
-  description: '`request_in_progress`: a request with the same key is in progress.',
+  description:
+    '`request_in_progress`: a request with the same key, or another change of the same issue, is in progress.',
 } as const;
 
 /** An `Idempotency-Key` of another request. */

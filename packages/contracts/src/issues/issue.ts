@@ -56,7 +56,7 @@ const update = {
   ...issueOperation,
   path: `${issuesPath}/:id/`,
   description:
-    'Only given members change; `links` and `labels` replace the whole list. Equal values change nothing. The status has its own endpoint: the current one is accepted, another one is refused.',
+    'Only given members change, at least one besides `version`; `links` and `labels` replace the whole list. Equal values change nothing. The status has its own endpoint: the current one is accepted, another one is refused.',
   params: issueParams,
   headers: preconditionHeaders,
   body: {

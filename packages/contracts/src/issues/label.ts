@@ -179,7 +179,7 @@ export const updateLabel = operation({
   path: `${path}:id/`,
   summary: 'Rename a label or change its colour',
   description:
-    'For staff. Only given members change. All issues with the label show the change at once, without a line in their history. Equal values change nothing.',
+    'For staff. Only given members change; at least one is required. All issues with the label show the change at once, without a line in their history. Equal values change nothing.',
   params,
   headers: preconditionHeaders,
   body: { schema: updateLabelSchema, example: { name: 'invoices' } },
