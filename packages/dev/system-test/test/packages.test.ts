@@ -106,7 +106,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       ]);
       expect(JSON.parse(output)).toEqual({ sub: id, isListed: true, seen: ['IN_PROGRESS', 'RESOLVED'] });
     },
-    60_000,
+    180_000,
   );
 
   it('a bundle for browsers compiles, contains nothing for backends, and works without Node', async () => {
