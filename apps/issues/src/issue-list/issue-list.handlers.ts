@@ -29,7 +29,7 @@ import type { Actor } from '../authentication/actor.ts';
 import { openStatuses } from '../issue-status/issue-status.ts';
 import { parseIssueNumber, parseIssueReference } from '../issues/issue-reference.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
-import { isKnown, shortHash } from '../issues/precondition.ts';
+import { isKnown, shortHash, unlessKnown } from '../issues/precondition.ts';
 import { labelKey } from '../labels/label.ts';
 import type { IssueListService } from './issue-list.service.ts';
 import {
@@ -78,10 +78,7 @@ export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOpt
 
   const count: Handler<typeof countIssues, Actor> = async ({ query: { by, ...wire }, headers, actor }) => {
     const body = jsonText(await lists.count(readFilters(wire, actor, urls.keyPrefix), by));
-    const shown = validators({ etag: `"${shortHash(body)}"` });
-    return knownBy(headers)?.(shown.ETag)
-      ? { status: 304, headers: shown }
-      : { status: 200, headers: shown, body };
+    return unlessKnown(headers, { status: 200, headers: { ETag: `"${shortHash(body)}"` }, body });
   };
 
   return { list, listPage, count };
