@@ -26,7 +26,7 @@ export type Problem = z.infer<typeof problemSchema>;
 
 /** The codes of errors that many operations have in common, by status. */
 export const commonCodes = {
-  400: ['bad_request', 'invalid_request', 'malformed_body', 'malformed_path'],
+  400: ['bad_request', 'invalid_request', 'malformed_body', 'malformed_path', 'malformed_request'],
   401: ['unauthorized', 'invalid_token', 'identity_inactive'],
   403: ['forbidden', 'unverified'],
   408: ['request_timeout'],
@@ -40,6 +40,10 @@ export const commonCodes = {
   503: ['temporarily_unavailable'],
 } as const satisfies Record<number, readonly string[]>;
 export type CommonCodes = typeof commonCodes;
+
+/** The errors of requests that reach no operation. Part of the description of both APIs. */
+export const transportErrors =
+  'A request that is not valid HTTP gets 400 `malformed_request`, one with more than 16 KiB of header 431 `headers_too_large`, and one that does not arrive in time 408 `request_timeout`; the connection is then closed.';
 
 /** The error body of `/token`, `/token/refresh`, `/token/revoke` and `/userinfo`: with the members of RFC 6749 5.2. */
 export const oauthProblemSchema = problemSchema

@@ -2,9 +2,11 @@ import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { problemSchema } from '@tessera/contracts';
-import { createHttpServer } from '../src/index.ts';
+import { z } from 'zod';
+import { createHttpServer, everyone, route } from '../src/index.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { exchange, listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
+import { startApp, testOperation } from './support/test-app.ts';
 
 const { logger, lines, text: logText } = keepLogLines();
 let server: Server;
@@ -153,6 +155,51 @@ describe('createHttpServer', () => {
       expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     },
   );
+
+  describe('with an app', () => {
+    const creation = testOperation({ method: 'POST', path: '/things', body: { schema: z.unknown() } });
+    const things = startApp([route(creation, { access: everyone }, () => ({ status: 200, body: {} }))], {
+      security: { hsts: true },
+    });
+    const appServer = createHttpServer(things.app, things.log.logger, { app: things.app });
+    appServer.headersTimeout = 1000;
+    appServer.requestTimeout = 1500;
+    let appPort: number;
+    beforeAll(async () => {
+      appPort = await listenOnFreePort(appServer);
+    });
+    afterAll(() => {
+      appServer.closeAllConnections();
+      appServer.close();
+    });
+
+    const head = 'POST /things HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+    it.each([
+      ['input that is not HTTP', 400, 'hello\r\n\r\n', false],
+      ['a request without Host', 400, 'GET / HTTP/1.1\r\n\r\n', false],
+      ['a large header', 431, `${head}X: ${'x'.repeat(17_000)}\r\n\r\n`, false],
+      ['an incomplete header', 408, head, false],
+      ['a malformed chunk', 400, `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, true],
+      ['an incomplete body', 408, `${head}Content-Length: 9\r\n\r\nabc`, true],
+    ])(
+      'refuses %s (%d) with the security headers and the logged id',
+      async (_what, status, bytes, isLogged) => {
+        const { statusLine, headers, body } = readRefusal(await exchange(appPort, bytes));
+        expect(statusLine).toContain(` ${status} `);
+        expect(headers).toMatchObject({
+          'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+          'cross-origin-resource-policy': 'same-origin',
+          'strict-transport-security': expect.stringContaining('max-age='),
+          'x-content-type-options': 'nosniff',
+          'x-request-id': body.request_id,
+        });
+        const isOfId = (line: Record<string, unknown>) => line.request_id === body.request_id;
+        expect(things.log.lines.find(isOfId)).toMatchObject({ code: body.code, status });
+        const access = things.accessLines().filter(isOfId);
+        expect(access).toEqual(isLogged ? [expect.objectContaining({ status, route: '/things' })] : []);
+      },
+    );
+  });
 
   it('neither echoes nor logs the input', async () => {
     const answer = await exchange(port, 'GET / HTTP/1.1\r\nAuthorization\u0000: Bearer hunter2\r\n\r\n');

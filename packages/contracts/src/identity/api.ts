@@ -1,5 +1,6 @@
 import { getLiveness, getReadiness } from '../health.ts';
 import type { Api } from '../operation.ts';
+import { transportErrors } from '../problem.ts';
 import { listAuditEvents } from './audit.ts';
 import { getDiscoveryDocument, getKeySet } from './discovery.ts';
 import {
@@ -20,8 +21,7 @@ import { getUserInfo, postUserInfo, refreshTokens, revokeToken, signIn } from '.
 export const identityApi = {
   title: 'Tessera identity',
   version: '1.1.1',
-  description:
-    'The authoritative identity service: a public OpenID Connect API, and an internal API for trusted backends. Only additive changes: clients ignore unknown members.',
+  description: `The authoritative identity service: a public OpenID Connect API, and an internal API for trusted backends. ${transportErrors} Only additive changes: clients ignore unknown members.`,
   tags: {
     'OpenID Connect': 'The public endpoints.',
     'Internal identity API': 'For trusted backends, with the service token.',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { getLiveness, getReadiness } from '../health.ts';
 import type { Api } from '../operation.ts';
+import { transportErrors } from '../problem.ts';
 import { listActivity } from './activity.ts';
 import { changeIssues } from './bulk.ts';
 import { addComment, deleteComment, getComment, listComments, updateComment } from './comment.ts';
@@ -47,8 +48,7 @@ import { getWatching, listWatching, startWatching, stopWatching } from './watchi
 export const issuesApi = {
   title: 'Tessera issues',
   version: '1.5.0',
-  description:
-    'The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash, in upper and lower case. Every response to an identified caller has `RateLimit`, errors included. Only additive changes: clients ignore unknown members.',
+  description: `The issue tracker. Requests need an access token of the identity service. Paths work with and without a trailing slash, in upper and lower case. Every response to an identified caller has \`RateLimit\`, errors included. ${transportErrors} Only additive changes: clients ignore unknown members.`,
   tags: {
     Issues: 'Issues and their workflow.',
     Comments: 'Comments of an issue.',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../observability/logger.ts';
 import { ProblemError, problemBody } from './problem.ts';
@@ -18,35 +19,83 @@ const malformed = { status: 400, code: 'malformed_request', detail: 'The request
 
 const lingerMs = 1000;
 
+interface RefusalOptions {
+  logger: Logger;
+  /** Headers of every response. */
+  fixedHeaders: ReadonlyMap<string, string>;
+}
+
+interface ClientErrorOptions extends RefusalOptions {
+  /**
+   * Whether a request of the connection is in progress. The client would take the error for its response, so the
+   * connection is destroyed instead.
+   */
+  isBusy: (socket: Duplex) => boolean;
+  /** The response to the request whose body is being read. */
+  findUnanswered: (socket: Duplex) => ServerResponse | undefined;
+}
+
 /**
  * Responds to Node's `clientError` event, for input that is not a valid request, with the common error body, and closes
- * the connection. `busy`: whether an earlier request of the connection has no response yet. The client would take the
- * error for that response, so the connection is destroyed instead.
+ * the connection.
  */
-export function refuseClientError(logger: Logger, busy: (socket: Duplex) => boolean) {
-  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable || busy(socket)) {
+export function refuseClientError({ isBusy, findUnanswered, ...options }: ClientErrorOptions) {
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    // The connection is being closed.
+    if (socket.writableEnded) return;
+    if (error.code === 'ECONNRESET' || !socket.writable || isBusy(socket)) {
       socket.destroy();
       return;
     }
-    const { problem, headers, body } = refusalOf(refusals[error.code ?? ''] ?? malformed, logger, error);
-    const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const refusal = refusals[error.code ?? ''] ?? malformed;
+    closeInStages(socket);
+    const unanswered = findUnanswered(socket);
+    if (unanswered !== undefined) {
+      refuse(unanswered, refusal, options, error);
+      // Ends the reading of the body. Node does not do so after the response.
+      socket.once('close', () => unanswered.req.destroy());
+      return;
+    }
+    const { problem, headers, body } = refusalOf(refusal, options.logger, randomUUID(), error);
+    const fields = [...options.fixedHeaders, ...Object.entries(headers)].map(
+      ([name, value]) => `${name}: ${value}`,
+    );
     const head = [`HTTP/1.1 ${problem.status} ${problem.title}`, ...fields];
-    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-    // Disconnects a client that does not close its side. The delay prevents the loss of the response.
-    setTimeout(() => socket.destroy(), lingerMs).unref();
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+    socket.destroySoon();
   };
 }
 
 /** Refuses malformed requests that Node emits as requests or would refuse without a body. */
-export function refuseMalformed(logger: Logger, response: ServerResponse): void {
-  const { problem, headers, body } = refusalOf(malformed, logger);
-  response.writeHead(problem.status, headers).end(body);
+export function refuseMalformed(response: ServerResponse, options: RefusalOptions): void {
+  refuse(response, malformed, options);
 }
 
-function refusalOf(refusal: typeof malformed, logger: Logger, cause?: Error) {
+function refuse(
+  response: ServerResponse,
+  refusal: typeof malformed,
+  { logger, fixedHeaders }: RefusalOptions,
+  cause?: Error,
+): void {
+  const { requestId = randomUUID() } = response.req;
+  const { problem, headers, body } = refusalOf(refusal, logger, requestId, cause);
+  for (const [name, value] of fixedHeaders) response.setHeader(name, value);
+  response.writeHead(problem.status, problem.title, headers).end(body);
+}
+
+/**
+ * Makes the server keep reading for a second after it has sent the last response. If it closed the connection while the
+ * client still sends, the client could lose the response (RFC 9112 9.6).
+ */
+export function closeInStages(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  };
+}
+
+function refusalOf(refusal: typeof malformed, logger: Logger, requestId: string, cause?: Error) {
   const problem = new ProblemError(refusal);
-  const requestId = randomUUID();
   const { code, status } = problem;
   logger.debug({ request_id: requestId, code, status, err: cause }, 'request refused');
   const body = JSON.stringify(problemBody(problem, requestId));

@@ -16,6 +16,7 @@ import { clientAddress, requestContext } from './request-context.ts';
 import { type Access, everyone, type Guard, guard, type Route } from './route.ts';
 import {
   type ConnectHandler,
+  fixedHeadersSetting,
   headersSetBy,
   type SecurityHeaderOptions,
   securityHeaders,
@@ -58,6 +59,7 @@ export function createApp(options: AppOptions): App {
 
   const startRequest = requestContext(logger, metrics);
   const fixedHeaders = securityHeaders(security);
+  app.set(fixedHeadersSetting, fixedHeaders);
   app.use((request, response, next) => {
     startRequest(request, response);
     response.setHeaders(fixedHeaders);

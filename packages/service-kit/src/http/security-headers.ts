@@ -19,6 +19,9 @@ export interface SecurityHeaderOptions {
   resourcePolicy?: 'same-origin' | 'cross-origin';
 }
 
+/** The setting of an app for the headers of every response. The server sends them with responses that bypass the app. */
+export const fixedHeadersSetting = 'fixed headers';
+
 /** The headers that protect a JSON API in browsers; computed once by helmet, because they never change. */
 export function securityHeaders({
   hsts,

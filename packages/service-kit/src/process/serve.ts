@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { refuseClientError, refuseMalformed } from '../http/client-error.ts';
+import { fixedHeadersSetting } from '../http/security-headers.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Health } from './health.ts';
 import { paceInput } from './paced-input.ts';
@@ -80,6 +81,8 @@ export function createHttpServer(
   { timeouts = defaultHttpTimeouts, app, unsentMax }: HttpServerOptions = {},
 ): Server {
   const unsent = new UnsentResponses({ drainTimeoutMs: timeouts.drainTimeoutMs, max: unsentMax, logger });
+  const fixedHeaders: ReadonlyMap<string, string> = app?.get(fixedHeadersSetting) ?? new Map();
+  const refusal = { logger, fixedHeaders };
   const connections = new WeakMap<Duplex, Connection>();
   const answer: RequestListener = (request, response) => {
     const { socket } = request;
@@ -94,9 +97,9 @@ export function createHttpServer(
     if (connection.requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
     if (!isOfKnownLength(request)) {
       // Node's parser refuses most of these itself, but only after it has emitted the request.
-      setImmediate(() => request.socket.writable && refuseMalformed(logger, response));
+      setImmediate(() => request.socket.writable && refuseMalformed(response, refusal));
     } else if (!hasValidHost(request)) {
-      refuseMalformed(logger, response);
+      refuseMalformed(response, refusal);
     } else if (latest === response || latest.closed) {
       listener(request, response);
     } else {
@@ -133,11 +136,15 @@ export function createHttpServer(
   );
   // RFC 9110 10.1.1 permits ignoring an unknown expectation; Node would answer 417 without a body.
   server.on('checkExpectation', answer);
-  const isBusy = (socket: Duplex) => {
+  const findUnanswered = (socket: Duplex) => {
     const latest = connections.get(socket)?.latest;
+    return latest?.writableFinished ? undefined : latest;
+  };
+  const isBusy = (socket: Duplex) => {
+    const latest = findUnanswered(socket);
     return latest !== undefined && isUnderWay(latest);
   };
-  server.on('clientError', refuseClientError(logger, isBusy));
+  server.on('clientError', refuseClientError({ ...refusal, isBusy, findUnanswered }));
   paceInput(server, {
     isClosing: (socket) => {
       const latest = connections.get(socket)?.latest;
@@ -192,7 +199,6 @@ function hasValidHost({ headers, rawHeaders, httpVersion }: IncomingMessage): bo
 
 // The handler of an operation with a body starts when the body is complete; until then an error can be sent.
 function isUnderWay(response: ServerResponse<IncomingMessage>): boolean {
-  if (response.writableFinished) return false;
   const { req: request } = response;
   const isReadingBody =
     !request.complete && (request.readableFlowing === true || request.operation?.body !== undefined);
