@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { problemSchema } from '@tessera/contracts';
 import { z } from 'zod';
-import { createHttpServer, everyone, route } from '../src/index.ts';
+import { createHttpServer, everyone, type Handler, route } from '../src/index.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { exchange, listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 import { startApp, testOperation } from './support/test-app.ts';
@@ -158,7 +158,8 @@ describe('createHttpServer', () => {
 
   describe('with an app', () => {
     const creation = testOperation({ method: 'POST', path: '/things', body: { schema: z.unknown() } });
-    const things = startApp([route(creation, { access: everyone }, () => ({ status: 200, body: {} }))], {
+    const done: Handler<typeof creation> = () => ({ status: 200, body: {} });
+    const things = startApp([route(creation, { access: everyone }, done)], {
       security: { hsts: true },
     });
     const appServer = createHttpServer(things.app, things.log.logger, { app: things.app });
@@ -215,6 +216,28 @@ describe('createHttpServer', () => {
     socket.write('rubbish\r\n\r\n');
     expect(await all).toMatch(/^HTTP\/1\.1 200 [\s\S]*okHTTP\/1\.1 400 /);
   });
+
+  it.each([
+    ['its own', ['/slow']],
+    ['an earlier', ['/first', '/slow']],
+  ])(
+    'sends %s response if requests follow one with Connection: close (RFC 9112 9.6)',
+    async (_what, targets) => {
+      const slow = createHttpServer(async (request, response) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        response.end(request.url);
+      }, logger);
+      const requests = targets.map((target, index) => {
+        const close = index === targets.length - 1 ? 'Connection: close\r\n' : '';
+        return `GET ${target} HTTP/1.1\r\nHost: a\r\n${close}\r\n`;
+      });
+      const later = 'GET /later HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3);
+      const answer = await exchange(await listenOnFreePort(slow), requests.join('') + later);
+      slow.close();
+      expect(answer.match(/\r\n\r\n\/[a-z]+/g)?.map((part) => part.trim())).toEqual(targets);
+      expect(answer.match(/Connection: close/g)).toHaveLength(1);
+    },
+  );
 
   it('does not write into a response that has started', async () => {
     const socket = await openSocket(port);

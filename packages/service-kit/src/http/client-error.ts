@@ -41,8 +41,9 @@ interface ClientErrorOptions extends RefusalOptions {
  */
 export function refuseClientError({ isBusy, findUnanswered, ...options }: ClientErrorOptions) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
-    // The connection is being closed.
-    if (socket.writableEnded) return;
+    // The connection is closed after the response to the request with `Connection: close`; later requests are ignored (RFC
+    // 9112 9.6).
+    if (socket.writableEnded || error.code === 'HPE_CLOSED_CONNECTION') return;
     if (error.code === 'ECONNRESET' || !socket.writable || isBusy(socket)) {
       socket.destroy();
       return;
