@@ -140,7 +140,7 @@ describe('every path of the API', () => {
       const allowed = await preflight('https://app.test', withOrigins);
       expect(allowed.headers).toMatchObject({
         'access-control-allow-origin': 'https://app.test',
-        'access-control-allow-methods': 'GET,HEAD,POST,PUT,PATCH,DELETE',
+        'access-control-allow-methods': 'GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS',
         'access-control-allow-headers': 'authorization',
         'access-control-max-age': '600',
       });

@@ -253,7 +253,7 @@ describe('CORS', () => {
       expect([status, text]).toEqual([204, '']);
       expect(headers).toMatchObject({
         'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'GET,POST',
+        'access-control-allow-methods': 'GET,POST,OPTIONS',
         'access-control-max-age': '600',
         vary: expect.stringContaining('Origin'),
       });
@@ -291,6 +291,9 @@ describe('CORS', () => {
     ['a response', 200, 'get', '/api/things/7', ann],
     ['a missing credential', 401, 'get', '/api/things/7', {}],
     ['a missing right', 403, 'get', '/api/things/7', { 'X-User': 'guest' }],
+    ['OPTIONS', 204, 'options', '/api/things/', ann],
+    ['OPTIONS with a handler', 200, 'options', '/api/described/', ann],
+    ['OPTIONS without a credential', 401, 'options', '/api/things/', {}],
     ['an unknown path under a guard', 404, 'get', '/api/nothing', ann],
     ['an unsupported method', 405, 'put', '/api/things/7', ann],
     ['a malformed path', 400, 'get', '/api/things/%zz', ann],
@@ -378,6 +381,19 @@ describe('the pipeline', () => {
     const { head } = await send(method, target, user);
     const id = /\r\nX-Request-Id: (\S+)/.exec(head)?.[1];
     expect(accessLines().find((line) => line.request_id === id)).toMatchObject({ route: path, status });
+  });
+
+  it.each([
+    ['a large body', 'x'.repeat(101), '413 Content Too Large'],
+    ['invalid input', '{}', '422 Unprocessable Content'],
+  ])('writes the title of the problem into the status line for %s', async (_what, body, status) => {
+    const head = `Host: a\r\nX-User: ann\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    const answer = await exchange(
+      port,
+      `POST /api/things/ HTTP/1.1\r\n${head}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    expect(answer.split('\r\n')[0]).toBe(`HTTP/1.1 ${status}`);
+    expect(answer).toContain(`"title":"${status.slice(4)}"`);
   });
 
   it('keeps the headers of the access on errors', async () => {

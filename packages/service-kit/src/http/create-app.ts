@@ -154,11 +154,20 @@ function crossOriginHandler({ crossOrigin }: Access<unknown>): ConnectHandler {
   if (crossOrigin === undefined || crossOrigin.origins.length === 0)
     return (_request, _response, next) => next();
   const { origins, methods, exposedHeaders = [] } = crossOrigin;
-  const apply = cors({ origin: origins, methods, exposedHeaders, maxAge: 600, preflightContinue: true });
+  // Every path responds to OPTIONS.
+  const allowed = [...methods, 'OPTIONS'];
+  const apply = cors({
+    origin: origins,
+    methods: allowed,
+    exposedHeaders,
+    maxAge: 600,
+    preflightContinue: true,
+  });
   return (request, response, next) => {
-    // cors treats every OPTIONS as a preflight.
-    if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] === undefined)
-      next();
+    const { method, headers } = request;
+    const isRequested = headers['access-control-request-method'] !== undefined;
+    // cors treats every OPTIONS as a preflight. One without the header is an ordinary request (Fetch standard 3.3.2).
+    if (method === 'OPTIONS' && !isRequested) apply({ method: 'GET', headers }, response, next);
     else apply(request, response, next);
   };
 }

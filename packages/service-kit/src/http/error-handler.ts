@@ -35,6 +35,8 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
     };
     // Caches must not store errors, even if the handler set caching headers before it failed.
     response.set('Cache-Control', 'no-store').removeHeader('ETag');
+    // Node's reason phrases are older than RFC 9110: "Payload Too Large".
+    response.statusMessage = problem.title;
     response.status(problem.status).set(problem.headers).vary('Accept');
     if (request.accepts(['application/json', 'application/problem+json']) === 'application/problem+json') {
       response.type('application/problem+json');
