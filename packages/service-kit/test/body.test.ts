@@ -1,7 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { type BodyOptions, everyone, type Handler, type Route, route } from '../src/index.ts';
+import {
+  type BodyOptions,
+  createHttpServer,
+  everyone,
+  type Handler,
+  type Route,
+  route,
+} from '../src/index.ts';
+import { exchange, listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 import { startApp, testOperation } from './support/test-app.ts';
 
 function bodyRoute(path: string, body: { schema: z.ZodType; form?: z.ZodType }, options: BodyOptions): Route {
@@ -24,7 +32,7 @@ function heldRoute(path: string): Route {
 }
 
 const any = z.unknown();
-const { client, log } = startApp([
+const { app, client, log } = startApp([
   bodyRoute('/json', { schema: any }, { limitBytes: 1000 }),
   bodyRoute('/form', { schema: any, form: any }, { limitBytes: 5000 }),
   bodyRoute('/shaped', { schema: z.strictObject({ title: z.string() }) }, { limitBytes: 1000 }),
@@ -121,6 +129,36 @@ describe('readBody', () => {
     const send = (body: string) => client.post('/json').set('Content-Type', 'application/json').send(body);
     expect(await send(bodyOf(1001))).toMatchObject(problem(413, 'body_too_large'));
     expect((await send(bodyOf(1000))).status).toBe(200);
+  });
+
+  it.each([
+    ['/json', 'application/json'],
+    ['/form', 'application/x-www-form-urlencoded'],
+    ['/signed', 'text/plain'],
+  ])('413s a body for %s at once if its announced length is over the limit', async (path, type) => {
+    const server = createHttpServer(app, log.logger, { app });
+    const port = await listenOnFreePort(server);
+    const head = `Host: a\r\nContent-Type: ${type}\r\nContent-Length: 9000000`;
+    // The body is never sent. Waiting for it would exceed the timeout of the test.
+    const answer = await exchange(port, `POST ${path} HTTP/1.1\r\n${head}\r\n\r\n`);
+    server.close();
+    expect(answer).toMatch(/^HTTP\/1\.1 413 Content Too Large\r\n[\s\S]*"code":"body_too_large"/);
+    expect(answer).toContain('\r\nConnection: close\r\n');
+  });
+
+  it('lets a client that still sends read the 413', async () => {
+    const server = createHttpServer(app, log.logger, { app });
+    const socket = await openSocket(await listenOnFreePort(server));
+    const answer = readToEnd(socket);
+    socket.write(
+      'POST /json HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000000\r\n\r\n',
+    );
+    for (let part = 0; part < 20; part += 1) {
+      socket.write('x'.repeat(65_536));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(await answer).toContain('"code":"body_too_large"');
+    server.close();
   });
 
   it('413s a form of more than a thousand parameters', async () => {

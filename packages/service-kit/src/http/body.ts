@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import typeis from 'type-is';
+import { closeInStages } from './client-error.ts';
 import { IncomingBodies } from './incoming-bodies.ts';
 import { ProblemError } from './problem.ts';
 import type { ConnectHandler } from './security-headers.ts';
@@ -26,7 +27,8 @@ export interface BodyOptions {
 const incomingBodies = new IncomingBodies();
 
 /**
- * Reads a request body into `request.body`: 415 for another media type, 413 above the limit, 400 for a body that is not
+ * Reads a request body into `request.body`: 415 for another media type, 413 above the limit (at once if `Content-Length`
+ * is above it), 400 for a body that is not
  * UTF-8 or not JSON, 408 while the bodies of all requests take too much memory. `form` also accepts
  * `application/x-www-form-urlencoded` (RFC 6749 4.3.2). `count` gets the size of a body before it is parsed, because
  * parsing 1 MiB takes 0.2 s.
@@ -50,6 +52,11 @@ export function readBody(
   });
   const read = (request: IncomingMessage, response: ServerResponse, reader: ConnectHandler): Promise<void> =>
     new Promise((resolve, reject) => {
+      if (Number(request.headers['content-length']) > limitBytes) {
+        closeInStages(request.socket);
+        reject(tooLarge());
+        return;
+      }
       let isRead = false;
       let stopWatching: (() => void) | undefined;
       reader(request, response, (error) => {
@@ -58,9 +65,7 @@ export function readBody(
         if (error === undefined) resolve();
         else reject(error);
       });
-      // A body above the limit is discarded and uses no memory.
-      const isHeld =
-        !isRead && !request.complete && !(Number(request.headers['content-length']) > limitBytes);
+      const isHeld = !isRead && !request.complete;
       const refuse = (problem: ProblemError) => {
         // The rest of the body is ignored and not parsed.
         request.removeAllListeners('data');
@@ -132,6 +137,15 @@ function assertCharsetUtf8({ headers }: IncomingMessage): void {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
     throw unsupportedMediaType('The body must be UTF-8.');
+}
+
+function tooLarge(): ProblemError {
+  return new ProblemError({
+    status: 413,
+    code: 'body_too_large',
+    detail: 'The body is too large.',
+    headers: { Connection: 'close' },
+  });
 }
 
 function unsupportedMediaType(detail: string): ProblemError {
