@@ -1,12 +1,12 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { bodyText, type JsonResponse, sendJson } from './json-response.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** Whether `Accept-Encoding` accepts a content coding; set by Express. */
-    acceptsEncodings?: (encoding: string) => string | false;
+    /** Returns the content coding that `Accept-Encoding` prefers; set by Express. */
+    acceptsEncodings?: (...encodings: string[]) => string | false;
   }
 }
 
@@ -52,12 +52,18 @@ export function sendCompressed(response: ServerResponse, answer: JsonResponse): 
     if (etag !== undefined && known !== undefined) headers.ETag = knownTag(known, etag);
     return sendJson(response, varying);
   }
-  const coding =
-    accepted === undefined ? undefined : codingNames.find((name) => request.acceptsEncodings?.(name));
+  const coding = accepted === undefined ? undefined : preferredCoding(request, accepted);
   if (coding === undefined) return sendJson(response, varying);
   const body = bodyText(answer);
   if (body.length < lengthMin || inProgress >= concurrentMax) return sendJson(response, { ...varying, body });
   return writeCoded(response, { ...varying, body }, coding);
+}
+
+// RFC 9110 12.5.3. Without weights, the server chooses the shortest coding.
+function preferredCoding(request: IncomingMessage, accepted: string): Coding | undefined {
+  if (!accepted.includes(';')) return codingNames.find((name) => request.acceptsEncodings?.(name));
+  const preferred = request.acceptsEncodings?.(...codingNames, 'identity');
+  return codingNames.find((name) => name === preferred);
 }
 
 async function writeCoded(
