@@ -84,11 +84,14 @@ function expectUnavailable(error: unknown): void {
   });
 }
 
+const tookTooLong = 'The request took too long in the database. Try again.';
 const unreachable = 'postgresql://user@127.0.0.1:1/none';
 
 describe('an unavailable database is a 503', () => {
   it('when nothing listens', async () => {
-    expectUnavailable(await errorOf(openPool({ connectionString: unreachable }).query('SELECT 1')));
+    const error = await errorOf(openPool({ connectionString: unreachable }).query('SELECT 1'));
+    expectUnavailable(error);
+    expect(unavailableWhenDatabaseIsDown(error)?.detail).toBe('The database is unavailable.');
   });
 
   it('when its name does not resolve', async () => {
@@ -124,7 +127,9 @@ describe('an unavailable database is a 503', () => {
 
   it('when a statement takes too long, and the pool remains usable', async () => {
     const pool = openPool();
-    expectUnavailable(await errorOf(pool.query('SELECT pg_sleep(5)')));
+    const error = await errorOf(pool.query('SELECT pg_sleep(5)'));
+    expectUnavailable(error);
+    expect(unavailableWhenDatabaseIsDown(error)?.detail).toBe(tookTooLong);
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
@@ -235,7 +240,9 @@ describe('createDatabasePool', () => {
     const query = (sql: string) => connection.queryRaw({ sql, args: [], argTypes: [] });
     const { rows } = await query("SELECT current_setting('application_name')");
     expect([rows, pool.totalCount]).toEqual([[['prisma-victim']], 1]);
-    expectUnavailable(await errorOf(query('SELECT pg_sleep(5)')));
+    const error = await errorOf(query('SELECT pg_sleep(5)'));
+    expectUnavailable(error);
+    expect(unavailableWhenDatabaseIsDown(error)?.detail).toBe(tookTooLong);
     await query('SELECT 1');
     await run(
       url,

@@ -170,21 +170,37 @@ const unavailableMessages =
  * undefined.
  */
 export function unavailableWhenDatabaseIsDown(error: unknown): ProblemError | undefined {
-  return isUnavailable(error, 0) ? unavailableProblem('The database is unavailable.', 2, error) : undefined;
+  if (!hasCode(error, 0, isUnavailableCode) && !hasUnavailableMessage(error, 0)) return undefined;
+  const detail = hasCode(error, 0, (code) => code === queryCanceled)
+    ? 'The request took too long in the database. Try again.'
+    : 'The database is unavailable.';
+  return unavailableProblem(detail, 2, error);
 }
 
-function isUnavailable(error: unknown, depth: number): boolean {
+// Almost always the statement timeout. The database itself is available.
+const queryCanceled = '57014';
+
+function hasCode(error: unknown, depth: number, isWanted: (code: string) => boolean): boolean {
   if (typeof error !== 'object' || error === null || depth > 6) return false;
-  for (const code of [read(error, 'code'), read(error, 'originalCode'), read(error, 'errorCode')]) {
-    if (typeof code === 'string' && (unavailableCodes.has(code) || unavailableSqlStates.test(code)))
-      return true;
-  }
+  const codes = [read(error, 'code'), read(error, 'originalCode'), read(error, 'errorCode')];
+  return (
+    codes.some((code) => typeof code === 'string' && isWanted(code)) ||
+    causes.some((member) => hasCode(read(error, member), depth + 1, isWanted))
+  );
+}
+
+const causes = ['cause', 'meta', 'driverAdapterError'];
+
+function isUnavailableCode(code: string): boolean {
+  return unavailableCodes.has(code) || unavailableSqlStates.test(code);
+}
+
+function hasUnavailableMessage(error: unknown, depth: number): boolean {
+  if (typeof error !== 'object' || error === null || depth > 6) return false;
   for (const text of [read(error, 'message'), read(error, 'kind')]) {
     if (typeof text === 'string' && unavailableMessages.test(text)) return true;
   }
-  return ['cause', 'meta', 'driverAdapterError'].some((member) =>
-    isUnavailable(read(error, member), depth + 1),
-  );
+  return causes.some((member) => hasUnavailableMessage(read(error, member), depth + 1));
 }
 
 /**
