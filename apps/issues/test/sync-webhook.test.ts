@@ -148,6 +148,15 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
     for (const socket of sockets) socket.destroy();
   });
 
+  it('accepts the name of the tracker in upper case, like the rest of the path', async () => {
+    const body = payload(provider, number());
+    await app.http
+      .post(`/API/v1/integrations/${provider.toUpperCase()}/webhook/`)
+      .set({ 'Content-Type': 'application/json', ...senders[provider](body, 'upper-case') })
+      .send(body)
+      .expect(202);
+  });
+
   it('returns 413 for a body that is too large', async () => {
     const body = JSON.stringify({ text: 'x'.repeat(1024 * 1024) });
     expectProblem(await deliver(body, senders[provider](body, 'large')), 413, 'body_too_large');

@@ -18,6 +18,8 @@ export const webhookBody: BodyOptions = {
 export function webhookHandlers(webhooks: WebhookReceiver) {
   /** Throws a 404 problem before the body is read if no webhook is configured for the tracker. */
   const assertConfigured = (_caller: undefined, { params }: IncomingMessage): void => {
+    // Like the rest of the path, the name may be in upper or lower case.
+    if (params !== undefined) params.provider = String(params.provider).toLowerCase();
     const provider = trackerProviderSchema.safeParse(params?.provider).data;
     if (provider !== undefined && webhooks.isFor(provider)) return;
     throw new ProblemError({
