@@ -70,6 +70,12 @@ describe('runMigrations', () => {
     folder.remove();
   });
 
+  it.each(['--help', '-h'])('exits 2 for an unknown option beside %s', async (flag) => {
+    const migrator = start('run-migrations-process.ts', { args: [flag, '--bogus'] }, { DATABASE_URL: '' });
+    expect([await migrator.ended, migrator.output()]).toEqual([2, '']);
+    expect(migrator.errors()).toContain("Unknown option '--bogus'");
+  });
+
   it.each(['--help', '-h'])('prints its help for %s without a database', async (flag) => {
     const migrator = start('run-migrations-process.ts', { args: [flag] }, { DATABASE_URL: '' });
     expect([await migrator.ended, migrator.errors()]).toEqual([0, '']);

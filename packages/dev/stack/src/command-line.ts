@@ -22,7 +22,7 @@ export interface Command<Own extends Options> {
 }
 
 /**
- * Runs a command of the root `package.json`. `--help` and `-h` print the help before anything else happens.
+ * Runs a command of the root `package.json`. `--help` and `-h` print the help and run nothing.
  * @returns the exit code: 2 for a command line with an unknown option, a stray argument or an invalid value
  */
 export async function runCommandLine<Own extends Options>(
@@ -31,6 +31,7 @@ export async function runCommandLine<Own extends Options>(
 ): Promise<number> {
   try {
     if (isHelpRequested(args)) {
+      parseOptions({ ...options, help: { type: 'boolean', short: 'h' } }, args);
       process.stdout.write(help);
       return 0;
     }

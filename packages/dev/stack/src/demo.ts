@@ -38,6 +38,9 @@ process.exitCode = await runCommandLine({
     if (!Number.isInteger(count) || count < 1 || count > 1_000_000) {
       throw new UsageError('--issues must be a whole number from 1 to 1000000');
     }
+    if (databaseUrl !== undefined && !/^postgres(?:ql)?:\/\/./.test(databaseUrl)) {
+      throw new UsageError('--database-url must be a postgresql:// URL');
+    }
     try {
       await fill(count, { direct, databaseUrl, dataDir });
       return 0;

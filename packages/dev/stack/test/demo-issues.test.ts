@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { generateIssue } from '../src/demo/issue-generator.ts';
 import { fillThroughApi } from '../src/demo/through-api.ts';
@@ -22,6 +24,18 @@ describe('generateIssue', () => {
       expect(title).not.toMatch(/[\n\r]/);
       expect(description.length).toBeLessThanOrEqual(65_000);
     }
+  });
+});
+
+describe('the command', () => {
+  it('exits 2 for a database URL that is none, and names the option', () => {
+    const demo = fileURLToPath(new URL('../src/demo.ts', import.meta.url));
+    const options = ['--import', 'tsx', '--conditions=@tessera/source', demo, '--database-url', 'foo'];
+    const { status, stderr } = spawnSync(process.execPath, options, { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([
+      2,
+      'demo: --database-url must be a postgresql:// URL. See "npx pnpm@12 demo --help".\n',
+    ]);
   });
 });
 

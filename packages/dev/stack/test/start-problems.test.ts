@@ -142,6 +142,9 @@ describe('start', () => {
     const unknown = product.launch({}, ['--prot', '80']);
     expect(await unknown.ended).toBe(2);
     expect(unknown.output).toContain("Unknown option '--prot'");
+    const beside = product.launch({}, ['--help', '--bogus']);
+    expect(await beside.ended).toBe(2);
+    expect(beside.output).toContain("Unknown option '--bogus'");
     expect(existsSync(product.data)).toBe(false);
   });
 });

@@ -25,17 +25,18 @@ interface Command<Own extends Options> {
 
 /**
  * Runs a command with its arguments and returns the exit code: 0 for `--help`, which runs nothing, and 2 for an unknown
- * option, a stray argument or a `UsageError`.
+ * option, also beside `--help`, a stray argument or a `UsageError`.
  */
 export async function runCommandLine<Own extends Options>(
   { name, help, options, allowPositionals = false, run }: Command<Own>,
   args: readonly string[],
 ): Promise<number> {
-  if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(help);
-    return 0;
-  }
   try {
+    if (args.includes('--help') || args.includes('-h')) {
+      parse({ ...options, help: { type: 'boolean', short: 'h' } }, args);
+      process.stdout.write(help);
+      return 0;
+    }
     const { values, positionals } = parse(options, args);
     const [stray] = positionals;
     if (stray !== undefined && !allowPositionals) throw new UsageError(`Unexpected argument '${stray}'`);
