@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issueSchema } from '@tessera/contracts';
 import { FakeIdentity } from './support/fake-identity.ts';
@@ -179,6 +180,44 @@ describe('a sync that failed permanently is retried', () => {
     for (const issue of [outage, rejected]) await failedBefore(app, issue, '61 minutes');
     await untilSynced(ann, outage);
     expect((await read(ann, rejected)).sync.state).toBe('failed');
+  });
+
+  it('one every five minutes while all fail, and all when one succeeds', async () => {
+    const app = await start();
+    const ann = await aPerson(app);
+    const issues = [await failSync(ann, 'One'), await failSync(ann, 'Two'), await failSync(ann, 'Three')];
+    const failures = async () =>
+      (await app.sql('SELECT failures FROM tracker_links ORDER BY failures')).map((row) => row.failures);
+    tracker.fake.fail({ kind: 'status', status: 401, times: Number.POSITIVE_INFINITY });
+    for (const issue of issues) await failedBefore(app, issue, '6 minutes');
+    await until(failures, (seen) => seen.includes(2));
+    await pause(500);
+    expect(await failures()).toEqual([1, 1, 2]);
+    tracker.fake.clearFaults();
+    for (const issue of issues) await failedBefore(app, issue, '6 minutes');
+    for (const issue of issues) await untilSynced(ann, issue);
+  });
+
+  it('twice if the remote issue is missing', async () => {
+    const app = await start();
+    const ann = await aPerson(app);
+    const issue = await create(ann, 'Hidden by a proxy');
+    await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(200);
+    const on = { method: 'GET', path: /\/issues\/\d+$/ };
+    tracker.fake.fail({ kind: 'status', status: 404, on, times: Number.POSITIVE_INFINITY });
+    await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(409);
+    await failedBefore(app, issue, '3 minutes');
+    await until(
+      () => app.sql('SELECT failures FROM tracker_links WHERE next_attempt_at IS NULL'),
+      ([row]) => row?.failures === 2,
+    );
+    tracker.fake.clearFaults();
+    await app.sql('UPDATE tracker_links SET failures = 3');
+    await failedBefore(app, issue, '2 hours');
+    await pause(500);
+    expect((await read(ann, issue)).sync.state).toBe('failed');
+    await app.sql('UPDATE tracker_links SET failures = 2');
+    await untilSynced(ann, issue);
   });
 
   it('once a day', async () => {

@@ -80,6 +80,18 @@ describe('a request to create an issue that a proxy holds for too long', () => {
   });
 });
 
+it.each([422, 302, 403, 409])(
+  'a request to create an issue that takes effect although the response is %i leaves no duplicate',
+  async (status) => {
+    const issue = await createIssue(ann);
+    tracker.fake.fail({ kind: 'status_after', status, on: { method: 'POST', path: /\/issues$/ } });
+    expect((await ann.post(issuePath(issue, 'sync/'))).body.retry_scheduled).toBeDefined();
+    const { external, sync } = await syncIssue(ann, issue);
+    expect(marked(issue).map(({ number }) => String(number))).toEqual([external?.id]);
+    expect(sync.conflicts).toEqual([]);
+  },
+);
+
 it('imports a comment with a copied marker, but not a second copy of a sent comment', async () => {
   const issue = await createIssue(ann, { title: 'Commented' });
   const { external } = await syncIssue(ann, issue);

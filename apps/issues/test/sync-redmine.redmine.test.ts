@@ -1,7 +1,35 @@
-import { describe } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { expectProblem } from '@tessera/testing/problems';
+import { createIssue, getIssue, issuePath } from './support/issues.ts';
+import { aPerson } from './support/people.ts';
 import { startRedmineProject } from './support/redmine-project.ts';
-import { describeSync } from './support/sync-conformance.ts';
+import { describeSync, syncIssue } from './support/sync-conformance.ts';
+import { startTestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
 
 describe('a sync with a real Redmine', () => {
   describeSync(() => startRedmineProject());
+
+  it('neither reads nor changes another issue that got the number of a deleted one', async () => {
+    const tracker = await startRedmineProject();
+    const app = await startTestApp(trackerEnvironment(tracker));
+    const [ann, staff] = [await aPerson(app), await aPerson(app, { is_staff: true })];
+    const former = await syncIssue(ann, await createIssue(ann, { title: 'Former' }));
+    const id = former.external?.id ?? '';
+    // Redmine stores times with a resolution of a second.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await tracker.remove(id);
+    expect(await tracker.create({ title: 'Another', text: 'of someone else' })).toBe(id);
+    await ann.post(issuePath(former, 'comments/'), { body: 'about the former' }).expect(201);
+    const refusal = await ann.post(issuePath(former, 'sync/'));
+    expectProblem(refusal, 409, 'remote_gone');
+    expect(refusal.body.detail).toContain('gave its number to another issue');
+    expect(await getIssue(ann, former)).toMatchObject({ title: 'Former', description: '' });
+    expect(await tracker.issues()).toMatchObject([{ title: 'Another', comments: [] }]);
+    await staff.delete(issuePath(former, 'external/')).expect(200);
+    expect((await syncIssue(ann, former)).external?.id).not.toBe(id);
+    expect((await tracker.issues()).map(({ title }) => title)).toEqual(['Another', 'Former']);
+    await app.close();
+    await tracker.close();
+  });
 });

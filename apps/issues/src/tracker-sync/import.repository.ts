@@ -144,8 +144,8 @@ export class ImportRepository {
           author text, "createdAt" timestamptz)
       ), linked AS (
         INSERT INTO tracker_links (issue_id, provider, project, remote_id, remote_key, remote_url, remote_state,
-          remote_author, remote_created_at, base, requested_by, next_attempt_at)
-        SELECT id, ${provider}, ${project}, "remoteId", "remoteKey", url, state, author, "createdAt", base,
+          remote_since, remote_author, remote_created_at, base, requested_by, next_attempt_at)
+        SELECT id, ${provider}, ${project}, "remoteId", "remoteKey", url, state, "createdAt", author, "createdAt", base,
                ${requestedBy}::uuid, clock_timestamp() FROM listed ORDER BY place
         ON CONFLICT (provider, project, remote_id) DO NOTHING
         RETURNING issue_id

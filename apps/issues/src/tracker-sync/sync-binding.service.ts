@@ -13,7 +13,7 @@ import { type ExternalTracker, type LocalState, stepTowards } from '../trackers/
 import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
 import { displayText } from '../trackers/tracker-text.ts';
 import type { SyncJob, SyncRepository } from './sync.repository.ts';
-import { assertPublic, syncInProgress, trackerNotConfigured } from './sync-issue.ts';
+import { assertBound, assertPublic, syncInProgress, trackerNotConfigured } from './sync-issue.ts';
 import { isRepresented, isStorable, type MergeBase, stepsFrom, stepsTowards } from './sync-merge.ts';
 
 type Side = 'local' | 'remote';
@@ -97,7 +97,7 @@ export class SyncBindingService {
     const isOfText = (field === 'title' || field === 'description') && reason === 'not_storable';
     if (!isOfStatus && !isOfText) return conflict;
     if (job.remoteId === null) throw new TrackerError('remote_gone', 'not bound to a remote issue');
-    const found = assertPublic(await tracker.get(job.remoteId, abortAfter(deadlineMs)));
+    const found = assertBound(await tracker.get(job.remoteId, abortAfter(deadlineMs)), job.remoteSince);
     const isSame = isOfText && displayText(found[field]) === conflict.remote;
     return isSame ? { ...conflict, remote: found[field] } : conflict;
   }

@@ -106,6 +106,8 @@ interface FailedRun {
 
 interface RemotePair {
   remoteId: string;
+  /** See `SyncJob.remoteSince`. */
+  since: Date | null;
   base: MergeBase;
   others: OtherRemotes;
 }
@@ -205,7 +207,12 @@ export class SyncExecutor {
     const pair =
       remoteId === null
         ? await this.#createOrAdopt(job, signal)
-        : { remoteId, base: job.base, others: await this.#findOthers(job, remoteId, signal) };
+        : {
+            remoteId,
+            since: job.remoteSince,
+            base: job.base,
+            others: await this.#findOthers(job, remoteId, signal),
+          };
     const failures: TrackerError[] = [];
     const fields = await this.#syncFields(job, pair, requestId, failures, signal).catch(
       unlessOfPart(failures),
@@ -235,31 +242,33 @@ export class SyncExecutor {
     this.#credentialsRejected = false;
   }
 
-  // A create request without a response may have taken effect, so the next sync first searches for its issue.
+  // A create request without a response may have taken effect, so the next sync first searches for its issue. The same
+  // applies to a refused one, because a proxy may have refused the tracker's response.
   async #createOrAdopt(job: SyncJob, signal: AbortSignal): Promise<RemotePair> {
     const { tracker, issues, repository } = this.#dependencies;
     const { createAttemptedAt, createAttemptAge } = job;
+    const attemptedAt = createAttemptedAt ?? job.createRefusedAt;
     const { created: earlier, copies } =
-      createAttemptedAt === null
+      attemptedAt === null
         ? { created: [], copies: [] }
-        : await this.#findMarked(job.issueId, createAttemptedAt, signal);
+        : await this.#findMarked(job.issueId, attemptedAt, signal);
     const [adopted, ...duplicates] = earlier;
     const others = { duplicates, copies };
     if (adopted !== undefined) {
       assertPublic(adopted);
       const base = baseOfAdopted(job.base, tracker);
       await repository.recordRemote(job, adopted, base, job.requestedBy);
-      return { remoteId: adopted.id, base, others };
+      return { remoteId: adopted.id, since: adopted.createdAt, base, others };
     }
     if (createAttemptAge !== null) this.#assertSettled(createAttemptAge);
     const draft = draftOf(found(await issues.findState({ id: job.issueId })), tracker);
     await repository.beginCreate(job, draft);
     const created = await tracker
       .create(draft, issueMarker(job.issueId), signal)
-      .catch(unlessSent(() => repository.cancelCreate(job)));
+      .catch(unlessSent((error) => repository.cancelCreate(job, { isCertain: !error.isRefusal })));
     const base = baseOfCreated(created);
     await repository.recordRemote(job, created, base, job.requestedBy);
-    return { remoteId: created.id, base, others };
+    return { remoteId: created.id, since: created.createdAt, base, others };
   }
 
   // A request can take effect long after it timed out, even after a later request.
@@ -297,7 +306,7 @@ export class SyncExecutor {
   // have replaced an edit that was made after the reading.
   async #syncFields(
     job: SyncJob,
-    { remoteId, base, others }: RemotePair,
+    { remoteId, since, base, others }: RemotePair,
     requestId: string,
     failures: TrackerError[],
     signal: AbortSignal,
@@ -307,7 +316,7 @@ export class SyncExecutor {
     let state = { base, conflicts: job.conflicts };
     let unverified = job.unverifiedPush;
     for (let merges = 1; ; merges += 1) {
-      const before = assertPublic(await tracker.get(remoteId, signal));
+      const before = assertBound(await tracker.get(remoteId, signal), since);
       const overwritten = await this.#findOverwritten(remoteId, unverified, signal);
       const external = [...overwritten, ...externalConflicts(before, others)];
       const merged = await this.#mergeLocally(job, { ...state, external }, before, requestId, signal);
@@ -334,7 +343,7 @@ export class SyncExecutor {
         const change = pushLabels(labels.tracker, remoteId, labels.merge.push, signal);
         await change.catch(unlessOfPart(failures));
       }
-      const after = assertPublic(await tracker.get(remoteId, signal));
+      const after = assertBound(await tracker.get(remoteId, signal), since);
       const pushed = verifyPush(merged, merged.local, { before, after });
       const unseen = { ...pushed, overwritten: await this.#findOverwritten(remoteId, unverified, signal) };
       const result = addPushConflicts(state.conflicts, unseen, job.conflicts);
@@ -559,6 +568,19 @@ export function assertPublic(remote: RemoteIssue): RemoteIssue {
   throw new TrackerError('remote_private', 'private in the tracker', { hadNoEffect: true });
 }
 
+/**
+ * Throws if the remote issue is private, or was created at another time than `since`: a Redmine on SQLite uses the numbers
+ * of deleted issues again.
+ */
+export function assertBound(remote: RemoteIssue, since: Date | null): RemoteIssue {
+  if (since === null || remote.createdAt.getTime() === since.getTime()) return assertPublic(remote);
+  throw new TrackerError('remote_gone', 'another issue has its number', {
+    hadNoEffect: true,
+    detail:
+      'The issue was deleted in the external tracker, which gave its number to another issue: staff can detach it, or attach another one.',
+  });
+}
+
 // Handles the error of one part of an issue: the other parts are synced before the sync fails.
 function unlessOfPart(failures: TrackerError[]): (error: unknown) => undefined {
   return (error) => {
@@ -576,9 +598,9 @@ function seenUntil({ updatedAt, readAt }: RemoteIssue, { remoteSeenUntil, lastSy
 }
 
 // Handles the error of a request that creates something: if it certainly had no effect, its record is cancelled.
-function unlessSent(cancel: () => Promise<void>): (error: unknown) => Promise<never> {
+function unlessSent(cancel: (error: TrackerError) => Promise<void>): (error: unknown) => Promise<never> {
   return async (error) => {
-    if (error instanceof TrackerError && error.hadNoEffect) await cancel();
+    if (error instanceof TrackerError && error.hadNoEffect) await cancel(error);
     throw error;
   };
 }

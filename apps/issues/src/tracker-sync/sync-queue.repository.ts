@@ -18,6 +18,10 @@ import {
 const firstPollOverlapSeconds = 600;
 // A change can become visible later than one with a later time.
 const pollOverlapSeconds = 120;
+/** Time between two retries by which an operator's correction is found if all syncs fail. */
+const trialSeconds = 300;
+/** Attempts until a missing remote issue counts as deleted. A proxy can respond 404 during a deployment. */
+const goneAttempts = 3;
 /** The retries after an outage are spread over this time. */
 const recoverySeconds = 60;
 
@@ -107,12 +111,24 @@ export class SyncQueueRepository implements TrackerLimit {
 
   /**
    * Makes issues due whose sync failed without a scheduled retry, if the cause may be gone: the configuration or the
-   * issue was changed, another issue was synced since, or a day has passed. Skips an issue whose remote issue was
-   * deleted and its id reused: its sync would create a new remote issue, so staff decide.
+   * issue was changed, another issue was synced since, or a day has passed. As long as all syncs fail, one issue at a
+   * time tries again, so that the others follow as soon as an operator has removed the cause. Skips an issue whose remote
+   * issue was deleted and its id reused: its sync would create a new remote issue, so staff decide.
    */
   async addStuck(): Promise<void> {
     const { provider, project, fingerprint } = this.#tracker;
+    const isOfAll = Prisma.sql`last_error <> ALL (${issueErrorCodes}::text[])`;
     await this.#database.$executeRaw`
+      WITH trial AS (
+        SELECT issue_id FROM tracker_links
+         WHERE provider = ${provider} AND project = ${project} AND attention = 'failed' AND claim_id IS NULL AND ${isOfAll}
+           AND NOT EXISTS (
+                 SELECT FROM tracker_links
+                  WHERE provider = ${provider} AND project = ${project} AND attention IS NOT NULL AND ${isOfAll}
+                    AND (attention = 'stale' OR claim_id IS NOT NULL
+                      OR failed_at > clock_timestamp() - make_interval(secs => ${trialSeconds}::float8)))
+         ORDER BY failed_at LIMIT 1
+      )
       UPDATE tracker_links t SET next_attempt_at = clock_timestamp()
        WHERE provider = ${provider} AND project = ${project}
          AND last_error IS NOT NULL AND next_attempt_at IS NULL AND claim_id IS NULL
@@ -121,10 +137,11 @@ export class SyncQueueRepository implements TrackerLimit {
            OR failed_configuration IS DISTINCT FROM ${fingerprint}
            OR failed_activity_id < (
                 SELECT max(id) FROM activity a WHERE a.issue_id = t.issue_id AND a.origin = 'local')
-           OR (last_error <> ALL (${issueErrorCodes}::text[])
-             AND failed_at < clock_timestamp() - make_interval(secs => ${retryDelayMaxSeconds}::float8)
-             AND failed_at < (
-                   SELECT max(last_synced_at) FROM tracker_links WHERE provider = ${provider} AND project = ${project})))`;
+           OR t.issue_id IN (SELECT issue_id FROM trial)
+           OR (failed_at < clock_timestamp() - make_interval(secs => least(${retryDelayMaxSeconds}::float8, 60 * 2 ^ least(failures, 20)))
+             AND ((last_error = 'remote_gone' AND failures < ${goneAttempts}::int)
+               OR (${isOfAll} AND failed_at < (
+                     SELECT max(last_synced_at) FROM tracker_links WHERE provider = ${provider} AND project = ${project})))))`;
   }
 
   /**

@@ -24,6 +24,8 @@ export interface ConfiguredTracker extends TrackerIdentity {
 export interface SyncJob extends SyncLease {
   /** Null if the issue is not known to exist in the tracker. */
   remoteId: string | null;
+  /** When the remote issue was created, by the tracker's clock; null if that is not known. */
+  remoteSince: Date | null;
   base: MergeBase;
   conflicts: SyncConflict[];
   /** The last push if the process ended before it was verified. */
@@ -32,6 +34,8 @@ export interface SyncJob extends SyncLease {
   createAttemptedAt: Date | null;
   /** Seconds since `createAttemptedAt`, by the database's clock. */
   createAttemptAge: number | null;
+  /** When a request to create the remote issue was refused, unless another was sent since. */
+  createRefusedAt: Date | null;
   /** Changes of the remote issue up to this time were synced, by the tracker's clock. */
   remoteSeenUntil: Date | null;
   /** Seconds since the last sync that succeeded. */
@@ -100,8 +104,8 @@ const leaseMarginMs = 2_000;
 
 /** The columns of a `SyncJob` in the row `t`. */
 export const jobColumns =
-  Prisma.raw(`t.issue_id AS "issueId", t.claim_id AS "leaseId", t.remote_id AS "remoteId",
-  coalesce(t.base, '{}') AS base, t.conflicts, t.unverified_push AS "unverifiedPush", t.create_attempted_at AS "createAttemptedAt",
+  Prisma.raw(`t.issue_id AS "issueId", t.claim_id AS "leaseId", t.remote_id AS "remoteId", t.remote_since AS "remoteSince",
+  coalesce(t.base, '{}') AS base, t.conflicts, t.unverified_push AS "unverifiedPush", t.create_attempted_at AS "createAttemptedAt", t.create_refused_at AS "createRefusedAt",
   extract(epoch FROM clock_timestamp() - t.create_attempted_at)::float8 AS "createAttemptAge",
   least(t.duplicated_since, CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END) AS "uncertainSince",
   t.remote_seen_until AS "remoteSeenUntil", extract(epoch FROM clock_timestamp() - t.last_synced_at)::float8 AS "lastSyncAge", t.requested_by AS "requestedBy"`);
@@ -158,14 +162,21 @@ export class SyncRepository {
   async beginCreate(lease: SyncLease, draft: MergeBase): Promise<void> {
     await this.#updateUnderLease(
       lease,
-      Prisma.sql`create_attempted_at = clock_timestamp(), base = ${json(draft)},
+      Prisma.sql`create_attempted_at = clock_timestamp(), create_refused_at = NULL, base = ${json(draft)},
         uncertain_since = coalesce(create_attempted_at, uncertain_since)`,
     );
   }
 
-  /** Records that the request to create the remote issue had no effect. */
-  async cancelCreate(lease: SyncLease): Promise<void> {
-    await this.#updateUnderLease(lease, Prisma.sql`create_attempted_at = NULL`);
+  /**
+   * Records that the request to create the remote issue had no effect. `isCertain`: whether no request was sent, or no
+   * proxy can have sent the response to an applied request.
+   */
+  async cancelCreate(lease: SyncLease, { isCertain }: { isCertain: boolean }): Promise<void> {
+    const refusedAt = isCertain ? Prisma.sql`NULL` : Prisma.sql`create_attempted_at`;
+    await this.#updateUnderLease(
+      lease,
+      Prisma.sql`create_refused_at = ${refusedAt}, create_attempted_at = NULL`,
+    );
   }
 
   /**
@@ -187,8 +198,8 @@ export class SyncRepository {
         RETURNING issue_id
       ), t AS (
         UPDATE tracker_links SET remote_id = ${remote.id}, remote_key = ${remote.key}, remote_url = ${remote.url},
-          remote_state = ${remote.state}, remote_author = NULL, remote_created_at = NULL,
-          base = ${json(base)}, create_attempted_at = NULL, unverified_push = NULL
+          remote_state = ${remote.state}, remote_since = ${remote.createdAt}, remote_author = NULL, remote_created_at = NULL,
+          base = ${json(base)}, create_attempted_at = NULL, create_refused_at = NULL, unverified_push = NULL
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
            AND (SELECT count(*) FROM stale) >= 0
         RETURNING issue_id
@@ -225,7 +236,7 @@ export class SyncRepository {
       lease,
       Prisma.sql`base = ${json(base)}, conflicts = ${json(conflicts)},
         unverified_push = ${push === null ? null : json(push)},
-        remote_url = ${remote.url}, remote_state = ${remote.state}`,
+        remote_url = ${remote.url}, remote_state = ${remote.state}, remote_since = ${remote.createdAt}`,
       within,
     );
   }
@@ -395,7 +406,7 @@ export class SyncRepository {
     await this.#database.$executeRaw`
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
-          remote_author = NULL, remote_created_at = NULL, base = NULL, unverified_push = NULL, create_attempted_at = NULL, uncertain_since = NULL, duplicated_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
+          remote_since = NULL, remote_author = NULL, remote_created_at = NULL, base = NULL, unverified_push = NULL, create_attempted_at = NULL, create_refused_at = NULL, uncertain_since = NULL, duplicated_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
           remote_seen_until = NULL, last_result = NULL, last_error = NULL, last_messages = '[]', moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid

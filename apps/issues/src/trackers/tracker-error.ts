@@ -184,6 +184,15 @@ export class TrackerError extends Error {
     return kind.isOfPart ?? false;
   }
 
+  /**
+   * Whether the response refuses the request itself. A proxy can also send it after the tracker has applied the request,
+   * unlike a response about credentials or limits.
+   */
+  get isRefusal(): boolean {
+    if (this.code === 'tracker_busy') return true;
+    return !this.isTransient && this.code !== 'tracker_auth_failed';
+  }
+
   /** Whether the background retries the sync. */
   get isTransient(): boolean {
     return failureKinds[this.code].isTransient;

@@ -122,6 +122,7 @@ export interface RecordedRequest {
 /**
  * - `latency`: waits `ms`, then processes the request and responds, even if the client has disconnected
  * - `status`: responds with `status`, `headers` and `body` without processing the request
+ * - `status_after`: processes the request, then responds with `status`, `headers` and `body`
  * - `reset_before`: destroys the socket without processing the request
  * - `reset_after`: processes the request, then destroys the socket without a response
  * - `truncated_json`: processes the request and sends a valid HTTP response with half of the JSON
@@ -131,6 +132,7 @@ export interface RecordedRequest {
 export type FaultKind =
   | 'latency'
   | 'status'
+  | 'status_after'
   | 'reset_before'
   | 'reset_after'
   | 'truncated_json'
@@ -145,7 +147,7 @@ export interface Fault {
   readonly times?: number;
   /** For `latency` and `slow_body`, in milliseconds. Default: 1000. */
   readonly ms?: number;
-  /** For `status`. Default: 500. */
+  /** For `status` and `status_after`. Default: 500. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** A string is sent unchanged, other values as JSON. */

@@ -21,6 +21,10 @@ export async function deliver(result: TrackerResponse, delivery: Delivery): Prom
     response.socket?.destroy();
     return;
   }
+  if (fault?.kind === 'status_after') {
+    const { status = 500, headers = {}, body } = fault;
+    return deliver({ status, headers, body }, { ...delivery, fault: undefined });
+  }
   recording.status = result.status;
   const whole = textOf(result.body);
   const text = fault?.kind === 'truncated_json' ? whole.slice(0, Math.floor(whole.length / 2)) : whole;
