@@ -229,6 +229,7 @@ const operations: {
   },
   { name: 'deleteIdentity', status: 204, send: (n) => of(`/internal/identities/${other(n)}`, 'DELETE') },
   { name: 'listAuditEvents', status: 200, send: () => of('/internal/audit-events?limit=200') },
+  { name: 'listIdentityEvents', status: 200, send: () => of('/internal/events') },
   { name: 'without service token', status: 403, send: () => ({ method: 'GET', path: '/internal/x' }) },
   { name: 'getLiveness', status: 200, send: () => ({ method: 'GET', path: '/healthz' }) },
   { name: 'getReadiness', status: 200, send: () => ({ method: 'GET', path: '/readyz' }) },

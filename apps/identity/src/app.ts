@@ -15,6 +15,7 @@ import {
   introspectToken,
   listAuditEvents,
   listIdentities,
+  listIdentityEvents,
   listSessions,
   postUserInfo,
   refreshTokens,
@@ -38,6 +39,7 @@ import {
 } from '@tessera/service-kit';
 import { auditHandlers } from './audit/audit.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
+import { eventHandlers } from './events/event.handlers.ts';
 import { identityHandlers } from './identities/identity.handlers.ts';
 import { serviceTokenAccess } from './identities/service-token-access.ts';
 import { introspectionHandlers } from './introspection/introspection.handlers.ts';
@@ -72,6 +74,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const session = sessionHandlers(dependencies.sessions);
   const introspection = introspectionHandlers(dependencies.introspection);
   const audit = auditHandlers(dependencies.audit);
+  const events = eventHandlers(dependencies.events);
 
   const { anyOrigin, tokenClients, bearer, backends } = accessPolicies(dependencies);
   const reads = { request: ({ sub }: AccessTokenClaims) => dependencies.reads.take(sub) };
@@ -106,6 +109,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(revokeSessions, { access: backends }, session.revokeAll),
     route(revokeSession, { access: backends }, session.revoke),
     route(listAuditEvents, { access: backends }, audit.list),
+    route(listIdentityEvents, { access: backends }, events.list),
 
     route(getLiveness, { access: everyone }, () => health.liveness()),
     route(getReadiness, { access: everyone }, () => health.readiness()),

@@ -69,8 +69,9 @@ export type Config = ReturnType<typeof loadConfig>;
 /** Throws a `ConfigError` that lists every problem by variable name. Messages never contain values. */
 export function loadConfig(variables = environment) {
   const parsed = readConfig(environmentSchema, variables, secretNames, findProblems);
+  const { eventRetentionDays, ...common } = commonConfig(parsed);
   return {
-    ...commonConfig(parsed),
+    ...common,
     serviceTokens: [parsed.SERVICE_TOKEN, parsed.SERVICE_TOKEN_PREVIOUS].filter(
       (token) => token !== undefined,
     ),
@@ -115,6 +116,7 @@ export function loadConfig(variables = environment) {
     cleanup: {
       intervalSeconds: parsed.JANITOR_INTERVAL_SECONDS,
       auditRetentionDays: parsed.AUDIT_RETENTION_DAYS,
+      eventRetentionDays,
     },
   };
 }

@@ -13,10 +13,14 @@ export type Database = PrismaClient;
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 
 /**
- * Restricts the service's role on some tables: it cannot delete identities (deletes are soft) and can only append to
- * the audit trail. Rules for every role are triggers in the migrations.
+ * Restricts the service's role on some tables: it cannot delete identities (deletes are soft), can only append to
+ * the audit trail and cannot change events. Rules for every role are triggers in the migrations.
  */
-export const tableRights: TableRights = { identities: ['INSERT', 'UPDATE'], audit_events: ['INSERT'] };
+export const tableRights: TableRights = {
+  identities: ['INSERT', 'UPDATE'],
+  audit_events: ['INSERT'],
+  events: ['INSERT', 'DELETE'],
+};
 
 /** Connects on first use: if the database is down at start, `/readyz` fails instead of the process. */
 export function createDatabase(config: DatabaseConfig, logger: Logger) {

@@ -1,9 +1,11 @@
 import { createTokenVerifier, localKeySource } from '@tessera/jwt-verify';
 import {
   CleanupJob,
+  EventFeed,
   Health,
   type Logger,
   Metrics,
+  observeEventFeed,
   type PreparedDocument,
   prepareDocument,
   type Tracing,
@@ -65,16 +67,19 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     minLength: config.passwords.minLength,
     blocklist: config.passwords.blocklist ? await loadBlocklist() : null,
   });
-  const { intervalSeconds, auditRetentionDays } = config.cleanup;
-  const tasks = cleanupTasks(new CleanupRepository(database), auditRetentionDays);
+  const { intervalSeconds, ...retention } = config.cleanup;
+  const tasks = cleanupTasks(new CleanupRepository(database), retention);
   const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
   cleanup.start();
+  const events = new EventFeed(pool, { isEnabled: config.database.writesEvents });
+  observeEventFeed(metrics, events);
 
   return {
     config,
     logger,
     metrics,
     database,
+    events,
     cleanup,
     close: async () => {
       await cleanup.stop();

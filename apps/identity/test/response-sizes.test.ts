@@ -133,6 +133,11 @@ const largest: Record<string, LargestResponse> = {
     status: 200,
     atLeast: 500_000,
   },
+  listIdentityEvents: {
+    send: () => internal('get', '/internal/events'),
+    status: 200,
+    atLeast: 25_000,
+  },
   changeIdentityPassword: {
     send: () =>
       internal('post', `${path()}/password`).send({ current_password: password, new_password: password }),

@@ -63,6 +63,12 @@ const table: Expected[] = [
     because: 'one join reads the token, the family and the identity',
   },
   {
+    request: 'GET /internal/events',
+    send: () => internalClient(() => app)('get', '/internal/events'),
+    statements: 1,
+    because: 'one statement reads the events and the end of the feed from one snapshot',
+  },
+  {
     request: 'GET /jwks',
     send: () => app.http.get('/jwks'),
     statements: 0,

@@ -29,6 +29,7 @@ import {
   importIssues,
   listActivity,
   listComments,
+  listEvents,
   listIntegrations,
   listIssuePages,
   listIssues,
@@ -69,6 +70,7 @@ import type { Actor } from './authentication/actor.ts';
 import { authenticate } from './authentication/authenticate.ts';
 import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
+import { eventHandlers } from './events/event.handlers.ts';
 import { issueBulkHandlers } from './issue-bulk/issue-bulk.handlers.ts';
 import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
@@ -105,6 +107,7 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
   const links = linkHandlers(dependencies);
   const labels = labelHandlers({ ...dependencies, publicBaseUrl: config.publicBaseUrl });
   const activity = activityHandlers(dependencies);
+  const events = eventHandlers(dependencies);
   const watching = watchingHandlers(dependencies);
   const sync = syncHandlers(dependencies);
   const webhooks = webhookHandlers(dependencies.webhooks);
@@ -140,6 +143,7 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
     route(updateComment, { access: member, limit: writes, body: issueBody }, comments.update),
     route(deleteComment, { access: member, limit: writes }, comments.remove),
     route(listActivity, { access: member, limit: reads, compress }, activity.list),
+    route(listEvents, { access: member, limit: reads, compress }, events.list),
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),
     route(getWatching, { access: member, limit: reads }, watching.get),

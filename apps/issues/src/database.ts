@@ -20,8 +20,8 @@ export type Transaction = Prisma.TransactionClient;
 /** Folder of the Prisma schema and its migrations. */
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
 
-/** Tables on which the service's role does not get all rights. The history is append-only. */
-export const tableRights: TableRights = { activity: ['INSERT'] };
+/** Tables on which the service's role does not get all rights. The history and the events never change. */
+export const tableRights: TableRights = { activity: ['INSERT'], events: ['INSERT', 'DELETE'] };
 
 /** Connects lazily: if the database is down at start, the service is not ready, but does not crash. */
 export function createDatabase(config: DatabaseConfig, logger: Logger) {

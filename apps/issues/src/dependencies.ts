@@ -1,5 +1,14 @@
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
-import { CleanupJob, Health, type Logger, Metrics, RequestShares, type Tracing } from '@tessera/service-kit';
+import {
+  CleanupJob,
+  EventFeed,
+  Health,
+  type Logger,
+  Metrics,
+  observeEventFeed,
+  RequestShares,
+  type Tracing,
+} from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
 import { ActivityService } from './activity/activity.service.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
@@ -67,7 +76,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     metrics,
   });
   issues.scheduler?.start();
-  const tasks = cleanupTasks(new CleanupRepository(main.database));
+  const tasks = cleanupTasks(new CleanupRepository(main.database), config.eventRetentionDays);
   const cleanup = new CleanupJob({ tasks, intervalSeconds: config.cleanupIntervalSeconds, logger });
   cleanup.start();
   const limits = createRateLimits(config, logger);
@@ -75,6 +84,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   metrics.observePool('lists', lists.pool);
   tracing?.tracePool(main.pool);
   tracing?.tracePool(lists.pool);
+  const events = new EventFeed(main.pool, { isEnabled: config.database.writesEvents });
+  observeEventFeed(metrics, events);
   observeBreaker(metrics, people.client);
   observeBackfill(metrics, people.backfills);
   people.backfill.start();
@@ -83,6 +94,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     logger,
     metrics,
     keys,
+    events,
     mirror: people.mirror,
     backfill: people.backfill,
     users: people.users,

@@ -14,7 +14,7 @@ describe('the cleanup job', () => {
 
   const aCleanup = (options: { batchSize?: number } = {}) =>
     new CleanupJob({
-      tasks: cleanupTasks(new CleanupRepository(app.database)),
+      tasks: cleanupTasks(new CleanupRepository(app.database), 7),
       logger: app.dependencies.logger,
       intervalSeconds: 0,
       ...options,
@@ -35,8 +35,12 @@ describe('the cleanup job', () => {
 
   it('deletes only expired rows, in several batches', async () => {
     await Promise.all([addResponses(25, 26), addResponses(7, 23), addDeliveries(25, 8), addDeliveries(7, 6)]);
-    expect(await aCleanup({ batchSize: 10 }).run()).toEqual({ idempotency_keys: 25, tracker_deliveries: 25 });
-    expect(await aCleanup().run()).toEqual({ idempotency_keys: 0, tracker_deliveries: 0 });
+    expect(await aCleanup({ batchSize: 10 }).run()).toEqual({
+      idempotency_keys: 25,
+      tracker_deliveries: 25,
+      events: 0,
+    });
+    expect(await aCleanup().run()).toEqual({ idempotency_keys: 0, tracker_deliveries: 0, events: 0 });
     expect(await app.sql('SELECT FROM idempotency_keys')).toHaveLength(7);
     expect(await app.sql('SELECT FROM tracker_deliveries')).toHaveLength(7);
   });

@@ -4,6 +4,7 @@ import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, withRole } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { prismaDir, tableRights } from '../src/database.ts';
+import { untilDeliverable } from './support/event-horizon.ts';
 import { createIssue, getIssue, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -46,11 +47,19 @@ describe('the database role of the service, if another role runs the migrations'
       'updated',
       'comment_added',
     ]);
+    await untilDeliverable(app);
+    const { body: feed } = await ann.get('/api/v1/events/').expect(200);
+    expect(feed.events.map(({ type }: { type: string }) => type)).toEqual([
+      'issue.created',
+      'issue.updated',
+      'issue.commented',
+    ]);
   });
 
   it.each([
     `UPDATE activity SET kind = 'y'`,
     'DELETE FROM activity',
+    `UPDATE events SET type = 'y'`,
     'TRUNCATE issues CASCADE',
     'ALTER TABLE activity DISABLE TRIGGER ALL',
     'DROP TABLE activity',

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CountedField } from '@tessera/contracts';
+import { eventPageStatement } from '@tessera/service-kit';
 import pg from 'pg';
 import { ActivityRepository } from '../src/activity/activity.repository.ts';
 import { CommentRepository } from '../src/comments/comment.repository.ts';
@@ -115,6 +116,18 @@ describe(`among ${count} issues`, () => {
       const plan = await explainRead((database) => new CommentRepository(database).list({ number: 2 }, page));
       expect(plan.comments).toBeLessThanOrEqual(101);
       expect(plan.scanned).not.toContain('comments');
+    }
+  });
+
+  it('a page of the feed of events reads no others, also near its end', async () => {
+    await client.query(
+      `INSERT INTO events (tx, type, subject_id, data) SELECT 10, 'x', gen_random_uuid(), '{}' FROM generate_series(1, 20000)`,
+    );
+    await client.query('ANALYZE events');
+    for (const id of [0, 19_900]) {
+      const plan = await explain(client, { text: eventPageStatement, values: [null, '10', id, 200] });
+      expect(plan.indexes).toContain('events_pkey');
+      expect(plan.scanned).not.toContain('events');
     }
   });
 

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { issuesApi, type Operation } from '@tessera/contracts';
 import { rememberSecret } from '@tessera/testing/leaks';
 import type { Response } from 'supertest';
+import { untilDeliverable } from './support/event-horizon.ts';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { IdentityService } from './support/identity-service.ts';
-import { issuePath, issuesPath } from './support/issues.ts';
+import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { nextOf } from './support/pages.ts';
 import { anEmail, aPerson, password, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -270,6 +271,23 @@ const largest: Record<string, LargestResponse> = {
     },
     status: 200,
     atLeast: 510_000,
+  },
+  listEvents: {
+    send: async () => {
+      const links = (part: string) =>
+        Array.from({ length: 50 }, (_, ref) => ({ type: 'invoice', ref: `${part}${ref}`.padEnd(255, '€') }));
+      const issue = await createIssue(staff);
+      for (const part of ['a', 'b', 'c'])
+        await staff.patch(issuePath(issue), { links: links(part) }).expect(200);
+      await untilDeliverable(app);
+      const { body } = await staff.get('/api/v1/events/?after=now').expect(200);
+      for (const part of ['d', 'e', 'f'])
+        await staff.patch(issuePath(issue), { links: links(part) }).expect(200);
+      await untilDeliverable(app);
+      return staff.get(`/api/v1/events/?after=${body.next}`);
+    },
+    status: 200,
+    atLeast: 100_000,
   },
   getWatching: { send: () => staff.get(issuePath(worst, 'watch/')), status: 200 },
   startWatching: { send: () => staff.put(issuePath(worst, 'watch/')), status: 200 },

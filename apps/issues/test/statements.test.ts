@@ -93,6 +93,14 @@ const table: Expected[] = [
     because: 'the first statement resolves the label, so that the list is planned with its id',
   },
   {
+    request: 'GET the feed of events',
+    send: () => ann.get('/api/v1/events/'),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'one statement reads the events and the end of the feed from one snapshot',
+  },
+  {
     request: 'POST an issue',
     send: () => create(),
     statements: 1,

@@ -1,4 +1,13 @@
-import type { AuditEvent, AuditQuery, Identity, Introspection, Session } from '@tessera/contracts';
+import type {
+  AuditEvent,
+  AuditQuery,
+  EventFeedPage,
+  Identity,
+  IdentityEvent,
+  Introspection,
+  Session,
+} from '@tessera/contracts';
+import { type EventOptions, followEvents } from './event-feed.ts';
 import type { IdentityInput } from './identity-input.ts';
 import {
   type Call,
@@ -120,6 +129,15 @@ export class IdentityClient {
   /** Iterates over the audit trail, newest first. */
   auditEvents(filters: AuditFilters = {}, options?: CallOptions): AsyncGenerator<AuditEvent, void> {
     return this.#transport.pages('/internal/audit-events', { ...filters }, options);
+  }
+
+  /**
+   * Iterates over the pages of the feed of events, and polls for new ones. Store `next` of a page after its events are
+   * processed, and pass it as `after` to continue. If `reset` is true, events were missed: read all identities again, and
+   * continue with `next`. An outage of the service ends the iteration only before the first page.
+   */
+  events(options: EventOptions = {}): AsyncGenerator<EventFeedPage<IdentityEvent>, void> {
+    return followEvents(this.#transport, '/internal/events', options);
   }
 
   async #call<Body>(call: Call): Promise<Body> {

@@ -14,6 +14,7 @@ import type {
   createUser,
   describeIssues,
   detachExternalIssue,
+  EventFeedPage,
   FullUser,
   getComment,
   getImport,
@@ -27,6 +28,7 @@ import type {
   ImportPreview,
   Issue,
   IssueCounts,
+  IssueEvent,
   IssueField,
   IssuePage,
   IssuePriority,
@@ -57,6 +59,7 @@ import type {
   updateUser,
   WatchedIssue,
 } from '@tessera/contracts';
+import { assertInterval, type EventOptions, followEvents } from './event-feed.ts';
 import type { UserInput } from './identity-input.ts';
 import { bearerCredentials, type TokenSource } from './session.ts';
 import {
@@ -195,9 +198,6 @@ type LabelReferences = readonly (string | { readonly id: string })[];
 /** An id, a key such as `ISS-42`, or a number. */
 export type IssueReference = string | number;
 
-/** Maximum delay of `setTimeout`. */
-const timerMaxMs = 2 ** 31 - 1;
-
 const issues = '/api/v1/issues/';
 const labels = '/api/v1/labels/';
 const users = '/api/v1/users/';
@@ -277,8 +277,7 @@ export class IssuesClient {
     issue: IssueReference,
     { intervalMs = 5_000, ...options }: { intervalMs?: number } & CallOptions = {},
   ): AsyncGenerator<Issue, void> {
-    if (!(intervalMs > 0 && intervalMs <= timerMaxMs))
-      throw new RangeError(`intervalMs must be above 0 and at most ${timerMaxMs}.`);
+    assertInterval(intervalMs);
     for (let etag: string | undefined; ; await sleep(intervalMs, options.signal)) {
       const changed = await this.getIfChanged(issue, etag, options).catch((error: unknown) => {
         if (etag === undefined || !isTransient(error)) throw error;
@@ -414,6 +413,15 @@ export class IssuesClient {
   activity(issue: IssueReference, options: Timeline & CallOptions = {}): AsyncGenerator<Activity, void> {
     const { limit, order, ...call } = options;
     return this.#transport.pages(pathOf(issue, 'activity/'), { limit, order }, call);
+  }
+
+  /**
+   * Iterates over the pages of the feed of events, and polls for new ones. Store `next` of a page after its events are
+   * processed, and pass it as `after` to continue. If `reset` is true, events were missed: read all issues again, and
+   * continue with `next`. Ends and fails like `follow`.
+   */
+  events(options: EventOptions = {}): AsyncGenerator<EventFeedPage<IssueEvent>, void> {
+    return followEvents(this.#transport, '/api/v1/events/', options);
   }
 
   /** Returns whether the calling user watches an issue. */

@@ -17,6 +17,7 @@ function recordingFetch(sent: Sent[], { query }: Operation): typeof fetch {
     const url = new URL(String(input));
     sent.push({ method: init?.method ?? 'GET', url, body });
     if (url.pathname.startsWith('/token')) return Response.json(tokens);
+    if (/\/events\/?$/.test(url.pathname)) return Response.json({ events: [], next: 'a', reset: true });
     if (sent.length > 1) return Response.json([]);
     const next = new URL(url);
     next.searchParams.set(position, id);
@@ -93,6 +94,7 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   putLink: (client) => client.putLink('ISS-1', { type: 'user', ref: { email: 'ann@example.com' } }),
   deleteLink: (client) => client.deleteLink('ISS-1', id),
   listActivity: (client) => drain(client.activity('ISS-1', { limit: 5, order: 'oldest' })),
+  listEvents: (client) => client.events({ after: 'a', limit: 5 }).next(),
   getWatching: (client) => client.watchState('ISS-1'),
   startWatching: (client) => client.watch('ISS-1'),
   stopWatching: (client) => client.unwatch('ISS-1'),
@@ -139,6 +141,7 @@ const identityCalls: Record<
   revokeSessions: (client) => client.revokeSessions(id),
   revokeSession: (client) => client.revokeSession(id, id),
   introspectToken: (client) => client.introspect('token'),
+  listIdentityEvents: (client) => client.events({ after: 'a', limit: 5 }).next(),
   listAuditEvents: (client) =>
     drain(
       client.auditEvents({

@@ -94,6 +94,37 @@ describe('a call', () => {
     expect(requests).toHaveLength(6);
   });
 
+  it('follows the events from a cursor, through an outage, and returns a reset', async () => {
+    const page = (next: string, ids: number[], reset = false) =>
+      json(200, { events: ids.map((id) => ({ id, type: 'issue.created' })), next, reset });
+    const { client, requests } = await serve(
+      ...[page('b', [1, 2]), page('c', [3]), page('c', []), problem(503, 'unavailable')],
+      ...[page('d', [], true), page('e', [4])],
+    );
+    const seen: unknown[] = [];
+    for await (const { events, next, reset } of client({ attempts: 1 }).events({
+      ...{ after: 'a', limit: 2, intervalMs: 1 },
+    })) {
+      seen.push([events.map(({ id }) => id), next, reset]);
+      if (next === 'e') break;
+    }
+    expect(seen).toEqual([
+      [[1, 2], 'b', false],
+      [[3], 'c', false],
+      [[], 'd', true],
+      [[4], 'e', false],
+    ]);
+    expect(requests.map(({ url }) => new URL(url, 'http://a').searchParams.get('after'))).toEqual([
+      'a',
+      'b',
+      'c',
+      'c',
+      'c',
+      'd',
+    ]);
+    await expect(client().events({ intervalMs: 0 }).next()).rejects.toThrow(RangeError);
+  });
+
   it('follows an issue through an outage, but not if the first request fails', async () => {
     const unavailable = problem(503, 'unavailable', { 'Retry-After': '0' });
     const state = (etag: string) => json(200, { key: 'ISS-1' }, { ETag: etag });

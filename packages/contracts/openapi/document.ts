@@ -4,6 +4,7 @@ import {
   type oas31,
   type ZodOpenApiOperationObject,
   type ZodOpenApiOverrideContext,
+  type ZodOpenApiPathItemObject,
 } from 'zod-openapi';
 import type { Api, Operation, OperationBody } from '../src/operation.ts';
 import { responsesOf } from './responses.ts';
@@ -33,9 +34,28 @@ export function describeApi(api: Api): OpenApiDocument {
       servers: [{ url: '/' }],
       tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
       paths,
+      ...(api.events === undefined ? {} : { webhooks: describeEvents(api.events) }),
       components: { securitySchemes: { ...securitySchemes } },
     },
     { override: simplify },
+  );
+}
+
+// The events of the feed. A receiver of webhooks gets the same bodies.
+function describeEvents(events: NonNullable<Api['events']>): Record<string, ZodOpenApiPathItemObject> {
+  return Object.fromEntries(
+    Object.entries(events).map(([type, schema]) => [
+      type,
+      {
+        post: {
+          operationId: `on${schema.meta()?.id}`,
+          summary: schema.meta()?.description ?? type,
+          security: [],
+          requestBody: { required: true, content: { 'application/json': { schema } } },
+          responses: { 204: { description: 'Received.' } },
+        },
+      },
+    ]),
   );
 }
 

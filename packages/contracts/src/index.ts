@@ -1,3 +1,4 @@
+export * from './event.ts';
 export * from './health.ts';
 export * from './identity/api.ts';
 export * from './identity/audit.ts';

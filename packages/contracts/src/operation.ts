@@ -72,6 +72,8 @@ export interface Api {
   readonly tags: Readonly<Record<string, string>>;
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
   readonly operations: readonly Operation[];
+  /** The schemas of the events of the feed, by type. */
+  readonly events?: Readonly<Record<string, z.ZodType>>;
   /** Headers and errors of every operation with security, such as rate limits. */
   readonly secured?: {
     readonly headers: Readonly<Record<string, z.ZodType>>;

@@ -32,7 +32,8 @@ describe('serviceVariables', () => {
         keepAliveTimeoutMs: 65_000,
         drainTimeoutMs: 30_000,
       },
-      database: { url: DATABASE_URL, poolMax: 10, statementTimeoutMs: 5000 },
+      database: { url: DATABASE_URL, poolMax: 10, statementTimeoutMs: 5000, writesEvents: true },
+      eventRetentionDays: 7,
       audience: 'tessera',
     });
   });

@@ -2,12 +2,16 @@ import type { CleanupTask } from '@tessera/service-kit';
 import type { CleanupRepository } from './cleanup.repository.ts';
 
 /** The tables to clean up, in order: tokens before their families. A retention of 0 keeps audit events forever. */
-export function cleanupTasks(repository: CleanupRepository, auditRetentionDays: number) {
+export function cleanupTasks(
+  repository: CleanupRepository,
+  { auditRetentionDays, eventRetentionDays }: { auditRetentionDays: number; eventRetentionDays: number },
+) {
   return {
     refresh_tokens: (size) => repository.deleteExpiredTokens(size),
     token_families: (size) => repository.deleteEmptyFamilies(size),
     sign_in_counters: (size) => repository.deleteOldCounters(size),
     audit_events: async (size) =>
       auditRetentionDays === 0 ? 0 : repository.deleteExpiredAuditEvents(auditRetentionDays, size),
+    events: (size) => repository.deleteExpiredEvents(eventRetentionDays, size),
   } satisfies Record<string, CleanupTask>;
 }

@@ -1,4 +1,4 @@
-import { deleteBatch } from '@tessera/service-kit';
+import { deleteBatch, deleteExpiredEvents } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 
@@ -60,6 +60,11 @@ export class CleanupRepository {
       SELECT CASE WHEN held THEN delete_expired_audit_events(${retentionDays}::int, ${batchSize}::int) END AS deleted
         FROM guard`;
     return rows[0]?.deleted ?? undefined;
+  }
+
+  /** Deletes events after their retention. */
+  async deleteExpiredEvents(retentionDays: number, batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(deleteExpiredEvents(Prisma.sql, { retentionDays, batchSize }));
   }
 
   async #deleteBatch(deletion: Prisma.Sql): Promise<DeletedRows> {

@@ -1,3 +1,4 @@
+import { deleteBatch, deleteExpiredEvents } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 
@@ -38,12 +39,12 @@ export class CleanupRepository {
       ) RETURNING 1`);
   }
 
+  /** Deletes events after their retention. */
+  async deleteExpiredEvents(retentionDays: number, batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(deleteExpiredEvents(Prisma.sql, { retentionDays, batchSize }));
+  }
+
   async #deleteBatch(deletion: Prisma.Sql): Promise<DeletedRows> {
-    const rows = await this.#database.$queryRaw<{ held: boolean; deleted: number }[]>`
-      WITH guard AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(${cleanupLockKey}) AS held),
-      deleted AS (${deletion})
-      SELECT held, (SELECT count(*)::int FROM deleted) AS deleted FROM guard`;
-    const [row] = rows;
-    return row?.held === true ? row.deleted : undefined;
+    return deleteBatch(this.#database, cleanupLockKey, deletion);
   }
 }

@@ -1,3 +1,4 @@
+import { identityEvents, listIdentityEvents } from '../event.ts';
 import { getLiveness, getReadiness } from '../health.ts';
 import type { Api } from '../operation.ts';
 import { transportErrors } from '../problem.ts';
@@ -57,7 +58,9 @@ export const identityApi = {
     revokeSession,
     introspectToken,
     listAuditEvents,
+    listIdentityEvents,
     getLiveness,
     getReadiness,
   ],
+  events: identityEvents,
 } as const satisfies Api;

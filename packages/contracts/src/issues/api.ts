@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueEvents, listEvents } from '../event.ts';
 import { getLiveness, getReadiness } from '../health.ts';
 import type { Api } from '../operation.ts';
 import { transportErrors } from '../problem.ts';
@@ -56,6 +57,7 @@ export const issuesApi = {
     Labels: 'Names and colours that issues are marked with.',
     Watching: 'The issues that a person follows.',
     Activity: 'The history of an issue, which is never changed.',
+    Events: 'The changes of all issues, for programs that follow them.',
     Sync: 'Synchronisation with the external tracker.',
     Users: 'People, as the identity service has them.',
     Operations: 'Health of the service.',
@@ -90,6 +92,7 @@ export const issuesApi = {
     putLink,
     deleteLink,
     listActivity,
+    listEvents,
     getWatching,
     startWatching,
     stopWatching,
@@ -122,4 +125,5 @@ export const issuesApi = {
     getLiveness,
     getReadiness,
   ],
+  events: issueEvents,
 } as const satisfies Api;

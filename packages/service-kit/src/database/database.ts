@@ -16,6 +16,8 @@ export function createDatabasePool(config: DatabaseConfig, applicationName: stri
     connectionTimeoutMs,
     statementTimeoutMs: config.statementTimeoutMs,
     applicationName,
+    // The triggers that write events read it. It holds for the writes of this process only.
+    ...(config.writesEvents !== false ? {} : { settings: { 'tessera.events': 'off' } }),
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
   // Named statements are parsed and planned once per connection, which doubles the throughput of a small read.

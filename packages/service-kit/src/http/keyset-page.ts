@@ -61,14 +61,19 @@ export function encodeCursor(place: unknown, scope: unknown): string {
   return checksum(content, scope) + Buffer.from(content).toString('base64url');
 }
 
-/** Decodes a cursor. Throws a 422 problem if it was changed or has another scope. */
-export function decodeCursor<Place>(cursor: string, schema: z.ZodType<Place>, scope: unknown): Place {
+/** Decodes a cursor. Throws a 422 problem for `field` if it was changed or has another scope. */
+export function decodeCursor<Place>(
+  cursor: string,
+  schema: z.ZodType<Place>,
+  scope: unknown,
+  field = 'cursor',
+): Place {
   const content = Buffer.from(cursor.slice(checksumLength), 'base64url').toString();
   const isOfScope = cursor.slice(0, checksumLength) === checksum(content, scope);
   const result = schema.safeParse(isOfScope ? parseJson(content) : undefined);
   if (result.success) return result.data;
   throw validationProblem([
-    { field: 'cursor', message: 'is not a cursor of this list with these filters and this ordering' },
+    { field, message: 'is not a cursor of this list with these filters and this ordering' },
   ]);
 }
 

@@ -52,6 +52,8 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
       .regex(/^(0(\.\d+)?|1(\.0+)?)$/, { error: 'must be a share from 0 to 1' })
       .default('1')
       .transform(Number),
+    EVENTS: flag(true),
+    EVENTS_RETENTION_DAYS: integer({ min: 1, max: 365, default: 7 }),
     ...databaseVariables,
     SERVICE_TOKEN: headerText.optional(),
     SERVICE_TOKEN_PREVIOUS: headerText.optional(),
@@ -98,6 +100,8 @@ export interface DatabaseConfig {
   url: string;
   poolMax: number;
   statementTimeoutMs: number;
+  /** Whether changes write events; true by default. */
+  writesEvents?: boolean;
 }
 
 /** The settings of every service, from its parsed environment. */
@@ -123,7 +127,9 @@ export function commonConfig(read: CommonEnvironment) {
       url: read.DATABASE_URL,
       poolMax: read.DATABASE_POOL_MAX,
       statementTimeoutMs: read.DATABASE_STATEMENT_TIMEOUT_MS,
+      writesEvents: read.EVENTS,
     },
+    eventRetentionDays: read.EVENTS_RETENTION_DAYS,
     // RFC 7519 4.1.3: one audience is a string, several are an array.
     audience: read.JWT_AUDIENCE.length > 1 ? read.JWT_AUDIENCE : (read.JWT_AUDIENCE[0] ?? 'tessera'),
   };

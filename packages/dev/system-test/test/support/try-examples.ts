@@ -34,6 +34,7 @@ export async function tryIdentityExamples(identity: ExampleCaller): Promise<void
   await identity.send('revokeSessions', { parameters });
   await identity.send('changeIdentityPassword', { parameters });
   await identity.send('listAuditEvents');
+  await identity.send('listIdentityEvents');
   await identity.send('deleteIdentity', { parameters });
 }
 
@@ -63,6 +64,7 @@ export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: st
   const link = created.parse(await issues.send('putLink'));
   await issues.send('deleteLink', { parameters: { link_id: link.id } });
   await issues.send('listActivity');
+  await issues.send('listEvents');
   await issues.send('startWatching');
   await issues.send('getWatching');
   await issues.send('listWatching');

@@ -1,0 +1,17 @@
+import { type listIdentityEvents, pageSizeMax } from '@tessera/contracts';
+import type { EventFeed, Handler } from '@tessera/service-kit';
+import { presentEvent } from './event.presenter.ts';
+
+export function eventHandlers(events: EventFeed) {
+  const list: Handler<typeof listIdentityEvents> = async ({ query: { after, limit = pageSizeMax } }) => {
+    const page = await events.read(after, limit);
+    const body = {
+      events: page.events.flatMap((event) => presentEvent(event) ?? []),
+      next: page.next,
+      reset: page.isReset,
+    };
+    return { status: 200, body };
+  };
+
+  return { list };
+}

@@ -1,0 +1,223 @@
+import { z } from 'zod';
+import { serviceTokenRefused } from './identity/identity.ts';
+import { issueStatusSchema } from './issues/issue-input.ts';
+import { linkTypeSchema } from './issues/issue-link.ts';
+import { unverifiedProblem } from './issues/issue-operation.ts';
+import { operation } from './operation.ts';
+import { once, pageSizeMax, wholeNumber } from './query-value.ts';
+import { uuid } from './text.ts';
+
+// All events are in this file. Their shape is that of the payloads of Standard Webhooks, with an id.
+function event<const Type extends string, Data extends z.ZodRawShape>(
+  type: Type,
+  id: string,
+  about: string,
+  data: Data,
+) {
+  return z
+    .object({
+      id: z.int().positive().describe('Unique. To recognise an event that was read before.'),
+      type: z.literal(type),
+      timestamp: z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.'),
+      data: z.object(data),
+    })
+    .meta({ id, description: about });
+}
+
+const ofIssue = {
+  issue_id: uuid(),
+  issue_key: z.string().meta({ examples: ['ISS-42'] }),
+};
+const ofChange = {
+  ...ofIssue,
+  version: z.int().positive().describe("The issue's version after the change."),
+  actor_id: uuid().nullable().describe('The person who made the change; null for the external tracker.'),
+  origin: z.string().describe('`local`, or the external tracker from which the change was copied.'),
+};
+const ofComment = { ...ofChange, comment_id: uuid() };
+const ofLink = {
+  ...ofChange,
+  link_type: linkTypeSchema,
+  link_ref: z.string().describe('The id in the other system.'),
+};
+const changed = z
+  .array(z.string())
+  .describe('The changed members of the issue, such as `title`, `assignee`, `labels` or `links`.');
+
+/** The events of the issues service, by type. */
+export const issueEvents = {
+  'issue.created': event('issue.created', 'IssueCreatedEvent', 'An issue was created or imported.', ofChange),
+  'issue.updated': event('issue.updated', 'IssueUpdatedEvent', 'Fields of an issue changed.', {
+    ...ofChange,
+    changed,
+  }),
+  'issue.status_changed': event('issue.status_changed', 'IssueStatusChangedEvent', 'The status changed.', {
+    ...ofChange,
+    from: issueStatusSchema,
+    to: issueStatusSchema,
+  }),
+  'issue.commented': event('issue.commented', 'IssueCommentedEvent', 'A comment was added.', ofComment),
+  'comment.updated': event('comment.updated', 'CommentUpdatedEvent', 'A comment was changed.', ofComment),
+  'comment.deleted': event('comment.deleted', 'CommentDeletedEvent', 'A comment was deleted.', ofComment),
+  'issue.link_added': event('issue.link_added', 'IssueLinkAddedEvent', 'A link was added.', ofLink),
+  'issue.link_removed': event('issue.link_removed', 'IssueLinkRemovedEvent', 'A link was removed.', ofLink),
+  'issue.synced': event(
+    'issue.synced',
+    'IssueSyncedEvent',
+    'A sync succeeded, or the issue got or lost its remote issue, with its link.',
+    {
+      ...ofIssue,
+      origin: z.string().describe('The external tracker.'),
+      remote_id: z
+        .string()
+        .nullable()
+        .describe('The id in the external tracker; null without a remote issue.'),
+    },
+  ),
+  'issue.sync_conflict': event(
+    'issue.sync_conflict',
+    'IssueSyncConflictEvent',
+    'Fields changed on both sides since the last sync.',
+    { ...ofChange, changed },
+  ),
+} as const;
+export type IssueEventType = keyof typeof issueEvents;
+export type IssueEvent = z.output<(typeof issueEvents)[IssueEventType]>;
+
+const ofIdentity = { identity_id: uuid() };
+const changedIdentity = {
+  ...ofIdentity,
+  changed: z.array(z.string()).describe('The changed members of the identity; `sso` for the SSO pair.'),
+};
+
+/** The events of the identity service, by type. */
+export const identityEvents = {
+  'identity.created': event(
+    'identity.created',
+    'IdentityCreatedEvent',
+    'An identity was created.',
+    ofIdentity,
+  ),
+  'identity.updated': event(
+    'identity.updated',
+    'IdentityUpdatedEvent',
+    'An identity changed, other than by a deactivation or a new password.',
+    changedIdentity,
+  ),
+  'identity.deactivated': event(
+    'identity.deactivated',
+    'IdentityDeactivatedEvent',
+    'An identity was deactivated, perhaps with further changes.',
+    changedIdentity,
+  ),
+  'identity.deleted': event(
+    'identity.deleted',
+    'IdentityDeletedEvent',
+    'An identity was deleted.',
+    ofIdentity,
+  ),
+  'identity.sessions_ended': event(
+    'identity.sessions_ended',
+    'IdentitySessionsEndedEvent',
+    'A session was revoked, or all sessions of an identity ended.',
+    {
+      ...ofIdentity,
+      session_id: uuid()
+        .nullable()
+        .describe('The revoked session; null if all sessions ended, with their access tokens.'),
+    },
+  ),
+} as const;
+export type IdentityEventType = keyof typeof identityEvents;
+export type IdentityEvent = z.output<(typeof identityEvents)[IdentityEventType]>;
+
+/** A page of a feed of events. */
+export interface EventFeedPage<Event> {
+  events: Event[];
+  next: string;
+  reset: boolean;
+}
+
+function feedPage<const Events extends readonly [z.ZodType, ...z.ZodType[]]>(id: string, events: Events) {
+  return z
+    .object({
+      events: z.array(z.union(events)),
+      next: z
+        .string()
+        .describe('The `after` of the next request; opaque. Store it with the processed events.'),
+      reset: z
+        .boolean()
+        .describe(
+          'True if `after` is older than the kept events or of another database. Then read everything again and continue with `next`.',
+        ),
+    })
+    .meta({ id });
+}
+
+export const issueEventFeedSchema = feedPage('IssueEventFeed', [
+  issueEvents['issue.created'],
+  issueEvents['issue.updated'],
+  issueEvents['issue.status_changed'],
+  issueEvents['issue.commented'],
+  issueEvents['comment.updated'],
+  issueEvents['comment.deleted'],
+  issueEvents['issue.link_added'],
+  issueEvents['issue.link_removed'],
+  issueEvents['issue.synced'],
+  issueEvents['issue.sync_conflict'],
+]);
+export const identityEventFeedSchema = feedPage('IdentityEventFeed', [
+  identityEvents['identity.created'],
+  identityEvents['identity.updated'],
+  identityEvents['identity.deactivated'],
+  identityEvents['identity.deleted'],
+  identityEvents['identity.sessions_ended'],
+]);
+
+/** The query of a feed. Unknown parameters are refused. */
+export const eventQuerySchema = z.strictObject({
+  after: once
+    .max(200, { error: 'must be at most 200 characters' })
+    .optional()
+    .describe(
+      'The `next` of an earlier response; `now` for the end of the feed. By default, the feed starts with the oldest kept event.',
+    ),
+  limit: wholeNumber(pageSizeMax)
+    .optional()
+    .describe(`Maximum number of events, from 1 to ${pageSizeMax} (default).`),
+});
+
+const eventsOff = {
+  status: 404,
+  codes: ['events_off'],
+  description: '`events_off`: the service runs with `EVENTS=off`.',
+} as const;
+
+const guarantee =
+  'Every committed change has its events, and every event its change. A reader that stores `next` after it has processed a page reads each event at least once, and exactly once if it never repeats a page.';
+
+export const listEvents = operation({
+  id: 'listEvents',
+  method: 'GET',
+  path: '/api/v1/events/',
+  summary: 'Read the events of all issues',
+  description: `${guarantee} Events of one issue are in the order of its \`version\`. Events are kept for 7 days by default. An empty page means that nothing happened: ask again after some seconds. Ignore unknown types.`,
+  tags: ['Events'],
+  security: ['accessToken'],
+  query: eventQuerySchema,
+  responses: { 200: { description: 'A page of events.', schema: issueEventFeedSchema } },
+  problems: [401, unverifiedProblem, eventsOff, 422],
+});
+
+export const listIdentityEvents = operation({
+  id: 'listIdentityEvents',
+  method: 'GET',
+  path: '/internal/events',
+  summary: 'Read the events of all identities',
+  description: `${guarantee} Changes of one identity are in their order. Events are kept for 7 days by default. An empty page means that nothing happened: ask again after some seconds. Ignore unknown types.`,
+  tags: ['Internal identity API'],
+  security: ['serviceToken'],
+  query: eventQuerySchema,
+  responses: { 200: { description: 'A page of events.', schema: identityEventFeedSchema } },
+  problems: [serviceTokenRefused, eventsOff, 422],
+});

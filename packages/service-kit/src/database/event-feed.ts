@@ -1,0 +1,155 @@
+import type pg from 'pg';
+import { z } from 'zod';
+import { decodeCursor, encodeCursor } from '../http/keyset-page.ts';
+import { ProblemError } from '../http/problem.ts';
+import type { Metrics } from '../observability/metrics.ts';
+
+/** A row of the table `events`. */
+export interface StoredEvent {
+  id: number;
+  type: string;
+  subjectId: string;
+  data: Record<string, unknown>;
+  at: Date;
+}
+
+/** A page of the feed. `isReset`: events after the cursor were deleted or never existed, so the page is empty. */
+export interface EventPage {
+  events: StoredEvent[];
+  next: string;
+  isReset: boolean;
+}
+
+interface EventRow extends Omit<StoredEvent, 'id'> {
+  database: string;
+  horizon: string;
+  isReset: boolean;
+  tx: string;
+  id: string | null;
+}
+
+const integer = z.string().regex(/^\d{1,18}$/);
+const place = z.tuple([z.string(), integer, integer]);
+
+/** The cursor of the end of the feed. */
+export const feedEnd = 'now';
+
+/**
+ * Reads the table `events` in the order of (`tx`, `id`). A page ends before the oldest running transaction: a transaction
+ * with a lower id has ended, so no event can appear before a cursor. A cursor names its database and timeline, because
+ * another one counts transactions differently.
+ */
+export class EventFeed {
+  readonly #pool: pg.Pool;
+  readonly #isEnabled: boolean;
+
+  constructor(pool: pg.Pool, { isEnabled }: { isEnabled: boolean }) {
+    this.#pool = pool;
+    this.#isEnabled = isEnabled;
+  }
+
+  /**
+   * Returns the events after a cursor; without one, from the oldest. Throws a 422 problem for an invalid cursor and a 404
+   * problem if events are disabled.
+   */
+  async read(after: string | undefined, limit: number): Promise<EventPage> {
+    if (!this.#isEnabled)
+      throw new ProblemError({ status: 404, code: 'events_off', detail: 'Events are disabled.' });
+    const isEnd = after === feedEnd;
+    const [database, tx, id] =
+      after === undefined || isEnd ? [null, '0', '0'] : decodeCursor(after, place, 'events', 'after');
+    const { rows } = await this.#pool.query<EventRow>({
+      name: 'read_events',
+      text: eventPageStatement,
+      values: [database, tx, id, isEnd ? 0 : limit],
+    });
+    const [first] = rows;
+    if (first === undefined) throw new Error('the statement returns at least one row');
+    const events = rows.filter((row): row is EventRow & { id: string } => row.id !== null);
+    const last = events.at(-1);
+    const end = isEnd || first.isReset ? [first.horizon, '0'] : [last?.tx ?? tx, last?.id ?? id];
+    return {
+      events: events.map((row) => ({
+        id: Number(row.id),
+        type: row.type,
+        subjectId: row.subjectId,
+        data: row.data,
+        at: row.at,
+      })),
+      next: encodeCursor([first.database, ...end], 'events'),
+      isReset: first.isReset,
+    };
+  }
+
+  /** Returns the age of the oldest committed event that a running transaction holds back; 0 if there is none. */
+  async lagSeconds(): Promise<number> {
+    const { rows } = await this.#pool.query<{ lag: number }>({ name: 'event_lag', text: lagStatement });
+    return rows[0]?.lag ?? 0;
+  }
+}
+
+/**
+ * Reads a page. Parameters: the database, the transaction id and the id of a cursor, and the limit. The migrations write a
+ * first row, and the cleanup keeps the newest expired event. So a cursor before the oldest row has missed deleted events,
+ * or at least that one.
+ */
+export const eventPageStatement = `
+  WITH here AS MATERIALIZED (
+    SELECT hashtextextended(concat_ws('.', system_identifier, timeline_id,
+             (SELECT oid FROM pg_database WHERE datname = current_database())), 0)::text AS database,
+           pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon,
+           pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS newest
+      FROM pg_control_system(), pg_control_checkpoint()
+  ), place AS MATERIALIZED (
+    SELECT database, horizon, $1::text IS NOT NULL AND (
+             database <> $1::text OR $2::bigint > newest
+             OR coalesce(($2::bigint, $3::bigint) < (SELECT tx, id FROM events ORDER BY tx, id LIMIT 1), false)
+           ) AS "isReset"
+      FROM here
+  )
+  SELECT place.*, e.tx, e.id, e.type, e.subject_id AS "subjectId", e.data, e.at
+    FROM place LEFT JOIN LATERAL (
+      SELECT * FROM events
+       WHERE NOT place."isReset" AND (tx, id) > ($2::bigint, $3::bigint) AND tx < place.horizon
+       ORDER BY tx, id LIMIT $4::int
+    ) e ON true
+   ORDER BY e.tx, e.id`;
+
+// Without rows of a dump from a server that had counted more transactions.
+const lagStatement = `
+  SELECT coalesce(greatest(0, extract(epoch FROM clock_timestamp() - (
+    SELECT at FROM events
+     WHERE tx >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+       AND tx < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+     ORDER BY tx, id LIMIT 1
+  ))), 0)::float8 AS lag`;
+
+/**
+ * Deletes expired events in the order of the feed, without the newest expired one. `sql`: `Prisma.sql` of the
+ * service, for `deleteBatch`.
+ */
+export function deleteExpiredEvents<Sql>(
+  sql: (text: readonly string[], ...values: unknown[]) => Sql,
+  { retentionDays, batchSize }: { retentionDays: number; batchSize: number },
+): Sql {
+  return sql`
+    DELETE FROM events WHERE (tx, id) IN (
+      SELECT tx, id FROM (
+        SELECT tx, id, lead(at) OVER place AS next_at,
+               max(at) OVER (place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) AS newest
+          FROM (
+            SELECT tx, id, at FROM events WHERE (SELECT held FROM guard) ORDER BY tx, id LIMIT ${batchSize + 1}::int
+          ) oldest
+        WINDOW place AS (ORDER BY tx, id)
+      ) events WHERE next_at IS NOT NULL AND newest < now() - make_interval(days => ${retentionDays}::int)
+    ) RETURNING 1`;
+}
+
+/** Exposes the delay of the feed. If the query fails, the gauge keeps its last value. */
+export function observeEventFeed(metrics: Metrics, feed: Pick<EventFeed, 'lagSeconds'>): void {
+  const help = 'Age of the oldest committed event that a running transaction holds back.';
+  const gauge = metrics.gauge('events_horizon_lag_seconds', help, [], async () => {
+    const lag = await feed.lagSeconds().catch(() => undefined);
+    if (lag !== undefined) gauge.set(lag);
+  });
+}
