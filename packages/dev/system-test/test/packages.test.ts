@@ -113,7 +113,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     const project = projects['5'];
     await run(tool('tsc'), ['--project', 'tsconfig.browser.json'], project);
     const { code, inputs } = await bundleForBrowsers(project, "export * from './browser.ts'");
-    const modules = ['issues', 'problem-error', 'session', 'transport'];
+    const modules = ['event-feed', 'issues', 'problem-error', 'session', 'transport'];
     expect(inputs.filter((input) => input.startsWith('node_modules/')).sort()).toEqual(
       modules.map((module) => `node_modules/@tessera/client/dist/${module}.js`),
     );
