@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Identity, identityApi, type Operation, type TokenResponse } from '@tessera/contracts';
 import type { Response } from 'supertest';
+import { untilDeliverable } from './support/event-horizon.ts';
 import { anEmail, aPassword, createIdentity, signIn } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -134,7 +135,10 @@ const largest: Record<string, LargestResponse> = {
     atLeast: 500_000,
   },
   listIdentityEvents: {
-    send: () => internal('get', '/internal/events'),
+    send: async () => {
+      await untilDeliverable(app);
+      return internal('get', '/internal/events');
+    },
     status: 200,
     atLeast: 25_000,
   },
