@@ -75,7 +75,7 @@ describe.each(['github', 'gitlab', 'gitea'] as const)('GET /api/v1/integrations/
     expect(checkOf(integration, 'credentials')).toMatchObject({
       status: 'failed',
       detail:
-        "The external tracker rejects this service's credentials: an operator must correct TRACKER_TOKEN.",
+        "The external tracker rejects this service's credentials: an operator must correct TRACKER_TOKEN, or unlock its account.",
       reason: 'responded 401',
     });
     expect(checkOf(integration, 'credentials').messages).toHaveLength(1);

@@ -80,17 +80,64 @@ describe('a request to create an issue that a proxy holds for too long', () => {
   });
 });
 
-it.each([422, 302, 403, 409])(
+it.each([422, 302, 400, 401, 403, 408, 409, 429])(
   'a request to create an issue that takes effect although the response is %i leaves no duplicate',
   async (status) => {
     const issue = await createIssue(ann);
     tracker.fake.fail({ kind: 'status_after', status, on: { method: 'POST', path: /\/issues$/ } });
     expect((await ann.post(issuePath(issue, 'sync/'))).body.retry_scheduled).toBeDefined();
+    await app.sql('UPDATE tracker_states SET limited_until = NULL');
     const { external, sync } = await syncIssue(ann, issue);
     expect(marked(issue).map(({ number }) => String(number))).toEqual([external?.id]);
     expect(sync.conflicts).toEqual([]);
   },
 );
+
+it('a refused request to create an issue is completed by a poll that finds the remote issue', async () => {
+  const background = await startTestApp(
+    trackerEnvironment(tracker, {
+      ...times,
+      SYNC_AUTO: 'linked',
+      SYNC_WORKERS: '1',
+      SYNC_POLL_MS: '100',
+      SYNC_POLL_REMOTE_SECONDS: '1',
+    }),
+    app,
+  );
+  // Polls begin once an issue was synced.
+  await syncIssue(ann, await createIssue(ann));
+  const issue = await createIssue(ann);
+  tracker.fake.fail({ kind: 'status_after', status: 422, on: { method: 'POST', path: /\/issues$/ } });
+  expectProblem(await ann.post(issuePath(issue, 'sync/')), 422, 'tracker_rejected');
+  for (let look = 0; look < 100; look += 1) {
+    if ((await getIssue(ann, issue)).sync.state === 'synced') break;
+    await pause(100);
+  }
+  await background.close();
+  expect((await getIssue(ann, issue)).sync.state).toBe('synced');
+  expect(marked(issue)).toHaveLength(1);
+});
+
+it('one of two attachments of a remote issue at the same time succeeds, and the other keeps its own', async () => {
+  const second = await startTestApp(trackerEnvironment(tracker, times), app);
+  for (let round = 0; round < 5; round += 1) {
+    const issues = [await createIssue(ann), await createIssue(ann)];
+    const before: (string | undefined)[] = [];
+    for (const issue of issues) before.push((await syncIssue(ann, issue)).external?.id);
+    const id = await tracker.create({ title: 'Wanted', text: '' });
+    const [first, other] = await Promise.all(
+      [app, second].map((replica, index) =>
+        staff.on(replica).put(issuePath(issues[index] ?? { id: '' }, 'external/'), { id }),
+      ),
+    );
+    const loser = first?.status === 200 ? 1 : 0;
+    const [won, lost] = loser === 1 ? [first, other] : [other, first];
+    expect(won?.body.external.id).toBe(id);
+    expect(lost?.body).toMatchObject({ code: 'external_taken', issue_id: issues[1 - loser]?.id });
+    expect((await getIssue(ann, issues[loser] ?? { id: '' })).external?.id).toBe(before[loser]);
+  }
+  await second.close();
+});
 
 it('imports a comment with a copied marker, but not a second copy of a sent comment', async () => {
   const issue = await createIssue(ann, { title: 'Commented' });

@@ -336,7 +336,9 @@ it('the credential is sent to the configured URL only', async () => {
   const other = await createIssue(ann);
   const headers = { location: `http://127.0.0.1:${port}/issues` };
   tracker.fake.fail({ kind: 'status', status: 307, headers, on: creating });
-  expectProblem(await sync(other), 409, 'remote_moved');
+  const refusal = await sync(other);
+  expectProblem(refusal, 502, 'tracker_unavailable');
+  expect(refusal.body.detail).toContain('redirects the request');
   await new Promise((resolve) => elsewhere.close(resolve));
   expect(asked).toEqual([]);
 });

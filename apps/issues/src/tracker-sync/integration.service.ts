@@ -118,12 +118,11 @@ function checksUntil(error: TrackerError): IntegrationCheck[] {
   });
 }
 
-// A redirect or a refusal of a check concerns the configuration, not an issue.
+// A refusal of a check concerns the configuration, not an issue.
 function adviceOn({ code, detail }: TrackerError): string {
   if (detail !== undefined) return detail;
-  const isOfCheck = code === 'remote_moved' || code === 'tracker_rejected';
-  return isOfCheck
-    ? 'The tracker refuses the request for the project, or redirects it: correct TRACKER_URL or TRACKER_PROJECT.'
+  return code === 'tracker_rejected'
+    ? 'The tracker refuses the request for the project: correct TRACKER_URL or TRACKER_PROJECT.'
     : adviceFor(code);
 }
 

@@ -12,8 +12,14 @@ import type { IssueReference } from '../issues/issue-reference.ts';
 import { type ExternalTracker, type LocalState, stepTowards } from '../trackers/external-tracker.ts';
 import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
 import { displayText } from '../trackers/tracker-text.ts';
-import type { SyncJob, SyncRepository } from './sync.repository.ts';
-import { assertBound, assertPublic, syncInProgress, trackerNotConfigured } from './sync-issue.ts';
+import { isTaken, type SyncJob, type SyncRepository } from './sync.repository.ts';
+import {
+  assertBound,
+  assertPublic,
+  isSameIssue,
+  syncInProgress,
+  trackerNotConfigured,
+} from './sync-issue.ts';
 import { isRepresented, isStorable, type MergeBase, stepsFrom, stepsTowards } from './sync-merge.ts';
 
 type Side = 'local' | 'remote';
@@ -45,10 +51,17 @@ export class SyncBindingService {
     return this.#underLease(actor, reference, async (job, { tracker, repository, deadlineMs }) => {
       const owner = await repository.findOwner(remoteId);
       if (owner !== undefined && owner !== job.issueId) throw externalTaken(owner);
-      if (owner === job.issueId) return;
       const remote = assertPublic(await tracker.get(remoteId, abortAfter(deadlineMs)));
-      await repository.detach(job);
-      await repository.recordRemote(job, remote, {}, actor.id);
+      if (owner === job.issueId && isSameIssue(remote, job.remoteSince)) return;
+      await repository
+        .transaction(async (transaction) => {
+          await repository.detach(job, transaction);
+          await repository.recordRemote(job, remote, {}, actor.id, transaction);
+        })
+        .catch(async (error: unknown) => {
+          const other = isTaken(error) ? await repository.findOwner(remoteId) : undefined;
+          throw other === undefined ? error : externalTaken(other);
+        });
     });
   }
 

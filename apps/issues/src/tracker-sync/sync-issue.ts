@@ -569,11 +569,16 @@ export function assertPublic(remote: RemoteIssue): RemoteIssue {
 }
 
 /**
- * Throws if the remote issue is private, or was created at another time than `since`: a Redmine on SQLite uses the numbers
+ * Whether a remote issue was created at the time that `SyncJob.remoteSince` contains. A Redmine on SQLite uses the numbers
  * of deleted issues again.
  */
+export function isSameIssue({ createdAt }: RemoteIssue, since: Date | null): boolean {
+  return since === null || createdAt.getTime() === since.getTime();
+}
+
+/** Throws if the remote issue is private, or is another one with the same number. */
 export function assertBound(remote: RemoteIssue, since: Date | null): RemoteIssue {
-  if (since === null || remote.createdAt.getTime() === since.getTime()) return assertPublic(remote);
+  if (isSameIssue(remote, since)) return assertPublic(remote);
   throw new TrackerError('remote_gone', 'another issue has its number', {
     hadNoEffect: true,
     detail:

@@ -20,7 +20,7 @@ const firstPollOverlapSeconds = 600;
 const pollOverlapSeconds = 120;
 /** Time between two retries by which an operator's correction is found if all syncs fail. */
 const trialSeconds = 300;
-/** Attempts until a missing remote issue counts as deleted. A proxy can respond 404 during a deployment. */
+/** Attempts until a missing remote issue counts as deleted or moved. A proxy can respond 404 during a deployment. */
 const goneAttempts = 3;
 /** The retries after an outage are spread over this time. */
 const recoverySeconds = 60;
@@ -139,7 +139,7 @@ export class SyncQueueRepository implements TrackerLimit {
                 SELECT max(id) FROM activity a WHERE a.issue_id = t.issue_id AND a.origin = 'local')
            OR t.issue_id IN (SELECT issue_id FROM trial)
            OR (failed_at < clock_timestamp() - make_interval(secs => least(${retryDelayMaxSeconds}::float8, 60 * 2 ^ least(failures, 20)))
-             AND ((last_error = 'remote_gone' AND failures < ${goneAttempts}::int)
+             AND ((last_error IN ('remote_gone', 'remote_moved') AND failures < ${goneAttempts}::int)
                OR (${isOfAll} AND failed_at < (
                      SELECT max(last_synced_at) FROM tracker_links WHERE provider = ${provider} AND project = ${project})))))`;
   }
@@ -286,7 +286,8 @@ export class SyncQueueRepository implements TrackerLimit {
 
   /**
    * Makes the issues due whose marker is in a remote issue without a local one: a request that a proxy repeats creates
-   * two, and a person can copy a marker. Their next sync records a conflict.
+   * two, and a person can copy a marker. Their next sync records a conflict. If the only request to create a remote issue
+   * was refused, the next sync adopts the remote issue.
    */
   async addDuplicated(changed: readonly ChangedIssue[]): Promise<void> {
     const marked = changed.filter(({ markedId }) => markedId !== null);
@@ -297,7 +298,7 @@ export class SyncQueueRepository implements TrackerLimit {
         SELECT t.issue_id, t.provider, t.project, min(c."createdAt") AS since FROM tracker_links t
           JOIN jsonb_to_recordset(${JSON.stringify(marked)}::jsonb) AS c (id text, "markedId" uuid, "createdAt" timestamptz)
             ON t.provider = ${provider} AND t.project = ${project} AND t.issue_id = c."markedId"
-         WHERE t.remote_id <> c.id
+         WHERE (t.remote_id <> c.id OR (t.remote_id IS NULL AND t.create_refused_at IS NOT NULL AND t.last_error IS NOT NULL))
            AND NOT EXISTS (SELECT FROM tracker_links other
                             WHERE other.provider = ${provider} AND other.project = ${project} AND other.remote_id = c.id)
          GROUP BY t.issue_id, t.provider, t.project ORDER BY t.issue_id

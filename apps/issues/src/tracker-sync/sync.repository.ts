@@ -1,4 +1,5 @@
 import type { SyncConflict, SyncedField, SyncResult } from '@tessera/contracts';
+import { violatedUniqueIndex } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
@@ -181,20 +182,23 @@ export class SyncRepository {
 
   /**
    * Records the remote issue and adds a link to it. A Redmine on SQLite reuses the ids of deleted issues, so another
-   * local issue with this remote id has lost its remote issue.
+   * local issue with this remote id and another time of creation has lost its remote issue. If the remote issue belongs to
+   * another local issue, `isTaken` is true of the error.
    */
   async recordRemote(
     { issueId, leaseId }: SyncLease,
     remote: RemoteIssue,
     base: MergeBase,
     requestedBy: string,
+    within: Transaction = this.#database,
   ): Promise<void> {
     const { provider } = this.#tracker;
-    const rows = await this.#database.$queryRaw<unknown[]>`
+    const rows = await within.$queryRaw<unknown[]>`
       WITH stale AS (
         UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_activity_id = NULL,
           last_error = 'remote_gone', next_attempt_at = NULL, failed_at = clock_timestamp()
          WHERE ${this.#isTracker} AND remote_id = ${remote.id} AND issue_id <> ${issueId}::uuid
+           AND remote_since IS DISTINCT FROM ${remote.createdAt}::timestamptz
         RETURNING issue_id
       ), t AS (
         UPDATE tracker_links SET remote_id = ${remote.id}, remote_key = ${remote.key}, remote_url = ${remote.url},
@@ -401,9 +405,9 @@ export class SyncRepository {
   }
 
   /** Removes the remote issue from an issue. Local comments count as not sent; comments from the tracker stay. */
-  async detach({ issueId, leaseId }: SyncLease): Promise<void> {
+  async detach({ issueId, leaseId }: SyncLease, within: Transaction = this.#database): Promise<void> {
     const { provider } = this.#tracker;
-    await this.#database.$executeRaw`
+    await within.$executeRaw`
       WITH t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
           remote_since = NULL, remote_author = NULL, remote_created_at = NULL, base = NULL, unverified_push = NULL, create_attempted_at = NULL, create_refused_at = NULL, uncertain_since = NULL, duplicated_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
@@ -449,6 +453,11 @@ export class SyncRepository {
     if (ended === undefined) throw new LeaseLostError();
     return ended.nextAttemptAt;
   }
+}
+
+/** Whether a write failed because its remote issue belongs to another local issue. */
+export function isTaken(error: unknown): boolean {
+  return violatedUniqueIndex(error) === 'tracker_links_remote_key';
 }
 
 function fromNow(seconds: Prisma.Sql): Prisma.Sql {

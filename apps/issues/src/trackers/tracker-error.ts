@@ -37,7 +37,7 @@ const failureKinds = {
   tracker_auth_failed: {
     status: 502,
     detail:
-      "The external tracker rejects this service's credentials: an operator must correct TRACKER_TOKEN.",
+      "The external tracker rejects this service's credentials: an operator must correct TRACKER_TOKEN, or unlock its account.",
     isTransient: false,
   },
   /** The account of the credentials lacks a permission in the project. */
@@ -62,7 +62,7 @@ const failureKinds = {
   project_archived: {
     status: 502,
     detail:
-      'The project of the external tracker is archived, so that it accepts no changes: reopen it there, or correct TRACKER_PROJECT.',
+      'The project of the external tracker is archived or closed, so that it accepts no changes: reopen it there, or correct TRACKER_PROJECT.',
     isTransient: false,
   },
   rest_api_disabled: {
@@ -145,6 +145,8 @@ export const outageErrorCodes: readonly TrackerErrorCode[] = [
 interface TrackerErrorOptions {
   /** The request did not reach the tracker, or the tracker refused it: it had no effect. */
   hadNoEffect?: boolean;
+  /** A response refused the request. A proxy can also send it after the tracker has applied the request. */
+  isRefusal?: boolean;
   retryAfterSeconds?: number;
   /** The attempt ended before the request was sent, so it does not count as a failure of the issue. */
   isPostponed?: boolean;
@@ -161,6 +163,7 @@ export class TrackerError extends Error {
   override readonly name: string = 'TrackerError';
   readonly code: TrackerErrorCode;
   readonly hadNoEffect: boolean;
+  readonly isRefusal: boolean;
   readonly isPostponed: boolean;
   readonly retryAfterSeconds: number | undefined;
   readonly detail: string | undefined;
@@ -171,6 +174,7 @@ export class TrackerError extends Error {
     super(reason);
     this.code = code;
     this.hadNoEffect = options.hadNoEffect ?? false;
+    this.isRefusal = options.isRefusal ?? false;
     this.isPostponed = options.isPostponed ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.detail = options.detail;
@@ -182,15 +186,6 @@ export class TrackerError extends Error {
   get isOfPart(): boolean {
     const kind: FailureKind = failureKinds[this.code];
     return kind.isOfPart ?? false;
-  }
-
-  /**
-   * Whether the response refuses the request itself. A proxy can also send it after the tracker has applied the request,
-   * unlike a response about credentials or limits.
-   */
-  get isRefusal(): boolean {
-    if (this.code === 'tracker_busy') return true;
-    return !this.isTransient && this.code !== 'tracker_auth_failed';
   }
 
   /** Whether the background retries the sync. */
@@ -206,7 +201,7 @@ const advices: Partial<Record<string, string>> = {
   tracker_rate_limited:
     'The tracker accepts no requests for a while: wait, or raise its limit. If it did not respond to the last requests, none is sent for TRACKER_BREAK_MS: check TRACKER_URL and the network.',
   tracker_rejected:
-    'The tracker rejects the content: its words are in `last_messages` of the sync of each issue.',
+    'The tracker rejects the content: `last_messages` of the sync of each issue contains its messages. A response without messages may come from a proxy: check TRACKER_URL.',
   sync_failed: 'An internal error, which the log has.',
   import_failed: 'An internal error, which the log has.',
   identity_unavailable: 'The identity service does not respond, so that assignees cannot be looked up.',
@@ -292,31 +287,36 @@ interface TrackerResponse {
   json: unknown;
 }
 
+const redirected =
+  'The external tracker redirects the request, for example to a login page: correct TRACKER_URL or TRACKER_PROJECT.';
+
 /** Returns the error for an unsuccessful response. `target`: the resource that a 404 refers to. */
 export function responseError(response: TrackerResponse, target: 'issue' | 'project'): TrackerError {
   const { status, headers, data, json } = response;
   const reason = `responded ${status}`;
   // A tracker can respond 5xx after it has applied a change.
   const hadNoEffect = status < 500;
+  const refusal = { hadNoEffect, isRefusal: hadNoEffect };
   const messages = errorMessages(json);
   if (isRateLimit(response) || (status >= 500 && headers['retry-after'] !== undefined)) {
     const retryAfterSeconds = retryAfterOf(headers);
-    return new TrackerError('tracker_rate_limited', reason, { hadNoEffect, retryAfterSeconds });
+    return new TrackerError('tracker_rate_limited', reason, { ...refusal, retryAfterSeconds });
   }
   if (status >= 500) return new TrackerError('tracker_unavailable', reason);
   if (status < 400) {
     const { location: given } = headers;
     const location = typeof given === 'string' && given !== '' ? given.slice(0, 2_000) : null;
-    return new TrackerError('remote_moved', reason, { hadNoEffect, location });
+    if (target === 'issue') return new TrackerError('remote_moved', reason, { ...refusal, location });
+    return new TrackerError('tracker_unavailable', reason, { ...refusal, detail: redirected });
   }
   switch (status) {
     case 401:
     case 407:
-      return new TrackerError('tracker_auth_failed', reason, { hadNoEffect, messages });
+      return new TrackerError('tracker_auth_failed', reason, { ...refusal, messages });
     case 403: {
       // GitHub: "Unable to create comment because issue is locked."
       const code = /\blocked\b/i.test(data) ? 'remote_locked' : 'not_a_member';
-      return new TrackerError(code, reason, { hadNoEffect, messages });
+      return new TrackerError(code, reason, { ...refusal, messages });
     }
     case 404:
     case 410: {
@@ -324,17 +324,14 @@ export function responseError(response: TrackerResponse, target: 'issue' | 'proj
       const missing = target === 'issue' ? 'remote_gone' : 'project_not_found';
       // GitHub also responds 410 if issues are disabled.
       const code = status === 410 && /\bdisabled\b/i.test(data) ? 'issues_disabled' : missing;
-      return new TrackerError(code, reason, { hadNoEffect, messages });
+      return new TrackerError(code, reason, { ...refusal, messages });
     }
     case 408:
-      return new TrackerError('tracker_unavailable', reason, { hadNoEffect });
+      return new TrackerError('tracker_unavailable', reason, { ...refusal });
     case 409:
-      return new TrackerError('tracker_busy', reason, { hadNoEffect });
+      return new TrackerError('tracker_busy', reason, { ...refusal });
     default:
-      return new TrackerError('tracker_rejected', reason, {
-        hadNoEffect,
-        messages,
-      });
+      return new TrackerError('tracker_rejected', reason, { ...refusal, messages });
   }
 }
 
