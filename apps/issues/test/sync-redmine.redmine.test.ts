@@ -27,7 +27,7 @@ describe('a sync with a real Redmine', () => {
     expect(await getIssue(ann, former)).toMatchObject({ title: 'Former', description: '' });
     expect(await tracker.issues()).toMatchObject([{ title: 'Another', comments: [] }]);
     const attached = await staff.put(issuePath(former, 'external/'), { id }).expect(200);
-    expect(attached.body.external.id).toBe(id);
+    expect(attached.body).toMatchObject({ external: { id }, sync: { last_error: null } });
     await staff.delete(issuePath(former, 'external/')).expect(200);
     expect((await syncIssue(ann, former)).external?.id).not.toBe(id);
     expect((await tracker.issues()).map(({ title }) => title)).toEqual(['Another', 'Former']);
