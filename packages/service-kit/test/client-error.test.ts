@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { problemSchema } from '@tessera/contracts';
 import { z } from 'zod';
-import { createHttpServer, everyone, type Handler, route } from '../src/index.ts';
+import { createHttpServer, everyone, type Handler, ProblemError, route } from '../src/index.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { exchange, listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 import { startApp, testOperation } from './support/test-app.ts';
@@ -14,8 +14,10 @@ let port: number;
 
 beforeAll(async () => {
   server = createHttpServer((request, response) => {
-    if (request.url === '/begun') response.writeHead(200).write('the first half, ');
-    else request.resume().on('end', () => response.end('ok'));
+    if (request.url === '/begun') {
+      response.writeHead(200).write('the first half, ');
+      setTimeout(() => response.end('the second half'), 100);
+    } else request.resume().on('end', () => response.end('ok'));
   }, logger);
   // Shorter timeouts than in production.
   server.headersTimeout = 1000;
@@ -129,6 +131,7 @@ describe('createHttpServer', () => {
         'content-type': 'application/json; charset=utf-8',
         'content-length': expect.stringMatching(/^\d+$/),
         'cache-control': 'no-store',
+        date: expect.stringMatching(/ GMT$/),
         connection: 'close',
       });
       expect(lines.findLast((line) => line.request_id === body.request_id)).toMatchObject({ status, code });
@@ -239,15 +242,16 @@ describe('createHttpServer', () => {
     },
   );
 
-  it('does not write into a response that has started', async () => {
+  it('sends the error after a response that has started', async () => {
     const socket = await openSocket(port);
     const all = readToEnd(socket);
     socket.write('GET /begun HTTP/1.1\r\nHost: a\r\n\r\n');
     await new Promise((resolve) => socket.once('data', resolve));
     socket.write('rubbish\r\n\r\n');
     const answer = await all;
-    expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*the first half, /);
-    expect(answer).not.toContain('malformed_request');
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 200 [\s\S]*the first half, [\s\S]*the second half[\s\S]*HTTP\/1\.1 400 /,
+    );
   });
 
   it.each([
@@ -255,7 +259,7 @@ describe('createHttpServer', () => {
     ['an unknown coding', 'Transfer-Encoding: gzip, chunked\r\n\r\n'],
     ['a broken chunk', 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
     ['invalid input after it', '\r\nrubbish\r\n\r\n'],
-  ])('does not send an error for a request that it handles: %s', async (_what, rest) => {
+  ])('sends the response to a request that it handles, not an error: %s', async (_what, rest) => {
     let done = 0;
     const slow = createHttpServer(async (_request, response) => {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -265,9 +269,56 @@ describe('createHttpServer', () => {
     const answer = await exchange(await listenOnFreePort(slow), `DELETE / HTTP/1.1\r\nHost: a\r\n${rest}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect({ answer: answer.slice(0, 12), done }).toEqual(
-      done === 0 ? { answer: 'HTTP/1.1 400', done: 0 } : { answer: '', done: 1 },
+      done === 0 ? { answer: 'HTTP/1.1 400', done: 0 } : { answer: 'HTTP/1.1 200', done: 1 },
     );
     slow.close();
+  });
+
+  describe('a request whose body does not arrive', () => {
+    const upload = testOperation({ method: 'POST', path: '/uploads', body: { schema: z.unknown() } });
+    const refused = testOperation({ method: 'POST', path: '/refused', body: { schema: z.unknown() } });
+    const ok: Handler<typeof upload> = () => ({ status: 200, body: {} });
+    const noUser = {
+      ...everyone,
+      identify: () => {
+        throw new ProblemError({ status: 401, code: 'unauthorized', detail: 'No.' });
+      },
+    };
+    const { app, log } = startApp([
+      route(upload, { access: everyone }, ok),
+      route(refused, { access: noUser }, ok),
+    ]);
+    const server = createHttpServer(app, log.logger, { app });
+    let appPort: number;
+    beforeAll(async () => {
+      appPort = await listenOnFreePort(server);
+    });
+    afterAll(() => {
+      server.close();
+    });
+    const head = (path: string, length: number) =>
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`;
+
+    it('gets 100 (Continue) only when the body is read', async () => {
+      const socket = await openSocket(appPort);
+      const all = readToEnd(socket);
+      socket.write(`${head('/uploads', 2)}Expect: 100-continue\r\n\r\n`);
+      await new Promise((resolve) => socket.once('data', resolve));
+      socket.write('{}');
+      expect((await all).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200']);
+      for (const [path, length, status] of [
+        ['/refused', 2, 401],
+        ['/uploads', 99_999_999, 413],
+      ] as const) {
+        const answer = await exchange(appPort, `${head(path, length)}Expect: 100-continue\r\n\r\n`);
+        expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+      }
+    });
+
+    it.each(['/refused', '/nowhere'])('ends the connection if the body is large (%s)', async (path) => {
+      const answer = await exchange(appPort, `${head(path, 99_999_999)}\r\n`);
+      expect(answer).toMatch(/^HTTP\/1\.1 40[14] [\s\S]*Connection: close/);
+    });
   });
 
   it('ignores an unknown expectation', async () => {

@@ -57,6 +57,8 @@ export function readBody(
         reject(tooLarge());
         return;
       }
+      const { expect } = request.headers;
+      if (expect?.toLowerCase() === '100-continue' && request.httpVersion === '1.1') response.writeContinue();
       let isRead = false;
       let stopWatching: (() => void) | undefined;
       reader(request, response, (error) => {

@@ -26,31 +26,35 @@ interface RefusalOptions {
 }
 
 interface ClientErrorOptions extends RefusalOptions {
-  /**
-   * Whether a request of the connection is in progress. The client would take the error for its response, so the
-   * connection is destroyed instead.
-   */
-  isBusy: (socket: Duplex) => boolean;
-  /** The response to the request whose body is being read. */
+  /** The latest response of the connection, unless it has been sent. */
   findUnanswered: (socket: Duplex) => ServerResponse | undefined;
+  /** Whether the request of an unanswered response is in progress. Otherwise, its body is being read. */
+  isUnderWay: (response: ServerResponse) => boolean;
 }
 
 /**
  * Responds to Node's `clientError` event, for input that is not a valid request, with the common error body, and closes
  * the connection.
  */
-export function refuseClientError({ isBusy, findUnanswered, ...options }: ClientErrorOptions) {
-  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+export function refuseClientError({ findUnanswered, isUnderWay, ...options }: ClientErrorOptions) {
+  const waiting = new WeakSet<Socket>();
+  const refuseInput = (error: NodeJS.ErrnoException, socket: Socket): void => {
     // The connection is closed after the response to the request with `Connection: close`; later requests are ignored (RFC
     // 9112 9.6).
     if (socket.writableEnded || error.code === 'HPE_CLOSED_CONNECTION') return;
-    if (error.code === 'ECONNRESET' || !socket.writable || isBusy(socket)) {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
+      return;
+    }
+    const unanswered = findUnanswered(socket);
+    if (unanswered !== undefined && isUnderWay(unanswered)) {
+      // The client would take the error for the response that is in progress.
+      if (!waiting.has(socket)) unanswered.once('close', () => refuseInput(error, socket));
+      waiting.add(socket);
       return;
     }
     const refusal = refusals[error.code ?? ''] ?? malformed;
     closeInStages(socket);
-    const unanswered = findUnanswered(socket);
     if (unanswered !== undefined) {
       refuse(unanswered, refusal, options, error);
       // Ends the reading of the body. Node does not do so after the response.
@@ -65,6 +69,7 @@ export function refuseClientError({ isBusy, findUnanswered, ...options }: Client
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     socket.destroySoon();
   };
+  return refuseInput;
 }
 
 /** Refuses malformed requests that Node emits as requests or would refuse without a body. */
@@ -105,6 +110,7 @@ function refusalOf(refusal: typeof malformed, logger: Logger, requestId: string,
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Request-Id': requestId,
     'Cache-Control': 'no-store',
+    Date: new Date().toUTCString(),
     Connection: 'close',
   };
   return { problem, headers, body };

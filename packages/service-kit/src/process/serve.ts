@@ -2,7 +2,7 @@ import { createServer, IncomingMessage, type RequestListener, type Server, Serve
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
-import { refuseClientError, refuseMalformed } from '../http/client-error.ts';
+import { closeInStages, refuseClientError, refuseMalformed } from '../http/client-error.ts';
 import { fixedHeadersSetting } from '../http/security-headers.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Health } from './health.ts';
@@ -55,6 +55,9 @@ export const defaultHttpTimeouts: HttpTimeouts = {
 // responds 503 to further requests; this limit closes the connection with the last response.
 const maxRequestsPerConnection = 1000;
 
+/** A connection is closed after a larger body, because a refusal leaves the rest of the body unread. */
+const reusableBodyMax = 1024 * 1024;
+
 interface Connection {
   latest: ServerResponse<IncomingMessage>;
   requests: number;
@@ -95,6 +98,10 @@ export function createHttpServer(
     connections.set(socket, connection);
     unsent.watch(response);
     if (connection.requests >= maxRequestsPerConnection) response.setHeader('Connection', 'close');
+    if (Number(request.headers['content-length']) > reusableBodyMax) {
+      response.setHeader('Connection', 'close');
+      closeInStages(socket);
+    }
     if (!isOfKnownLength(request)) {
       // Node's parser refuses most of these itself, but only after it has emitted the request.
       setImmediate(() => request.socket.writable && refuseMalformed(response, refusal));
@@ -136,15 +143,16 @@ export function createHttpServer(
   );
   // RFC 9110 10.1.1 permits ignoring an unknown expectation; Node would answer 417 without a body.
   server.on('checkExpectation', answer);
+  // `readBody` sends 100 (Continue), so that a refusal comes without it. The client may then omit the body.
+  server.on('checkContinue', (request, response) => {
+    response.setHeader('Connection', 'close');
+    answer(request, response);
+  });
   const findUnanswered = (socket: Duplex) => {
     const latest = connections.get(socket)?.latest;
     return latest?.writableFinished ? undefined : latest;
   };
-  const isBusy = (socket: Duplex) => {
-    const latest = findUnanswered(socket);
-    return latest !== undefined && isUnderWay(latest);
-  };
-  server.on('clientError', refuseClientError({ ...refusal, isBusy, findUnanswered }));
+  server.on('clientError', refuseClientError({ ...refusal, findUnanswered, isUnderWay }));
   paceInput(server, {
     isClosing: (socket) => {
       const latest = connections.get(socket)?.latest;
