@@ -32,12 +32,24 @@ const descriptions: Record<number, string> = {
 
 const requestIdHeader = headerComponent('X-Request-Id', 'The id of the request in the log.');
 const retryAfterHeader = headerComponent('Retry-After', 'The time until a retry, in seconds.');
+const challengeHeader = headerComponent(
+  'WWW-Authenticate',
+  'The challenge (RFC 9110 11.6.1). A 400 has it if `Authorization` is malformed.',
+);
+const ignoredHeader = headerComponent(
+  'X-Ignored-Fields',
+  'The members of the body that were ignored, as in a successful response.',
+);
 const headersByStatus: Record<number, Record<string, z.ZodType>> = {
-  401: { 'WWW-Authenticate': headerComponent('WWW-Authenticate', 'The challenge (RFC 9110 11.6.1).') },
+  400: { 'WWW-Authenticate': challengeHeader },
+  401: { 'WWW-Authenticate': challengeHeader },
   405: { Allow: headerComponent('Allow', 'The methods of the path.') },
   429: { 'Retry-After': retryAfterHeader },
   503: { 'Retry-After': retryAfterHeader },
 };
+
+/** The statuses of errors that are only found after the body is parsed. */
+const statusesAfterParsing = [400, 403, 404, 409, 412, 422, 428, 502, 503, 504];
 
 function headerComponent(id: string, description: string): z.ZodType {
   return z.string().meta({ description, header: { id } });
@@ -101,10 +113,14 @@ function describeProblem(
   const specific = z.object({ code: z.enum(codes), ...z.object(members).partial().shape });
   const schema = z.intersection(oauth ? oauthProblemSchema : problemSchema, specific);
   // The credential of a token endpoint is in the body, so its 401 has no challenge.
-  const challenged = status !== 401 || !oauth || security !== undefined;
+  const challenged = !oauth || security !== undefined || (status !== 400 && status !== 401);
   return {
     description,
-    headers: z.object({ 'X-Request-Id': requestIdHeader, ...(challenged ? headersByStatus[status] : {}) }),
+    headers: z.object({
+      'X-Request-Id': requestIdHeader,
+      ...(challenged ? headersByStatus[status] : {}),
+      ...(statusesAfterParsing.includes(status) && !oauth ? { 'X-Ignored-Fields': ignoredHeader } : {}),
+    }),
     content: { 'application/json': { schema }, 'application/problem+json': { schema } },
   };
 }

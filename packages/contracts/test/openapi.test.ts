@@ -195,8 +195,8 @@ describe('describeApi', () => {
     expect(headersOf('Problem401')).toEqual(['X-Request-Id', 'WWW-Authenticate']);
     expect(headersOf('OAuthProblem401')).toEqual(['X-Request-Id']);
     expect(headersOf('Problem429')).toEqual(['X-Request-Id', 'Retry-After']);
-    expect(headersOf('Problem503')).toEqual(['X-Request-Id', 'Retry-After']);
-    expect(headersOf('Problem422')).toEqual(['X-Request-Id']);
+    expect(headersOf('Problem503')).toEqual(['X-Request-Id', 'Retry-After', 'X-Ignored-Fields']);
+    expect(headersOf('Problem422')).toEqual(['X-Request-Id', 'X-Ignored-Fields']);
     const { 200: found } = document.paths['/tickets/{id}'].get.responses;
     expect(Object.keys(found.headers)).toEqual(['X-Request-Id', 'ETag']);
   });

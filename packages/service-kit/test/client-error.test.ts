@@ -321,6 +321,21 @@ describe('createHttpServer', () => {
     });
   });
 
+  it.each([
+    ['whose rest does not arrive', 'Content-Length: 9\r\n\r\nabc'],
+    ['with a malformed chunk', 'Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n', 'zz\r\n'],
+  ])('gives one response to a request without need of its body, %s', async (_what, rest, later = '') => {
+    const quick = createHttpServer((_request, response) => response.end('done'), logger);
+    quick.requestTimeout = 500;
+    const socket = await openSocket(await listenOnFreePort(quick));
+    const all = readToEnd(socket);
+    socket.write(`DELETE / HTTP/1.1\r\nHost: a\r\n${rest}`);
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.write(later);
+    expect((await all).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+    quick.close();
+  });
+
   it('ignores an unknown expectation', async () => {
     const answer = await exchange(
       port,

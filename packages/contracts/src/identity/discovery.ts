@@ -63,7 +63,7 @@ export const getDiscoveryDocument = operation({
       schema: discoveryDocumentSchema,
       headers: cacheableHeaders,
     },
-    304: { description: 'Not modified.' },
+    304: { description: 'Not modified.', headers: cacheableHeaders },
   },
 });
 
@@ -77,6 +77,6 @@ export const getKeySet = operation({
   tags: ['OpenID Connect'],
   responses: {
     200: { description: 'The JSON Web Key Set.', schema: jwkSetSchema, headers: cacheableHeaders },
-    304: { description: 'Not modified.' },
+    304: { description: 'Not modified.', headers: cacheableHeaders },
   },
 });

@@ -176,7 +176,11 @@ export const describeIssues = operation({
   summary: 'Describe the fields of an issue',
   description: 'The members of an issue with their types, limits and choices, for forms.',
   responses: {
-    200: { description: 'Fields, limits and choices.', schema: issueDescriptionSchema },
+    200: {
+      description: 'Fields, limits and choices.',
+      schema: issueDescriptionSchema,
+      headers: { Allow: z.string().describe('The methods of the path.') },
+    },
   },
   problems: [401, unverifiedProblem],
 });

@@ -26,9 +26,9 @@ interface RefusalOptions {
 }
 
 interface ClientErrorOptions extends RefusalOptions {
-  /** The latest response of the connection, unless it has been sent. */
-  findUnanswered: (socket: Duplex) => ServerResponse | undefined;
-  /** Whether the request of an unanswered response is in progress. Otherwise, its body is being read. */
+  /** The response to the latest request of the connection. */
+  findLatest: (socket: Duplex) => ServerResponse | undefined;
+  /** Whether the request of an unfinished response is in progress. Otherwise, its body is being read. */
   isUnderWay: (response: ServerResponse) => boolean;
 }
 
@@ -36,7 +36,7 @@ interface ClientErrorOptions extends RefusalOptions {
  * Responds to Node's `clientError` event, for input that is not a valid request, with the common error body, and closes
  * the connection.
  */
-export function refuseClientError({ findUnanswered, isUnderWay, ...options }: ClientErrorOptions) {
+export function refuseClientError({ findLatest, isUnderWay, ...options }: ClientErrorOptions) {
   const waiting = new WeakSet<Socket>();
   const refuseInput = (error: NodeJS.ErrnoException, socket: Socket): void => {
     // The connection is closed after the response to the request with `Connection: close`; later requests are ignored (RFC
@@ -46,7 +46,13 @@ export function refuseClientError({ findUnanswered, isUnderWay, ...options }: Cl
       socket.destroy();
       return;
     }
-    const unanswered = findUnanswered(socket);
+    const latest = findLatest(socket);
+    const unanswered = latest?.writableFinished ? undefined : latest;
+    // The request has its response already; the error concerns the rest of its body.
+    if (latest?.writableFinished && !latest.req.complete) {
+      socket.destroySoon();
+      return;
+    }
     if (unanswered !== undefined && isUnderWay(unanswered)) {
       // The client would take the error for the response that is in progress.
       if (!waiting.has(socket)) unanswered.once('close', () => refuseInput(error, socket));

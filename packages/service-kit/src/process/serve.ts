@@ -148,11 +148,8 @@ export function createHttpServer(
     response.setHeader('Connection', 'close');
     answer(request, response);
   });
-  const findUnanswered = (socket: Duplex) => {
-    const latest = connections.get(socket)?.latest;
-    return latest?.writableFinished ? undefined : latest;
-  };
-  server.on('clientError', refuseClientError({ ...refusal, findUnanswered, isUnderWay }));
+  const findLatest = (socket: Duplex) => connections.get(socket)?.latest;
+  server.on('clientError', refuseClientError({ ...refusal, findLatest, isUnderWay }));
   paceInput(server, {
     isClosing: (socket) => {
       const latest = connections.get(socket)?.latest;
