@@ -32,17 +32,18 @@ const descriptions: Record<number, string> = {
 
 const requestIdHeader = headerComponent('X-Request-Id', 'The id of the request in the log.');
 const retryAfterHeader = headerComponent('Retry-After', 'The time until a retry, in seconds.');
-const challengeHeader = headerComponent(
-  'WWW-Authenticate',
-  'The challenge (RFC 9110 11.6.1). A 400 has it if `Authorization` is malformed.',
-);
-const ignoredHeader = headerComponent(
-  'X-Ignored-Fields',
-  'The members of the body that were ignored, as in a successful response.',
-);
+const ignoredHeader = z
+  .string()
+  .optional()
+  .meta({
+    description: 'The members of the body that were ignored, as in a successful response.',
+    header: { id: 'X-Ignored-Fields' },
+  });
 const headersByStatus: Record<number, Record<string, z.ZodType>> = {
-  400: { 'WWW-Authenticate': challengeHeader },
-  401: { 'WWW-Authenticate': challengeHeader },
+  400: {
+    'WWW-Authenticate': z.string().optional().describe('The challenge, if `Authorization` is malformed.'),
+  },
+  401: { 'WWW-Authenticate': headerComponent('WWW-Authenticate', 'The challenge (RFC 9110 11.6.1).') },
   405: { Allow: headerComponent('Allow', 'The methods of the path.') },
   429: { 'Retry-After': retryAfterHeader },
   503: { 'Retry-After': retryAfterHeader },
