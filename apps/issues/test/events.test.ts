@@ -200,6 +200,8 @@ describe('the events of the external tracker', () => {
       remote_id: remote(),
     };
     expect(first).toEqual([synced, synced]);
+    // A sync without effect has no event.
+    expect(await typesOf(sync)).toEqual([]);
 
     await tracker.edit(remote(), { title: 'There', state: 'closed' });
     await tracker.comment(remote(), 'From there');

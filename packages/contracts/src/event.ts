@@ -64,7 +64,7 @@ export const issueEvents = {
   'issue.synced': event(
     'issue.synced',
     'IssueSyncedEvent',
-    'A sync succeeded, or the issue got or lost its remote issue, with its link.',
+    'A sync copied something or ended a failure, or the issue got or lost its remote issue, with its link.',
     {
       ...ofIssue,
       origin: z.string().describe('The external tracker.'),

@@ -85,7 +85,7 @@ $$;
 CREATE TRIGGER activity_events AFTER INSERT ON "activity" REFERENCING NEW TABLE AS added FOR EACH STATEMENT
     WHEN (current_setting('tessera.events', true) IS DISTINCT FROM 'off') EXECUTE FUNCTION record_issue_events();
 
--- A sync ends without the issue's lock, so its event has no version.
+-- A sync ends without the issue's lock, so its event has no version. A sync without effect has no event.
 CREATE FUNCTION record_synced_event() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events (tx, type, subject_id, data)
@@ -96,7 +96,8 @@ BEGIN
 END
 $$;
 CREATE TRIGGER tracker_links_events AFTER UPDATE OF "last_synced_at", "remote_id" ON "tracker_links" FOR EACH ROW
-    WHEN (((NEW.last_synced_at IS DISTINCT FROM OLD.last_synced_at AND NEW.last_synced_at IS NOT NULL)
+    WHEN (((NEW.last_synced_at IS DISTINCT FROM OLD.last_synced_at AND NEW.last_synced_at IS NOT NULL
+            AND (OLD.last_error IS NOT NULL OR NEW.last_result <> '{"created": false, "pushed": [], "pulled": [], "comments_pushed": 0, "comments_pulled": 0}'))
            OR NEW.remote_id IS DISTINCT FROM OLD.remote_id)
           AND current_setting('tessera.events', true) IS DISTINCT FROM 'off')
     EXECUTE FUNCTION record_synced_event();
