@@ -45,6 +45,12 @@ const headersByStatus: Record<number, Record<string, z.ZodType>> = {
   },
   401: { 'WWW-Authenticate': headerComponent('WWW-Authenticate', 'The challenge (RFC 9110 11.6.1).') },
   405: { Allow: headerComponent('Allow', 'The methods of the path.') },
+  409: {
+    'Retry-After': z
+      .string()
+      .optional()
+      .describe('The time until a retry, in seconds, if the conflict ends by itself.'),
+  },
   429: { 'Retry-After': retryAfterHeader },
   503: { 'Retry-After': retryAfterHeader },
 };
