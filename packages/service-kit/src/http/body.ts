@@ -28,10 +28,9 @@ const incomingBodies = new IncomingBodies();
 
 /**
  * Reads a request body into `request.body`: 415 for another media type, 413 above the limit (at once if `Content-Length`
- * is above it), 400 for a body that is not
- * UTF-8 or not JSON, 408 while the bodies of all requests take too much memory. `form` also accepts
- * `application/x-www-form-urlencoded` (RFC 6749 4.3.2). `count` gets the size of a body before it is parsed, because
- * parsing 1 MiB takes 0.2 s.
+ * is above it), 400 for a body that is not UTF-8 or not JSON, 408 while the bodies of all requests take too much memory.
+ * `form` also accepts `application/x-www-form-urlencoded` (RFC 6749 4.3.2). `count` gets the size of a body before it is
+ * parsed, because parsing 1 MiB takes 0.2 s.
  */
 export function readBody(
   { form }: { form?: unknown },
