@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IdentityEventType, identityEventFeedSchema } from '@tessera/contracts';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
-import { untilDeliverable } from './support/event-horizon.ts';
 import {
   anIdentity,
   aPassword,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Identity, identityApi, type Operation, type TokenResponse } from '@tessera/contracts';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
 import type { Response } from 'supertest';
-import { untilDeliverable } from './support/event-horizon.ts';
 import { anEmail, aPassword, createIdentity, signIn } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';

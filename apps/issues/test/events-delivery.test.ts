@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, type IssueEvent, issueEventFeedSchema } from '@tessera/contracts';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
 import pg from 'pg';
-import { untilDeliverable } from './support/event-horizon.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
 import './support/response-guard.ts';
-import { untilDeliverable } from './support/event-horizon.ts';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { issuesApi, type Operation } from '@tessera/contracts';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { rememberSecret } from '@tessera/testing/leaks';
 import type { Response } from 'supertest';
-import { untilDeliverable } from './support/event-horizon.ts';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
