@@ -96,6 +96,7 @@ export function createApp(dependencies: Dependencies): App {
       '/api/v1': guard({ access: access.member, limit: limitRate(rateLimits.reads, shares.requests) }),
     },
     routes: createRoutes(dependencies, access),
+    onWritten: () => dependencies.eventSignal.written(),
   });
 }
 

@@ -2,6 +2,7 @@ import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
 import {
   CleanupJob,
   EventFeed,
+  EventSignal,
   Health,
   type Logger,
   Metrics,
@@ -41,20 +42,7 @@ import { MentionResolver } from './mentions/mention-resolver.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
 import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
-import { ImportRepository } from './tracker-sync/import.repository.ts';
-import { ImportService } from './tracker-sync/import.service.ts';
-import { IntegrationService } from './tracker-sync/integration.service.ts';
-import { SyncRepository } from './tracker-sync/sync.repository.ts';
-import { SyncBindingService } from './tracker-sync/sync-binding.service.ts';
-import { SyncExecutor, SyncService } from './tracker-sync/sync-issue.ts';
-import { observeSyncs } from './tracker-sync/sync-metrics.ts';
-import { SyncQueueRepository } from './tracker-sync/sync-queue.repository.ts';
-import { SyncScheduler } from './tracker-sync/sync-scheduler.ts';
-import { WebhookReceiver } from './tracker-sync/webhook.ts';
-import { GiteaTracker } from './trackers/gitea.tracker.ts';
-import { GitHubTracker } from './trackers/github.tracker.ts';
-import { GitLabTracker } from './trackers/gitlab.tracker.ts';
-import { RedmineTracker } from './trackers/redmine.tracker.ts';
+import { createTracking } from './tracker-sync/tracking.ts';
 import { UserService } from './users/user.service.ts';
 import { WatchingRepository } from './watching/watching.repository.ts';
 import { WatchingService } from './watching/watching.service.ts';
@@ -69,11 +57,13 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   await keys.start();
   const people = createPeople(config, main.database, logger, tracing);
   const metrics = new Metrics('issues');
+  const eventSignal = new EventSignal();
   const issues = createIssues(config, logger, {
     main: main.database,
     lists: lists.database,
     people: people.mirror,
     metrics,
+    eventSignal,
   });
   issues.scheduler?.start();
   const tasks = cleanupTasks(new CleanupRepository(main.database), config.eventRetentionDays);
@@ -89,12 +79,14 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   observeBreaker(metrics, people.client);
   observeBackfill(metrics, people.backfills);
   people.backfill.start();
+  eventSignal.start();
   return {
     config,
     logger,
     metrics,
     keys,
     events,
+    eventSignal,
     mirror: people.mirror,
     backfill: people.backfill,
     users: people.users,
@@ -116,6 +108,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     close: async () => {
       keys.stop();
       await Promise.all([issues.scheduler?.stop(), cleanup.stop(), people.backfill.stop()]);
+      await eventSignal.stop();
       await Promise.all([main.close(), lists.close(), limits.close()]);
     },
   };
@@ -180,9 +173,11 @@ interface IssueCollaborators {
   lists: Database;
   people: IdentityMirrorService;
   metrics: Metrics;
+  eventSignal: EventSignal;
 }
 
-function createIssues(config: Config, logger: Logger, { main, lists, people, metrics }: IssueCollaborators) {
+function createIssues(config: Config, logger: Logger, collaborators: IssueCollaborators) {
+  const { main, lists, people, metrics, eventSignal } = collaborators;
   const { requirePrecondition, keyPrefix, publicBaseUrl } = config;
   const tracker = config.tracking?.tracker;
   const urls = new IssueUrls({ publicBaseUrl, keyPrefix });
@@ -214,81 +209,10 @@ function createIssues(config: Config, logger: Logger, { main, lists, people, met
       main,
       people,
       metrics,
+      eventSignal,
       issues: repository,
       statusRepository,
       labels,
     }),
-  };
-}
-
-const trackers = {
-  redmine: RedmineTracker,
-  github: GitHubTracker,
-  gitlab: GitLabTracker,
-  gitea: GiteaTracker,
-};
-
-interface TrackingCollaborators {
-  main: Database;
-  people: IdentityMirrorService;
-  metrics: Metrics;
-  issues: IssueRepository;
-  statusRepository: IssueStatusRepository;
-  labels: LabelService;
-}
-
-/** Everything that syncs issues with the configured tracker, if there is one. */
-function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
-  const { main, people, metrics, issues, statusRepository, labels } = collaborators;
-  if (tracking === undefined) {
-    observeSyncs(metrics, undefined);
-    return {
-      sync: new SyncService({ issues, executor: undefined }),
-      bindings: new SyncBindingService({ issues, statuses: statusRepository, tracking: undefined }),
-      webhooks: new WebhookReceiver(undefined),
-      integration: new IntegrationService(undefined),
-      imports: new ImportService(undefined),
-      scheduler: undefined,
-      executor: undefined,
-    };
-  }
-  const { policies, deadlineMs, retrySeconds, schedule, webhookSecret: secret, fingerprint } = tracking;
-  const { provider, project } = tracking.tracker;
-  const repository = new SyncRepository(main, { provider, project, fingerprint });
-  const queue = new SyncQueueRepository(main, { provider, project, fingerprint });
-  const tracker = new trackers[provider](tracking.tracker, { logger, limit: queue });
-  const executor = new SyncExecutor({
-    tracker,
-    repository,
-    issues,
-    statuses: statusRepository,
-    labels,
-    policies,
-    deadlineMs,
-    retrySeconds,
-    onEnded: observeSyncs(metrics, queue),
-    logger,
-  });
-  const imports = new ImportService({
-    tracker,
-    repository: new ImportRepository(main, { provider, project }),
-    people,
-    assignees: tracking.assignees,
-    deadlineMs,
-    retrySeconds,
-    logger,
-  });
-  return {
-    sync: new SyncService({ issues, executor }),
-    bindings: new SyncBindingService({
-      issues,
-      statuses: statusRepository,
-      tracking: { tracker, repository, deadlineMs },
-    }),
-    webhooks: new WebhookReceiver(secret === undefined ? undefined : { provider, project, secret, queue }),
-    integration: new IntegrationService({ config: tracking.tracker, tracker, queue, deadlineMs, logger }),
-    imports,
-    scheduler: new SyncScheduler({ tracker, queue, executor, imports, logger }, schedule),
-    executor,
   };
 }

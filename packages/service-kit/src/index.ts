@@ -1,6 +1,9 @@
 export * from './database/database.ts';
 export * from './database/database-readiness.ts';
 export * from './database/event-feed.ts';
+export * from './database/event-reader.ts';
+export * from './database/event-signal.ts';
+export * from './database/event-worker.ts';
 export { apiDocsRoutes, readApiDocument } from './http/api-docs.ts';
 export * from './http/body.ts';
 export * from './http/create-app.ts';

@@ -38,6 +38,8 @@ interface AppOptions extends ErrorHandlerOptions {
   /** Express's `trust proxy`. */
   trustProxy: number | boolean | string | string[];
   security: SecurityHeaderOptions;
+  /** Called after the response to a successful request that may have written. */
+  onWritten?: () => void;
 }
 
 /**
@@ -45,7 +47,7 @@ interface AppOptions extends ErrorHandlerOptions {
  * authentication, rate limit, authorisation, body, parsing, handler, response; errors become the common error body.
  */
 export function createApp(options: AppOptions): App {
-  const { routes, guards = {}, logger, metrics, trustProxy, security } = options;
+  const { routes, guards = {}, logger, metrics, trustProxy, security, onWritten } = options;
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -68,7 +70,7 @@ export function createApp(options: AppOptions): App {
   const table = matchRoutes(routes);
   for (const { route, isOfOtherPath } of table) {
     const { method, path } = route.operation;
-    const serve = handle(route);
+    const serve = handle(route, method === 'GET' ? undefined : onWritten);
     const serveOwn: RequestHandler = (request, response, next) =>
       isOfOtherPath?.(request.path) ? next() : serve(request, response, next);
     app[toExpressMethod(method)](path, isOfOtherPath === undefined ? serve : serveOwn);
@@ -122,14 +124,17 @@ function toExpressMethod(method: keyof typeof expressMethods) {
   return expressMethods[method];
 }
 
-function handle(route: Route): RequestHandler {
+function handle(route: Route, onServed?: () => void): RequestHandler {
   const { operation, access } = route;
   const prepare = prepareResponse(access);
   return async (request: IncomingMessage, response: ServerResponse) => {
     request.operation = operation;
     prepare(request, response);
     if (isPreflight(request, access)) response.writeHead(204).end();
-    else await route.serve(request, response);
+    else {
+      await route.serve(request, response);
+      onServed?.();
+    }
   };
 }
 
