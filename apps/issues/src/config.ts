@@ -38,6 +38,7 @@ const environmentSchema = z.object({
   CLOCK_TOLERANCE_SECONDS: integer({ min: 0, max: 30, default: 5 }),
   PUBLIC_BASE_URL: origin,
 
+  EVENTS_LISTEN: flag(true),
   LIST_MAX: integer({ min: 1, max: 1_000, default: 100 }),
   ISSUE_KEY_PREFIX: z
     .string()
@@ -73,6 +74,7 @@ export function loadConfig(variables = environment) {
       clockToleranceSeconds: read.CLOCK_TOLERANCE_SECONDS,
     },
     mirrorIntervalSeconds: read.MIRROR_INTERVAL_SECONDS,
+    listensForEvents: read.EVENTS_LISTEN,
     listMax: read.LIST_MAX,
     keyPrefix: read.ISSUE_KEY_PREFIX,
     requireVerified: read.REQUIRE_VERIFIED,

@@ -1,6 +1,7 @@
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
 import {
   CleanupJob,
+  EventChannel,
   EventFeed,
   EventSignal,
   Health,
@@ -57,7 +58,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   await keys.start();
   const people = createPeople(config, main.database, logger, tracing);
   const metrics = new Metrics('issues');
-  const eventSignal = new EventSignal();
+  const eventSignal = createSignal(config, logger);
   const issues = createIssues(config, logger, {
     main: main.database,
     lists: lists.database,
@@ -112,6 +113,13 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       await Promise.all([main.close(), lists.close(), limits.close()]);
     },
   };
+}
+
+/** Changes of other processes are signalled unless a pooler does not support it; then each process finds them later. */
+function createSignal({ database, listensForEvents }: Config, logger: Logger): EventSignal {
+  if (!database.writesEvents || !listensForEvents) return new EventSignal();
+  const { url: connectionString } = database;
+  return new EventSignal(new EventChannel({ connectionString, applicationName: 'issues events', logger }));
 }
 
 /** At most half of the connections for one identity. */

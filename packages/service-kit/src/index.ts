@@ -1,5 +1,6 @@
 export * from './database/database.ts';
 export * from './database/database-readiness.ts';
+export * from './database/event-channel.ts';
 export * from './database/event-feed.ts';
 export * from './database/event-reader.ts';
 export * from './database/event-signal.ts';
