@@ -43,6 +43,7 @@ import {
   retrySyncs,
   startWatching,
   stopWatching,
+  streamEvents,
   syncIssue,
   takeWebhook,
   updateComment,
@@ -145,6 +146,8 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
     route(deleteComment, { access: member, limit: writes }, comments.remove),
     route(listActivity, { access: member, limit: reads, compress }, activity.list),
     route(listEvents, { access: member, limit: reads, compress }, events.list),
+    // A stream stays open, so it has no share of the concurrent requests, which wait for the database.
+    route(streamEvents, { access: member, limit: limitRate(rateLimits.reads) }, events.stream),
     route(putLink, { access: member, limit: writes }, links.put),
     route(deleteLink, { access: member, limit: writes }, links.remove),
     route(getWatching, { access: member, limit: reads }, watching.get),

@@ -19,11 +19,14 @@ import { CommentRepository } from './comments/comment.repository.ts';
 import { CommentService } from './comments/comment.service.ts';
 import type { Config } from './config.ts';
 import { createDatabase, createLimitPool, createListDatabase, type Database } from './database.ts';
+import { EventStreams } from './events/event-streams.ts';
+import { observeStreams } from './events/stream-metrics.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
 import { IdempotencyService } from './idempotency/idempotency.service.ts';
 import { IdentityClient, observeBreaker } from './identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
+import { findInactive } from './identity-mirror/inactive-identities.ts';
 import { MirrorBackfillRepository } from './identity-mirror/mirror-backfill.repository.ts';
 import { MirrorBackfill, observeBackfill } from './identity-mirror/mirror-backfill.ts';
 import { IssueBulkService } from './issue-bulk/issue-bulk.service.ts';
@@ -77,6 +80,14 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   tracing?.tracePool(lists.pool);
   const events = new EventFeed(main.pool, { isEnabled: config.database.writesEvents });
   observeEventFeed(metrics, events);
+  const eventStreams: EventStreams = new EventStreams({
+    feed: events,
+    signal: eventSignal,
+    urls: issues.urls,
+    findInactive: (ids) => findInactive(main.database, ids),
+    onEnded: observeStreams(metrics, () => eventStreams),
+    logger,
+  });
   observeBreaker(metrics, people.client);
   observeBackfill(metrics, people.backfills);
   people.backfill.start();
@@ -88,6 +99,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     keys,
     events,
     eventSignal,
+    eventStreams,
     mirror: people.mirror,
     backfill: people.backfill,
     users: people.users,
@@ -106,8 +118,10 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     ...issues,
     rateLimits: limits.rateLimits,
     shares: { requests: sharesOf(main.pool), lists: sharesOf(lists.pool) },
+    endStreams: () => eventStreams.endAll(),
     close: async () => {
       keys.stop();
+      await eventStreams.close();
       await Promise.all([issues.scheduler?.stop(), cleanup.stop(), people.backfill.stop()]);
       await eventSignal.stop();
       await Promise.all([main.close(), lists.close(), limits.close()]);

@@ -289,6 +289,8 @@ const largest: Record<string, LargestResponse> = {
     status: 200,
     atLeast: 100_000,
   },
+  // Without a body: the events of a stream are sent as they happen, and event-stream.test.ts bounds what waits for a client.
+  streamEvents: { send: () => staff.head('/api/v1/events/stream/'), status: 200 },
   getWatching: { send: () => staff.get(issuePath(worst, 'watch/')), status: 200 },
   startWatching: { send: () => staff.put(issuePath(worst, 'watch/')), status: 200 },
   stopWatching: { send: () => staff.delete(issuePath(small, 'watch/')), status: 204 },

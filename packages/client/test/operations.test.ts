@@ -37,8 +37,15 @@ const time = new Date('2026-11-22T00:00:00Z');
 
 type IssuesOperation = (typeof issuesApi)['operations'][number]['id'];
 type IdentityOperation = (typeof identityApi)['operations'][number]['id'];
-/** Operations without a method: health is for the platform, trackers send webhooks, and PUT is equivalent to PATCH. */
-type WithoutMethod = 'getLiveness' | 'getReadiness' | 'takeWebhook' | 'updateIssue' | 'patchUser';
+/** Operations without a method: health is for the platform, trackers send webhooks, and PUT is equivalent to PATCH; the
+ * client reads the feed of events instead of the stream. */
+type WithoutMethod =
+  | 'getLiveness'
+  | 'getReadiness'
+  | 'takeWebhook'
+  | 'updateIssue'
+  | 'patchUser'
+  | 'streamEvents';
 /** Operations of `Session`. */
 type SessionOperation = 'signIn' | 'refreshTokens' | 'revokeToken' | 'getUserInfo';
 /** Operations for verifiers of tokens, and one that is equivalent to `getUserInfo`. */

@@ -79,13 +79,15 @@ export function responsesOf(operation: Operation, secured: Api['secured']): ZodO
 }
 
 function ownResponse(
-  { description, schema, headers }: OperationResponse,
+  { description, schema, eventStream, headers }: OperationResponse,
   further: Readonly<Record<string, z.ZodType>> = {},
 ): ZodOpenApiResponseObject {
   return {
     description,
     headers: z.object({ 'X-Request-Id': requestIdHeader, ...headers, ...further }),
     ...(schema === undefined ? {} : { content: { 'application/json': { schema } } }),
+    // OpenAPI 3.1 describes no events of a stream; 3.2 has `itemSchema`.
+    ...(eventStream === undefined ? {} : { content: { 'text/event-stream': { schema: z.string() } } }),
   };
 }
 

@@ -187,7 +187,7 @@ export const eventQuerySchema = z.strictObject({
     .describe(`Maximum number of events, from 1 to ${pageSizeMax} (default).`),
 });
 
-const eventsOff = {
+export const eventsOff = {
   status: 404,
   codes: ['events_off'],
   description: '`events_off`: the service runs with `EVENTS=off`.',

@@ -1,4 +1,5 @@
 export * from './event.ts';
+export * from './event-stream.ts';
 export * from './health.ts';
 export * from './identity/api.ts';
 export * from './identity/audit.ts';

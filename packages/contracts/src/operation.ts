@@ -9,6 +9,8 @@ export interface OperationResponse {
   readonly description: string;
   /** The JSON body; absent for a response without a body. */
   readonly schema?: z.ZodType;
+  /** The data of each event, for a body that is a stream of server-sent events. */
+  readonly eventStream?: z.ZodType;
   /** Headers besides `X-Request-Id`, by name. */
   readonly headers?: Readonly<Record<string, z.ZodType>>;
 }

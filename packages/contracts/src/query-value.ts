@@ -58,6 +58,15 @@ export function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string
   }, z.array(item).max(max));
 }
 
+/** Texts, as a repeated parameter or separated by commas. `name`: their name in an error. */
+export function valuesOf(max: number, name: string) {
+  return z.preprocess(
+    (given) =>
+      [given].flat().flatMap((text) => (typeof text === 'string' ? text.split(',', max + 1) : [text])),
+    z.array(z.string().max(50)).max(max, { error: `must be at most ${max} ${name}` }),
+  );
+}
+
 /** A point in time. A date means midnight UTC. */
 export const instant = documentedAs(
   once

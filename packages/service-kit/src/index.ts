@@ -4,6 +4,7 @@ export * from './database/event-channel.ts';
 export * from './database/event-feed.ts';
 export * from './database/event-reader.ts';
 export * from './database/event-signal.ts';
+export * from './database/event-tail.ts';
 export * from './database/event-worker.ts';
 export { apiDocsRoutes, readApiDocument } from './http/api-docs.ts';
 export * from './http/body.ts';

@@ -50,7 +50,7 @@ describe('createHttpServer', () => {
       headersTimeout: 10_000,
       keepAliveTimeout: 65_000,
       maxHeadersCount: 100,
-      maxConnections: 10_000,
+      maxConnections: 20_000,
     });
   });
 

@@ -6,4 +6,6 @@ export interface Actor {
   isVerified: boolean;
   isStaff: boolean;
   isSuperuser: boolean;
+  /** When the access token expires. */
+  tokenExpiresAt: Date;
 }

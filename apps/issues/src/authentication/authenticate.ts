@@ -48,6 +48,7 @@ function toActor(claims: AccessTokenClaims, mirrored: MirroredIdentity | undefin
     isVerified: newer?.isVerified ?? claims.is_verified,
     isStaff: claims.is_staff && (newer?.isStaff ?? true),
     isSuperuser: claims.is_superuser && (newer?.isSuperuser ?? true),
+    tokenExpiresAt: new Date(claims.exp * 1000),
   };
 }
 

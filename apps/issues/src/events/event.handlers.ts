@@ -1,11 +1,19 @@
-import { type listEvents, pageSizeMax } from '@tessera/contracts';
-import type { EventFeed, Handler } from '@tessera/service-kit';
+import { type listEvents, pageSizeMax, type streamEvents } from '@tessera/contracts';
+import { type EventFeed, feedEnd, type Handler, parseEventCursor } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
+import { parseIssueReference } from '../issues/issue-reference.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
 import { presentEvent } from './event.presenter.ts';
+import type { EventStreams } from './event-streams.ts';
+
+interface EventHandlersOptions {
+  events: EventFeed;
+  eventStreams: Pick<EventStreams, 'open'>;
+  urls: IssueUrls;
+}
 
 /** Every active user may read every issue, so every one may read all events. */
-export function eventHandlers({ events, urls }: { events: EventFeed; urls: IssueUrls }) {
+export function eventHandlers({ events, eventStreams, urls }: EventHandlersOptions) {
   const list: Handler<typeof listEvents, Actor> = async ({ query: { after, limit = pageSizeMax } }) => {
     const page = await events.read(after, limit);
     const body = {
@@ -16,5 +24,40 @@ export function eventHandlers({ events, urls }: { events: EventFeed; urls: Issue
     return { status: 200, body };
   };
 
-  return { list };
+  const stream: Handler<typeof streamEvents, Actor> = async ({
+    query,
+    headers,
+    actor,
+    request,
+    response,
+  }) => {
+    events.assertEnabled();
+    const after = readCursor(headers['Last-Event-ID'], query.after);
+    const issues = query.issue?.map((text) => parseIssueReference(text, urls.keyPrefix, 'issue'));
+    const answer = { status: 200, headers: streamHeaders } as const;
+    if (request.method === 'HEAD') return { ...answer, stream: () => undefined };
+    const start = await eventStreams.open({
+      response,
+      identityId: actor.id,
+      tokenExpiresAt: actor.tokenExpiresAt,
+      after,
+      filter: { issues, types: query.types },
+    });
+    return { ...answer, stream: start };
+  };
+
+  return { list, stream };
+}
+
+const streamHeaders = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-store',
+  // nginx forwards the response without buffering.
+  'X-Accel-Buffering': 'no',
+};
+
+// Browsers send the header when they reconnect; the URL still has its first `after`. An empty header means no event.
+function readCursor(lastEventId: string | undefined, after: string | undefined) {
+  const [cursor, field] = lastEventId ? [lastEventId, 'Last-Event-ID'] : [after, 'after'];
+  return cursor === undefined || cursor === feedEnd ? undefined : parseEventCursor(cursor, field);
 }

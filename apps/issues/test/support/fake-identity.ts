@@ -61,7 +61,11 @@ export class FakeIdentity implements IdentityProvider {
     return identity;
   }
 
-  async signIn(email: string): Promise<{ access_token: string }> {
+  async signIn(
+    email: string,
+    _password?: string,
+    lifetime = '15 minutes',
+  ): Promise<{ access_token: string }> {
     const identity = this.#only((one) => one.email === email);
     if (identity === undefined) throw new Error(`no identity has the e-mail ${email}`);
     const { id, username, is_verified, is_staff, is_superuser } = identity;
@@ -71,7 +75,7 @@ export class FakeIdentity implements IdentityProvider {
       .setIssuer(this.url)
       .setAudience('tessera')
       .setIssuedAt()
-      .setExpirationTime('15 minutes')
+      .setExpirationTime(lifetime)
       .setJti(randomUUID());
     return { access_token: await token.sign(privateKey()) };
   }

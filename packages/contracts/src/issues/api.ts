@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { issueEvents, listEvents } from '../event.ts';
+import { streamEvents } from '../event-stream.ts';
 import { getLiveness, getReadiness } from '../health.ts';
 import type { Api } from '../operation.ts';
 import { transportErrors } from '../problem.ts';
@@ -93,6 +94,7 @@ export const issuesApi = {
     deleteLink,
     listActivity,
     listEvents,
+    streamEvents,
     getWatching,
     startWatching,
     stopWatching,

@@ -9,6 +9,7 @@ import {
   oneOrMore,
   pageSizeMax,
   undocumented,
+  valuesOf,
   wholeNumber,
 } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
@@ -98,17 +99,9 @@ const pageMembers = {
 
 export const issueIdsMax = 100;
 
-const idFilter = z
-  .preprocess(
-    (given) =>
-      [given]
-        .flat()
-        .flatMap((text) => (typeof text === 'string' ? text.split(',', issueIdsMax + 1) : [text])),
-    z.array(z.string().max(50)).max(issueIdsMax, { error: `must be at most ${issueIdsMax} issues` }),
-  )
-  .describe(
-    `At most ${issueIdsMax} ids, keys or numbers, separated by commas, to read again the issues of a screen. Unknown ones match no issue.`,
-  );
+const idFilter = valuesOf(issueIdsMax, 'issues').describe(
+  `At most ${issueIdsMax} ids, keys or numbers, separated by commas, to read again the issues of a screen. Unknown ones match no issue.`,
+);
 
 // A single value is also valid as text, as in releases with one assignee.
 const oneOrSeveral = {

@@ -75,7 +75,7 @@ describe('alerts and dashboard', () => {
 
   it("cover all of the services' own metrics", () => {
     const asked = new Set(expressions.flatMap(([, expression]) => readExpression(expression).metrics));
-    const own = [...scraped.keys()].filter((name) => /^(http|db|events|identity|issues)_/.test(name));
+    const own = [...scraped.keys()].filter((name) => /^(http|db|events?|identity|issues)_/.test(name));
     const forgotten = own.filter((name) => !/_(sum|count|bucket)$/.test(name) && !asked.has(name));
     expect(forgotten).toEqual([]);
   });

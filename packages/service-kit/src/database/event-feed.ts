@@ -13,6 +13,29 @@ export interface StoredEvent {
   at: Date;
 }
 
+/** A place in the feed: the events after it have a higher (`tx`, `id`). */
+export interface EventPlace {
+  database: string;
+  tx: bigint;
+  id: bigint;
+}
+
+/** An event with its place, for readers that give each event its own cursor. */
+export interface PlacedEvent extends StoredEvent {
+  place: EventPlace;
+}
+
+/**
+ * A page for readers in this process. `horizon`: the place before which no further event can appear. `newest`: the
+ * horizon at which every event that is committed now can be read.
+ */
+export interface PlacedEventPage {
+  events: PlacedEvent[];
+  horizon: EventPlace;
+  newest: bigint;
+  isReset: boolean;
+}
+
 /** A page of the feed. `isReset`: events after the cursor were deleted or never existed, so the page is empty. */
 export interface EventPage {
   events: StoredEvent[];
@@ -23,6 +46,7 @@ export interface EventPage {
 interface EventRow extends Omit<StoredEvent, 'id'> {
   database: string;
   horizon: string;
+  newest: string;
   isReset: boolean;
   tx: string;
   id: string | null;
@@ -33,6 +57,17 @@ const place = z.tuple([z.string(), integer, integer]);
 
 /** The cursor of the end of the feed. */
 export const feedEnd = 'now';
+
+/** Returns the cursor of a place. */
+export function eventCursor({ database, tx, id }: EventPlace): string {
+  return encodeCursor([database, `${tx}`, `${id}`], 'events');
+}
+
+/** Returns the place of a cursor. Throws a 422 problem for `field` if it is invalid. */
+export function parseEventCursor(cursor: string, field = 'after'): EventPlace {
+  const [database, tx, id] = decodeCursor(cursor, place, 'events', field);
+  return { database, tx: BigInt(tx), id: BigInt(id) };
+}
 
 /**
  * Reads the table `events` in the order of (`tx`, `id`). A page ends before the oldest running transaction: a transaction
@@ -53,31 +88,48 @@ export class EventFeed {
    * problem if events are disabled.
    */
   async read(after: string | undefined, limit: number): Promise<EventPage> {
+    this.assertEnabled();
+    const isEnd = after === feedEnd;
+    const place = after === undefined || isEnd ? undefined : parseEventCursor(after);
+    const { events, horizon, isReset } = await this.readAfter(place, isEnd ? 0 : limit);
+    const end = events.at(-1)?.place ?? {
+      database: horizon.database,
+      tx: place?.tx ?? 0n,
+      id: place?.id ?? 0n,
+    };
+    return { events, next: eventCursor(isEnd || isReset ? horizon : end), isReset };
+  }
+
+  /** Throws a 404 problem if events are disabled. */
+  assertEnabled(): void {
     if (!this.#isEnabled)
       throw new ProblemError({ status: 404, code: 'events_off', detail: 'Events are disabled.' });
-    const isEnd = after === feedEnd;
-    const [database, tx, id] =
-      after === undefined || isEnd ? [null, '0', '0'] : decodeCursor(after, place, 'events', 'after');
+  }
+
+  /** Returns the events after a place; without one, from the oldest. */
+  async readAfter(place: EventPlace | undefined, limit: number): Promise<PlacedEventPage> {
     const { rows } = await this.#pool.query<EventRow>({
       name: 'read_events',
       text: eventPageStatement,
-      values: [database, tx, id, isEnd ? 0 : limit],
+      values: [place?.database ?? null, place?.tx ?? 0n, place?.id ?? 0n, limit],
     });
     const [first] = rows;
     if (first === undefined) throw new Error('the statement returns at least one row');
-    const events = rows.filter((row): row is EventRow & { id: string } => row.id !== null);
-    const last = events.at(-1);
-    const end = isEnd || first.isReset ? [first.horizon, '0'] : [last?.tx ?? tx, last?.id ?? id];
+    const { database, horizon, newest, isReset } = first;
     return {
-      events: events.map((row) => ({
-        id: Number(row.id),
-        type: row.type,
-        subjectId: row.subjectId,
-        data: row.data,
-        at: row.at,
-      })),
-      next: encodeCursor([first.database, ...end], 'events'),
-      isReset: first.isReset,
+      events: rows
+        .filter((row): row is EventRow & { id: string } => row.id !== null)
+        .map((row) => ({
+          id: Number(row.id),
+          type: row.type,
+          subjectId: row.subjectId,
+          data: row.data,
+          at: row.at,
+          place: { database, tx: BigInt(row.tx), id: BigInt(row.id) },
+        })),
+      horizon: { database, tx: BigInt(horizon), id: 0n },
+      newest: BigInt(newest),
+      isReset,
     };
   }
 
@@ -101,7 +153,7 @@ export const eventPageStatement = `
            pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS newest
       FROM pg_control_system(), pg_control_checkpoint()
   ), place AS MATERIALIZED (
-    SELECT database, horizon, $1::text IS NOT NULL AND (
+    SELECT database, horizon, newest, $1::text IS NOT NULL AND (
              database <> $1::text OR $2::bigint > newest
              OR coalesce(($2::bigint, $3::bigint) < (SELECT tx, id FROM events ORDER BY tx, id LIMIT 1), false)
            ) AS "isReset"

@@ -8,6 +8,8 @@ export interface JsonResponse<Status extends number = number> {
   status: Status;
   headers?: Record<string, string>;
   body?: unknown;
+  /** Writes the body, for a response that is a stream. It is not called for HEAD. */
+  stream?: (response: ServerResponse) => void;
 }
 
 // `sendJson` sends strings as they are, so a string value has to be given as JSON text.
@@ -15,7 +17,9 @@ type WithBody<Response extends OperationResponse> = Response extends { readonly 
   ? Schema extends z.ZodType
     ? { body: Exclude<z.output<Schema>, string> | JsonText<z.output<Schema>> }
     : never
-  : { body?: undefined };
+  : Response extends { readonly eventStream: z.ZodType }
+    ? { body?: undefined; stream: (response: ServerResponse) => void }
+    : { body?: undefined };
 
 /** The responses that an operation declares. */
 export type ResponseOf<Op extends Operation> = {
@@ -30,7 +34,9 @@ export function bodyText({ body }: JsonResponse): string {
 /** Writes a response; caches may store it only if its own headers permit it. */
 export function sendJson(response: ServerResponse, answer: JsonResponse): void {
   if (answer.body === undefined) {
-    response.writeHead(answer.status, answer.headers).end();
+    response.writeHead(answer.status, answer.headers);
+    if (answer.stream === undefined || response.req.method === 'HEAD') response.end();
+    else answer.stream(response);
     return;
   }
   const body = bodyText(answer);

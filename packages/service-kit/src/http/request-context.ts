@@ -12,6 +12,8 @@ declare module 'node:http' {
     ip?: string | undefined;
     /** Further members of the access-log line, set by the error handler. */
     logged?: Record<string, string>;
+    /** The time at which a response began that stays open. The metrics count the time until then. */
+    streamingSince?: number;
   }
 }
 
@@ -45,7 +47,8 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
       const route = request.operation?.path ?? null;
       const status = response.statusCode;
       const durationMs = performance.now() - startedAt;
-      metrics?.observeRequest({ method, route, status, durationSeconds: durationMs / 1000 });
+      const servedMs = (request.streamingSince ?? startedAt + durationMs) - startedAt;
+      metrics?.observeRequest({ method, route, status, durationSeconds: servedMs / 1000 });
       accessLog.info(
         {
           request_id: requestId,
@@ -55,7 +58,7 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
           duration_ms: Math.round(durationMs * 10) / 10,
           ...request.logged,
           ...(request.traceId === undefined ? {} : { trace_id: request.traceId }),
-          ...(response.writableFinished ? {} : { aborted: true }),
+          ...(response.writableFinished || request.streamingSince !== undefined ? {} : { aborted: true }),
         },
         'request',
       );

@@ -27,6 +27,7 @@ interface RunnableConfig {
 interface Runnable {
   health: Health;
   metrics: Metrics;
+  endStreams?: () => void;
   close: () => Promise<void>;
 }
 
@@ -65,6 +66,7 @@ export async function runService<Config extends RunnableConfig, Dependencies ext
       shutdownDelayMs: config.shutdownDelayMs,
       shutdownTimeoutMs: config.shutdownTimeoutMs,
       http: config.http,
+      endStreams: dependencies.endStreams,
       close: async () => {
         await dependencies.close();
         await tracing?.shutdown();

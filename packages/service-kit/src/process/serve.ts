@@ -25,6 +25,8 @@ interface ServeOptions {
   /** Timeout of the whole shutdown, in milliseconds. Must be below Kubernetes' terminationGracePeriodSeconds. */
   shutdownTimeoutMs: number;
   http?: HttpTimeouts;
+  /** Ends the responses that stay open, when no connection is accepted any more. */
+  endStreams?: (() => void) | undefined;
   /** Releases the service's resources, after the last response. */
   close: () => Promise<void>;
 }
@@ -54,6 +56,9 @@ export const defaultHttpTimeouts: HttpTimeouts = {
 // Distributes long-lived connections over new replicas. Node's maxRequestsPerSocket does not close the connection and
 // responds 503 to further requests; this limit closes the connection with the last response.
 const maxRequestsPerConnection = 1000;
+
+/** Twice the number of streams of events that a process serves. */
+const maxConnections = 20_000;
 
 /** A connection is closed after a larger body, because a refusal leaves the rest of the body unread. */
 const reusableBodyMax = 1024 * 1024;
@@ -163,7 +168,7 @@ export function createHttpServer(
     },
   });
   server.maxHeadersCount = 100;
-  server.maxConnections = 10_000;
+  server.maxConnections = maxConnections;
   return server;
 }
 
@@ -262,16 +267,18 @@ async function shutDown(server: Server, options: ServeOptions): Promise<void> {
   hardStop.unref();
   options.health.drain();
   await new Promise((resolve) => setTimeout(resolve, options.shutdownDelayMs));
-  await closeServer(server);
+  await closeServer(server, options.endStreams);
   await options.close();
 }
 
 // If a connection was busy when the server closed, Node keeps it open after the response until the client disconnects
 // or the keep-alive timeout ends.
-async function closeServer(server: Server): Promise<void> {
+async function closeServer(server: Server, endStreams?: () => void): Promise<void> {
   const interval = setInterval(() => server.closeIdleConnections(), 50);
   try {
-    await new Promise((resolve) => server.close(resolve));
+    const closed = new Promise((resolve) => server.close(resolve));
+    endStreams?.();
+    await closed;
   } finally {
     clearInterval(interval);
   }

@@ -94,7 +94,10 @@ export class ExampleCaller {
         ? {}
         : { body: JSON.stringify({ ...this.bodyOf(operationId), ...body }) }),
     });
-    const text = await response.text();
+    // A stream of events does not end.
+    const isStream = response.headers.get('content-type') === 'text/event-stream';
+    const text = isStream ? '' : await response.text();
+    if (isStream) await response.body?.cancel();
     if (!response.ok) throw new Error(`${operationId} was answered with ${response.status}: ${text}`);
     this.answered.add(operationId);
     return text === '' ? undefined : JSON.parse(text);

@@ -65,6 +65,7 @@ export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: st
   await issues.send('deleteLink', { parameters: { link_id: link.id } });
   await issues.send('listActivity');
   await issues.send('listEvents');
+  await issues.send('streamEvents');
   await issues.send('startWatching');
   await issues.send('getWatching');
   await issues.send('listWatching');

@@ -59,9 +59,14 @@ function readAnswer(received: Buffer, method: string): RawAnswer | undefined {
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
     }),
   );
-  const body =
-    method === 'HEAD' || status === 204 || status === 304 ? Buffer.alloc(0) : readBody(rest, headers);
+  // A stream of events does not end.
+  const isEmpty = method === 'HEAD' || status === 204 || status === 304 || isEventStream(headers);
+  const body = isEmpty ? Buffer.alloc(0) : readBody(rest, headers);
   return body === undefined ? undefined : { status, headers, body: decode(body, headers) };
+}
+
+function isEventStream(headers: Map<string, string>): boolean {
+  return headers.get('content-type') === 'text/event-stream';
 }
 
 function decode(body: Buffer, headers: Map<string, string>): Buffer {

@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import type { StreamedEvent } from './streamed-event.ts';
+
+/** The reasons for the end of a stream. */
+export const streamEnds = [
+  'client',
+  'token_expired',
+  'identity_inactive',
+  'slow_client',
+  'shutdown',
+] as const;
+export type StreamEnd = (typeof streamEnds)[number];
+
+interface EventStreamOptions {
+  response: ServerResponse;
+  identityId: string;
+  tokenExpiresAt: Date;
+  /** Undefined sends all events. */
+  matches: ((event: StreamedEvent) => boolean) | undefined;
+}
+
+/** How long an ended stream waits for a client that does not read, in milliseconds. */
+const endMs = 1_000;
+
+/** The open response of one client. */
+export class EventStream {
+  readonly identityId: string;
+  readonly tokenExpiresAt: Date;
+  readonly matches: ((event: StreamedEvent) => boolean) | undefined;
+  readonly #response: ServerResponse;
+  #end: StreamEnd = 'client';
+  #isEnded = false;
+  #sentAt = performance.now();
+
+  constructor({ response, identityId, tokenExpiresAt, matches }: EventStreamOptions) {
+    this.#response = response;
+    this.identityId = identityId;
+    this.tokenExpiresAt = tokenExpiresAt;
+    this.matches = matches;
+  }
+
+  /** The reason for the end; only after it. */
+  get reason(): StreamEnd {
+    return this.#end;
+  }
+
+  /** The number of bytes that the operating system has not accepted yet. */
+  get unsentBytes(): number {
+    return this.#response.writableLength;
+  }
+
+  get idleMs(): number {
+    return performance.now() - this.#sentAt;
+  }
+
+  send(content: string | Buffer): void {
+    if (this.#isEnded || this.#response.destroyed) return;
+    this.#sentAt = performance.now();
+    this.#response.write(content);
+  }
+
+  /** Ends the response after the sent events. */
+  end(reason: StreamEnd, content = `: ${reason}\n\n`): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#end = reason;
+    const { socket } = this.#response;
+    this.#response.end(content);
+    setTimeout(() => {
+      if (!this.#response.closed) socket?.destroy();
+    }, endMs).unref();
+  }
+
+  /** Closes the connection of a client that does not read. */
+  drop(): void {
+    this.#isEnded = true;
+    this.#end = 'slow_client';
+    this.#response.socket?.destroy();
+  }
+}

@@ -1,0 +1,253 @@
+import type { ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { streamBacklogMax, streamsMax, streamsPerIdentityMax } from '@tessera/contracts';
+import {
+  type EventFeed,
+  type EventPlace,
+  type EventSignal,
+  EventTail,
+  type Logger,
+  ProblemError,
+  unavailableProblem,
+} from '@tessera/service-kit';
+import type { IssueUrls } from '../issues/issue-urls.ts';
+import { EventStream, type StreamEnd } from './event-stream.ts';
+import {
+  type EventFilter,
+  eventMatcher,
+  positionText,
+  resetText,
+  type StreamedEvent,
+  toStreamedEvent,
+} from './streamed-event.ts';
+
+interface EventStreamsOptions {
+  feed: Pick<EventFeed, 'readAfter'>;
+  signal: Pick<EventSignal, 'subscribe'>;
+  urls: Pick<IssueUrls, 'keyOf'>;
+  /** Returns those of the given identities that are not active. */
+  findInactive: (identityIds: readonly string[]) => Promise<string[]>;
+  /** Called when a stream has ended. */
+  onEnded: (reason: StreamEnd) => void;
+  logger: Logger;
+}
+
+/** A request for a stream. Without `after`, it starts with later events. */
+export interface StreamRequest {
+  response: ServerResponse;
+  identityId: string;
+  tokenExpiresAt: Date;
+  after: EventPlace | undefined;
+  filter: EventFilter;
+}
+
+const sweepMs = 1_000;
+/** Number of sweeps between two checks of the identities. */
+const sweepsPerCheck = 2;
+/** With the interval of the sweeps, a comment is sent after at most 25 s. */
+const idleMaxMs = 24_000;
+/** Maximum number of unsent bytes of a stream, and of all streams together. */
+const unsentMax = 1024 * 1024;
+const unsentTotalMax = 64 * 1024 * 1024;
+/** A stream with more unsent bytes counts as one whose client does not read. */
+const unsentUsualMax = 64 * 1024;
+/** Number of streams that are written without serving other requests in between. */
+const streamsPerTurn = 100;
+
+/** All open streams of events of this process. */
+export class EventStreams {
+  readonly #options: EventStreamsOptions;
+  readonly #streams = new Set<EventStream>();
+  /** Number of streams by identity, with those that are being opened. */
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+  #tail: EventTail<StreamedEvent> | undefined;
+  #sweeper: NodeJS.Timeout | undefined;
+  #sweeps = 0;
+  #isChecking = false;
+  #isDelivering = false;
+  #isDraining = false;
+  /** Number of streams with many unsent bytes at the last delivery. */
+  #slow = 0;
+
+  constructor(options: EventStreamsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /**
+   * Prepares a stream, and returns the function that starts it. Throws a problem if there are too many streams or the
+   * events cannot be read.
+   */
+  async open(request: StreamRequest): Promise<() => void> {
+    const tail = this.#reserve(request);
+    const backlog = await this.#readBacklog(tail, request.after);
+    return () => this.#start(request, tail, backlog);
+  }
+
+  /** Ends all streams. The time of `retry` varies, so that the clients do not reconnect together. */
+  endAll(): void {
+    this.#isDraining = true;
+    for (const stream of this.#streams)
+      stream.end('shutdown', `retry: ${Math.round(1_000 + Math.random() * 9_000)}\n\n`);
+  }
+
+  async close(): Promise<void> {
+    this.endAll();
+    clearInterval(this.#sweeper);
+    await this.#tail?.stop();
+  }
+
+  #reserve({ response, identityId }: StreamRequest): EventTail<StreamedEvent> {
+    if (this.#isDraining) throw unavailableProblem('The service is stopping.', 1);
+    if (response.closed) throw unavailableProblem('The client has disconnected.', 1);
+    const open = this.#counts.get(identityId) ?? 0;
+    if (open >= streamsPerIdentityMax) throw tooManyStreams();
+    if (this.#total >= streamsMax) throw streamsExhausted();
+    this.#counts.set(identityId, open + 1);
+    this.#total += 1;
+    response.once('close', () => this.#release(identityId));
+    this.#sweeper ??= setInterval(() => this.#sweep(), sweepMs).unref();
+    this.#tail ??= new EventTail({
+      ...this.#options,
+      present: (event) => toStreamedEvent(event, this.#options.urls),
+      deliver: (events) => this.#deliver(events),
+      onReset: () => this.#reset(),
+    });
+    return this.#tail;
+  }
+
+  #release(identityId: string): void {
+    const open = (this.#counts.get(identityId) ?? 1) - 1;
+    if (open === 0) this.#counts.delete(identityId);
+    else this.#counts.set(identityId, open);
+    this.#total -= 1;
+    if (this.#total > 0) return;
+    void this.#tail?.stop();
+    this.#tail = undefined;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+  }
+
+  /** Reads the events that are no longer in memory. Returns undefined if there are too many, or if some were deleted. */
+  async #readBacklog(tail: EventTail<StreamedEvent>, after: EventPlace | undefined) {
+    const events: StreamedEvent[] = [];
+    let place = after;
+    // Again only if a thousand events are written during the read.
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      await tail.catchUp();
+      if (place === undefined || tail.since(place) !== 'earlier') return { events, place };
+      const limit = streamBacklogMax - events.length;
+      const page = await this.#options.feed.readAfter(place, limit + 1);
+      if (page.isReset || page.events.length > limit) return undefined;
+      events.push(...page.events.flatMap((event) => toStreamedEvent(event, this.#options.urls) ?? []));
+      place = page.horizon;
+    }
+    return undefined;
+  }
+
+  #start(
+    { response, identityId, tokenExpiresAt, filter }: StreamRequest,
+    tail: EventTail<StreamedEvent>,
+    backlog: { events: StreamedEvent[]; place: EventPlace | undefined } | undefined,
+  ): void {
+    if (response.closed) return;
+    const matches = eventMatcher(filter);
+    const stream = new EventStream({ response, identityId, tokenExpiresAt, matches });
+    response.req.streamingSince = performance.now();
+    this.#streams.add(stream);
+    response.once('close', () => {
+      this.#streams.delete(stream);
+      response.req.logged = { ...response.req.logged, stream_end: stream.reason };
+      this.#options.onEnded(stream.reason);
+    });
+    const { place } = tail;
+    const latest = backlog === undefined ? 'earlier' : tail.since(backlog.place ?? place);
+    const missed = typeof latest === 'string' ? undefined : [...(backlog?.events ?? []), ...latest];
+    const events = missed?.filter((event) => matches?.(event) ?? true).map(({ bytes }) => bytes) ?? [];
+    const end = missed === undefined ? resetText(place) : positionText(place);
+    stream.send(Buffer.concat([Buffer.from('retry: 3000\n\n'), ...events, Buffer.from(end)]));
+    if (this.#isDraining) this.endAll();
+  }
+
+  /** Sends events to all streams, and drops those that do not read. */
+  async #deliver(events: readonly StreamedEvent[]): Promise<void> {
+    const all = Buffer.concat(events.map(({ bytes }) => bytes));
+    const unsentAllowed = Math.min(unsentMax, unsentTotalMax / Math.max(1, this.#slow));
+    let slow = 0;
+    this.#isDelivering = true;
+    // A stream that starts meanwhile has got these events already.
+    for (const [index, stream] of [...this.#streams].entries()) {
+      if (index % streamsPerTurn === streamsPerTurn - 1) await nextTurn();
+      const unsent = stream.unsentBytes;
+      if (unsent > unsentUsualMax) slow += 1;
+      if (unsent > unsentAllowed) stream.drop();
+      else this.#sendMatching(stream, events, all);
+    }
+    this.#isDelivering = false;
+    this.#slow = slow;
+  }
+
+  #sendMatching(stream: EventStream, events: readonly StreamedEvent[], all: Buffer): void {
+    const { matches } = stream;
+    if (matches === undefined) stream.send(all);
+    // Node sends the parts together.
+    else for (const event of events) if (matches(event)) stream.send(event.bytes);
+  }
+
+  #reset(): void {
+    if (this.#tail === undefined) return;
+    const text = resetText(this.#tail.place);
+    for (const stream of this.#streams) stream.send(text);
+  }
+
+  #sweep(): void {
+    // During a delivery, streams differ in the events that they have sent.
+    const isEven = !this.#isDelivering && this.#tail !== undefined && this.#streams.size > 0;
+    const comment = `:\n${isEven && this.#tail !== undefined ? positionText(this.#tail.place) : '\n'}`;
+    const now = Date.now();
+    for (const stream of this.#streams) {
+      if (stream.tokenExpiresAt.getTime() <= now) stream.end('token_expired');
+      else if (stream.idleMs > idleMaxMs) stream.send(comment);
+    }
+    this.#sweeps += 1;
+    if (this.#sweeps % sweepsPerCheck === 0) void this.#endInactive();
+  }
+
+  /** Ends the streams of deactivated identities; one statement for all streams. */
+  async #endInactive(): Promise<void> {
+    if (this.#isChecking || this.#streams.size === 0) return;
+    this.#isChecking = true;
+    try {
+      const connected = [...new Set([...this.#streams].map(({ identityId }) => identityId))];
+      const inactive = new Set(await this.#options.findInactive(connected));
+      for (const stream of this.#streams)
+        if (inactive.has(stream.identityId)) stream.end('identity_inactive');
+    } catch (err) {
+      this.#options.logger.warn({ err }, 'could not check the identities of the streams');
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+}
+
+function tooManyStreams(): ProblemError {
+  return new ProblemError({
+    status: 429,
+    code: 'too_many_streams',
+    detail: `At most ${streamsPerIdentityMax} streams at the same time.`,
+    headers: { 'Retry-After': '10' },
+  });
+}
+
+function streamsExhausted(): ProblemError {
+  return new ProblemError({
+    status: 503,
+    code: 'streams_exhausted',
+    detail: 'This process has no stream left.',
+    headers: { 'Retry-After': '10' },
+  });
+}

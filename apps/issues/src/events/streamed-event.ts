@@ -1,0 +1,63 @@
+import type { IssueEventType } from '@tessera/contracts';
+import { type EventPlace, eventCursor, type PlacedEvent } from '@tessera/service-kit';
+import type { IssueReference } from '../issues/issue-reference.ts';
+import type { IssueUrls } from '../issues/issue-urls.ts';
+import { presentEvent } from './event.presenter.ts';
+
+/** An event as all streams send it, encoded once. */
+export interface StreamedEvent {
+  place: EventPlace;
+  type: IssueEventType;
+  issueId: string;
+  issueNumber: number;
+  bytes: Buffer;
+}
+
+/** The events that a stream sends. Undefined members match every event. */
+export interface EventFilter {
+  issues?: readonly IssueReference[] | undefined;
+  types?: readonly IssueEventType[] | undefined;
+}
+
+/** Encodes an event; undefined for a type that only a later release knows. */
+export function toStreamedEvent(
+  event: PlacedEvent,
+  urls: Pick<IssueUrls, 'keyOf'>,
+): StreamedEvent | undefined {
+  const presented = presentEvent(event, urls);
+  if (presented === undefined) return undefined;
+  const { place, subjectId, data } = event;
+  const text = `id: ${eventCursor(place)}\nevent: ${presented.type}\ndata: ${JSON.stringify(presented)}\n\n`;
+  return {
+    place,
+    type: presented.type,
+    issueId: subjectId,
+    issueNumber: Number(data.number),
+    bytes: Buffer.from(text),
+  };
+}
+
+/** Returns the test for the events that a stream with this filter sends; undefined if it sends all. */
+export function eventMatcher({
+  issues,
+  types,
+}: EventFilter): ((event: StreamedEvent) => boolean) | undefined {
+  if (issues === undefined && types === undefined) return undefined;
+  const ids = new Set(issues?.flatMap((issue) => ('id' in issue ? [issue.id] : [])));
+  const numbers = new Set(issues?.flatMap((issue) => ('number' in issue ? [issue.number] : [])));
+  const known = new Set(types);
+  return ({ type, issueId, issueNumber }) =>
+    (types === undefined || known.has(type)) &&
+    (issues === undefined || ids.has(issueId) || numbers.has(issueNumber));
+}
+
+/** Encodes a position without an event. A client that reconnects sends it. */
+export function positionText(place: EventPlace): string {
+  return `id: ${eventCursor(place)}\n\n`;
+}
+
+/** Encodes the message that events may be missing before a place. */
+export function resetText(place: EventPlace): string {
+  const next = eventCursor(place);
+  return `id: ${next}\nevent: reset\ndata: ${JSON.stringify({ next })}\n\n`;
+}
