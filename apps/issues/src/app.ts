@@ -83,10 +83,14 @@ import { webhookBody, webhookHandlers } from './tracker-sync/webhook.handlers.ts
 import { userHandlers } from './users/user.handlers.ts';
 import { assertMayAdministerUsers } from './users/user-access.ts';
 import { watchingHandlers } from './watching/watching.handlers.ts';
+import { createWebSessionRoutes } from './web-session/web-session.routes.ts';
 
 export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics, rateLimits, shares } = dependencies;
   const access = accesses(dependencies);
+  const webSessions = createWebSessionRoutes(dependencies, (member) =>
+    createRoutes(dependencies, { ...access, member }),
+  );
   return createExpressApp({
     logger,
     metrics,
@@ -95,8 +99,9 @@ export function createApp(dependencies: Dependencies): App {
     translate: translateBearerError,
     guards: {
       '/api/v1': guard({ access: access.member, limit: limitRate(rateLimits.reads, shares.requests) }),
+      ...webSessions.guards,
     },
-    routes: createRoutes(dependencies, access),
+    routes: [...createRoutes(dependencies, access), ...webSessions.routes],
     onWritten: () => dependencies.eventSignal.written(),
   });
 }

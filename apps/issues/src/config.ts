@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import {
   commonConfig,
   flag,
@@ -25,7 +26,7 @@ const origin = z
   .refine(isHttpUrl, { error: 'must be an http(s) URL without query, fragment and credentials' })
   .transform((value) => value.replace(/\/+$/, ''));
 
-const secretNames = [...serviceSecretNames, ...trackerSecretNames];
+const secretNames = [...serviceSecretNames, ...trackerSecretNames, 'SESSION_KEYS'];
 
 const environmentSchema = z.object({
   ...serviceVariables({ defaultPort: 3002 }),
@@ -50,9 +51,13 @@ const environmentSchema = z.object({
   JANITOR_INTERVAL_SECONDS: integer({ min: 0, max: 86_400, default: 600 }),
   ...trackerVariables,
 
+  WEB_APP: flag(false),
+  SESSION_KEYS: z.string().default('').transform(parseSessionKeys),
+
   RATE_LIMIT_READS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 1_200 }),
   RATE_LIMIT_WRITES_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 300 }),
   RATE_LIMIT_SYNCS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 30 }),
+  RATE_LIMIT_SIGN_INS_PER_MINUTE: integer({ min: 0, max: 1_000_000, default: 60 }),
 });
 
 export type Config = ReturnType<typeof loadConfig>;
@@ -82,11 +87,14 @@ export function loadConfig(variables = environment) {
     strictPrivilegeCheck: read.STRICT_PRIVILEGE_CHECK,
     tracking: trackingConfig(read),
     cleanupIntervalSeconds: read.JANITOR_INTERVAL_SECONDS,
-    /** Per identity; 0 disables the limit. */
+    /** Undefined without the web app. */
+    webApp: read.WEB_APP ? webAppConfig(read) : undefined,
+    /** Per identity, and sign-ins per address; 0 disables the limit. */
     rateLimits: {
       readsPerMinute: read.RATE_LIMIT_READS_PER_MINUTE,
       writesPerMinute: read.RATE_LIMIT_WRITES_PER_MINUTE,
       syncsPerMinute: read.RATE_LIMIT_SYNCS_PER_MINUTE,
+      signInsPerMinute: read.RATE_LIMIT_SIGN_INS_PER_MINUTE,
     },
   };
 }
@@ -98,7 +106,38 @@ function problemsOf(read: Environment): string[] {
     ...serviceTokenProblems(read),
     ...issuerProblems(issuerOf(read), read),
     ...trackerProblems(read, isProduction(read)),
+    ...webAppProblems(read),
   ];
+}
+
+function webAppProblems(read: Environment): string[] {
+  if (read.WEB_APP !== true) return [];
+  const problems: string[] = [];
+  if (isProduction(read) && read.SESSION_KEYS?.length === 0)
+    problems.push('SESSION_KEYS: is required with WEB_APP=on (for example: openssl rand -base64 32)');
+  const { protocol, hostname } = new URL(read.PUBLIC_BASE_URL ?? 'https://localhost');
+  // Browsers send and keep a cookie without `Secure` over http, where everyone on the network reads it.
+  if (protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+    problems.push('PUBLIC_BASE_URL: must be https, or http on a loopback address, with WEB_APP=on');
+  return problems;
+}
+
+function webAppConfig({ SESSION_KEYS: keys, PUBLIC_BASE_URL: url }: z.output<typeof environmentSchema>) {
+  // Outside production, the sessions may end with the process.
+  const sessionKeys = keys.length > 0 ? keys : [createSecretKey(randomBytes(32))];
+  return { sessionKeys, isSecure: url.startsWith('https:') };
+}
+
+function parseSessionKeys(value: string, context: z.RefinementCtx): KeyObject[] {
+  const texts = value
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+  // 43 characters are 32 bytes.
+  if (texts.every((text) => /^[A-Za-z0-9+/_-]{43}=?$/.test(text)))
+    return texts.map((text) => createSecretKey(text, 'base64'));
+  context.addIssue({ code: 'custom', message: 'must be a list of keys of 32 bytes, each as base64' });
+  return z.NEVER;
 }
 
 // Outside production, defaults to identity's default issuer.

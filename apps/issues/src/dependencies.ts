@@ -50,6 +50,7 @@ import { createTracking } from './tracker-sync/tracking.ts';
 import { UserService } from './users/user.service.ts';
 import { WatchingRepository } from './watching/watching.repository.ts';
 import { WatchingService } from './watching/watching.service.ts';
+import { createWebSessions } from './web-session/create-web-sessions.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
@@ -70,7 +71,20 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     eventSignal,
   });
   issues.scheduler?.start();
-  const tasks = cleanupTasks(new CleanupRepository(main.database), config.eventRetentionDays);
+  const verifier = createTokenVerifier({
+    kind: 'access',
+    issuer: config.issuer,
+    audience: config.audience,
+    keys,
+    clockToleranceSeconds: config.identity.clockToleranceSeconds,
+  });
+  const { identity, webApp } = config;
+  const webSessions =
+    webApp && createWebSessions(webApp, { identity, database: main.database, verifier, logger, tracing });
+  const tasks = cleanupTasks(new CleanupRepository(main.database), {
+    eventRetentionDays: config.eventRetentionDays,
+    webSessions: webSessions?.service,
+  });
   const cleanup = new CleanupJob({ tasks, intervalSeconds: config.cleanupIntervalSeconds, logger });
   cleanup.start();
   const limits = createRateLimits(config, logger);
@@ -103,13 +117,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     mirror: people.mirror,
     backfill: people.backfill,
     users: people.users,
-    verifier: createTokenVerifier({
-      kind: 'access',
-      issuer: config.issuer,
-      audience: config.audience,
-      keys,
-      clockToleranceSeconds: config.identity.clockToleranceSeconds,
-    }),
+    verifier,
+    webSessions,
     health: new Health({
       // Cached keys keep working while identity is down, so readiness requires only the first fetch.
       checks: [...main.readiness, { name: 'keys', check: async () => keys.status().ready }],
@@ -122,7 +131,12 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     close: async () => {
       keys.stop();
       await eventStreams.close();
-      await Promise.all([issues.scheduler?.stop(), cleanup.stop(), people.backfill.stop()]);
+      await Promise.all([
+        issues.scheduler?.stop(),
+        cleanup.stop(),
+        people.backfill.stop(),
+        webSessions?.stop(),
+      ]);
       await eventSignal.stop();
       await Promise.all([main.close(), lists.close(), limits.close()]);
     },
@@ -174,7 +188,7 @@ function createPeople(
 }
 
 function createRateLimits(config: Config, logger: Logger) {
-  const { readsPerMinute, writesPerMinute, syncsPerMinute } = config.rateLimits;
+  const { readsPerMinute, writesPerMinute, syncsPerMinute, signInsPerMinute } = config.rateLimits;
   const pool = createLimitPool(config.database, logger);
   const limiter = (name: string, quota: number, shared?: RateLimitRepository) =>
     quota === 0 ? undefined : new RateLimiter({ name, quota, logger, ...(shared && { shared }) });
@@ -186,6 +200,7 @@ function createRateLimits(config: Config, logger: Logger) {
       new RateLimitRepository(pool, { name: 'writes', windowSeconds }),
     ),
     syncs: limiter('syncs', syncsPerMinute, new RateLimitRepository(pool, { name: 'syncs', windowSeconds })),
+    signIns: limiter('sign-ins', signInsPerMinute),
   };
   return { rateLimits, close: () => pool.end() };
 }

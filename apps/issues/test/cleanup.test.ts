@@ -14,7 +14,7 @@ describe('the cleanup job', () => {
 
   const aCleanup = (options: { batchSize?: number } = {}) =>
     new CleanupJob({
-      tasks: cleanupTasks(new CleanupRepository(app.database), 7),
+      tasks: cleanupTasks(new CleanupRepository(app.database), { eventRetentionDays: 7 }),
       logger: app.dependencies.logger,
       intervalSeconds: 0,
       ...options,
@@ -39,8 +39,10 @@ describe('the cleanup job', () => {
       idempotency_keys: 25,
       tracker_deliveries: 25,
       events: 0,
+      web_sessions: 0,
+      revoked_web_sessions: 0,
     });
-    expect(await aCleanup().run()).toEqual({ idempotency_keys: 0, tracker_deliveries: 0, events: 0 });
+    expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0, 0]);
     expect(await app.sql('SELECT FROM idempotency_keys')).toHaveLength(7);
     expect(await app.sql('SELECT FROM tracker_deliveries')).toHaveLength(7);
   });

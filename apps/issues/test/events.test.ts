@@ -288,7 +288,7 @@ describe('GET /api/v1/events/', () => {
     await app.sql(`UPDATE events SET at = now() - interval '8 days'`);
     await createIssue(ann);
     expect((await readPage(ann, `?limit=1&after=${start.next}`)).reset).toBe(false);
-    const tasks = cleanupTasks(new CleanupRepository(app.database), 7);
+    const tasks = cleanupTasks(new CleanupRepository(app.database), { eventRetentionDays: 7 });
     const { logger } = app.dependencies;
     const cleanup = new CleanupJob({ tasks, logger, intervalSeconds: 0, batchSize: 5 });
     expect((await cleanup.run()).events).toBeGreaterThan(10);

@@ -45,6 +45,7 @@ describe('the database schema', () => {
       only('tracker_links_conflicts_idx'),
       only('tracker_links_stuck_idx'),
       only('tracker_links_uncertain_idx'),
+      only('web_sessions_pending_idx'),
       onlyUnique('tracker_imports_running_key'),
     ]);
   });

@@ -14,20 +14,29 @@ import type { Actor } from './actor.ts';
 /** The realm in `WWW-Authenticate`. */
 export const realm = 'issues';
 
-interface AuthenticateOptions {
-  verifier: TokenVerifier<'access'>;
+export interface ActorOptions {
   mirror: Pick<IdentityMirrorService, 'syncFromClaims'>;
   /** The requests that require a verified identity: none, writes or all. */
   requireVerified: 'off' | 'write' | 'all';
+}
+
+interface AuthenticateOptions extends ActorOptions {
+  verifier: TokenVerifier<'access'>;
 }
 
 /**
  * Authenticates the request. Verifies the access token with cached keys, then checks in the mirror that the identity is
  * active and still has its privileges. Calls the identity service only if the mirror says inactive and the token is newer.
  */
-export function authenticate({ verifier, mirror, requireVerified }: AuthenticateOptions) {
-  return async (request: IncomingMessage): Promise<Actor> => {
-    const claims = await verifyRequest(request, verifier, { realm });
+export function authenticate({ verifier, ...options }: AuthenticateOptions) {
+  const actorOf = findActor(options);
+  return async (request: IncomingMessage): Promise<Actor> =>
+    actorOf(await verifyRequest(request, verifier, { realm }), request);
+}
+
+/** Returns the second step of {@link authenticate}: finds the actor of verified claims. */
+export function findActor({ mirror, requireVerified }: ActorOptions) {
+  return async (claims: AccessTokenClaims, request: IncomingMessage): Promise<Actor> => {
     const mirrored = await mirror.syncFromClaims(claims, request.requestId);
     if (mirrored !== undefined && !mirrored.isActive) throw inactiveProblem(request);
     const actor = toActor(claims, mirrored);
@@ -52,7 +61,8 @@ function toActor(claims: AccessTokenClaims, mirrored: MirroredIdentity | undefin
   };
 }
 
-function isSafe(method = ''): boolean {
+/** Whether the method only reads (RFC 9110 9.2.1). */
+export function isSafe(method = ''): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 

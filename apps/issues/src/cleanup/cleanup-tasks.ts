@@ -1,11 +1,22 @@
 import type { CleanupTask } from '@tessera/service-kit';
 import type { CleanupRepository } from './cleanup.repository.ts';
 
+interface CleanupOptions {
+  eventRetentionDays: number;
+  /** The sessions of the web app, if it is on. */
+  webSessions?: { revokePending: CleanupTask } | undefined;
+}
+
 /** The tables to clean up. `rate_limits` is not among them: rate-limiter-flexible deletes its expired rows. */
-export function cleanupTasks(repository: CleanupRepository, eventRetentionDays: number) {
+export function cleanupTasks(
+  repository: CleanupRepository,
+  { eventRetentionDays, webSessions }: CleanupOptions,
+) {
   return {
     idempotency_keys: (size) => repository.deleteExpiredResponses(size),
     tracker_deliveries: (size) => repository.deleteOldDeliveries(size),
     events: (size) => repository.deleteExpiredEvents(eventRetentionDays, size),
+    web_sessions: (size) => repository.deleteExpiredSessions(size),
+    revoked_web_sessions: async (size) => webSessions?.revokePending(size) ?? 0,
   } satisfies Record<string, CleanupTask>;
 }

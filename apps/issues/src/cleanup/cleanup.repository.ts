@@ -44,6 +44,16 @@ export class CleanupRepository {
     return this.#deleteBatch(deleteExpiredEvents(Prisma.sql, { retentionDays, batchSize }));
   }
 
+  /** Deletes sessions of the web app whose refresh tokens have expired. */
+  async deleteExpiredSessions(batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(Prisma.sql`
+      DELETE FROM web_sessions WHERE id_hash IN (
+        SELECT id_hash FROM web_sessions
+         WHERE (SELECT held FROM guard) AND expires_at < now()
+         ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED
+      ) RETURNING 1`);
+  }
+
   async #deleteBatch(deletion: Prisma.Sql): Promise<DeletedRows> {
     return deleteBatch(this.#database, cleanupLockKey, deletion);
   }

@@ -8,6 +8,8 @@ export interface RateLimits {
   reads: RateLimiter | undefined;
   writes: RateLimiter | undefined;
   syncs: RateLimiter | undefined;
+  /** The sign-ins of one address to the web app. */
+  signIns: RateLimiter | undefined;
 }
 
 /** A limit of writes, for requests that count as several. */
@@ -45,6 +47,16 @@ export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShar
     countFurther: async ({ id }, response, given) => {
       const requests = atMostQuota(given);
       if (requests > 0) await count(id, response, requests, ' Each issue counts as one.');
+    },
+  };
+}
+
+/** Counts requests by the client's address, for requests whose caller is not known yet. */
+export function limitAddresses(limiter: RateLimiter | undefined): Limit<undefined> {
+  return {
+    request: async (_caller, response) => {
+      const status = await limiter?.count(response.req.ip ?? '');
+      if (limiter !== undefined && status?.allowed === false) throw tooManyRequests(limiter, status, '');
     },
   };
 }

@@ -20,7 +20,7 @@ export class IdentityService implements IdentityProvider {
   readonly databaseUrl: string;
   #process: ChildProcess | undefined;
 
-  private constructor(url: string, databaseUrl: string) {
+  private constructor(url: string, databaseUrl: string, environment: Record<string, string>) {
     this.url = url;
     this.databaseUrl = databaseUrl;
     this.#environment = {
@@ -36,20 +36,21 @@ export class IdentityService implements IdentityProvider {
       UV_THREADPOOL_SIZE: '6',
       SHUTDOWN_DELAY_MS: '0',
       JANITOR_INTERVAL_SECONDS: '0',
+      ...environment,
     };
   }
 
   /**
    * Starts the service on a free port. `down` and `up` keep the port, because the address is the issuer of the tokens.
    */
-  static async start(): Promise<IdentityService> {
+  static async start(environment: Record<string, string> = {}): Promise<IdentityService> {
     const port = await findFreePort();
     const databaseUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
       database: `identity_${randomBytes(6).toString('hex')}`,
       role: 'identity',
       password: 'identity',
     });
-    const service = new IdentityService(`http://127.0.0.1:${port}`, databaseUrl);
+    const service = new IdentityService(`http://127.0.0.1:${port}`, databaseUrl, environment);
     await migrate({ connectionString: databaseUrl, prismaDir: path.join(folder, 'prisma') });
     await service.up();
     return service;

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http';
+import { type Access, originOf, ProblemError } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import { type ActorOptions, findActor, isSafe } from '../authentication/authenticate.ts';
+import type { SessionCookie } from './session-id.ts';
+import type { StoredSession } from './web-session.repository.ts';
+import type { WebSessionService } from './web-session.service.ts';
+import { crossSiteRequest, signedOut } from './web-session-problem.ts';
+
+/** The caller of an operation of the app. */
+export interface SessionActor extends Actor {
+  session: StoredSession;
+}
+
+interface SessionAccessOptions extends ActorOptions {
+  sessions: WebSessionService;
+  cookie: SessionCookie;
+  publicBaseUrl: string;
+}
+
+const headers = { 'Cache-Control': 'no-store' };
+
+/** The access rules below `/app`: every request must come from the app's own pages. There is no CORS. */
+export function sessionAccesses({ sessions, cookie, publicBaseUrl, ...options }: SessionAccessOptions) {
+  const actorOf = findActor(options);
+  const assertOwnPage = sameOriginCheck(new URL(publicBaseUrl).origin);
+  const identify = async (request: IncomingMessage): Promise<SessionActor> => {
+    assertOwnPage(request);
+    const sessionId = cookie.read(request);
+    if (sessionId === undefined) throw signedOut();
+    const { stored, claims } = await sessions.authenticate(sessionId, originOf(request));
+    return { ...(await actorOf(claims, request)), session: stored };
+  };
+  const member: Access<SessionActor> = { headers, identify };
+  /** For requests with and without a session. */
+  const open: Access<undefined> = { headers, identify: assertOwnPage };
+  return { member, open };
+}
+
+/**
+ * Returns a check against cross-site request forgery. `Sec-Fetch-Site`, which scripts cannot set, must be `same-origin`;
+ * without it, `Origin` must be the app's for a request that writes. `SameSite=Strict` alone is not enough: a page on another
+ * port of the host is the same site. The further header makes other origins ask by a preflight, which is never granted.
+ */
+function sameOriginCheck(origin: string) {
+  return (request: IncomingMessage): undefined => {
+    const { method, headers: given } = request;
+    const site = given['sec-fetch-site'];
+    if (site !== undefined && site !== 'same-origin')
+      throw crossSiteRequest(`Sec-Fetch-Site is not same-origin`);
+    if (isSafe(method)) return;
+    if (site === undefined && given.origin !== origin)
+      throw crossSiteRequest('Origin is another, or missing');
+    if (given['x-tessera-app'] !== '1') throw crossSiteRequest('X-Tessera-App is missing');
+    assertJson(request);
+  };
+}
+
+// A form can send text/plain and form types without a preflight. Routes check the type only of bodies that they read.
+function assertJson({ headers: given }: IncomingMessage): void {
+  const type = given['content-type'];
+  const hasBody = given['transfer-encoding'] !== undefined || Number(given['content-length'] ?? 0) > 0;
+  const isJson = /^application\/json\s*(;|$)/i.test(type ?? '');
+  if (type === undefined ? !hasBody : isJson) return;
+  throw new ProblemError({
+    status: 415,
+    code: 'unsupported_media_type',
+    detail: 'The body must be application/json.',
+  });
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AccessTokenClaims } from '@tessera/contracts';
+import { type Handler, type Limit, originOf, ProblemError } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import { presentFullUser } from '../users/user.presenter.ts';
+import type { UserService } from '../users/user.service.ts';
+import type { SessionCookie } from './session-id.ts';
+import type {
+  endOwnSession,
+  endOwnSessions,
+  endSession,
+  getSession,
+  listOwnSessions,
+  startSession,
+} from './web-session.operations.ts';
+import type { WebSessionService } from './web-session.service.ts';
+import type { SessionActor } from './web-session-access.ts';
+
+interface WebSessionHandlersOptions {
+  sessions: WebSessionService;
+  users: UserService;
+  cookie: SessionCookie;
+  /** Finds the actor of verified claims. A person whose e-mail is not verified may sign in and out. */
+  actorOf: (claims: AccessTokenClaims, request: IncomingMessage) => Promise<Actor>;
+  reads: Limit<Actor>;
+}
+
+/** Handlers of the web app's session. */
+export function webSessionHandlers({ sessions, users, cookie, actorOf, reads }: WebSessionHandlersOptions) {
+  const readUser = async (claims: AccessTokenClaims, request: IncomingMessage, response?: ServerResponse) => {
+    const actor = await actorOf(claims, request);
+    if (response !== undefined) await reads.request(actor, response);
+    return presentFullUser(await users.find(actor, actor.id, request.requestId ?? ''));
+  };
+
+  const start: Handler<typeof startSession> = async ({ body, request }) => {
+    const context = { replaced: cookie.read(request), browser: originOf(request) };
+    const { sessionId, claims, expiresAt } = await sessions.signIn(body, context);
+    try {
+      return {
+        status: 200,
+        headers: { 'Set-Cookie': cookie.set(sessionId) },
+        body: { user: await readUser(claims, request), expires_at: expiresAt.toISOString() },
+      };
+    } catch (error) {
+      // Without its cookie, the session would be of no use.
+      await sessions.signOut(sessionId, originOf(request));
+      throw error;
+    }
+  };
+
+  const get: Handler<typeof getSession> = async ({ request, response }) => {
+    const sessionId = cookie.read(request);
+    if (sessionId === undefined) return { status: 200, body: { user: null } };
+    try {
+      const { claims } = await sessions.authenticate(sessionId, originOf(request));
+      return { status: 200, body: { user: await readUser(claims, request, response) } };
+    } catch (error) {
+      if (error instanceof ProblemError && error.status === 401) return { status: 200, body: { user: null } };
+      throw error;
+    }
+  };
+
+  const end: Handler<typeof endSession> = async ({ request }) => {
+    const sessionId = cookie.read(request);
+    if (sessionId !== undefined) await sessions.signOut(sessionId, originOf(request));
+    return { status: 204, headers: { 'Set-Cookie': cookie.clear() } };
+  };
+
+  const list: Handler<typeof listOwnSessions, SessionActor> = async ({ actor, requestId }) => {
+    const found = await sessions.listSessions(actor.id, requestId);
+    const { identitySessionId } = actor.session;
+    return {
+      status: 200,
+      body: { sessions: found.map((one) => ({ ...one, is_current: one.id === identitySessionId })) },
+    };
+  };
+
+  const endOne: Handler<typeof endOwnSession, SessionActor> = async ({ actor, params, requestId }) => {
+    await sessions.endSession(actor.id, params.id, requestId);
+    const isCurrent = params.id === actor.session.identitySessionId;
+    return { status: 204, ...(isCurrent && { headers: { 'Set-Cookie': cookie.clear() } }) };
+  };
+
+  const endAll: Handler<typeof endOwnSessions, SessionActor> = async ({ actor, requestId }) => {
+    await sessions.endAllSessions(actor.id, requestId);
+    return { status: 204, headers: { 'Set-Cookie': cookie.clear() } };
+  };
+
+  return { start, get, end, list, endOne, endAll };
+}

@@ -1,0 +1,73 @@
+import { fullUserSchema, operation, passwordGrantSchema, sessionSchema, uuid } from '@tessera/contracts';
+import { z } from 'zod';
+
+// The operations of the web app's session. They belong to the app and may change with it, so they are not part of the API
+// document.
+
+const tags = ['Web session'];
+const expiresAt = z.iso.datetime().describe('The end of the session, unless it is used.');
+
+export const startSession = operation({
+  id: 'startSession',
+  method: 'POST',
+  path: '/app/session',
+  summary: 'Sign in and set the cookie',
+  tags,
+  body: { schema: passwordGrantSchema.pick({ email: true, password: true }) },
+  responses: {
+    200: { description: 'Signed in.', schema: z.object({ user: fullUserSchema, expires_at: expiresAt }) },
+  },
+});
+
+export const getSession = operation({
+  id: 'getSession',
+  method: 'GET',
+  path: '/app/session',
+  summary: 'Read the user of the session',
+  tags,
+  responses: {
+    200: { description: 'The user, or null.', schema: z.object({ user: fullUserSchema.nullable() }) },
+  },
+});
+
+export const endSession = operation({
+  id: 'endSession',
+  method: 'DELETE',
+  path: '/app/session',
+  summary: 'Sign out',
+  tags,
+  responses: { 204: { description: 'Signed out, or there was no session.' } },
+});
+
+export const listOwnSessions = operation({
+  id: 'listOwnSessions',
+  method: 'GET',
+  path: '/app/sessions',
+  summary: 'List the sessions of the user, newest first',
+  tags,
+  responses: {
+    200: {
+      description: 'At most 100 sessions, of all clients.',
+      schema: z.object({ sessions: z.array(sessionSchema.extend({ is_current: z.boolean() })) }),
+    },
+  },
+});
+
+export const endOwnSession = operation({
+  id: 'endOwnSession',
+  method: 'DELETE',
+  path: '/app/sessions/:id',
+  summary: 'End a session of the user',
+  tags,
+  params: z.object({ id: uuid() }),
+  responses: { 204: { description: 'Ended.' } },
+});
+
+export const endOwnSessions = operation({
+  id: 'endOwnSessions',
+  method: 'DELETE',
+  path: '/app/sessions',
+  summary: 'End all sessions of the user, this one included',
+  tags,
+  responses: { 204: { description: 'Ended.' } },
+});

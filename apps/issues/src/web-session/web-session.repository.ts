@@ -1,0 +1,173 @@
+import type { RequestOrigin } from '@tessera/service-kit';
+import type { Database } from '../database.ts';
+
+/** A session as a request sees it. The database's clock decides what has expired. */
+export interface StoredSession {
+  idHash: Uint8Array;
+  identityId: string;
+  identitySessionId: string | null;
+  accessToken: Uint8Array;
+  generation: number;
+  /** Whether the access token has expired. */
+  isExpired: boolean;
+  /** Whether a refresh is due and no process is refreshing. */
+  isDue: boolean;
+  /** Whether a process is refreshing. */
+  isRefreshing: boolean;
+  /** Whether the session was last seen more than a minute ago. */
+  isUnseen: boolean;
+}
+
+/** The sealed tokens of a session. */
+export interface SealedTokens {
+  accessToken: Uint8Array;
+  refreshToken: Uint8Array;
+  accessSeconds: number;
+  refreshExpiresAt: Date;
+}
+
+interface NewSession {
+  idHash: Uint8Array;
+  identityId: string;
+  identitySessionId: string | null;
+  tokens: SealedTokens;
+  browser: RequestOrigin;
+  /** The number of sessions that an identity keeps. Older ones end. */
+  maxSessions: number;
+}
+
+/** A session whose refresh token this process may use until its claim expires. */
+export interface ClaimedSession {
+  idHash: Uint8Array;
+  refreshToken: Uint8Array;
+}
+
+/** A process that refreshes is given this long before another process takes over. Longer than a request to identity. */
+const claimSeconds = 15;
+// An access token is not used in its last seconds, so that it does not expire on its way.
+const marginSeconds = 5;
+
+/** Sessions of the web app. */
+export class WebSessionRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Inserts a session, and ends the oldest sessions of the identity beyond the maximum. */
+  async insert({
+    idHash,
+    identityId,
+    identitySessionId,
+    tokens,
+    browser,
+    maxSessions,
+  }: NewSession): Promise<void> {
+    const { accessToken, refreshToken, accessSeconds, refreshExpiresAt } = tokens;
+    await this.#database.$executeRaw`
+      WITH excess AS (
+        UPDATE web_sessions SET revoke_pending = true, refreshing_until = NULL WHERE id_hash IN (
+          SELECT id_hash FROM web_sessions WHERE identity_id = ${identityId}::uuid AND NOT revoke_pending
+           ORDER BY created_at DESC OFFSET ${maxSessions - 1}
+        )
+      )
+      INSERT INTO web_sessions (id_hash, identity_id, identity_session_id, access_token, refresh_token,
+        access_expires_at, refresh_at, expires_at, address, user_agent)
+      VALUES (${idHash}, ${identityId}::uuid, ${identitySessionId}::uuid, ${accessToken}, ${refreshToken},
+        now() + ${usableSeconds(accessSeconds)} * interval '1 second',
+        now() + ${accessSeconds / 2} * interval '1 second', ${refreshExpiresAt}::timestamptz,
+        ${browser.ip.slice(0, 64)}, ${browser.userAgent})`;
+  }
+
+  async find(idHash: Uint8Array): Promise<StoredSession | undefined> {
+    const [row] = await this.#database.$queryRaw<StoredSession[]>`
+      SELECT id_hash AS "idHash", identity_id AS "identityId", identity_session_id AS "identitySessionId",
+        access_token AS "accessToken", generation, access_expires_at <= now() AS "isExpired",
+        refresh_at <= now() AND coalesce(refreshing_until <= now(), true) AS "isDue",
+        coalesce(refreshing_until > now(), false) AS "isRefreshing",
+        last_seen_at < now() - interval '1 minute' AS "isUnseen"
+        FROM web_sessions WHERE id_hash = ${idHash} AND NOT revoke_pending AND expires_at > now()`;
+    return row;
+  }
+
+  /** Records the use of a session, at most once a minute. */
+  async touch(idHash: Uint8Array, { ip, userAgent }: RequestOrigin): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE web_sessions SET last_seen_at = now(), address = ${ip.slice(0, 64)}, user_agent = ${userAgent}
+       WHERE id_hash = ${idHash} AND last_seen_at < now() - interval '1 minute'`;
+  }
+
+  /** Claims the refresh of a session. If several calls run concurrently, one returns the refresh token. */
+  async claimRefresh({ idHash, generation }: StoredSession): Promise<ClaimedSession | undefined> {
+    const [row] = await this.#database.$queryRaw<ClaimedSession[]>`
+      UPDATE web_sessions SET refreshing_until = now() + ${claimSeconds} * interval '1 second'
+       WHERE id_hash = ${idHash} AND generation = ${generation} AND NOT revoke_pending
+         AND refresh_at <= now() AND coalesce(refreshing_until <= now(), true)
+      RETURNING id_hash AS "idHash", refresh_token AS "refreshToken"`;
+    return row;
+  }
+
+  /**
+   * Stores the tokens of a refresh. Also stores those of a session that has ended meanwhile: revoking any token of a
+   * session ends it.
+   */
+  async storeRefresh({ idHash, generation }: StoredSession, tokens: SealedTokens): Promise<void> {
+    const { accessToken, refreshToken, accessSeconds, refreshExpiresAt } = tokens;
+    await this.#database.$executeRaw`
+      UPDATE web_sessions SET access_token = ${accessToken}, refresh_token = ${refreshToken},
+        access_expires_at = now() + ${usableSeconds(accessSeconds)} * interval '1 second',
+        refresh_at = now() + ${accessSeconds / 2} * interval '1 second', expires_at = ${refreshExpiresAt}::timestamptz,
+        generation = generation + 1, refreshing_until = CASE WHEN revoke_pending THEN refreshing_until END
+       WHERE id_hash = ${idHash} AND generation = ${generation}`;
+  }
+
+  /** Ends the claim of a refresh that failed; the next one may start after the given time. */
+  async postponeRefresh({ idHash, generation }: StoredSession, seconds: number): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE web_sessions SET refreshing_until = NULL, refresh_at = now() + ${seconds} * interval '1 second'
+       WHERE id_hash = ${idHash} AND generation = ${generation} AND NOT revoke_pending`;
+  }
+
+  /** Deletes a session whose refresh token identity has refused. */
+  async deleteRefused({ idHash, generation }: StoredSession): Promise<void> {
+    await this.#database.$executeRaw`
+      DELETE FROM web_sessions WHERE id_hash = ${idHash} AND generation = ${generation}`;
+  }
+
+  /** Ends a session at once. Its tokens stay until they are revoked at identity. */
+  async end(idHash: Uint8Array): Promise<ClaimedSession | undefined> {
+    const [row] = await this.#database.$queryRaw<ClaimedSession[]>`
+      UPDATE web_sessions SET revoke_pending = true, refreshing_until = now() + ${claimSeconds} * interval '1 second'
+       WHERE id_hash = ${idHash} AND NOT revoke_pending
+      RETURNING id_hash AS "idHash", refresh_token AS "refreshToken"`;
+    return row;
+  }
+
+  /** Claims ended sessions whose refresh tokens are to be revoked, the oldest first. */
+  async claimPending(limit: number): Promise<ClaimedSession[]> {
+    return this.#database.$queryRaw<ClaimedSession[]>`
+      UPDATE web_sessions SET refreshing_until = now() + interval '1 minute' WHERE id_hash IN (
+        SELECT id_hash FROM web_sessions
+         WHERE revoke_pending AND coalesce(refreshing_until <= now(), true) AND expires_at > now()
+         ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ) RETURNING id_hash AS "idHash", refresh_token AS "refreshToken"`;
+  }
+
+  /** Deletes an ended session, which has been revoked at identity. */
+  async deleteEnded(idHash: Uint8Array): Promise<void> {
+    await this.#database.$executeRaw`DELETE FROM web_sessions WHERE id_hash = ${idHash} AND revoke_pending`;
+  }
+
+  /** Deletes the identity's sessions that identity has revoked: one, or all. */
+  async deleteRevoked(identityId: string, identitySessionId: string | undefined): Promise<void> {
+    await this.#database.$executeRaw`
+      DELETE FROM web_sessions WHERE identity_id = ${identityId}::uuid
+        AND (${identitySessionId ?? null}::uuid IS NULL OR identity_session_id = ${identitySessionId ?? null}::uuid)`;
+  }
+}
+
+// A token with a very short life is used for half of it.
+function usableSeconds(accessSeconds: number): number {
+  return Math.max(accessSeconds - marginSeconds, accessSeconds / 2);
+}

@@ -1,0 +1,64 @@
+import { type Access, type Guard, guard, type Route, route } from '@tessera/service-kit';
+import type { Actor } from '../authentication/actor.ts';
+import { findActor } from '../authentication/authenticate.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { limitAddresses, limitRate } from '../rate-limit/limit-rate.ts';
+import { webSessionHandlers } from './web-session.handlers.ts';
+import {
+  endOwnSession,
+  endOwnSessions,
+  endSession,
+  getSession,
+  listOwnSessions,
+  startSession,
+} from './web-session.operations.ts';
+import { sessionAccesses } from './web-session-access.ts';
+
+/**
+ * Returns the routes below `/app`: the session, and the routes of the API with the session's access token in the place of the
+ * header. Without the web app there are none, so every path is 404.
+ */
+export function createWebSessionRoutes(
+  dependencies: Dependencies,
+  createApiRoutes: (member: Access<Actor>) => Route[],
+): { routes: Route[]; guards: Record<string, Guard> } {
+  const { config, webSessions, mirror, users, rateLimits, shares } = dependencies;
+  if (webSessions === undefined) return { routes: [], guards: {} };
+  const { service: sessions, cookie } = webSessions;
+  const { requireVerified, publicBaseUrl } = config;
+  const { member, open } = sessionAccesses({ sessions, cookie, publicBaseUrl, mirror, requireVerified });
+  const reads = limitRate(rateLimits.reads, shares.requests);
+  const writes = limitRate(rateLimits.writes, shares.requests);
+  const signIns = limitAddresses(rateLimits.signIns);
+  const actorOf = findActor({ mirror, requireVerified: 'off' });
+  const handlers = webSessionHandlers({ sessions, users, cookie, actorOf, reads });
+  const body = { limitBytes: 16 * 1024 };
+  const api = createApiRoutes(member).filter(({ access }) => access === member);
+  return {
+    guards: {
+      '/app/api/v1': guard({ access: member, limit: reads }),
+      '/app': guard({ access: open }),
+    },
+    routes: [
+      ...api.map(belowApp),
+      ...[
+        route(getSession, { access: open }, handlers.get),
+        route(startSession, { access: open, limit: signIns, body }, handlers.start),
+        route(endSession, { access: open }, handlers.end),
+        route(listOwnSessions, { access: member, limit: reads }, handlers.list),
+        route(endOwnSessions, { access: member, limit: writes }, handlers.endAll),
+        route(endOwnSession, { access: member, limit: writes }, handlers.endOne),
+      ].map(undocumented),
+    ],
+  };
+}
+
+function belowApp(api: Route): Route {
+  const { operation, ...rest } = undocumented(api);
+  return { ...rest, operation: { ...operation, path: `/app${operation.path}` } };
+}
+
+// Without its id, an operation is not one of the API document.
+function undocumented({ operation: { id: _id, ...operation }, ...rest }: Route): Route {
+  return { ...rest, operation };
+}

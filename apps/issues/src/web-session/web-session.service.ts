@@ -1,0 +1,144 @@
+import type { AccessTokenClaims } from '@tessera/contracts';
+import { InvalidTokenError, type TokenVerifier } from '@tessera/jwt-verify';
+import type { Logger, RequestOrigin } from '@tessera/service-kit';
+import { identityAnswerInvalid } from '../identity-mirror/identity-problem.ts';
+import type { IdentitySessions } from './identity-sessions.ts';
+import { hashOf, newSessionId } from './session-id.ts';
+import type { SessionRefresher } from './session-refresher.ts';
+import type { TokenClient, TokenPair } from './token-client.ts';
+import type { TokenSealer } from './token-sealer.ts';
+import type { ClaimedSession, StoredSession, WebSessionRepository } from './web-session.repository.ts';
+import { sessionEnded } from './web-session-problem.ts';
+
+interface WebSessionDependencies {
+  repository: WebSessionRepository;
+  refresher: SessionRefresher;
+  client: TokenClient;
+  identitySessions: IdentitySessions;
+  sealer: TokenSealer;
+  verifier: TokenVerifier<'access'>;
+  logger: Logger;
+}
+
+/** A session of a request, with the verified claims of its access token. */
+export interface WebSession {
+  stored: StoredSession;
+  claims: AccessTokenClaims;
+}
+
+const maxSessionsPerIdentity = 100;
+const maxRevocations = 200;
+
+/** Sessions of the web app. Their tokens stay in this service. */
+export class WebSessionService {
+  readonly #dependencies: WebSessionDependencies;
+
+  constructor(dependencies: WebSessionDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Signs in at identity and starts a session with a new id. Ends the session of `replaced`, the id that the browser had. A
+   * refusal of identity is thrown as a problem.
+   */
+  async signIn(
+    credentials: { email: string; password: string },
+    { replaced, browser }: { replaced: string | undefined; browser: RequestOrigin },
+  ): Promise<{ sessionId: string; claims: AccessTokenClaims; expiresAt: Date }> {
+    const { client, repository, refresher, identitySessions } = this.#dependencies;
+    const tokens = await client.signIn(credentials, browser);
+    const claims = await this.#verifyIssued(tokens);
+    const identitySessionId = await identitySessions.idOf(tokens.refreshToken, browser.requestId);
+    const sessionId = newSessionId();
+    const idHash = hashOf(sessionId);
+    await repository.insert({
+      idHash,
+      identityId: claims.sub,
+      identitySessionId,
+      tokens: refresher.seal(tokens, idHash),
+      browser,
+      maxSessions: maxSessionsPerIdentity,
+    });
+    if (replaced !== undefined) await this.signOut(replaced, browser);
+    return { sessionId, claims, expiresAt: tokens.refreshExpiresAt };
+  }
+
+  /**
+   * Returns the session, and refreshes its tokens if that is due. Throws 401 `session_ended`, or 503 `session_unavailable` if
+   * the access token has expired and identity does not respond.
+   */
+  async authenticate(sessionId: string, browser: RequestOrigin): Promise<WebSession> {
+    const { repository, refresher, sealer, verifier } = this.#dependencies;
+    const found = await repository.find(hashOf(sessionId));
+    if (found === undefined) throw sessionEnded('unknown session');
+    if (found.isUnseen) await repository.touch(found.idHash, browser);
+    if (sealer.open(found.accessToken, 'access', found.idHash) === undefined)
+      throw sessionEnded('no key of SESSION_KEYS opens the tokens');
+    const stored = found.isExpired ? await refresher.await(found, browser) : found;
+    if (!found.isExpired && found.isDue) refresher.start(found, browser);
+    const token = sealer.open(stored.accessToken, 'access', stored.idHash) ?? '';
+    try {
+      return { stored, claims: await verifier.verify(token) };
+    } catch (error) {
+      throw error instanceof InvalidTokenError ? sessionEnded(error.reason) : error;
+    }
+  }
+
+  /** Ends a session at once and revokes its tokens at identity. The cleanup job repeats a failed revocation. */
+  async signOut(sessionId: string, browser: RequestOrigin): Promise<void> {
+    const ended = await this.#dependencies.repository.end(hashOf(sessionId));
+    if (ended !== undefined) await this.#revoke(ended, browser);
+  }
+
+  /** Ends a session of the identity, of this app or of another client. Throws 404 `session_not_found`. */
+  async endSession(identityId: string, identitySessionId: string, requestId: string): Promise<void> {
+    const { identitySessions, repository } = this.#dependencies;
+    await identitySessions.revoke(identityId, identitySessionId, requestId);
+    await repository.deleteRevoked(identityId, identitySessionId);
+  }
+
+  /** Ends all sessions of the identity. */
+  async endAllSessions(identityId: string, requestId: string): Promise<void> {
+    const { identitySessions, repository } = this.#dependencies;
+    await identitySessions.revokeAll(identityId, requestId);
+    await repository.deleteRevoked(identityId, undefined);
+  }
+
+  /** Lists the newest active sessions of the identity. */
+  async listSessions(identityId: string, requestId: string) {
+    return this.#dependencies.identitySessions.list(identityId, requestId);
+  }
+
+  /** Repeats failed revocations until one fails again. Returns the number of revoked sessions. */
+  async revokePending(batchSize: number): Promise<number> {
+    const pending = await this.#dependencies.repository.claimPending(Math.min(batchSize, maxRevocations));
+    for (const [revoked, session] of pending.entries()) {
+      const browser = { ip: '', userAgent: null, requestId: 'cleanup' };
+      if (!(await this.#revoke(session, browser))) return revoked;
+    }
+    return pending.length;
+  }
+
+  async #revoke({ idHash, refreshToken }: ClaimedSession, browser: RequestOrigin): Promise<boolean> {
+    const { client, repository, sealer, logger } = this.#dependencies;
+    const token = sealer.open(refreshToken, 'refresh', idHash);
+    try {
+      // Without its key, a token can be neither used nor revoked. It expires at identity.
+      if (token !== undefined) await client.revoke(token, browser);
+      await repository.deleteEnded(idHash);
+      return true;
+    } catch (error) {
+      logger.warn({ err: error, request_id: browser.requestId }, 'session not revoked yet; will be repeated');
+      return false;
+    }
+  }
+
+  // Identity has just issued the token, so a refusal means different settings of issuer or audience.
+  async #verifyIssued({ accessToken }: TokenPair): Promise<AccessTokenClaims> {
+    try {
+      return await this.#dependencies.verifier.verify(accessToken);
+    } catch (error) {
+      throw error instanceof InvalidTokenError ? identityAnswerInvalid(error.reason) : error;
+    }
+  }
+}

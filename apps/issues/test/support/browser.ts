@@ -1,0 +1,51 @@
+import type supertest from 'supertest';
+import type { Test } from 'supertest';
+
+/** The headers of a request of the app's own pages. */
+export const ownPage = { 'Sec-Fetch-Site': 'same-origin', 'X-Tessera-App': '1' };
+
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** A browser with the app's cookie, as far as the service sees it. */
+export class Browser {
+  readonly #http: ReturnType<typeof supertest>;
+  readonly #headers: Record<string, string>;
+  /** The cookie as `name=value`. */
+  cookie: string | undefined;
+
+  constructor(http: ReturnType<typeof supertest>, headers: Record<string, string> = {}) {
+    this.#http = http;
+    this.#headers = { ...ownPage, ...headers };
+  }
+
+  /** The session id in the cookie. */
+  get sessionId(): string {
+    return this.cookie?.split('=')[1] ?? '';
+  }
+
+  /** Sends a request and keeps the cookie of its response. */
+  send(method: Method, path: string, body?: object): Test {
+    const request = this.#http[method](path).set(this.#headers);
+    if (this.cookie !== undefined) request.set('Cookie', this.cookie);
+    request.on('response', ({ headers }: { headers: Record<string, unknown> }) => {
+      const [set] = [headers['set-cookie'] ?? []].flat();
+      if (typeof set === 'string') this.cookie = set.slice(0, set.indexOf(';'));
+    });
+    return body === undefined ? request : request.send(body);
+  }
+
+  get(path: string): Test {
+    return this.send('get', path);
+  }
+
+  signIn(email: string, password: string): Test {
+    return this.send('post', '/app/session', { email, password });
+  }
+
+  /** Returns a browser with the same cookie that uses another process. */
+  on({ http }: { http: ReturnType<typeof supertest> }): Browser {
+    const other = new Browser(http, this.#headers);
+    other.cookie = this.cookie;
+    return other;
+  }
+}

@@ -1,0 +1,302 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem } from '@tessera/testing/problems';
+import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
+import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
+import { Browser } from './support/browser.ts';
+import { IdentityService } from './support/identity-service.ts';
+import { anEmail, aPerson, password } from './support/people.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import './support/response-guard.ts';
+
+const keys = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64url')] as const;
+const webApp = { WEB_APP: 'on', SESSION_KEYS: keys[0], RATE_LIMIT_SIGN_INS_PER_MINUTE: '0' };
+
+let identity: IdentityService;
+let app: TestApp;
+beforeAll(async () => {
+  identity = await IdentityService.start({ RATE_LIMIT_TOKENS_PER_MINUTE: '0' });
+  app = await startTestApp(webApp, { identity });
+}, 60_000);
+afterAll(async () => {
+  await app.close();
+  await identity.stop();
+});
+
+async function aSignedInBrowser(on: TestApp = app) {
+  const { email, id } = await identity.create({ email: anEmail(), password });
+  const browser = new Browser(on.http);
+  await browser.signIn(email, password).expect(200);
+  return { browser, email, id };
+}
+
+/** Moves the times of all sessions of an identity into the past. */
+const moveClock = (id: string, minutes: number) =>
+  app.sql(
+    `UPDATE web_sessions SET access_expires_at = access_expires_at - $2 * interval '1 minute',
+       refresh_at = refresh_at - $2 * interval '1 minute', refreshing_until = refreshing_until - $2 * interval '1 minute'
+      WHERE identity_id = $1`,
+    [id, minutes],
+  );
+const rowsOf = (id: string) =>
+  app.sql<{
+    generation: number;
+    revoke_pending: boolean;
+    access_token: Buffer;
+    refresh_token: Buffer;
+    id_hash: Buffer;
+  }>('SELECT * FROM web_sessions WHERE identity_id = $1 ORDER BY created_at', [id]);
+const me = '/app/api/v1/users/me/';
+
+describe('the session of the web app', () => {
+  it('starts with a sign-in, gives the user, and ends with a sign-out that identity knows', async () => {
+    const { email, id } = await identity.create({ email: anEmail(), password, username: 'ann' });
+    const browser = new Browser(app.http);
+    expect((await browser.get('/app/session').expect(200)).body).toEqual({ user: null });
+    const { body } = await browser.signIn(email, password).expect(200);
+    expect(body).toEqual({
+      user: expect.objectContaining({ id, email, username: 'ann' }),
+      expires_at: expect.any(String),
+    });
+    expect((await browser.get('/app/session').expect(200)).body.user).toEqual(body.user);
+    expect((await browser.get(me).expect(200)).body).toEqual(body.user);
+    const issue = await browser.send('post', '/app/api/v1/issues/', { title: 'From the app' }).expect(201);
+    expect(issue.body.reporter.id).toBe(id);
+    const signedIn = browser.on(app);
+    await browser.send('delete', '/app/session').expect(204);
+    expect(browser.sessionId).toBe('');
+    expectProblem(await signedIn.get(me), 401, 'session_ended');
+    expect(await rowsOf(id)).toEqual([]);
+    const again = new Browser(app.http);
+    await again.signIn(email, password).expect(200);
+    expect((await again.get('/app/sessions').expect(200)).body.sessions).toHaveLength(1);
+  });
+
+  it('sets a cookie that only this host gets, over https, and no script reads', async () => {
+    const { email } = await identity.create({ email: anEmail(), password });
+    const { headers } = await new Browser(app.http).signIn(email, password).expect(200);
+    expect(headers['set-cookie']).toEqual([
+      expect.stringMatching(
+        /^__Host-tessera=[A-Za-z0-9_-]{43}; Max-Age=34560000; Path=\/; Secure; HttpOnly; SameSite=Strict$/,
+      ),
+    ]);
+    expect(headers['cache-control']).toBe('no-store');
+    const loopback = await startTestApp({ ...webApp, PUBLIC_BASE_URL: 'http://localhost:3002' }, app);
+    const response = await new Browser(loopback.http).signIn(email, password).expect(200);
+    expect(response.headers['set-cookie']).toEqual([
+      expect.stringMatching(
+        /^tessera=[A-Za-z0-9_-]{43}; Max-Age=34560000; Path=\/; HttpOnly; SameSite=Strict$/,
+      ),
+    ]);
+    await loopback.close();
+  });
+
+  it('gets a new random id at each sign-in, not that of the browser, and replaces the old session', async () => {
+    const { email, id } = await identity.create({ email: anEmail(), password });
+    const browser = new Browser(app.http);
+    const fixed = randomBytes(32).toString('base64url');
+    browser.cookie = `__Host-tessera=${fixed}`;
+    await browser.signIn(email, password).expect(200);
+    const first = browser.on(app);
+    expect(first.sessionId).not.toBe(fixed);
+    await browser.signIn(email, password).expect(200);
+    expect(browser.sessionId).not.toBe(first.sessionId);
+    expectProblem(await first.get(me), 401, 'session_ended');
+    await browser.get(me).expect(200);
+    expect(await rowsOf(id)).toHaveLength(1);
+  });
+
+  it('passes the refusals of identity on', async () => {
+    const { email } = await identity.create({ email: anEmail(), password });
+    const browser = new Browser(app.http);
+    const wrong = await browser.signIn(email, 'not the password');
+    expectProblem(wrong, 401, 'invalid_grant');
+    expect([wrong.body.detail, wrong.headers['set-cookie']]).toEqual([
+      'Invalid email or password.',
+      undefined,
+    ]);
+    expectProblem(await browser.signIn('', password), 422, 'validation_failed');
+    expectProblem(await browser.signIn(email, 'x'.repeat(20_000)), 413, 'body_too_large');
+  });
+
+  it('requires a session below /app/api/v1 and ignores cookies below /api/v1', async () => {
+    const { browser } = await aSignedInBrowser();
+    const stranger = new Browser(app.http);
+    for (const path of [me, '/app/api/v1/nothing', '/app/sessions'])
+      expectProblem(await stranger.get(path), 401, 'unauthorized');
+    stranger.cookie = `__Host-tessera=${randomBytes(32).toString('base64url')}`;
+    const refused = await stranger.get(me);
+    expectProblem(refused, 401, 'session_ended');
+    expect(refused.headers['www-authenticate']).toBe('Cookie realm="issues"');
+    expect((await stranger.get('/app/session').expect(200)).body).toEqual({ user: null });
+    expectProblem(await browser.get('/api/v1/users/me/'), 401, 'unauthorized');
+    expectProblem(await browser.get('/app/api/v1/nothing'), 404, 'not_found');
+    expectProblem(await browser.get('/app/nothing'), 404, 'not_found');
+    const ann = await aPerson(app);
+    expectProblem(await ann.get(me), 401, 'unauthorized');
+  });
+
+  it('is 404 everywhere without WEB_APP', async () => {
+    const off = await startTestApp({}, app);
+    for (const path of ['/app/session', '/app/sessions', me, '/app/api/v1/issues/', '/app'])
+      expectProblem(await new Browser(off.http).get(path), 404, 'not_found');
+    expectProblem(await new Browser(off.http).signIn(anEmail(), password), 404, 'not_found');
+    await off.close();
+  });
+
+  it('keeps the newest 100 sessions of an identity', async () => {
+    const { browser, email, id } = await aSignedInBrowser();
+    await app.sql(
+      `INSERT INTO web_sessions (id_hash, identity_id, access_token, refresh_token, access_expires_at, refresh_at,
+         expires_at, address, created_at)
+       SELECT sha256(n::text::bytea), $1, '', '', now(), now(), now() + interval '1 day', '', now() + interval '1 second'
+         FROM generate_series(1, 99) n`,
+      [id],
+    );
+    await new Browser(app.http).signIn(email, password).expect(200);
+    expectProblem(await browser.get(me), 401, 'session_ended');
+    expect((await rowsOf(id)).filter((row) => !row.revoke_pending)).toHaveLength(100);
+  });
+
+  it('lists the sessions of the user with their browsers and ends them', async () => {
+    const { browser, email, id } = await aSignedInBrowser();
+    const laptop = new Browser(app.http, { 'User-Agent': 'Laptop/1.0' });
+    await laptop.signIn(email, password).expect(200);
+    const { sessions } = (await laptop.get('/app/sessions').expect(200)).body;
+    expect(sessions).toEqual([
+      expect.objectContaining({ is_current: true, user_agent: 'Laptop/1.0' }),
+      expect.objectContaining({ is_current: false }),
+    ]);
+    const { browser: stranger } = await aSignedInBrowser();
+    expectProblem(await stranger.send('delete', `/app/sessions/${sessions[1].id}`), 404, 'session_not_found');
+    await laptop.send('delete', `/app/sessions/${sessions[1].id}`).expect(204);
+    expectProblem(await browser.get(me), 401, 'session_ended');
+    await laptop.get(me).expect(200);
+    await laptop.send('delete', '/app/sessions').expect(204);
+    expect(laptop.sessionId).toBe('');
+    expect(await rowsOf(id)).toEqual([]);
+  });
+
+  it('limits sign-ins per address', async () => {
+    const limited = await startTestApp({ ...webApp, RATE_LIMIT_SIGN_INS_PER_MINUTE: '2' }, app);
+    const { email } = await identity.create({ email: anEmail(), password });
+    const browser = new Browser(limited.http);
+    await browser.signIn(email, password).expect(200);
+    await browser.signIn(email, password).expect(200);
+    const refused = await browser.signIn(email, password);
+    expectProblem(refused, 429, 'too_many_requests');
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    await limited.close();
+  });
+});
+
+describe('the tokens of a session', () => {
+  it('are refreshed at half of their life, without a wait', async () => {
+    const { browser, id } = await aSignedInBrowser();
+    await moveClock(id, 8);
+    await browser.get(me).expect(200);
+    for (;;) {
+      const [row] = await rowsOf(id);
+      if (row?.generation === 2) break;
+      await browser.get(me).expect(200);
+    }
+    await moveClock(id, 20);
+    await browser.get(me).expect(200);
+    expect((await rowsOf(id))[0]?.generation).toBe(3);
+  });
+
+  it('survive 20 minutes without identity: 503, and then the session goes on', async () => {
+    const { browser, id } = await aSignedInBrowser();
+    await identity.down();
+    try {
+      await moveClock(id, 8);
+      for (let request = 0; request < 5; request += 1) await browser.get(me).expect(200);
+      await moveClock(id, 12);
+      const refused = await browser.get(me);
+      expectProblem(refused, 503, 'session_unavailable');
+      expect(refused.headers['retry-after']).toBe('5');
+      expectProblem(await browser.get('/app/session'), 503, 'session_unavailable');
+      expectProblem(await new Browser(app.http).signIn(anEmail(), password), 503, 'identity_unavailable');
+    } finally {
+      await identity.up();
+    }
+    await moveClock(id, 1);
+    await browser.get(me).expect(200);
+    expect((await rowsOf(id))[0]?.generation).toBe(2);
+  });
+
+  it('end with the password, at the next refresh', async () => {
+    const { browser, id } = await aSignedInBrowser();
+    await identity.update(id, { password: 'another password of the tests' });
+    await browser.get(me).expect(200);
+    await moveClock(id, 20);
+    expectProblem(await browser.get(me), 401, 'session_ended');
+    expect(await rowsOf(id)).toEqual([]);
+  });
+
+  it('end if the response of a refresh was lost: identity accepts a refresh token once', async () => {
+    const { browser, id } = await aSignedInBrowser();
+    const [before] = await rowsOf(id);
+    await moveClock(id, 20);
+    await browser.get(me).expect(200);
+    await app.sql(
+      `UPDATE web_sessions SET access_token = $2, refresh_token = $3, access_expires_at = now(), refresh_at = now()
+        WHERE identity_id = $1`,
+      [id, before?.access_token, before?.refresh_token],
+    );
+    expectProblem(await browser.get(me), 401, 'session_ended');
+  });
+
+  it('are revoked by the cleanup job if identity was down at the sign-out', async () => {
+    const { browser, id } = await aSignedInBrowser();
+    const signedIn = browser.on(app);
+    const { service } = app.dependencies.webSessions ?? {};
+    const { revoked_web_sessions: revoke } = cleanupTasks(new CleanupRepository(app.database), {
+      eventRetentionDays: 7,
+      webSessions: service,
+    });
+    await identity.down();
+    await browser.send('delete', '/app/session').expect(204);
+    expectProblem(await signedIn.get(me), 401, 'session_ended');
+    await moveClock(id, 1);
+    expect([await revoke(10), await rowsOf(id)]).toEqual([
+      0,
+      [expect.objectContaining({ revoke_pending: true })],
+    ]);
+    await identity.up();
+    await moveClock(id, 2);
+    expect(await revoke(10)).toBeGreaterThan(0);
+    expect(await rowsOf(id)).toEqual([]);
+  });
+
+  it('are sealed, and opened by every key of the list', async () => {
+    const { browser, id } = await aSignedInBrowser();
+    const [row] = await rowsOf(id);
+    expect(row?.access_token.toString('latin1')).not.toContain('eyJ');
+    expect(row?.id_hash.toString('base64url')).not.toBe(browser.sessionId);
+    const rotated = await startTestApp({ ...webApp, SESSION_KEYS: `${keys[1]},${keys[0]}` }, app);
+    await browser.on(rotated).get(me).expect(200);
+    await moveClock(id, 20);
+    await browser.on(rotated).get(me).expect(200);
+    const newOnly = await startTestApp({ ...webApp, SESSION_KEYS: keys[1] }, app);
+    await browser.on(newOnly).get(me).expect(200);
+    const refused = await browser.get(me);
+    expectProblem(refused, 401, 'session_ended');
+    await browser.on(newOnly).get(me).expect(200);
+    await rotated.close();
+    await newOnly.close();
+  });
+
+  it('and passwords and cookies are never logged', async () => {
+    const { browser, id } = await aSignedInBrowser();
+    await moveClock(id, 20);
+    await browser.get(me).expect(200);
+    await browser.send('delete', '/app/session').expect(204);
+    const log = app.log.join('');
+    expect(log).toContain('/app/session');
+    expect(log).not.toMatch(/eyJ[A-Za-z0-9_-]{8,}\./);
+    expect(log).not.toContain(password);
+    expect(log).not.toMatch(/tessera=[A-Za-z0-9_-]/);
+    for (const key of keys) expect(log).not.toContain(key);
+  });
+});
