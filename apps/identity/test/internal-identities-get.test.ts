@@ -100,6 +100,27 @@ describe('GET /internal/identities', () => {
     expect((await call('get', behind).expect(200)).body).toEqual(created.slice(2));
   });
 
+  it('lists up to 100 ids, without deleted and unknown ones, together with the other filters', async () => {
+    const created: Identity[] = [];
+    for (const username of ['ids one', 'ids two', 'ids three', 'else'])
+      created.push((await createIdentity(app, { username })).identity);
+    const [one, two, three, other] = created.map(({ id }) => id);
+    await call('delete', `/internal/identities/${two}`).expect(204);
+    const list = async (query: string) =>
+      (await call('get', `/internal/identities?${query}`).expect(200)).body.map(({ id }: Identity) => id);
+    const ids = [other, two, one, one?.toUpperCase(), unknownId].join();
+    expect(await list(`ids=${ids}`)).toEqual([one, other]);
+    expect(await list(`ids=${one}&ids=${other}&after=${one}`)).toEqual([other]);
+    expect(await list(`ids=${other},${three}&search=ids&limit=1`)).toEqual([three]);
+    expect(await list(`limit=100&ids=${Array(100).fill(one)}`)).toEqual([one]);
+    const path = `/internal/identities?limit=1&ids=${ids}`;
+    const { items, pages } = await walk<Identity>((page) => call('get', page), path);
+    expect([items.map(({ id }) => id), pages]).toEqual([[one, other], 2]);
+    expectInvalidFields(await call('get', `/internal/identities?ids=${Array(101).fill(one)}`), ['ids']);
+    for (const wrong of ['ids=', 'ids=x'])
+      expectInvalidFields(await call('get', `/internal/identities?${wrong}`), ['ids.0']);
+  });
+
   it.each(['limit=0', 'limit=201', 'after=x', 'cursor=x', 'offset=2', 'search=', 'search=a%0Ab'])(
     'returns 422 for %s',
     async (query) => {

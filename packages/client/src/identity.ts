@@ -54,14 +54,15 @@ export class IdentityClient {
   }
 
   /**
-   * Iterates over the identities, sorted by id. `after`: starts after this id. `search`: words, each a prefix of a word of
-   * the username, the display name or the e-mail address.
+   * Iterates over the identities, sorted by id. `after`: starts after this id. `ids`: from 1 to 100 ids; deleted and
+   * unknown ones are left out. `search`: words, each a prefix of a word of the username, the display name or the e-mail
+   * address.
    */
   list(
-    filters: { after?: string; search?: string } & PageSize = {},
+    filters: { after?: string; ids?: readonly string[]; search?: string } & PageSize = {},
     options?: CallOptions,
   ): AsyncGenerator<Identity, void> {
-    return this.#transport.pages(identities, { ...filters }, options);
+    return this.#transport.pages(identities, { ...filters, ids: filters.ids?.join() }, options);
   }
 
   get(id: string, options?: CallOptions): Promise<Identity> {

@@ -137,7 +137,7 @@ const identityCalls: Record<
 > = {
   createIdentity: (client) =>
     client.create({ email: 'bob@example.com', password: 'paper boat in the harbour' }),
-  listIdentities: (client) => drain(client.list({ after: id, search: 'bob', limit: 5 })),
+  listIdentities: (client) => drain(client.list({ after: id, ids: [id, id], search: 'bob', limit: 5 })),
   getIdentity: (client) => client.get(id),
   findIdentityByEmail: (client) => client.findByEmail('bob@example.com'),
   findIdentityBySso: (client) => client.findBySso('google', 'a/b'),

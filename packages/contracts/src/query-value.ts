@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { uuid } from './text.ts';
 
 /** Maximum size of a page. */
 export const pageSizeMax = 200;
@@ -60,10 +61,19 @@ export function oneOrMore<Value>(item: z.ZodType<Value>, values: readonly string
 
 /** Texts, as a repeated parameter or separated by commas. `name`: their name in an error. */
 export function valuesOf(max: number, name: string) {
+  return listOf(z.string().max(50), max, name);
+}
+
+/** Ids, as a repeated parameter or separated by commas. */
+export function uuids(max: number) {
+  return listOf(uuid(), max, 'ids');
+}
+
+function listOf<Item extends z.ZodType>(item: Item, max: number, name: string) {
   return z.preprocess(
     (given) =>
       [given].flat().flatMap((text) => (typeof text === 'string' ? text.split(',', max + 1) : [text])),
-    z.array(z.string().max(50)).max(max, { error: `must be at most ${max} ${name}` }),
+    z.array(item).max(max, { error: `must be at most ${max} ${name}` }),
   );
 }
 

@@ -34,8 +34,8 @@ export function identityHandlers(identities: IdentityService) {
       place: uuid(),
       sizeDefault: pageSizeDefault,
     });
-    const { search } = query;
-    const found = await identities.list({ limit: page.limit, after: page.after ?? query.after, search });
+    const { ids, search } = query;
+    const found = await identities.list({ limit: page.limit, after: page.after ?? query.after, ids, search });
     return page.present(found, { item: presentIdentity, place: ({ id }) => id });
   };
 

@@ -14,6 +14,7 @@ export type StoredChanges = Omit<IdentityChanges, 'password'> & { passwordHash?:
 export interface IdentityPage {
   limit: number;
   after: string | undefined;
+  ids?: readonly string[] | undefined;
   search?: string | undefined;
 }
 
@@ -102,9 +103,11 @@ export class IdentityRepository {
     });
   }
 
-  async list({ limit, after, search }: IdentityPage): Promise<Identity[]> {
+  async list(page: IdentityPage): Promise<Identity[]> {
+    const { limit, after, search } = page;
     const position = after === undefined ? {} : { gt: after };
-    const matching = search === undefined ? {} : { in: await this.#findIds(search, { after, limit }) };
+    const ids = search === undefined ? page.ids : await this.#findIds(search, page);
+    const matching = ids === undefined ? {} : { in: [...ids] };
     const rows = await this.#database.identity.findMany({
       where: { deletedAt: null, id: { ...position, ...matching } },
       orderBy: { id: 'asc' },
@@ -114,13 +117,15 @@ export class IdentityRepository {
   }
 
   // Finds all matches by the index before it sorts them; otherwise PostgreSQL might compute the words of each identity.
-  async #findIds(search: string, { after, limit }: Omit<IdentityPage, 'search'>): Promise<string[]> {
+  async #findIds(search: string, { after, ids, limit }: IdentityPage): Promise<string[]> {
     const rows = await this.#database.$queryRaw<{ id: string }[]>`
       WITH found AS MATERIALIZED (
         SELECT id FROM identities
          WHERE deleted_at IS NULL AND identity_words(username, display_name, email) @@ identity_query(${search})
       )
-      SELECT id FROM found WHERE ${after ?? null}::uuid IS NULL OR id > ${after ?? null}::uuid
+      SELECT id FROM found
+       WHERE (${after ?? null}::uuid IS NULL OR id > ${after ?? null}::uuid)
+         AND (${ids ?? null}::uuid[] IS NULL OR id = ANY (${ids ?? null}::uuid[]))
        ORDER BY id LIMIT ${limit}::int`;
     return rows.map(({ id }) => id);
   }

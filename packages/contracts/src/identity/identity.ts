@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
-import { once } from '../query-value.ts';
+import { once, uuids } from '../query-value.ts';
 import { isVisibleName, singleLineText, text, uuid } from '../text.ts';
 
 /** identity-service.md 2.1, with the limits of apps/identity/README.md. */
@@ -179,11 +179,19 @@ export const createIdentity = operation({
   problems: [serviceTokenRefused, conflict, 422],
 });
 
+/** Maximum number of ids of a request. A page can contain all of them. */
+export const identityIdsMax = 100;
+
 /** GET /internal/identities. Unknown parameters are refused. */
 export const identityListQuerySchema = pageQuerySchema.extend({
   after: uuid()
     .optional()
     .describe('An id: only identities with a greater one. For consumers that continue later.'),
+  ids: uuids(identityIdsMax)
+    .optional()
+    .describe(
+      `At most ${identityIdsMax} ids, separated by commas, to read again the identities of events. With \`limit=${identityIdsMax}\`, an id that the page does not contain is unknown or deleted.`,
+    ),
   search: singleLineText()
     .trim()
     .min(1)

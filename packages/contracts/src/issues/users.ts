@@ -11,7 +11,7 @@ import {
 } from '../identity/identity.ts';
 import { nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.ts';
-import { flag, once } from '../query-value.ts';
+import { flag, once, uuids } from '../query-value.ts';
 import { singleLineText, uuid } from '../text.ts';
 import { unverifiedProblem } from './issue-operation.ts';
 
@@ -54,13 +54,7 @@ export const userListQuerySchema = pageQuerySchema.extend({
       'Words, each the beginning of a word of the username or the name; for staff also of the e-mail address.',
     ),
   is_active: flag.optional(),
-  ids: z
-    .preprocess(
-      (given) => [given].flat().flatMap((text) => (typeof text === 'string' ? text.split(',') : [text])),
-      z.array(uuid()).max(userIdsMax, { error: `must be at most ${userIdsMax} ids` }),
-    )
-    .optional()
-    .describe(`At most ${userIdsMax} ids, separated by commas.`),
+  ids: uuids(userIdsMax).optional().describe(`At most ${userIdsMax} ids, separated by commas.`),
   issue: once
     .max(50)
     .optional()
