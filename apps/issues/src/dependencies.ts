@@ -23,12 +23,15 @@ import { EventStreams } from './events/event-streams.ts';
 import { observeStreams } from './events/stream-metrics.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
 import { IdempotencyService } from './idempotency/idempotency.service.ts';
-import { IdentityClient, observeBreaker } from './identity-mirror/identity-client.ts';
+import { IdentityClient } from './identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
 import { findInactive } from './identity-mirror/inactive-identities.ts';
 import { MirrorBackfillRepository } from './identity-mirror/mirror-backfill.repository.ts';
 import { MirrorBackfill, observeBackfill } from './identity-mirror/mirror-backfill.ts';
+import { MirrorFeedRepository } from './identity-mirror/mirror-feed.repository.ts';
+import { MirrorFeed, observeFeed } from './identity-mirror/mirror-feed.ts';
+import { observeBreaker } from './identity-mirror/observe-breaker.ts';
 import { IssueBulkService } from './issue-bulk/issue-bulk.service.ts';
 import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
@@ -104,7 +107,11 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   });
   observeBreaker(metrics, people.client);
   observeBackfill(metrics, people.backfills);
-  people.backfill.start();
+  observeFeed(metrics, people.feeds);
+  if (config.mirrorIntervalSeconds > 0) {
+    people.backfill.start();
+    people.feed.start();
+  }
   eventSignal.start();
   return {
     config,
@@ -116,6 +123,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     eventStreams,
     mirror: people.mirror,
     backfill: people.backfill,
+    feed: people.feed,
     users: people.users,
     verifier,
     webSessions,
@@ -136,6 +144,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
         cleanup.stop(),
         people.backfill.stop(),
         webSessions?.stop(),
+        people.feed.stop(),
       ]);
       await eventSignal.stop();
       await Promise.all([main.close(), lists.close(), limits.close()]);
@@ -178,11 +187,15 @@ function createPeople(
     { client, mirror, repository: backfills, logger },
     { intervalSeconds: mirrorIntervalSeconds },
   );
+  const feeds = new MirrorFeedRepository(database);
+  const feed = new MirrorFeed({ client, mirror, repository: feeds, backfill, logger });
   return {
     client,
     mirror,
     backfills,
     backfill,
+    feeds,
+    feed,
     users: new UserService({ client, mirror, repository, strictPrivilegeCheck }),
   };
 }

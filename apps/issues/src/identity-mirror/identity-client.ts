@@ -4,10 +4,12 @@ import {
   emailSchema,
   fieldErrorSchema,
   type Identity,
+  identityIdsMax,
   identitySchema,
+  pageSizeMax,
   type UpdateIdentity,
 } from '@tessera/contracts';
-import { type Metrics, ProblemError, validationProblem } from '@tessera/service-kit';
+import { ProblemError, validationProblem } from '@tessera/service-kit';
 import { z } from 'zod';
 import { createOutcomeUnknown, identityAnswerInvalid, isOutage } from './identity-problem.ts';
 import {
@@ -33,12 +35,30 @@ export interface IdentityPage extends Observation {
   identities: Identity[];
 }
 
+/** A page of identity's events. */
+export interface EventsPage {
+  /** The changed identities, each once. */
+  identityIds: string[];
+  next: string;
+  /** Whether events after the cursor are missing: all identities are to be read again. */
+  isReset: boolean;
+  /** Whether no further event is known. */
+  isEnd: boolean;
+}
+
 export interface WriteResult extends Observation {
   identity: Identity;
 }
 
 // An earlier release of identity has no display names.
 const anyIdentitySchema = identitySchema.extend({ display_name: z.string().nullable().default(null) });
+
+// The types of a later release of identity concern identities, too.
+const eventsSchema = z.object({
+  events: z.array(z.object({ type: z.string(), data: z.object({ identity_id: z.guid().optional() }) })),
+  next: z.string().min(1).max(200),
+  reset: z.boolean(),
+});
 
 const problemSchema = z.looseObject({
   code: z
@@ -85,14 +105,37 @@ export class IdentityClient {
   /** Lists the identities with an id greater than `after`. */
   async list({ after, limit }: { after: string | null; limit: number }): Promise<IdentityPage> {
     const position = after === null ? '' : `&after=${encode(after)}`;
-    const { status, data, askedAt, answeredAt } = await this.#transport.send({
+    return this.#list(`limit=${limit}${position}`);
+  }
+
+  /** Reads identities by their ids, at most `identityIdsMax`. Unknown and deleted ones are not in the result. */
+  findMany(ids: readonly string[]): Promise<IdentityPage> {
+    return this.#list(`limit=${identityIdsMax}&ids=${ids.join()}`);
+  }
+
+  /** Reads the events after a cursor; null for the end of the feed. Returns undefined if identity has no feed. */
+  async readEvents(cursor: string | null): Promise<EventsPage | undefined> {
+    const { status, data } = await this.#transport.send({
       method: 'GET',
-      path: `/internal/identities?limit=${limit}${position}`,
-      isList: true,
+      path: `/internal/events?limit=${pageSizeMax}&after=${encode(cursor ?? 'now')}`,
+      isPoll: true,
     });
-    const parsed = z.array(anyIdentitySchema).safeParse(data);
-    if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no list`);
-    return { identities: parsed.data, askedAt, answeredAt };
+    if (status === 404) return undefined;
+    if (status === 422 && cursor !== null) {
+      // A cursor of another release.
+      const end = await this.readEvents(null);
+      return end && { ...end, isReset: true };
+    }
+    const parsed = eventsSchema.safeParse(data);
+    if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no events`);
+    const { events, next, reset } = parsed.data;
+    const changes = events.filter(({ type }) => type !== 'identity.sessions_ended');
+    return {
+      identityIds: [...new Set(changes.flatMap(({ data: { identity_id } }) => identity_id ?? []))],
+      next,
+      isReset: reset,
+      isEnd: events.length < pageSizeMax,
+    };
   }
 
   /**
@@ -149,6 +192,17 @@ export class IdentityClient {
     return reply;
   }
 
+  async #list(query: string): Promise<IdentityPage> {
+    const { status, data, askedAt, answeredAt } = await this.#transport.send({
+      method: 'GET',
+      path: `/internal/identities?${query}`,
+      isList: true,
+    });
+    const parsed = z.array(anyIdentitySchema).safeParse(data);
+    if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no list`);
+    return { identities: parsed.data, askedAt, answeredAt };
+  }
+
   // Concurrent lookups of the same path share one request.
   #find(path: string, requestId: string | undefined): Promise<Lookup> {
     const running = this.#inFlight.get(path);
@@ -165,17 +219,6 @@ export class IdentityClient {
     if (isUnknownIdentity(reply)) return { identity: undefined, askedAt, answeredAt };
     throw toProblem(reply);
   }
-}
-
-const breakerStates: BreakerState[] = ['closed', 'half_open', 'open'];
-
-/** Exposes the state of the circuit breaker: 1 for the current state, 0 for the others. */
-export function observeBreaker(metrics: Metrics, client: IdentityClient): void {
-  const help = 'State of the circuit breaker for identity: 1 for the current state.';
-  const gauge = metrics.gauge('issues_identity_breaker_state', help, ['state'], () => {
-    const { breaker } = client.status();
-    for (const state of breakerStates) gauge.set({ state }, state === breaker ? 1 : 0);
-  });
 }
 
 function pathOf(id: string): string {

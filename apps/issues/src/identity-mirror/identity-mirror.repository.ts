@@ -71,8 +71,9 @@ export class IdentityMirrorRepository {
   }
 
   /**
-   * Writes the identities of a list whose row differs or was last confirmed more than half a day ago. Returns the ids
-   * of the written rows.
+   * Writes the identities of a list whose row differs, is of an earlier change, or was last confirmed more than half a day
+   * ago. Returns the ids of the written rows. Equal values of a later change are written as well, because an overlapping
+   * request may have read the values in between.
    */
   async upsertChanged(
     identities: readonly (KnownIdentity & { updatedAt: Date })[],
@@ -81,7 +82,7 @@ export class IdentityMirrorRepository {
     if (identities.length === 0) return [];
     const isChanged = Prisma.sql`NOT EXISTS (
       SELECT FROM identity_mirror m
-       WHERE m.id = i.id AND m.missing_since IS NULL
+       WHERE m.id = i.id AND m.missing_since IS NULL AND m.as_of >= i.as_of
          AND m.checked_at > ${observation.answeredAt}::timestamptz - interval '12 hours'
          AND (m.username, m.display_name, m.email, m.sso_provider, m.sso_id, m.is_active, m.is_verified, m.is_staff,
               m.is_superuser) IS NOT DISTINCT FROM
@@ -126,6 +127,19 @@ export class IdentityMirrorRepository {
          SET is_active = false, missing_since = coalesce(missing_since, ${answeredAt}::timestamptz),
              checked_at = greatest(checked_at, ${answeredAt}::timestamptz), source = 'lookup'
        WHERE id = ${id}::uuid`;
+  }
+
+  /** Marks identities as missing, as `markMissing` does. Returns the ids of the rows that were not yet marked. */
+  async markAllMissing(ids: readonly string[], { answeredAt }: Observation): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#database.$queryRaw<{ id: string }[]>`
+      UPDATE identity_mirror m
+         SET is_active = false, missing_since = ${answeredAt}::timestamptz,
+             checked_at = greatest(m.checked_at, ${answeredAt}::timestamptz), source = 'lookup'
+        FROM (SELECT id FROM identity_mirror WHERE id = ANY (${[...ids]}::uuid[]) AND missing_since IS NULL
+               ORDER BY id FOR UPDATE) missing
+       WHERE m.id = missing.id RETURNING m.id`;
+    return rows.map(({ id }) => id);
   }
 }
 

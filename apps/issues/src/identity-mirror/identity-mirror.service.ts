@@ -1,4 +1,4 @@
-import type { AccessTokenClaims, Identity } from '@tessera/contracts';
+import { type AccessTokenClaims, type Identity, identityIdsMax } from '@tessera/contracts';
 import { validationProblem } from '@tessera/service-kit';
 import { LRUCache } from 'lru-cache';
 import type { PersonReference, PersonResolver } from '../people/person-resolver.ts';
@@ -20,8 +20,11 @@ interface IdentityMirrorDependencies {
   client: IdentityClient;
 }
 
-/** How long this process caches rows. Bounds the delay until it notices a deactivation by another replica. */
-const cacheTtlMs = 5_000;
+/**
+ * How long this process caches rows. With the interval of `MirrorFeed`, this bounds the delay until it notices a
+ * deactivation.
+ */
+const cacheTtlMs = 2_000;
 /** How long a negative lookup is cached. */
 const unknownTtlMs = 30_000;
 
@@ -60,9 +63,7 @@ export class IdentityMirrorService implements PersonResolver {
     const known = toKnownIdentity(identity);
     await this.#repository.upsert(known, 'write', observation);
     this.#cachedRows.delete(known.id);
-    // A negative lookup may have been for this identity.
-    this.#writes += 1;
-    this.#unknownPeople.clear();
+    this.#forgetUnknown();
     return known;
   }
 
@@ -84,6 +85,20 @@ export class IdentityMirrorService implements PersonResolver {
     if (identity !== undefined) return this.#upsertFromLookup(identity, observation);
     await this.markMissing(id, observation);
     return undefined;
+  }
+
+  /** Reads identities at identity and writes the results. Those that are not found are marked as missing. */
+  async refreshAll(ids: readonly string[]): Promise<void> {
+    for (let start = 0; start < ids.length; start += identityIdsMax) {
+      const asked = ids.slice(start, start + identityIdsMax);
+      const { identities, ...observation } = await this.#client.findMany(asked);
+      await this.upsertFromList(identities, observation);
+      const found = new Set(identities.map(({ id }) => id));
+      const unknown = asked.filter((id) => !found.has(id));
+      for (const id of await this.#repository.markAllMissing(unknown, observation))
+        this.#cachedRows.delete(id);
+    }
+    if (ids.length > 0) this.#forgetUnknown();
   }
 
   async resolveForAssignment(
@@ -175,6 +190,12 @@ export class IdentityMirrorService implements PersonResolver {
     );
     this.#syncedTokens.set(claims.jti, written);
     return written;
+  }
+
+  // A negative lookup may have been for an identity that was just created or changed.
+  #forgetUnknown(): void {
+    this.#writes += 1;
+    this.#unknownPeople.clear();
   }
 
   async #findSeen(id: string): Promise<MirroredIdentity | undefined> {

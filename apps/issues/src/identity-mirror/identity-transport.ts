@@ -41,6 +41,8 @@ export interface IdentityCall {
   isLimitedByPerson?: boolean;
   /** Whether the response is a list, which has a larger size limit. */
   isList?: boolean;
+  /** Whether the request is repeated every second. It is not traced. */
+  isPoll?: boolean;
   /** Correlates the logs of both services. */
   requestId?: string | undefined;
 }
@@ -154,7 +156,7 @@ export class IdentityTransport {
   }
 
   #sendTraced(call: IdentityCall, serviceToken: string): Promise<IdentityReply> {
-    if (this.#tracing === undefined) return this.#sendOnce(call, serviceToken);
+    if (this.#tracing === undefined || call.isPoll) return this.#sendOnce(call, serviceToken);
     const attributes = { 'http.request.method': call.method, 'peer.service': 'identity' };
     return this.#tracing.traceCall(`${call.method} identity`, attributes, (headers) =>
       this.#sendOnce(call, serviceToken, headers),

@@ -19,7 +19,8 @@ export class MirrorBackfillRepository {
 
   /**
    * Leases the backfill if it is due; undefined if it is not due or another process holds the lease. Starts again with
-   * the first identity if the last pass began more than `passSeconds` ago.
+   * the first identity if the last pass began more than `passSeconds` ago. After a pass, it is due only if identity's
+   * events were not read in the last minute.
    */
   async lease(leaseSeconds: number, passSeconds: number): Promise<BackfillLease | undefined> {
     const [lease] = await this.#database.$queryRaw<BackfillLease[]>`
@@ -27,10 +28,13 @@ export class MirrorBackfillRepository {
          SET claim_id = ${uuidv7()}::uuid, claim_until = now() + ${leaseSeconds}::int * interval '1 second',
              after = CASE WHEN next.is_new_pass THEN NULL ELSE b.after END,
              pass_started_at = CASE WHEN next.is_new_pass THEN now() ELSE b.pass_started_at END
-        FROM (SELECT pass_finished_at >= pass_started_at
-                     AND pass_started_at < now() - ${passSeconds}::int * interval '1 second' AS is_new_pass
-                FROM mirror_backfill) next
+        FROM (SELECT is_finished, is_finished AND pass_started_at < now() - ${passSeconds}::int * interval '1 second'
+                     AS is_new_pass
+                FROM (SELECT coalesce(pass_finished_at >= pass_started_at, false) AS is_finished, pass_started_at
+                        FROM mirror_backfill) pass) next
        WHERE next_attempt_at <= now() AND (claim_until IS NULL OR claim_until < now())
+         AND (NOT next.is_finished OR next.is_new_pass
+              OR NOT EXISTS (SELECT FROM mirror_feed WHERE read_at > now() - interval '1 minute'))
       RETURNING b.claim_id AS id, b.after`;
     return lease;
   }

@@ -19,7 +19,10 @@ interface BackfillDependencies {
 }
 
 interface BackfillOptions {
-  /** Time between two polls for new identities by all replicas together, in seconds; 0 disables the backfill. */
+  /**
+   * Time between two polls by all replicas together, in seconds: for new identities, or for a pass while identity's events
+   * are followed.
+   */
   intervalSeconds: number;
   /** Minimum time between two requests to identity, in milliseconds. */
   pauseMs?: number;
@@ -27,21 +30,25 @@ interface BackfillOptions {
 
 const pageSize = 200;
 const leaseSeconds = 60;
-/** Interval in which all identities are compared, to find changes that no token and no lookup has shown. */
+/**
+ * Interval in which all identities are compared. Finds changes without an event, and confirms the rows that are used while
+ * identity is down.
+ */
 const passSeconds = 6 * 3_600;
 /** Time after which no identity with a smaller id can be committed any more. */
 const settleMs = 60_000;
 
 /**
  * Copies all identities into the mirror, so that people are found before their first request. Runs in every replica; a
- * lease lets one replica work at a time, and the next replica continues at the same position. After the last identity,
- * polls for new identities at intervals, and periodically compares all identities again.
+ * lease lets one replica work at a time, and the next replica continues at the same position. Periodically compares all
+ * identities again. While identity's events are not followed, polls for new identities at intervals.
  */
 export class MirrorBackfill {
   readonly #dependencies: BackfillDependencies;
   readonly #options: Required<BackfillOptions>;
   readonly #stopping = new AbortController();
   #timer: NodeJS.Timeout | undefined;
+  #isWoken = false;
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(dependencies: BackfillDependencies, options: BackfillOptions) {
@@ -51,8 +58,15 @@ export class MirrorBackfill {
 
   /** Schedules the runs; the first one starts within seconds. */
   start(): void {
-    const { intervalSeconds } = this.#options;
-    if (intervalSeconds > 0) this.#schedule(Math.random() * Math.min(intervalSeconds, 5));
+    this.#schedule(Math.random() * Math.min(this.#options.intervalSeconds, 5));
+  }
+
+  /** Schedules a run at once; during a run, after it. */
+  wake(): void {
+    this.#isWoken = true;
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#schedule(0);
   }
 
   /** Stops the backfill. Resolves after the current page. */
@@ -89,12 +103,14 @@ export class MirrorBackfill {
   }
 
   async #runAndReschedule(): Promise<void> {
+    this.#timer = undefined;
+    this.#isWoken = false;
     try {
       await this.run();
     } catch (error) {
       this.#dependencies.logger.warn({ err: error }, 'could not copy identities into the mirror');
     }
-    this.#schedule(this.#options.intervalSeconds * (0.9 + Math.random() * 0.2));
+    this.#schedule(this.#isWoken ? 0 : this.#options.intervalSeconds * (0.9 + Math.random() * 0.2));
   }
 
   async #copy(lease: BackfillLease): Promise<number> {

@@ -56,11 +56,11 @@ export class IdentityService implements IdentityProvider {
     return service;
   }
 
-  /** Starts the process and waits until it listens. */
-  async up(): Promise<void> {
+  /** Starts the process with additional variables and waits until it listens. */
+  async up(more: Record<string, string> = {}): Promise<void> {
     const child = spawn(process.execPath, ['dist/server.js'], {
       cwd: folder,
-      env: this.#environment,
+      env: { ...this.#environment, ...more },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     this.#process = child;

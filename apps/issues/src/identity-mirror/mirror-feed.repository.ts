@@ -1,0 +1,74 @@
+import type { Database } from '../database.ts';
+
+/** Until when other processes do not read, in seconds. */
+export interface Pause {
+  pauseSeconds: number;
+}
+
+/**
+ * The place of the mirror in identity's feed of events, which all replicas share. A write compares the cursor from which
+ * the caller has read: of two processes that read the same page, one stores the next cursor.
+ */
+export class MirrorFeedRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Returns the cursor if it is time to read and no other process is reading; otherwise undefined. */
+  async takeTurn({ pauseSeconds }: Pause): Promise<{ cursor: string | null } | undefined> {
+    const [turn] = await this.#database.$queryRaw<{ cursor: string | null }[]>`
+      UPDATE mirror_feed SET next_read_at = now() + make_interval(secs => ${pauseSeconds}::float8)
+       WHERE next_read_at <= now() RETURNING cursor`;
+    return turn;
+  }
+
+  /** Stores the next cursor after the events up to it are copied. Returns false if another process has stored one. */
+  async advance(
+    from: string,
+    { next, isEnd, pauseSeconds }: { next: string; isEnd: boolean } & Pause,
+  ): Promise<boolean> {
+    const updated = await this.#database.$executeRaw`
+      UPDATE mirror_feed
+         SET cursor = ${next}, read_at = CASE WHEN ${isEnd}::boolean THEN now() ELSE read_at END,
+             next_read_at = now() + make_interval(secs => ${pauseSeconds}::float8)
+       WHERE cursor = ${from}`;
+    return updated > 0;
+  }
+
+  /**
+   * Stores the cursor of the feed's end, and lets the backfill begin a new pass, also if one is running. The cursor is
+   * older than the pass, so each change is read by the pass or follows the cursor. Returns false if another process has
+   * stored a cursor.
+   */
+  async restart(from: string | null, { next, pauseSeconds }: { next: string } & Pause): Promise<boolean> {
+    const restarted = await this.#database.$executeRaw`
+      WITH feed AS (
+        UPDATE mirror_feed
+           SET cursor = ${next}, read_at = now(),
+               next_read_at = now() + make_interval(secs => ${pauseSeconds}::float8)
+         WHERE cursor IS NOT DISTINCT FROM ${from}::text RETURNING 1
+      )
+      UPDATE mirror_backfill
+         SET after = NULL, claim_id = NULL, claim_until = NULL, next_attempt_at = now(),
+             pass_started_at = greatest(now(), pass_finished_at + interval '1 millisecond')
+       WHERE EXISTS (SELECT FROM feed)`;
+    return restarted > 0;
+  }
+
+  /** Removes the cursor, because the feed is off. */
+  async leave(from: string | null, { pauseSeconds }: Pause): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE mirror_feed
+         SET cursor = NULL, read_at = NULL, next_read_at = now() + make_interval(secs => ${pauseSeconds}::float8)
+       WHERE cursor IS NOT DISTINCT FROM ${from}::text`;
+  }
+
+  /** Returns the seconds since the feed was last read to its end; undefined if it is not followed. */
+  async findStaleness(): Promise<number | undefined> {
+    const [row] = await this.#database.$queryRaw<{ staleness: number | null }[]>`
+      SELECT extract(epoch FROM now() - read_at)::float8 AS staleness FROM mirror_feed`;
+    return row?.staleness ?? undefined;
+  }
+}
