@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, type IssueEvent, issueEventFeedSchema } from '@tessera/contracts';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import pg from 'pg';
+import { collectEvents } from './support/event-stream.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -85,6 +86,11 @@ describe('parallel writers in three processes, one of which is killed', () => {
     let isRunning = true;
     const readers = [readWhile(from, () => isRunning), readWhile(from, () => isRunning)];
     const [killed] = processes;
+    let last: number | undefined;
+    const urls = [app.url, ...processes.map(({ url }) => url)];
+    const streams = [urls, urls.toReversed()].map((order) =>
+      collectEvents(order, ann, { from, last: () => last }),
+    );
     const share = Math.ceil(writes / 6);
     const people = [ann, ...processes.map((one) => ann.on(one))];
     const writers = people.flatMap((person) => [write(person, issues, share), write(person, issues, share)]);
@@ -105,6 +111,9 @@ describe('parallel writers in three processes, one of which is killed', () => {
       [events[0]?.id],
     );
     expect(events.map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
+    last = events.at(-1)?.id;
+    for (const streamed of await Promise.all(streams))
+      expect(streamed.map(({ data }) => data)).toEqual(events);
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
     expect(events.length).toBeGreaterThan(writes / 3);
 

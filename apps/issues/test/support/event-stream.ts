@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { TestPerson } from './people.ts';
 
 export const streamPath = '/api/v1/events/stream/';
@@ -104,4 +105,29 @@ export async function openReady(
   while (stream.response.statusCode === 200 && !stream.text().includes('\nid: '))
     await once(stream.response, 'data');
   return stream;
+}
+
+/**
+ * Collects the events after a cursor. Disconnects after every 40 events, or after a time without one, and resumes at the
+ * next address, until the event with the id `last()` was received.
+ */
+export async function collectEvents(
+  urls: readonly string[],
+  person: Pick<TestPerson, 'token'>,
+  { from, last }: { from: string; last: () => number | undefined },
+): Promise<ReceivedEvent[]> {
+  const received: ReceivedEvent[] = [];
+  for (let [turn, lastEventId] = [0, from]; received.at(-1)?.data.id !== (last() ?? -1); turn += 1) {
+    const stream = await openStream(urls[turn % urls.length] ?? '', person, { lastEventId }).catch(
+      // The process was killed.
+      () => undefined,
+    );
+    if (stream === undefined) continue;
+    await Promise.race([stream.until(40).catch(() => undefined), stream.ended, pause(500)]);
+    stream.close();
+    await stream.ended;
+    received.push(...stream.events);
+    lastEventId = stream.lastId();
+  }
+  return received;
 }

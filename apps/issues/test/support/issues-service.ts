@@ -9,6 +9,7 @@ import { assertAuthenticates, type TestApp } from './test-app.ts';
 const folder = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface IssuesService {
+  url: string;
   http: ReturnType<typeof supertest>;
   /** The output of the process so far, in chunks. */
   log: string[];
@@ -41,12 +42,14 @@ export async function startIssuesService(
   });
   const ended = once(child, 'exit');
   const log: string[] = [];
-  const http = supertest(`http://127.0.0.1:${await listeningPort(child, log)}`);
+  const url = `http://127.0.0.1:${await listeningPort(child, log)}`;
+  const http = supertest(url);
   await assertAuthenticates({ http }).catch((error: unknown) => {
     child.kill('SIGKILL');
     throw error;
   });
   return {
+    url,
     http,
     log,
     pid: child.pid,
