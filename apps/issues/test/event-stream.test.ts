@@ -8,6 +8,7 @@ import './support/response-guard.ts';
 import { type OpenedStream, openReady, openStream, streamPath } from './support/event-stream.ts';
 import type { FakeIdentity } from './support/fake-identity.ts';
 import { createIssue, issuePath } from './support/issues.ts';
+import { startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -26,7 +27,11 @@ afterAll(async () => {
   for (const one of [...apps, app]) await one.close();
 });
 
-async function open(options?: Parameters<typeof openStream>[2], person = ann, of = app) {
+async function open(
+  options?: Parameters<typeof openStream>[2],
+  person = ann,
+  of: Pick<TestApp, 'url'> = app,
+) {
   const stream = await openReady(of.url, person, options);
   opened.push(stream);
   return stream;
@@ -182,11 +187,11 @@ describe('the end of a stream', () => {
 
   it('comes when the token expires', async () => {
     const identity = app.identity as FakeIdentity;
-    const { access_token: token } = await identity.signIn(ann.email, undefined, '3 seconds');
+    const { access_token: token } = await identity.signIn(ann.email, undefined, '2 seconds');
     const stream = await open({}, { ...ann, token });
     const from = performance.now();
     await stream.ended;
-    expect(performance.now() - from).toBeLessThan(4_500);
+    expect(performance.now() - from).toBeLessThan(3_500);
     expect(stream.text()).toMatch(/: token_expired\n\n$/);
   });
 
@@ -210,6 +215,22 @@ describe('the end of a stream', () => {
     socket.destroy();
     await reader.until(900);
     reader.close();
+  });
+
+  it('does not delay the exit of a process, also with a client that does not read', async () => {
+    const service = await startIssuesService(app);
+    const streams = [await open({}, ann, service), await open({}, ann, service)];
+    const { hostname, port } = new URL(service.url);
+    const silent = connect(Number(port), hostname);
+    silent.pause();
+    silent.write(`GET ${streamPath} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.token}\r\n\r\n`);
+    const from = performance.now();
+    expect(await service.stop()).toBe(0);
+    expect(performance.now() - from).toBeLessThan(5_000);
+    await Promise.all(streams.map(({ ended }) => ended));
+    const [one, other] = streams.map((stream) => /retry: (\d+)\n\n$/.exec(stream.text())?.[1]);
+    expect([typeof one, one === other]).toEqual(['string', false]);
+    silent.destroy();
   });
 
   it('comes with a varied time of reconnection when the process stops', async () => {
