@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { canRunRedmine } from '@tessera/trackers/redmine';
 import preset from '../../jest.preset.js';
@@ -11,11 +12,26 @@ if (!hasRedmine) {
   );
 }
 
+// Before 1.21, PgBouncer supports no prepared statements in transaction mode.
+const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(versionOf('pgbouncer', '--version')) ?? [];
+const hasProxies = versionOf('nginx', '-v') !== '' && Number(major) * 100 + Number(minor) >= 121;
+if (!hasProxies)
+  process.stderr.write('Skipping *.proxies.test.ts: they need nginx and PgBouncer 1.21 or later\n');
+
+function versionOf(program, option) {
+  const { stdout, stderr } = spawnSync(program, [option], { encoding: 'utf8' });
+  return `${stdout ?? ''}${stderr ?? ''}`;
+}
+
 export default {
   ...preset,
   // At least two workers, also on two cores, because these tests mostly wait for processes, Redmine and timeouts.
   maxWorkers: Math.max(2, availableParallelism() - 1),
-  testPathIgnorePatterns: ['/node_modules/', ...(hasRedmine ? [] : ['\\.redmine\\.test\\.ts$'])],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...(hasRedmine ? [] : ['\\.redmine\\.test\\.ts$']),
+    ...(hasProxies ? [] : ['\\.proxies\\.test\\.ts$']),
+  ],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   setupFilesAfterEnv: ['<rootDir>/test/support/response-guard.ts'],
