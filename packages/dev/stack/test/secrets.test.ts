@@ -16,14 +16,16 @@ beforeEach(() => {
 afterEach(() => removeFolder(folder.root));
 
 describe('prepareSecrets', () => {
-  it('creates a service token of 32 random bytes and an RSA key of 2048 bits that only their owner can read', () => {
+  it('creates tokens and keys of 32 random bytes and an RSA key of 2048 bits that only their owner can read', () => {
     const added = prepareSecrets(folder, {});
     expect(Buffer.from(added.SERVICE_TOKEN ?? '', 'base64url')).toHaveLength(32);
+    expect(Buffer.from(added.SESSION_KEYS ?? '', 'base64url')).toHaveLength(32);
     expect(added.JWT_KEYS_DIR).toBe(folder.keysDir);
     const pem = readFileSync(keyFile, 'utf8');
     expect(pem).toMatch(/^-----BEGIN PRIVATE KEY-----/);
     expect(createPrivateKey(pem).asymmetricKeyDetails?.modulusLength).toBe(2048);
     expect(statSync(folder.serviceTokenFile).mode & 0o777).toBe(0o600);
+    expect(statSync(folder.sessionKeyFile).mode & 0o777).toBe(0o600);
     expect(statSync(keyFile).mode & 0o777).toBe(0o600);
     expect(statSync(folder.keysDir).mode & 0o777).toBe(0o700);
   });
@@ -36,11 +38,13 @@ describe('prepareSecrets', () => {
   });
 
   it.each([
-    [{ SERVICE_TOKEN: 'x' }, ['JWT_KEYS_DIR']],
-    [{ SERVICE_TOKEN_FILE: '/x' }, ['JWT_KEYS_DIR']],
-    [{ JWT_PRIVATE_KEY: 'x' }, ['SERVICE_TOKEN']],
-    [{ JWT_PRIVATE_KEY_FILE: '/x' }, ['SERVICE_TOKEN']],
-    [{ JWT_KEYS_DIR: '/x' }, ['SERVICE_TOKEN']],
+    [{ SERVICE_TOKEN: 'x' }, ['JWT_KEYS_DIR', 'SESSION_KEYS']],
+    [{ SERVICE_TOKEN_FILE: '/x' }, ['JWT_KEYS_DIR', 'SESSION_KEYS']],
+    [{ JWT_PRIVATE_KEY: 'x' }, ['SERVICE_TOKEN', 'SESSION_KEYS']],
+    [{ JWT_PRIVATE_KEY_FILE: '/x' }, ['SERVICE_TOKEN', 'SESSION_KEYS']],
+    [{ JWT_KEYS_DIR: '/x' }, ['SERVICE_TOKEN', 'SESSION_KEYS']],
+    [{ SESSION_KEYS: 'x' }, ['SERVICE_TOKEN', 'JWT_KEYS_DIR']],
+    [{ SESSION_KEYS_FILE: '/x' }, ['SERVICE_TOKEN', 'JWT_KEYS_DIR']],
   ])('creates no secret that the environment sets: %j', (given, added) => {
     expect(Object.keys(prepareSecrets(folder, given))).toEqual(added);
     expect(readdirSync(folder.root).includes('keys')).toBe(added.includes('JWT_KEYS_DIR'));

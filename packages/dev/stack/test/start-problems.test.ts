@@ -35,7 +35,13 @@ describe('start', () => {
       LOG_LEVEL: 'debug',
       PORT: String(product.ports.identity),
     });
-    expect(readdirSync(product.data).sort()).toEqual(['keys', 'logs', 'run.json', 'tessera-data.json']);
+    expect(readdirSync(product.data).sort()).toEqual([
+      'keys',
+      'logs',
+      'run.json',
+      'session-key',
+      'tessera-data.json',
+    ]);
   });
 
   it.each(['127.0.0.1', '::1'])(

@@ -8,6 +8,7 @@ import { query } from './support/query.ts';
 
 const secretFiles = [
   'service-token',
+  'session-key',
   'postgres.password',
   'identity-database.password',
   'identity-database-owner.password',
@@ -52,22 +53,33 @@ describe('start', () => {
     expect(statSync(path.join(product.data, 'keys')).mode & 0o777).toBe(0o700);
   });
 
-  it('sets the variables of each service, and gives the signing key only to identity', () => {
+  it('sets the variables of each service, and gives each its own keys', () => {
     const identity = product.environmentOf('identity');
     const issues = product.environmentOf('issues');
     const issuer = `http://localhost:${product.ports.identity}`;
     const shared = { NODE_ENV: 'production', HOST: '127.0.0.1', JWT_ISSUER: issuer, SHUTDOWN_DELAY_MS: '0' };
-    const token = { SERVICE_TOKEN: secrets()[0] };
+    const [serviceToken, sessionKey] = secrets();
+    const token = { SERVICE_TOKEN: serviceToken };
     const keys = { JWT_KEYS_DIR: path.join(product.data, 'keys') };
-    expect(identity).toMatchObject({ ...shared, ...token, ...keys, PORT: String(product.ports.identity) });
+    expect(identity).toMatchObject({
+      ...shared,
+      ...token,
+      ...keys,
+      PORT: String(product.ports.identity),
+      TRUST_PROXY: 'loopback',
+    });
     expect(issues).toMatchObject({
       ...shared,
       ...token,
       PORT: String(product.ports.issues),
       IDENTITY_URL: `http://127.0.0.1:${product.ports.identity}`,
       PUBLIC_BASE_URL: `http://localhost:${product.ports.issues}`,
+      WEB_APP: 'on',
+      SESSION_KEYS: sessionKey,
     });
     expect(issues).not.toHaveProperty('JWT_KEYS_DIR');
+    expect(issues).not.toHaveProperty('TRUST_PROXY');
+    expect(identity).not.toHaveProperty('SESSION_KEYS');
     expect(issues).not.toHaveProperty('IDENTITY_PORT');
   });
 

@@ -11,6 +11,8 @@ export interface DataFolder {
   readonly root: string;
   readonly postgres: string;
   readonly serviceTokenFile: string;
+  /** The key that seals the tokens of the web app's sessions. */
+  readonly sessionKeyFile: string;
   readonly keysDir: string;
   readonly runFile: string;
   readonly logs: string;
@@ -45,6 +47,7 @@ export function openDataFolder(folder: string): DataFolder {
     root,
     postgres: within('postgres'),
     serviceTokenFile: within('service-token'),
+    sessionKeyFile: within('session-key'),
     keysDir: within('keys'),
     runFile: within('run.json'),
     logs: within('logs'),

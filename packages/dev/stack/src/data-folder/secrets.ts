@@ -10,7 +10,7 @@ const KEY_BITS = 2048;
 
 /**
  * Returns the secrets that the services need and the environment does not set. They are created once and kept in the
- * data folder, so that tokens remain valid after a restart.
+ * data folder, so that tokens and sessions remain valid after a restart.
  * @param given the variables that the user set; their values are not checked
  * @returns the variables to add
  * @throws StackError naming the damaged file
@@ -22,6 +22,7 @@ export function prepareSecrets(folder: DataFolder, given: Variables): Variables 
     prepareKeys(folder.keysDir);
     added.JWT_KEYS_DIR = folder.keysDir;
   }
+  if (!isGiven(given, 'SESSION_KEYS')) added.SESSION_KEYS = readOrCreateSecret(folder.sessionKeyFile);
   return added;
 }
 

@@ -11,8 +11,12 @@ export interface ServiceSettings {
   readonly mode: 'production' | 'development';
 }
 
-// identity-service.md 1: the private signing key stays inside the identity service.
-const SIGNING_KEY_VARIABLES = ['JWT_PRIVATE_KEY', 'JWT_PRIVATE_KEY_FILE', 'JWT_KEYS_DIR', 'JWT_ACTIVE_KID'];
+// The secrets that only the other service gets.
+const FOREIGN_SECRETS = {
+  identity: ['SESSION_KEYS', 'SESSION_KEYS_FILE'],
+  // identity-service.md 1: the private signing key stays inside the identity service.
+  issues: ['JWT_PRIVATE_KEY', 'JWT_PRIVATE_KEY_FILE', 'JWT_KEYS_DIR', 'JWT_ACTIVE_KID'],
+};
 
 /** The environment of one service: defaults for one machine, then the user's variables, then fixed ones. */
 export function serviceEnvironment(settings: ServiceSettings): Record<string, string> {
@@ -24,7 +28,10 @@ export function serviceEnvironment(settings: ServiceSettings): Record<string, st
     ALLOW_LOOPBACK_ISSUER: 'true',
     SHUTDOWN_DELAY_MS: '0',
     UV_THREADPOOL_SIZE: threadPoolSize,
+    // The web app signs people in through issues, which sends the browser's address.
+    ...(service.name === 'identity' && { TRUST_PROXY: 'loopback' }),
     ...(service.name === 'issues' && {
+      WEB_APP: 'on',
       IDENTITY_URL: `http://127.0.0.1:${ports.identity}`,
       PUBLIC_BASE_URL: `http://localhost:${ports.issues}`,
     }),
@@ -34,6 +41,6 @@ export function serviceEnvironment(settings: ServiceSettings): Record<string, st
     PORT: String(ports[service.name]),
     DATABASE_URL: databaseUrl,
   };
-  if (service.name !== 'identity') for (const name of SIGNING_KEY_VARIABLES) delete variables[name];
+  for (const name of FOREIGN_SECRETS[service.name]) delete variables[name];
   return variables;
 }
