@@ -48,6 +48,7 @@ for (const service of ['identity', 'issues']) {
 }
 const serviceToken = ensureSecret('identity/service-token', () => randomBytes(32).toString('base64url'));
 ensureSecret('issues/service-token', () => serviceToken);
+ensureSecret('issues/session-keys', () => randomBytes(32).toString('base64url'));
 ensureSecret('identity/keys/identity-key-1.pem', () =>
   generateKeyPairSync('rsa', { modulusLength: 2048 })
     .privateKey.export({ type: 'pkcs8', format: 'pem' })

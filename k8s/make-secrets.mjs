@@ -24,6 +24,7 @@ function secretsOf(service) {
       'database-url': urlOf(service, own),
       'service-token': serviceToken,
       'service-token-previous': '',
+      ...(service === 'issues' && { 'session-keys': randomBytes(32).toString('base64url') }),
     }),
     secret(`${service}-owner-secrets`, { 'migration-database-url': urlOf(`${service}_owner`, owner) }),
     secret(`${service}-postgres`, { 'admin-password': admin, password: own, 'owner-password': owner }),

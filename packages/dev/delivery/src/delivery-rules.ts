@@ -14,6 +14,7 @@ const publicPaths = new Set([
   'Exact /token/revoke',
   'Exact /userinfo',
   'Prefix /api',
+  'Prefix /app',
 ]);
 
 /** The manifests' violations of this project's rules (k8s/README.md), one line each. */
