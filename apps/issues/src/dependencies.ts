@@ -54,6 +54,7 @@ import { UserService } from './users/user.service.ts';
 import { WatchingRepository } from './watching/watching.repository.ts';
 import { WatchingService } from './watching/watching.service.ts';
 import { createWebSessions } from './web-session/create-web-sessions.ts';
+import { WebSessionRepository } from './web-session/web-session.repository.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
@@ -188,7 +189,8 @@ function createPeople(
     { intervalSeconds: mirrorIntervalSeconds },
   );
   const feeds = new MirrorFeedRepository(database);
-  const feed = new MirrorFeed({ client, mirror, repository: feeds, backfill, logger });
+  const sessions = new WebSessionRepository(database);
+  const feed = new MirrorFeed({ client, mirror, repository: feeds, backfill, sessions, logger });
   return {
     client,
     mirror,

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { expectProblem } from '@tessera/testing/problems';
+import pg from 'pg';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
 import { Browser } from './support/browser.ts';
@@ -13,13 +15,16 @@ const keys = [randomBytes(32).toString('base64'), randomBytes(32).toString('base
 const webApp = { WEB_APP: 'on', SESSION_KEYS: keys[0], RATE_LIMIT_SIGN_INS_PER_MINUTE: '0' };
 
 let identity: IdentityService;
+let identityDatabase: pg.Pool;
 let app: TestApp;
 beforeAll(async () => {
   identity = await IdentityService.start({ RATE_LIMIT_TOKENS_PER_MINUTE: '0' });
+  identityDatabase = new pg.Pool({ connectionString: identity.databaseUrl, max: 1 });
   app = await startTestApp(webApp, { identity });
 }, 60_000);
 afterAll(async () => {
   await app.close();
+  await identityDatabase.end();
   await identity.stop();
 });
 
@@ -47,6 +52,14 @@ const rowsOf = (id: string) =>
     id_hash: Buffer;
   }>('SELECT * FROM web_sessions WHERE identity_id = $1 ORDER BY created_at', [id]);
 const me = '/app/api/v1/users/me/';
+/** Lets the service read identity's events up to now. */
+async function readEvents() {
+  await untilDeliverable({
+    sql: async (text: string, values: unknown[] = []) => (await identityDatabase.query(text, values)).rows,
+  });
+  await app.sql('UPDATE mirror_feed SET next_read_at = now()');
+  await app.dependencies.feed.run();
+}
 
 describe('the session of the web app', () => {
   it('starts with a sign-in, gives the user, and ends with a sign-out that identity knows', async () => {
@@ -232,6 +245,24 @@ describe('the tokens of a session', () => {
     await moveClock(id, 20);
     expectProblem(await browser.get(me), 401, 'session_ended');
     expect(await rowsOf(id)).toEqual([]);
+  });
+
+  it("end within seconds of identity's event, and a later session goes on", async () => {
+    const { browser, email, id } = await aSignedInBrowser();
+    const laptop = new Browser(app.http);
+    await laptop.signIn(email, password).expect(200);
+    const { sessions } = (await laptop.get('/app/sessions').expect(200)).body;
+    await readEvents();
+    await identity.endSession(id, sessions[1].id);
+    await readEvents();
+    expectProblem(await browser.get(me), 401, 'session_ended');
+    expect((await rowsOf(id)).map(({ generation }) => generation)).toEqual([1]);
+    await identity.update(id, { password });
+    const later = new Browser(app.http);
+    await later.signIn(email, password).expect(200);
+    await readEvents();
+    expectProblem(await laptop.get(me), 401, 'session_ended');
+    await later.get(me).expect(200);
   });
 
   it('end if the response of a refresh was lost: identity accepts a refresh token once', async () => {

@@ -39,6 +39,7 @@ export interface IdentityPage extends Observation {
 export interface EventsPage {
   /** The changed identities, each once. */
   identityIds: string[];
+  endedSessions: EndedSessions[];
   next: string;
   /** Whether events after the cursor are missing: all identities are to be read again. */
   isReset: boolean;
@@ -54,8 +55,11 @@ export interface WriteResult extends Observation {
 const anyIdentitySchema = identitySchema.extend({ display_name: z.string().nullable().default(null) });
 
 // The types of a later release of identity concern identities, too.
+const endedSchema = z.object({ identity_id: z.guid(), session_id: z.guid().nullable() });
+/** A session that has ended at identity, or all sessions of the identity (null). */
+export type EndedSessions = z.output<typeof endedSchema>;
 const eventsSchema = z.object({
-  events: z.array(z.object({ type: z.string(), data: z.object({ identity_id: z.guid().optional() }) })),
+  events: z.array(z.object({ type: z.string(), data: endedSchema.partial() })),
   next: z.string().min(1).max(200),
   reset: z.boolean(),
 });
@@ -131,6 +135,7 @@ export class IdentityClient {
     const { events, next, reset } = parsed.data;
     const changes = events.filter(({ type }) => type !== 'identity.sessions_ended');
     return {
+      endedSessions: events.flatMap(({ data }) => endedSchema.safeParse(data).data ?? []),
       identityIds: [...new Set(changes.flatMap(({ data: { identity_id } }) => identity_id ?? []))],
       next,
       isReset: reset,

@@ -1,5 +1,5 @@
 import type { Logger, Metrics } from '@tessera/service-kit';
-import type { IdentityClient } from './identity-client.ts';
+import type { EndedSessions, IdentityClient } from './identity-client.ts';
 import type { IdentityMirrorService } from './identity-mirror.service.ts';
 import type { MirrorBackfill } from './mirror-backfill.ts';
 import type { MirrorFeedRepository } from './mirror-feed.repository.ts';
@@ -9,6 +9,7 @@ interface FeedDependencies {
   mirror: IdentityMirrorService;
   repository: MirrorFeedRepository;
   backfill: Pick<MirrorBackfill, 'wake'>;
+  sessions: { expireEnded: (ended: readonly EndedSessions[]) => Promise<void> };
   logger: Logger;
 }
 
@@ -23,8 +24,8 @@ const off = { pauseSeconds: 60 };
 const maxRetrySeconds = 10;
 
 /**
- * Follows identity's feed of events: reads the changed identities and stores them in the mirror, and then the cursor. A
- * page whose cursor was not stored is read again. Runs in every replica; one reads at a time. Without a cursor, or if
+ * Follows identity's feed of events: reads the changed identities and stores them in the mirror, expires the tokens of web
+ * sessions that have ended, and then stores the cursor. A page whose cursor was not stored is read again. Runs in every replica; one reads at a time. Without a cursor, or if
  * identity has deleted the events after it, starts at the end of the feed, and the backfill reads all identities.
  */
 export class MirrorFeed {
@@ -53,7 +54,7 @@ export class MirrorFeed {
 
   /** Copies the changes up to the end of the feed, if it is this process's turn. */
   async run(): Promise<void> {
-    const { client, mirror, repository } = this.#dependencies;
+    const { client, mirror, repository, sessions } = this.#dependencies;
     let turn = await repository.takeTurn(reading);
     while (turn !== undefined && !this.#stopping.signal.aborted) {
       const { cursor } = turn;
@@ -63,6 +64,7 @@ export class MirrorFeed {
       const { next, isEnd } = page;
       if (cursor === null || page.isReset) return this.#restart(cursor, next);
       await mirror.refreshAll(page.identityIds);
+      await sessions.expireEnded(page.endedSessions);
       const isStored = await repository.advance(cursor, { next, isEnd, ...(isEnd ? pause : reading) });
       turn = isStored && !isEnd ? { cursor: next } : undefined;
     }

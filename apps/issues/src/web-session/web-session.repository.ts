@@ -1,5 +1,6 @@
 import type { RequestOrigin } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
+import type { EndedSessions } from '../identity-mirror/identity-client.ts';
 
 /** A session as a request sees it. The database's clock decides what has expired. */
 export interface StoredSession {
@@ -157,6 +158,20 @@ export class WebSessionRepository {
   /** Deletes an ended session, which has been revoked at identity. */
   async deleteEnded(idHash: Uint8Array): Promise<void> {
     await this.#database.$executeRaw`DELETE FROM web_sessions WHERE id_hash = ${idHash} AND revoke_pending`;
+  }
+
+  /**
+   * Expires the access tokens of sessions that have ended at identity, so that their next request is refused by a refresh. A
+   * later session of the same identity is refreshed and goes on.
+   */
+  async expireEnded(ended: readonly EndedSessions[]): Promise<void> {
+    if (ended.length === 0) return;
+    await this.#database.$executeRaw`
+      UPDATE web_sessions s SET access_expires_at = now(), refresh_at = now()
+        FROM unnest(${ended.map((one) => one.identity_id)}::uuid[], ${ended.map((one) => one.session_id)}::uuid[])
+             AS e(identity_id, session_id)
+       WHERE s.identity_id = e.identity_id
+         AND (e.session_id IS NULL OR s.identity_session_id IS NULL OR s.identity_session_id = e.session_id)`;
   }
 
   /** Deletes the identity's sessions that identity has revoked: one, or all. */

@@ -94,6 +94,10 @@ export class IdentityService implements IdentityProvider {
     return data;
   }
 
+  async endSession(id: string, sessionId: string): Promise<void> {
+    await this.#internal.delete(`/internal/identities/${id}/sessions/${sessionId}`);
+  }
+
   async delete(id: string): Promise<void> {
     await this.#internal.delete(`/internal/identities/${id}`);
   }
