@@ -193,6 +193,11 @@ describe('the end of a stream', () => {
     await stream.ended;
     expect(performance.now() - from).toBeLessThan(3_500);
     expect(stream.text()).toMatch(/: token_expired\n\n$/);
+    // The metrics count the time until a stream begins, the log its whole duration.
+    const durations = /^http_request_duration_seconds_sum{.*events\/stream.*status="200".*} ([\d.]+)$/m;
+    const metrics = await app.dependencies.metrics.registry.metrics();
+    expect(Number(durations.exec(metrics)?.[1])).toBeLessThan(1.5);
+    expect(app.log.join('')).toMatch(/"duration_ms":[12]\d{3}(\.\d)?,"stream_end":"token_expired"/);
   });
 
   it('comes to a client that does not read, and not to others', async () => {

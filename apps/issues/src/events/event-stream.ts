@@ -37,6 +37,7 @@ export class EventStream {
     this.identityId = identityId;
     this.tokenExpiresAt = tokenExpiresAt;
     this.matches = matches;
+    this.#record('client');
   }
 
   /** The reason for the end; only after it. */
@@ -63,7 +64,7 @@ export class EventStream {
   end(reason: StreamEnd, content = `: ${reason}\n\n`): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#end = reason;
+    this.#record(reason);
     const { socket } = this.#response;
     this.#response.end(content);
     setTimeout(() => {
@@ -74,7 +75,14 @@ export class EventStream {
   /** Closes the connection of a client that does not read. */
   drop(): void {
     this.#isEnded = true;
-    this.#end = 'slow_client';
+    this.#record('slow_client');
     this.#response.socket?.destroy();
+  }
+
+  // The access log is written before other listeners of `close` are called.
+  #record(reason: StreamEnd): void {
+    this.#end = reason;
+    const { req } = this.#response;
+    req.logged = { ...req.logged, stream_end: reason };
   }
 }

@@ -161,7 +161,6 @@ export class EventStreams {
     this.#streams.add(stream);
     response.once('close', () => {
       this.#streams.delete(stream);
-      response.req.logged = { ...response.req.logged, stream_end: stream.reason };
       this.#options.onEnded(stream.reason);
     });
     const { place } = tail;
