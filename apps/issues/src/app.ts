@@ -34,8 +34,11 @@ import {
   listIssuePages,
   listIssues,
   listLabels,
+  listNotifications,
   listUsers,
   listWatching,
+  markNotificationsRead,
+  markNotificationsUnread,
   patchIssue,
   patchUser,
   putLink,
@@ -77,6 +80,7 @@ import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
 import { labelHandlers } from './labels/label.handlers.ts';
 import { linkHandlers } from './links/link.handlers.ts';
+import { notificationHandlers } from './notifications/notification.handlers.ts';
 import { limitRate } from './rate-limit/limit-rate.ts';
 import { syncHandlers } from './tracker-sync/sync.handlers.ts';
 import { webhookBody, webhookHandlers } from './tracker-sync/webhook.handlers.ts';
@@ -116,6 +120,7 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
   const activity = activityHandlers(dependencies);
   const events = eventHandlers(dependencies);
   const watching = watchingHandlers(dependencies);
+  const notifications = notificationHandlers(dependencies);
   const sync = syncHandlers(dependencies);
   const webhooks = webhookHandlers(dependencies.webhooks);
   const users = userHandlers({ ...config, users: dependencies.users });
@@ -159,6 +164,10 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
     route(startWatching, { access: member, limit: writes }, watching.start),
     route(stopWatching, { access: member, limit: writes }, watching.stop),
     route(listWatching, { access: member, limit: reads, compress }, watching.list),
+    // Not compressed: titles that others choose are beside what the person follows.
+    route(listNotifications, { access: member, limit: reads }, notifications.list),
+    route(markNotificationsRead, { access: member, limit: writes }, notifications.markRead),
+    route(markNotificationsUnread, { access: member, limit: writes }, notifications.markUnread),
     route(listIssuePages, { access: member, limit: listReads, compress }, lists.listPage),
     route(countIssues, { access: member, limit: listReads, compress }, lists.count),
     route(describeIssues, { access: member, limit: reads }, issues.describe),
@@ -213,6 +222,7 @@ function accesses(dependencies: Dependencies) {
     exposedHeaders: [
       'Link',
       'X-Total-Count',
+      'X-Unread-Count',
       'ETag',
       'Location',
       'Retry-After',

@@ -4,6 +4,7 @@ import {
   EventChannel,
   EventFeed,
   EventSignal,
+  EventWorker,
   Health,
   type Logger,
   Metrics,
@@ -46,6 +47,8 @@ import { LabelService } from './labels/label.service.ts';
 import { LinkService } from './links/link.service.ts';
 import { MentionRepository } from './mentions/mention.repository.ts';
 import { MentionResolver } from './mentions/mention-resolver.ts';
+import { NotificationRepository } from './notifications/notification.repository.ts';
+import { NotificationService } from './notifications/notification.service.ts';
 import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
 import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
@@ -113,6 +116,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     people.backfill.start();
     people.feed.start();
   }
+  const notifications = createNotifications(config, main.database, eventSignal, logger);
   eventSignal.start();
   return {
     config,
@@ -122,6 +126,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     events,
     eventSignal,
     eventStreams,
+    notifications: notifications.service,
     mirror: people.mirror,
     backfill: people.backfill,
     feed: people.feed,
@@ -146,6 +151,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
         people.backfill.stop(),
         webSessions?.stop(),
         people.feed.stop(),
+        notifications.worker.stop(),
       ]);
       await eventSignal.stop();
       await Promise.all([main.close(), lists.close(), limits.close()]);
@@ -158,6 +164,16 @@ function createSignal({ database, listensForEvents }: Config, logger: Logger): E
   if (!database.writesEvents || !listensForEvents) return new EventSignal();
   const { url: connectionString } = database;
   return new EventSignal(new EventChannel({ connectionString, applicationName: 'issues events', logger }));
+}
+
+/** Makes notifications, unless events are disabled. */
+function createNotifications(config: Config, database: Database, signal: EventSignal, logger: Logger) {
+  const { writesEvents: isEnabled } = config.database;
+  const repository = new NotificationRepository(database);
+  const run = () => repository.notify();
+  const worker = new EventWorker({ name: 'notifications', signal, run, pauseMs: 200, logger });
+  if (isEnabled) worker.start();
+  return { worker, service: new NotificationService({ repository, isEnabled }) };
 }
 
 /** At most half of the connections for one identity. */

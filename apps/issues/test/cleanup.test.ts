@@ -33,18 +33,29 @@ describe('the cleanup job', () => {
       [count, daysAgo],
     );
 
+  const addNotifications = (count: number, daysAgo: number) =>
+    app.sql(
+      `INSERT INTO notifications (identity_id, place, event_id, reason, type, issue_id, created_at, expires_at)
+       SELECT gen_random_uuid(), 1, n, 'watching', 'issue.updated', gen_random_uuid(), now(),
+              now() - $2::int * interval '1 day' FROM generate_series(1, $1::int) n`,
+      [count, daysAgo],
+    );
+
   it('deletes only expired rows, in several batches', async () => {
     await Promise.all([addResponses(25, 26), addResponses(7, 23), addDeliveries(25, 8), addDeliveries(7, 6)]);
+    await Promise.all([addNotifications(25, 1), addNotifications(7, -1)]);
     expect(await aCleanup({ batchSize: 10 }).run()).toEqual({
       idempotency_keys: 25,
       tracker_deliveries: 25,
+      notifications: 25,
       events: 0,
       web_sessions: 0,
       revoked_web_sessions: 0,
     });
-    expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0, 0]);
+    expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0, 0, 0]);
     expect(await app.sql('SELECT FROM idempotency_keys')).toHaveLength(7);
     expect(await app.sql('SELECT FROM tracker_deliveries')).toHaveLength(7);
+    expect(await app.sql('SELECT FROM notifications')).toHaveLength(7);
   });
 
   it('deletes each row once when two jobs run at the same time', async () => {

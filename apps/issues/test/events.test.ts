@@ -69,7 +69,12 @@ describe('the events of a change', () => {
     const change = { title: 'New', priority: 'URGENT', assignee_id: ann.id, labels: ['bug'] };
     const update = () => ann.patch(issuePath(of), change).expect(200);
     expect(await eventsOf(ann, update)).toEqual([
-      { type: 'issue.updated', ...on(of, 2), changed: ['assignee', 'labels', 'priority', 'title'] },
+      {
+        type: 'issue.updated',
+        ...on(of, 2),
+        changed: ['assignee', 'labels', 'priority', 'title'],
+        assignee_id: ann.id,
+      },
     ]);
     expect(await eventsOf(ann, update)).toEqual([]);
     expect(await eventsOf(ann, () => ann.patch(issuePath(of), { labels: [] }).expect(200))).toEqual([

@@ -16,6 +16,7 @@ import { completeOrder, type IssueListPage, type IssueListRequest } from '../src
 import { IssuePresenter } from '../src/issues/issue.presenter.ts';
 import { IssueUrls } from '../src/issues/issue-urls.ts';
 import { selectByUsernames } from '../src/mentions/mention.sql.ts';
+import { notifyOfEvents, selectNotifications } from '../src/notifications/notification.sql.ts';
 import { selectWatched } from '../src/watching/watching.sql.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { busyPerson, fillWithIssues, fillWithPeople, syncedWith } from './support/many-issues.ts';
@@ -28,7 +29,8 @@ let client: pg.Client;
 let lists: IssueListService;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  // The test reads the events itself.
+  app = await startTestApp({ EVENTS: 'off' });
   client = new pg.Client({ connectionString: app.databaseUrl });
   await client.connect();
   await fillWithIssues(client, count);
@@ -233,6 +235,49 @@ describe(`among ${count} issues`, () => {
       // Of those reported and those with a row at most a page each, and the issues of the page.
       expect(plan.visited).toBeLessThanOrEqual(3 * 101);
     }
+  });
+
+  it('notifications are made and listed by indexes, also for thousands of watchers', async () => {
+    await client.query(
+      `INSERT INTO notifications
+              (identity_id, place, event_id, reason, type, issue_id, comment_id, actor_id, created_at, expires_at)
+       SELECT person, place, -place, 'watching', 'issue.updated', i.id, i.id, $1, now(), now() + interval '1 day'
+         FROM (SELECT gen_random_uuid() AS person, number FROM generate_series(1, 3000) number) people
+         CROSS JOIN generate_series(1, 20) place JOIN issues i ON i.number = people.number`,
+      [busyPerson],
+    );
+    await client.query(
+      `INSERT INTO identity_mirror (id, username, email, as_of, source)
+       SELECT DISTINCT identity_id, 'x', 'x', now(), 'token' FROM notifications ON CONFLICT DO NOTHING`,
+    );
+    const issue = `(SELECT id FROM issues WHERE number = 7)`;
+    await client.query(
+      `INSERT INTO issue_watchers (issue_id, user_id) SELECT DISTINCT ${issue}, identity_id FROM notifications`,
+    );
+    await client.query('ANALYZE notifications, identity_mirror, issue_watchers');
+    // Before the events of other tests, and after those of the feed.
+    await client.query(`UPDATE event_readers SET tx = 11, event_id = 0 WHERE name = 'notifications'`);
+    await client.query(
+      `INSERT INTO events (tx, type, subject_id, data)
+       SELECT 11, 'issue.updated', ${issue}, '{"origin": "local"}' FROM generate_series(1, 10)`,
+    );
+    const { text, values } = notifyOfEvents;
+    const made = await explain(client, { text, values });
+    const { rows } = await client.query('SELECT count(*)::int FROM notifications WHERE place > 20');
+    expect(rows).toEqual([{ count: 30_000 }]);
+    expect(made.scanned.filter((name) => name !== 'event_readers')).toEqual([]);
+    expect(made.indexes).toEqual(expect.arrayContaining(['events_pkey', 'issue_watchers_pkey']));
+
+    const { rows: people } = await client.query(
+      'SELECT user_id FROM issue_watchers ORDER BY since DESC LIMIT 1',
+    );
+    const filters = { isUnread: undefined, reasons: undefined, issue: undefined };
+    const listed = selectNotifications(people[0]?.user_id, filters, { limit: 51, after: { place: '25' } });
+    const page = await explain(client, { text: listed.text, values: listed.values });
+    expect(page.scanned).toEqual([]);
+    // The rows of one person are found by either of the two.
+    expect(page.indexes.join()).toMatch(/notifications_(pkey|event_key)/);
+    expect(page.visited).toBeLessThanOrEqual(51);
   });
 });
 

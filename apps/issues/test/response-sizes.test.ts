@@ -299,6 +299,27 @@ const largest: Record<string, LargestResponse> = {
     status: 200,
     atLeast: 240_000,
   },
+  listNotifications: {
+    send: async () => {
+      await app.sql(
+        `INSERT INTO notifications (identity_id, place, event_id, reason, type, issue_id, actor_id, created_at, expires_at)
+         SELECT $1, 1000 + n, -n, 'mentioned', 'issue.status_changed', $2, $1, now(), now() + interval '1 day'
+           FROM generate_series(1, 200) n`,
+        [staff.id, worst.id],
+      );
+      return staff.get('/api/v1/notifications/?limit=200');
+    },
+    status: 200,
+    atLeast: 340_000,
+  },
+  markNotificationsRead: {
+    send: () => staff.post('/api/v1/notifications/read/', { ids: Array(100).fill(1) }),
+    status: 200,
+  },
+  markNotificationsUnread: {
+    send: () => staff.post('/api/v1/notifications/unread/', { ids: Array(100).fill(1) }),
+    status: 200,
+  },
   listLabels: { send: () => staff.get('/api/v1/labels/'), status: 200, atLeast: 150_000 },
   createLabel: {
     send: () => staff.post('/api/v1/labels/', { name: labelName(500) }),

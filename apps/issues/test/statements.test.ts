@@ -210,6 +210,22 @@ const table: Expected[] = [
     parsed: 0,
     because: 'one statement reads the rows and the reported issues',
   },
+  {
+    request: 'GET the notifications',
+    send: () => ann.get('/api/v1/notifications/'),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'one statement reads the page and counts the unread ones',
+  },
+  {
+    request: 'POST read notifications',
+    send: () => ann.post('/api/v1/notifications/read/', { up_to: 1 }),
+    statements: 1,
+    roundTrips: 1,
+    parsed: 0,
+    because: 'one statement marks them and counts the unread ones',
+  },
 ];
 
 beforeAll(async () => {

@@ -39,6 +39,9 @@ import type {
   LinkType,
   listIntegrations,
   listLabels,
+  markNotificationsRead,
+  Notification,
+  NotificationReason,
   Operation,
   OrderingField,
   PersonInput,
@@ -195,11 +198,19 @@ export type BulkChange = {
 /** Names of existing labels, or labels of a response, which are found by id. */
 type LabelReferences = readonly (string | { readonly id: string })[];
 
+interface NotificationFilters {
+  /** Whether to list unread or read notifications; both by default. */
+  unread?: boolean;
+  reason?: readonly NotificationReason[];
+  issue?: IssueReference;
+}
+
 /** An id, a key such as `ISS-42`, or a number. */
 export type IssueReference = string | number;
 
 const issues = '/api/v1/issues/';
 const labels = '/api/v1/labels/';
+const notifications = '/api/v1/notifications/';
 const users = '/api/v1/users/';
 
 /**
@@ -450,6 +461,63 @@ export class IssuesClient {
     return this.#transport.pages(`${users}me/watching/`, { limit }, call);
   }
 
+  /** Iterates over the notifications of the calling user, the newest first. */
+  notifications({
+    limit,
+    unread,
+    reason,
+    issue,
+    ...call
+  }: NotificationFilters & PageSize & CallOptions = {}): AsyncGenerator<Notification, void> {
+    return this.#transport.pages(notifications, { limit, unread, reason, issue: textOf(issue) }, call);
+  }
+
+  /**
+   * Reads one page of the notifications, with the number of all unread ones. Returns undefined if both still have the ETag
+   * of an earlier response. For polls.
+   */
+  async notificationsIfChanged(
+    { limit, unread, reason, issue }: NotificationFilters & PageSize = {},
+    etag?: string,
+    options?: CallOptions,
+  ): Promise<{ notifications: Notification[]; unreadCount: number; etag: string } | undefined> {
+    const headers = etag === undefined ? {} : { 'If-None-Match': etag };
+    const query = { limit, unread, reason, issue: textOf(issue) };
+    const reply = await this.#transport.send({
+      method: 'GET',
+      path: notifications,
+      query,
+      headers,
+      ...options,
+    });
+    if (reply.body === undefined) return undefined;
+    return {
+      notifications: reply.body as Notification[],
+      unreadCount: Number(reply.headers.get('X-Unread-Count')),
+      etag: reply.headers.get('ETag') ?? '',
+    };
+  }
+
+  /**
+   * Marks up to 100 notifications as read, or with `up_to` that notification and all earlier ones. Returns the number of
+   * unread ones.
+   */
+  async markRead(marked: readonly number[] | { up_to: number }, options?: CallOptions): Promise<number> {
+    const body = 'up_to' in marked ? marked : { ids: marked };
+    return this.#mark('read', body, options);
+  }
+
+  /** Marks up to 100 notifications as unread. Returns the number of unread ones. */
+  async markUnread(ids: readonly number[], options?: CallOptions): Promise<number> {
+    return this.#mark('unread', { ids }, options);
+  }
+
+  async #mark(state: 'read' | 'unread', body: object, options?: CallOptions): Promise<number> {
+    const path = `${notifications}${state}/`;
+    const call = { method: 'POST' as const, path, body, isRepeatable: true, ...options };
+    return (await this.#call<typeof markNotificationsRead>(call)).unread_count;
+  }
+
   /** Returns all labels, sorted by name. */
   labels(options?: CallOptions): Promise<ResponseOf<typeof listLabels>> {
     return this.#call<typeof listLabels>({ method: 'GET', path: labels, ...options });
@@ -639,6 +707,10 @@ function listQuery({ id, ordering, ...query }: IssueFilters): Query {
 }
 
 const importPath = '/api/v1/sync/import/';
+
+function textOf(issue: IssueReference | undefined): string | undefined {
+  return issue === undefined ? undefined : String(issue);
+}
 
 function pathOf(issue: IssueReference, rest = ''): string {
   return `${issues}${pathSegment(issue)}/${rest}`;

@@ -18,6 +18,7 @@ function recordingFetch(sent: Sent[], { query }: Operation): typeof fetch {
     sent.push({ method: init?.method ?? 'GET', url, body });
     if (url.pathname.startsWith('/token')) return Response.json(tokens);
     if (/\/events\/?$/.test(url.pathname)) return Response.json({ events: [], next: 'a', reset: true });
+    if (/\/(un)?read\/$/.test(url.pathname)) return Response.json({ unread_count: 0 });
     if (sent.length > 1) return Response.json([]);
     const next = new URL(url);
     next.searchParams.set(position, id);
@@ -106,6 +107,10 @@ const calls: Record<Exclude<IssuesOperation, WithoutMethod>, (client: IssuesClie
   startWatching: (client) => client.watch('ISS-1'),
   stopWatching: (client) => client.unwatch('ISS-1'),
   listWatching: (client) => drain(client.watching({ limit: 5 })),
+  listNotifications: (client) =>
+    drain(client.notifications({ unread: true, reason: ['mentioned'], issue: 'ISS-1', limit: 5 })),
+  markNotificationsRead: (client) => client.markRead({ up_to: 17 }),
+  markNotificationsUnread: (client) => client.markUnread([17]),
   getSyncState: (client) => client.syncState('ISS-1'),
   syncIssue: (client) => client.sync('ISS-1'),
   resolveSyncConflict: (client) => client.resolveConflict('ISS-1', id, 'local'),

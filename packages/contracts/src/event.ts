@@ -34,6 +34,15 @@ const ofChange = {
   actor_id: uuid().nullable().describe('The person who made the change; null for the external tracker.'),
   origin: z.string().describe('`local`, or the external tracker from which the change was copied.'),
 };
+const mentioned = {
+  mention_ids: z
+    .array(uuid())
+    .optional()
+    .describe('The people that the text mentions and did not mention before. Absent without any.'),
+};
+const assigned = {
+  assignee_id: uuid().nullable().optional().describe('The new assignee. Absent if it did not change.'),
+};
 const ofComment = { ...ofChange, comment_id: uuid() };
 const ofLink = {
   ...ofChange,
@@ -46,18 +55,30 @@ const changed = z
 
 /** The events of the issues service, by type. */
 export const issueEvents = {
-  'issue.created': event('issue.created', 'IssueCreatedEvent', 'An issue was created or imported.', ofChange),
+  'issue.created': event('issue.created', 'IssueCreatedEvent', 'An issue was created or imported.', {
+    ...ofChange,
+    ...assigned,
+    ...mentioned,
+  }),
   'issue.updated': event('issue.updated', 'IssueUpdatedEvent', 'Fields of an issue changed.', {
     ...ofChange,
     changed,
+    ...assigned,
+    ...mentioned,
   }),
   'issue.status_changed': event('issue.status_changed', 'IssueStatusChangedEvent', 'The status changed.', {
     ...ofChange,
     from: issueStatusSchema,
     to: issueStatusSchema,
   }),
-  'issue.commented': event('issue.commented', 'IssueCommentedEvent', 'A comment was added.', ofComment),
-  'comment.updated': event('comment.updated', 'CommentUpdatedEvent', 'A comment was changed.', ofComment),
+  'issue.commented': event('issue.commented', 'IssueCommentedEvent', 'A comment was added.', {
+    ...ofComment,
+    ...mentioned,
+  }),
+  'comment.updated': event('comment.updated', 'CommentUpdatedEvent', 'A comment was changed.', {
+    ...ofComment,
+    ...mentioned,
+  }),
   'comment.deleted': event('comment.deleted', 'CommentDeletedEvent', 'A comment was deleted.', ofComment),
   'issue.link_added': event('issue.link_added', 'IssueLinkAddedEvent', 'A link was added.', ofLink),
   'issue.link_removed': event('issue.link_removed', 'IssueLinkRemovedEvent', 'A link was removed.', ofLink),

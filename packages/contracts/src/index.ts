@@ -19,6 +19,7 @@ export * from './issues/issue-operation.ts';
 export * from './issues/issue-query.ts';
 export * from './issues/issue-response.ts';
 export * from './issues/label.ts';
+export * from './issues/notification.ts';
 export * from './issues/sync.ts';
 export * from './issues/tracker-sync.ts';
 export * from './issues/users.ts';

@@ -15,6 +15,7 @@ export function cleanupTasks(
   return {
     idempotency_keys: (size) => repository.deleteExpiredResponses(size),
     tracker_deliveries: (size) => repository.deleteOldDeliveries(size),
+    notifications: (size) => repository.deleteExpiredNotifications(size),
     events: (size) => repository.deleteExpiredEvents(eventRetentionDays, size),
     web_sessions: (size) => repository.deleteExpiredSessions(size),
     revoked_web_sessions: async (size) => webSessions?.revokePending(size) ?? 0,

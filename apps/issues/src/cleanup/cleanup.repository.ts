@@ -39,6 +39,16 @@ export class CleanupRepository {
       ) RETURNING 1`);
   }
 
+  /** Deletes notifications 90 days after their event, or 30 days after they were read. */
+  async deleteExpiredNotifications(batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(Prisma.sql`
+      DELETE FROM notifications WHERE (identity_id, place) IN (
+        SELECT identity_id, place FROM notifications
+         WHERE (SELECT held FROM guard) AND expires_at < now()
+         ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED
+      ) RETURNING 1`);
+  }
+
   /** Deletes events after their retention. */
   async deleteExpiredEvents(retentionDays: number, batchSize: number): Promise<DeletedRows> {
     return this.#deleteBatch(deleteExpiredEvents(Prisma.sql, { retentionDays, batchSize }));

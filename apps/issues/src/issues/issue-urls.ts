@@ -1,4 +1,10 @@
-import { issuesPath, listIssuePages, listWatching, type TimelineOrder } from '@tessera/contracts';
+import {
+  issuesPath,
+  listIssuePages,
+  listNotifications,
+  listWatching,
+  type TimelineOrder,
+} from '@tessera/contracts';
 import { type IssueReference, parseIssueReference } from './issue-reference.ts';
 
 /** The public URLs of issues and their subresources. */
@@ -6,6 +12,7 @@ export class IssueUrls {
   readonly list: string;
   readonly pages: string;
   readonly watching: string;
+  readonly notifications: string;
   readonly keyPrefix: string;
 
   /** `publicBaseUrl`: the public origin of the service. It is configured because a client controls the Host header. */
@@ -14,6 +21,7 @@ export class IssueUrls {
     this.list = `${origin}${issuesPath}/`;
     this.pages = `${origin}${listIssuePages.path}`;
     this.watching = `${origin}${listWatching.path}`;
+    this.notifications = `${origin}${listNotifications.path}`;
     this.keyPrefix = keyPrefix;
   }
 

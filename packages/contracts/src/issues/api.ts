@@ -20,6 +20,7 @@ import {
 } from './issue.ts';
 import { deleteLink, putLink } from './issue-link.ts';
 import { createLabel, deleteLabel, getLabel, listLabels, updateLabel } from './label.ts';
+import { listNotifications, markNotificationsRead, markNotificationsUnread } from './notification.ts';
 import {
   attachExternalIssue,
   backfillSyncs,
@@ -57,6 +58,7 @@ export const issuesApi = {
     Links: 'Links of an issue to objects of other systems.',
     Labels: 'Names and colours that issues are marked with.',
     Watching: 'The issues that a person follows.',
+    Notifications: 'What happened to the issues that a person follows.',
     Activity: 'The history of an issue, which is never changed.',
     Events: 'The changes of all issues, for programs that follow them.',
     Sync: 'Synchronisation with the external tracker.',
@@ -99,6 +101,9 @@ export const issuesApi = {
     startWatching,
     stopWatching,
     listWatching,
+    listNotifications,
+    markNotificationsRead,
+    markNotificationsUnread,
     listLabels,
     createLabel,
     getLabel,

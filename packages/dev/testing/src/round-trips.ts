@@ -13,7 +13,7 @@ export interface RoundTrip {
 export interface RoundTripRecorder {
   /** The URL of the database through the recorder. */
   url: string;
-  /** The round trips during the work. */
+  /** The round trips during the work, without those that signal and process events. */
   during: (work: () => PromiseLike<unknown>) => Promise<RoundTrip[]>;
   /** The round trips of the work on connections that have already done it twice. */
   warmed: (work: () => PromiseLike<unknown>) => Promise<RoundTrip[]>;
@@ -35,10 +35,13 @@ export async function startRoundTripRecorder(databaseUrl: string): Promise<Round
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
   url.port = String(proxy.port);
+  // Signals and readers of events run in the background.
+  const isOfEvents = ({ application, statements }: RoundTrip) =>
+    application.endsWith(' events') || statements.some((text) => text.includes('event_readers'));
   const during = async (work: () => PromiseLike<unknown>) => {
     const begin = recorded.length;
     await work();
-    return recorded.slice(begin);
+    return recorded.slice(begin).filter((trip) => !isOfEvents(trip));
   };
   return {
     url: url.href,

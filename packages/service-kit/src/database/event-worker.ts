@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../observability/logger.ts';
 import type { EventSignal } from './event-signal.ts';
 
@@ -7,6 +8,8 @@ interface EventWorkerOptions {
   signal: Pick<EventSignal, 'subscribe'>;
   /** Processes a page of events. Returns true if there may be more. */
   run: () => Promise<boolean>;
+  /** Time after a run that has read all events, in milliseconds, so that many writes cost one run; 0 by default. */
+  pauseMs?: number;
   logger: Logger;
 }
 
@@ -16,7 +19,7 @@ export class EventWorker {
   #unsubscribe: (() => void) | undefined;
   #running: Promise<void> | undefined;
   #isSignalled = false;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: EventWorkerOptions) {
     this.#options = options;
@@ -29,7 +32,7 @@ export class EventWorker {
 
   /** Starts no more runs; resolves after the current one. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.#stopping.abort();
     this.#unsubscribe?.();
     await this.#running;
   }
@@ -42,11 +45,13 @@ export class EventWorker {
   }
 
   async #runUntilRead(): Promise<void> {
-    const { name, run, logger } = this.#options;
-    while (this.#isSignalled && !this.#isStopping) {
+    const { name, run, pauseMs = 0, logger } = this.#options;
+    const { signal } = this.#stopping;
+    while (this.#isSignalled && !signal.aborted) {
       this.#isSignalled = false;
       try {
         if (await run()) this.#isSignalled = true;
+        else if (pauseMs > 0) await pause(pauseMs, undefined, { signal }).catch(() => undefined);
       } catch (error) {
         logger.warn({ err: error, reader: name }, 'could not process events');
         return;

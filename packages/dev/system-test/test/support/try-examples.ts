@@ -70,6 +70,9 @@ export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: st
   await issues.send('getWatching');
   await issues.send('listWatching');
   await issues.send('stopWatching');
+  await issues.send('listNotifications');
+  await issues.send('markNotificationsRead');
+  await issues.send('markNotificationsUnread');
 
   const parameters = { id: created.parse(await issues.send('createLabel')).id };
   await issues.send('listLabels');

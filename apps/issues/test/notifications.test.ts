@@ -1,0 +1,333 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Issue } from '@tessera/contracts';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
+import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
+import type { Response } from 'supertest';
+import { startFakeTracker } from './support/fake-tracker.ts';
+import { createIssue, issuePath, issuesPath } from './support/issues.ts';
+import { notificationsPath, readNotifications, untilNotified } from './support/notifications.ts';
+import { aPerson, type TestPerson } from './support/people.ts';
+import './support/response-guard.ts';
+import { syncIssue } from './support/sync-conformance.ts';
+import { importAll, importing } from './support/sync-import.ts';
+import { startTestApp, type TestApp } from './support/test-app.ts';
+import { trackerEnvironment } from './support/tracker-environment.ts';
+
+let app: TestApp;
+let ann: TestPerson;
+let bob: TestPerson;
+let eve: TestPerson;
+beforeAll(async () => {
+  app = await startTestApp({ RATE_LIMIT_WRITES_PER_MINUTE: '0' });
+  [ann, bob, eve] = await Promise.all([aKnownPerson(), aKnownPerson(), aKnownPerson()]);
+});
+/** Resources of single tests. */
+const opened: { close: () => Promise<unknown> }[] = [];
+afterAll(async () => {
+  for (const one of [...opened, app]) await one.close();
+});
+
+/** Creates a person who has used the service, so that texts can mention them. */
+async function aKnownPerson(of = app, options: { is_staff?: boolean } = {}): Promise<TestPerson> {
+  const person = await aPerson(of, options);
+  await person.get('/api/v1/users/me/').expect(200);
+  return person;
+}
+
+const comment = async (by: TestPerson, issue: Issue, body: string): Promise<string> =>
+  (await by.post(issuePath(issue, 'comments/'), { body }).expect(201)).body.id;
+
+/** Returns the reasons and the types of the new notifications of people, the oldest first. */
+async function notified(people: TestPerson[], act: () => PromiseLike<unknown>, of = app) {
+  const before: (number | undefined)[] = [];
+  await untilNotified(of);
+  for (const person of people) before.push((await readNotifications(person, '?limit=1'))[0]?.id);
+  await act();
+  await untilNotified(of);
+  const found: string[][] = [];
+  for (const [index, person] of people.entries()) {
+    const all = await readNotifications(person);
+    const added = all.filter(({ id }) => id > (before[index] ?? 0));
+    found.push(added.reverse().map(({ reason, type }) => `${reason} ${type}`));
+  }
+  return found;
+}
+
+describe('an event notifies', () => {
+  it('the assignee and the mentioned people of a new issue, each once with the stronger reason', async () => {
+    const draft = { assignee_id: bob.id, description: `@${bob.username} and @${eve.username}` };
+    expect(await notified([ann, bob, eve], () => createIssue(ann, draft))).toEqual([
+      [],
+      ['mentioned issue.created'],
+      ['mentioned issue.created'],
+    ]);
+    expect(await notified([ann, bob], () => createIssue(ann, { assignee_id: bob.id }))).toEqual([
+      [],
+      ['assigned issue.created'],
+    ]);
+  });
+
+  it('watchers of every change besides the actor, also a reporter without a row', async () => {
+    const issue = await createIssue(ann, { assignee_id: bob.id });
+    await eve.put(issuePath(issue, 'watch/')).expect(200);
+    const link = { type: 'invoice', ref: '1' };
+    const [reporter, actor, watcher] = await notified([ann, bob, eve], async () => {
+      await bob.patch(issuePath(issue), { title: 'New', priority: 'LOW' }).expect(200);
+      await bob.post(issuePath(issue, 'status/'), { status: 'IN_PROGRESS' }).expect(200);
+      await comment(bob, issue, 'x');
+      const { body } = await bob.post(issuePath(issue, 'links/'), link).expect(201);
+      await bob.delete(issuePath(issue, `links/${body.id}/`)).expect(204);
+    });
+    const types = ['updated', 'status_changed', 'commented', 'link_added', 'link_removed'];
+    expect(reporter).toEqual(types.map((type) => `watching issue.${type}`));
+    expect(watcher).toEqual(reporter);
+    expect(actor).toEqual([]);
+  });
+
+  it('people newly mentioned in a changed text, and of a changed comment only them', async () => {
+    const issue = await createIssue(ann, { description: `@${bob.username}` });
+    const id = await comment(ann, issue, `@${bob.username}`);
+    const rewrite = (body: string) => ann.patch(issuePath(issue, `comments/${id}/`), { body }).expect(200);
+    const describeAs = (description: string) => ann.patch(issuePath(issue), { description }).expect(200);
+    expect(await notified([bob, eve], () => rewrite(`@${bob.username} @${eve.username}`))).toEqual([
+      [],
+      ['mentioned comment.updated'],
+    ]);
+    await eve.delete(issuePath(issue, 'watch/')).expect(204);
+    expect(await notified([bob, eve], () => describeAs(`@${bob.username} @${eve.username}`))).toEqual([
+      ['watching issue.updated'],
+      ['mentioned issue.updated'],
+    ]);
+    expect(
+      await notified([bob, eve], async () => {
+        await rewrite(`Again, @${bob.username} @${eve.username}`);
+        await describeAs(`Again, @${eve.username}`);
+        await ann.patch(issuePath(issue), { title: 'Other' }).expect(200);
+      }),
+    ).toEqual([['watching issue.updated', 'watching issue.updated'], []]);
+  });
+
+  it('no one who has stopped watching, except by a mention or an assignment', async () => {
+    const issue = await createIssue(ann, { assignee_id: bob.id });
+    for (const person of [ann, bob]) await person.delete(issuePath(issue, 'watch/')).expect(204);
+    const staff = await aKnownPerson(app, { is_staff: true });
+    expect(
+      await notified([ann, bob], async () => {
+        await comment(staff, issue, 'x');
+        await comment(staff, issue, `@${ann.username}`);
+        await staff.patch(issuePath(issue), { assignee_id: null }).expect(200);
+        await staff.patch(issuePath(issue), { assignee_id: bob.id }).expect(200);
+      }),
+    ).toEqual([['mentioned issue.commented'], ['assigned issue.updated']]);
+  });
+
+  it('neither deactivated people nor watchers of a comment that was deleted before', async () => {
+    const issue = await createIssue(ann);
+    const away = await aKnownPerson();
+    await away.put(issuePath(issue, 'watch/')).expect(200);
+    const setActive = (isActive: boolean) =>
+      app.sql('UPDATE identity_mirror SET is_active = $2 WHERE id = $1', [away.id, isActive]);
+    await setActive(false);
+    // No event is processed before this transaction ends.
+    const id = await app.database.$transaction(async (transaction) => {
+      await transaction.$queryRaw`SELECT pg_current_xact_id()::text`;
+      const added = await comment(bob, issue, 'x');
+      await bob.delete(issuePath(issue, `comments/${added}/`)).expect(204);
+      return added;
+    });
+    await comment(bob, issue, 'y');
+    await untilNotified(app);
+    await setActive(true);
+    expect(await readNotifications(away)).toEqual([]);
+    const found = await readNotifications(ann, `?issue=${issue.key}`);
+    expect(found.map(({ comment_id }) => comment_id)).toEqual([expect.not.stringMatching(id)]);
+  });
+
+  it('each watcher once for each issue of a bulk change', async () => {
+    const staff = await aKnownPerson(app, { is_staff: true });
+    const issues = [await createIssue(ann), await createIssue(ann), await createIssue(bob)];
+    const ids = issues.map(({ id }) => id);
+    const change = { ids, assignee_id: eve.id };
+    expect(
+      await notified([ann, bob, eve, staff], () => staff.post(`${issuesPath}bulk/`, change).expect(200)),
+    ).toEqual([
+      ['watching issue.updated', 'watching issue.updated'],
+      ['watching issue.updated'],
+      Array(3).fill('assigned issue.updated'),
+      [],
+    ]);
+  });
+
+  it('watchers of a change in the external tracker, and no one of imported issues', async () => {
+    const tracker = await startFakeTracker('gitea');
+    for (const title of ['One', 'Two']) tracker.fake.createIssue({ title });
+    const service = await startTestApp(trackerEnvironment(tracker, importing));
+    opened.push(service, tracker);
+    const staff = await aKnownPerson(service, { is_staff: true });
+    expect(await notified([staff], () => importAll(staff), service)).toEqual([[]]);
+    const issue = await createIssue(staff);
+    await syncIssue(staff, issue);
+    const remote = tracker.fake.issues().find(({ title }) => title === issue.title)?.number;
+    await tracker.comment(String(remote), 'From there');
+    expect(await notified([staff], () => syncIssue(staff, issue), service)).toEqual([
+      ['watching issue.commented'],
+    ]);
+    const [notification] = await readNotifications(staff);
+    expect(notification?.actor).toBeNull();
+  });
+});
+
+describe('GET /api/v1/notifications/', () => {
+  let person: TestPerson;
+  let issue: Issue;
+  beforeAll(async () => {
+    person = await aKnownPerson();
+    issue = await createIssue(person, { title: 'Printer' });
+    for (let count = 0; count < 5; count += 1) await comment(ann, issue, `Number ${count}`);
+    await comment(ann, await createIssue(bob), `@${person.username}`);
+    await untilNotified(app);
+  });
+
+  it('shows the event, the issue, the actor and the comment', async () => {
+    const id = await comment(ann, issue, 'x');
+    await untilNotified(app);
+    const [shown] = await readNotifications(person);
+    expect(shown).toEqual({
+      id: expect.any(Number),
+      reason: 'watching',
+      type: 'issue.commented',
+      issue: { id: issue.id, key: issue.key, title: 'Printer' },
+      actor: { id: ann.id, username: ann.username },
+      comment_id: id,
+      created_at: expect.any(String),
+      read_at: null,
+    });
+    await ann.delete(issuePath(issue, `comments/${id}/`)).expect(204);
+    expect((await readNotifications(person))[0]).toEqual({ ...shown, comment_id: null });
+  });
+
+  it('pages from the newest, with filters', async () => {
+    const all = await readNotifications(person);
+    const paged: number[] = [];
+    for (let next: string | undefined = `${notificationsPath}?limit=2&unread=true`; next !== undefined; ) {
+      const { body, headers }: Response = await person.get(next).expect(200);
+      paged.push(...body.map(({ id }: { id: number }) => id));
+      next = /<[^>]*(\/api[^>]+)>/.exec(headers.link ?? '')?.[1];
+    }
+    expect(paged).toEqual(all.map(({ id }) => id));
+    expect(paged).toEqual([...paged].sort((a, b) => b - a));
+    const count = async (query: string) => (await readNotifications(person, query)).length;
+    expect(await count('?reason=mentioned,assigned')).toBe(1);
+    expect(await count(`?issue=${issue.number}`)).toBe(all.length - 1);
+    expect(await count(`?issue=${issue.id}&reason=mentioned`)).toBe(0);
+    expect(await count('?issue=999999')).toBe(0);
+    expectInvalidFields(await person.get(`${notificationsPath}?issue=x`), ['issue']);
+    expectInvalidFields(await person.get(`${notificationsPath}?page=1&unread=maybe`), ['page', 'unread']);
+  });
+
+  it('answers 304 until there is a new notification or one is marked', async () => {
+    const first = await person.get(notificationsPath).expect(200);
+    const etag = String(first.headers.etag);
+    const ask = () => person.get(notificationsPath).set('If-None-Match', etag);
+    await ask().expect(304);
+    await person.post(`${notificationsPath}read/`, { ids: [first.body[0].id] }).expect(200);
+    await ask().expect(200);
+    await person.post(`${notificationsPath}unread/`, { ids: [first.body[0].id] }).expect(200);
+    await ask().expect(304);
+    await comment(ann, issue, 'One more');
+    await untilNotified(app);
+    await ask().expect(200);
+  });
+
+  it('keeps the newest 1,000 of a person', async () => {
+    const busy = await aKnownPerson();
+    const own = await createIssue(busy);
+    await comment(ann, own, 'First');
+    await untilNotified(app);
+    await app.sql(
+      `INSERT INTO notifications (identity_id, place, event_id, reason, type, issue_id, created_at, expires_at)
+       SELECT $1, 1 + n, -n, 'watching', 'issue.updated', $2, now(), now() + interval '1 day'
+         FROM generate_series(1, 1000) n`,
+      [busy.id, own.id],
+    );
+    await comment(ann, own, 'Last');
+    await untilNotified(app);
+    const rows = await app.sql('SELECT place::int FROM notifications WHERE identity_id = $1 ORDER BY place', [
+      busy.id,
+    ]);
+    expect([rows.length, rows[0]?.place, rows.at(-1)?.place]).toEqual([1000, 3, 1002]);
+    const { headers } = await busy.get(`${notificationsPath}?limit=1`).expect(200);
+    expect(headers['x-unread-count']).toBe('1000');
+  });
+
+  it('is 404 events_off with EVENTS=off', async () => {
+    const off = await startTestApp({ EVENTS: 'off' }, app);
+    opened.push(off);
+    expectProblem(await person.on(off).get(notificationsPath), 404, 'events_off');
+    for (const state of ['read', 'unread'])
+      expectProblem(
+        await person.on(off).post(`${notificationsPath}${state}/`, { ids: [1] }),
+        404,
+        'events_off',
+      );
+  });
+});
+
+describe('marking notifications', () => {
+  const mark = async (by: TestPerson, state: 'read' | 'unread', body: object): Promise<number> =>
+    (await by.post(`${notificationsPath}${state}/`, body).expect(200)).body.unread_count;
+
+  it('changes only own ones, and those that arrive after the last seen one stay unread', async () => {
+    const [person, other] = await Promise.all([aKnownPerson(), aKnownPerson()]);
+    const issue = await createIssue(person);
+    await other.put(issuePath(issue, 'watch/')).expect(200);
+    for (const body of ['1', '2', '3']) await comment(ann, issue, body);
+    await untilNotified(app);
+    const seen = (await readNotifications(person)).map(({ id }) => id);
+    const [newest = 0, second = 0] = seen;
+    await comment(ann, issue, '4');
+    await untilNotified(app);
+    expect(await mark(other, 'read', { ids: seen })).toBe(4);
+    expect(await mark(person, 'read', { ids: [second, 1, 2 ** 50] })).toBe(3);
+    expect(await mark(person, 'read', { up_to: newest })).toBe(1);
+    expect(await mark(person, 'read', { up_to: newest })).toBe(1);
+    expect(await readNotifications(person, '?unread=true')).toHaveLength(1);
+    expect((await readNotifications(person, '?unread=false')).map(({ id }) => id)).toEqual(seen);
+    expect(await mark(person, 'unread', { ids: [second, newest] })).toBe(3);
+    expect(await mark(person, 'unread', { ids: [second, newest] })).toBe(3);
+    expect(await readNotifications(other, '?unread=true')).toHaveLength(4);
+    const keptFor = await app.sql(
+      `SELECT DISTINCT extract(day FROM expires_at - coalesce(read_at, created_at))::int AS days
+         FROM notifications WHERE identity_id = $1 ORDER BY days`,
+      [person.id],
+    );
+    expect(keptFor).toEqual([{ days: 30 }, { days: 90 }]);
+  });
+
+  it('needs exactly one of ids and up_to', async () => {
+    const read = (body: object) => ann.post(`${notificationsPath}read/`, body);
+    for (const body of [{}, { ids: [1], up_to: 1 }])
+      expectProblem(await read(body), 422, 'validation_failed');
+    for (const ids of [['x'], [0]]) expectInvalidFields(await read({ ids }), ['ids.0']);
+    for (const ids of [[], 1, Array(101).fill(1)]) expectInvalidFields(await read({ ids }), ['ids']);
+    expectInvalidFields(await read({ up_to: 0 }), ['up_to']);
+  });
+});
+
+describe('two processes', () => {
+  it('make each notification once', async () => {
+    const second = await startTestApp({ RATE_LIMIT_WRITES_PER_MINUTE: '0' }, app);
+    opened.push(second);
+    const person = await aKnownPerson();
+    const issue = await createIssue(person);
+    const comments = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => comment(index % 2 === 0 ? ann : ann.on(second), issue, 'x')),
+    );
+    await untilDeliverable(app);
+    const signals = [app, second].map(({ dependencies }) => dependencies.eventSignal);
+    for (const signal of signals) signal.written();
+    await untilNotified(app);
+    const found = await readNotifications(person, '?limit=200');
+    expect(found.map(({ comment_id }) => comment_id).sort()).toEqual(comments.sort());
+  });
+});

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { eventsOff } from '../event.ts';
+import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
+import { pageQuerySchema } from '../page.ts';
+import { flag, once, oneOrMore } from '../query-value.ts';
+import { uuid } from '../text.ts';
+import { knownEtagHeaders, listEtagHeader, unverifiedProblem } from './issue-operation.ts';
+import { personSchema } from './issue-response.ts';
+
+/** Maximum number of notifications of a person. Older ones are deleted. */
+export const notificationsMax = 1_000;
+/** Maximum number of ids in a request. */
+export const markedNotificationsMax = 100;
+
+/** The reasons of a notification, the strongest first. */
+export const notificationReasons = ['mentioned', 'assigned', 'watching'] as const;
+export type NotificationReason = (typeof notificationReasons)[number];
+const reasonSchema = z.enum(notificationReasons);
+
+/** The types of events that make notifications. */
+export const notificationTypes = [
+  'issue.created',
+  'issue.updated',
+  'issue.status_changed',
+  'issue.commented',
+  'comment.updated',
+  'issue.link_added',
+  'issue.link_removed',
+  'issue.sync_conflict',
+] as const;
+export type NotificationType = (typeof notificationTypes)[number];
+
+const idSchema = z.int().positive();
+
+/** An event that concerns the caller. */
+export const notificationSchema = z
+  .object({
+    id: idSchema.describe('Later notifications have larger ids.'),
+    reason: reasonSchema.describe('Why the caller is notified: the first of these that is true.'),
+    type: z.enum(notificationTypes).describe('The type of the event.'),
+    issue: z.object({ id: uuid(), key: z.string().meta({ examples: ['ISS-42'] }), title: z.string() }),
+    actor: personSchema.nullable().describe('The person who made the change; null for the external tracker.'),
+    comment_id: uuid().nullable().describe('Null without a comment, and after the comment was deleted.'),
+    created_at: z.iso.datetime().describe('The time of the event: RFC 3339, UTC, with milliseconds.'),
+    read_at: z.iso.datetime().nullable().describe('Null while unread.'),
+  })
+  .meta({ id: 'Notification' });
+export type Notification = z.infer<typeof notificationSchema>;
+
+/** GET /api/v1/notifications/. Unknown parameters are refused. */
+export const notificationQuerySchema = pageQuerySchema.extend({
+  unread: flag.optional().describe('Whether to list unread or read notifications; both by default.'),
+  reason: oneOrMore(reasonSchema, notificationReasons).optional(),
+  issue: once
+    .max(50, { error: 'must be at most 50 characters' })
+    .optional()
+    .meta({
+      description: 'The id, the key or the number of an issue. An unknown one has no notifications.',
+      param: { example: 'ISS-1' },
+    }),
+});
+
+const idsSchema = z
+  .preprocess(
+    // The schema would otherwise parse all items before it counts them.
+    (value) => (Array.isArray(value) ? value.slice(0, markedNotificationsMax + 1) : value),
+    z
+      .array(idSchema)
+      .min(1, { error: 'must not be empty' })
+      .max(markedNotificationsMax, { error: `must be at most ${markedNotificationsMax} notifications` }),
+  )
+  .describe('Ids of own notifications. Others are ignored.');
+
+/** POST /api/v1/notifications/read/ */
+export const markReadSchema = z
+  .object({
+    ids: idsSchema.optional(),
+    up_to: idSchema
+      .optional()
+      .describe('Marks this and all earlier notifications. Those that arrive meanwhile stay unread.'),
+  })
+  .refine(({ ids, up_to: upTo }) => (ids === undefined) !== (upTo === undefined), {
+    error: 'must hold exactly one of ids, up_to',
+  })
+  .meta({ id: 'MarkNotificationsRead' });
+
+/** POST /api/v1/notifications/unread/ */
+export const markUnreadSchema = z.object({ ids: idsSchema }).meta({ id: 'MarkNotificationsUnread' });
+
+/** The number of unread notifications after a request. */
+export const unreadCountSchema = z
+  .object({ unread_count: z.int().nonnegative().max(notificationsMax) })
+  .meta({ id: 'UnreadCount' });
+
+const notificationsPath = '/api/v1/notifications';
+const common = { tags: ['Notifications'], security: ['accessToken'] };
+const problems = [401, unverifiedProblem, eventsOff, 422] as const;
+const marked = {
+  description: 'The number of unread notifications.',
+  schema: unreadCountSchema,
+  headers: ignoredFieldsHeader,
+};
+
+export const listNotifications = operation({
+  ...common,
+  id: 'listNotifications',
+  method: 'GET',
+  path: `${notificationsPath}/`,
+  summary: 'List your notifications, the newest first',
+  description: `Watchers of an issue are notified of changed fields, changes of status, comments, links and conflicts; a new assignee and newly mentioned people are notified also if they do not watch it. A change makes no notification for the person who made it, and an import makes none. A notification appears within a few seconds of its event and is kept for 90 days, or 30 days after it was read; a person has at most ${notificationsMax.toLocaleString('en')}, the newest. Follow \`Link\` for further pages.`,
+  query: notificationQuerySchema,
+  headers: knownEtagHeaders,
+  responses: {
+    200: {
+      description: 'A page of notifications.',
+      schema: z.array(notificationSchema),
+      headers: {
+        ...listEtagHeader,
+        ...nextLinkHeader,
+        'X-Unread-Count': z.string().describe('The number of all unread notifications, without the filters.'),
+      },
+    },
+    304: { description: 'The page and the count have not changed.', headers: listEtagHeader },
+  },
+  problems,
+});
+
+export const markNotificationsRead = operation({
+  ...common,
+  id: 'markNotificationsRead',
+  method: 'POST',
+  path: `${notificationsPath}/read/`,
+  summary: 'Mark notifications as read',
+  description: 'Exactly one of `ids` and `up_to`. A repeated request changes nothing.',
+  body: { schema: markReadSchema, example: { up_to: 1 } },
+  responses: { 200: marked },
+  problems,
+});
+
+export const markNotificationsUnread = operation({
+  ...common,
+  id: 'markNotificationsUnread',
+  method: 'POST',
+  path: `${notificationsPath}/unread/`,
+  summary: 'Mark notifications as unread',
+  description: 'A repeated request changes nothing.',
+  body: { schema: markUnreadSchema, example: { ids: [1] } },
+  responses: { 200: marked },
+  problems,
+});
