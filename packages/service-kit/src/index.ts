@@ -31,3 +31,4 @@ export * from './process/health.ts';
 export * from './process/run-service.ts';
 export * from './process/serve.ts';
 export * from './process/service-environment.ts';
+export * from './process/worker-pool.ts';

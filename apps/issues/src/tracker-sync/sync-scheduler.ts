@@ -1,4 +1,4 @@
-import { abortAfter, type Logger } from '@tessera/service-kit';
+import { abortAfter, type Logger, WorkerPool } from '@tessera/service-kit';
 import {
   type ExternalTracker,
   type ListPosition,
@@ -6,6 +6,7 @@ import {
   positionAfter,
 } from '../trackers/external-tracker.ts';
 import type { ImportService } from './import.service.ts';
+import type { SyncJob } from './sync.repository.ts';
 import type { SyncExecutor } from './sync-issue.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
@@ -36,8 +37,7 @@ export interface SyncSchedule {
 export class SyncScheduler {
   readonly #dependencies: SyncSchedulerDependencies;
   readonly #schedule: SyncSchedule;
-  readonly #workers = new Set<Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #pool: WorkerPool<SyncJob>;
   #isStopping = false;
   readonly #stopping = new AbortController();
   #changesReadUntil: Date | undefined;
@@ -48,39 +48,44 @@ export class SyncScheduler {
   constructor(dependencies: SyncSchedulerDependencies, schedule: SyncSchedule) {
     this.#dependencies = dependencies;
     this.#schedule = schedule;
+    const { tracker, queue, executor, logger } = dependencies;
+    const { pollMs, workers, timeoutMs } = schedule;
+    this.#pool = new WorkerPool({
+      name: 'syncs',
+      pollMs,
+      workers,
+      prepare: () => this.#prepare(),
+      isPaused: () => tracker.isPaused,
+      lease: () => queue.leaseDue(timeoutMs),
+      run: async (job) => {
+        await executor.run(job, `sync-${job.leaseId}`, timeoutMs);
+      },
+      logger,
+    });
   }
 
   start(): void {
-    this.#planPoll();
+    this.#pool.start();
   }
 
   /** Leases no more issues, aborts running syncs, and waits until they have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    clearTimeout(this.#timer);
     this.#stopping.abort();
+    const stopped = this.#pool.stop();
     await this.#dependencies.executor.stop();
-    await Promise.allSettled([...this.#workers, this.#remotePoll, this.#import]);
+    await Promise.allSettled([stopped, this.#remotePoll, this.#import]);
   }
 
-  // The delay has jitter, so that replicas that started together do not poll together.
-  #planPoll(): void {
-    if (this.#isStopping) return;
-    this.#timer = setTimeout(() => void this.#poll(), this.#schedule.pollMs * (0.75 + Math.random() / 2));
-    this.#timer.unref();
-  }
-
-  async #poll(): Promise<void> {
+  /** Fills the queue and starts polls and imports. Returns false as long as the tracker is paused. */
+  async #prepare(): Promise<boolean> {
     try {
       await this.#fillQueue();
     } catch (error) {
       this.#dependencies.logger.warn({ err: error }, 'could not queue issues for sync');
     }
     const { autoSync, pollRemoteSeconds, workers } = this.#schedule;
-    if (this.#dependencies.tracker.isPaused) {
-      this.#planPoll();
-      return;
-    }
+    if (this.#dependencies.tracker.isPaused) return false;
     if (autoSync !== 'off' && pollRemoteSeconds > 0 && workers > 0) {
       this.#remotePoll ??= this.#pollRemote().finally(() => {
         this.#remotePoll = undefined;
@@ -91,25 +96,7 @@ export class SyncScheduler {
         this.#import = undefined;
       });
     }
-    while (!this.#isStopping && this.#workers.size < this.#schedule.workers) {
-      const worker: Promise<void> = this.#workUntilEmpty().finally(() => this.#workers.delete(worker));
-      this.#workers.add(worker);
-    }
-    this.#planPoll();
-  }
-
-  async #workUntilEmpty(): Promise<void> {
-    const { tracker, queue, executor, logger } = this.#dependencies;
-    const { timeoutMs } = this.#schedule;
-    try {
-      while (!this.#isStopping && !tracker.isPaused) {
-        const job = await queue.leaseDue(timeoutMs);
-        if (job === undefined) return;
-        await executor.run(job, `sync-${job.leaseId}`, timeoutMs);
-      }
-    } catch (error) {
-      logger.warn({ err: error }, 'a background sync failed');
-    }
+    return true;
   }
 
   async #continueImport(): Promise<void> {
