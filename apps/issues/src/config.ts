@@ -17,6 +17,7 @@ import {
   trackerVariables,
   trackingConfig,
 } from './tracker-sync/tracker-environment.ts';
+import { isNetwork } from './webhooks/webhook-target.ts';
 
 /** The process environment. Only this file reads it. */
 export const environment: Record<string, string | undefined> = process.env;
@@ -40,6 +41,7 @@ const environmentSchema = z.object({
   PUBLIC_BASE_URL: origin,
 
   EVENTS_LISTEN: flag(true),
+  WEBHOOK_ALLOWED_NETWORKS: z.string().default('').transform(parseNetworks),
   LIST_MAX: integer({ min: 1, max: 1_000, default: 100 }),
   ISSUE_KEY_PREFIX: z
     .string()
@@ -80,6 +82,7 @@ export function loadConfig(variables = environment) {
     },
     mirrorIntervalSeconds: read.MIRROR_INTERVAL_SECONDS,
     listensForEvents: read.EVENTS_LISTEN,
+    webhooks: { allowsHttp: !isProduction(read), allowedNetworks: read.WEBHOOK_ALLOWED_NETWORKS },
     listMax: read.LIST_MAX,
     keyPrefix: read.ISSUE_KEY_PREFIX,
     requireVerified: read.REQUIRE_VERIFIED,
@@ -126,6 +129,16 @@ function webAppConfig({ SESSION_KEYS: keys, PUBLIC_BASE_URL: url }: z.output<typ
   // Outside production, the sessions may end with the process.
   const sessionKeys = keys.length > 0 ? keys : [createSecretKey(randomBytes(32))];
   return { sessionKeys, isSecure: url.startsWith('https:') };
+}
+
+function parseNetworks(value: string, context: z.RefinementCtx): string[] {
+  const networks = value
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '');
+  if (networks.every(isNetwork)) return networks;
+  context.addIssue({ code: 'custom', message: 'must be a list of networks, such as 10.0.0.0/8,fd00::/8' });
+  return z.NEVER;
 }
 
 function parseSessionKeys(value: string, context: z.RefinementCtx): KeyObject[] {

@@ -58,6 +58,7 @@ import { WatchingRepository } from './watching/watching.repository.ts';
 import { WatchingService } from './watching/watching.service.ts';
 import { createWebSessions } from './web-session/create-web-sessions.ts';
 import { WebSessionRepository } from './web-session/web-session.repository.ts';
+import { createWebhooks } from './webhooks/create-webhooks.ts';
 
 export type Dependencies = Awaited<ReturnType<typeof createDependencies>>;
 
@@ -117,6 +118,14 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     people.feed.start();
   }
   const notifications = createNotifications(config, main.database, eventSignal, logger);
+  const webhooks = createWebhooks(config, {
+    database: main.database,
+    urls: issues.urls,
+    signal: eventSignal,
+    metrics,
+    logger,
+  });
+  webhooks.dispatcher?.start();
   eventSignal.start();
   return {
     config,
@@ -152,6 +161,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
         webSessions?.stop(),
         people.feed.stop(),
         notifications.worker.stop(),
+        webhooks.dispatcher?.stop(),
       ]);
       await eventSignal.stop();
       await Promise.all([main.close(), lists.close(), limits.close()]);

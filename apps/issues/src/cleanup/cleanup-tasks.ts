@@ -16,6 +16,7 @@ export function cleanupTasks(
     idempotency_keys: (size) => repository.deleteExpiredResponses(size),
     tracker_deliveries: (size) => repository.deleteOldDeliveries(size),
     notifications: (size) => repository.deleteExpiredNotifications(size),
+    webhook_deliveries: (size) => repository.deleteOldWebhookDeliveries(eventRetentionDays, size),
     events: (size) => repository.deleteExpiredEvents(eventRetentionDays, size),
     web_sessions: (size) => repository.deleteExpiredSessions(size),
     revoked_web_sessions: async (size) => webSessions?.revokePending(size) ?? 0,

@@ -49,6 +49,17 @@ export class CleanupRepository {
       ) RETURNING 1`);
   }
 
+  /** Deletes the deliveries of events, with their attempts, after the retention of events. Keeps those that will be sent. */
+  async deleteOldWebhookDeliveries(retentionDays: number, batchSize: number): Promise<DeletedRows> {
+    return this.#deleteBatch(Prisma.sql`
+      DELETE FROM webhook_deliveries WHERE id IN (
+        SELECT d.id FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+         WHERE (SELECT held FROM guard) AND d.created_at < now() - make_interval(days => ${retentionDays}::int)
+           AND (d.state <> 'pending' OR NOT e.is_enabled)
+         ORDER BY d.created_at LIMIT ${batchSize} FOR UPDATE OF d SKIP LOCKED
+      ) RETURNING 1`);
+  }
+
   /** Deletes events after their retention. */
   async deleteExpiredEvents(retentionDays: number, batchSize: number): Promise<DeletedRows> {
     return this.#deleteBatch(deleteExpiredEvents(Prisma.sql, { retentionDays, batchSize }));

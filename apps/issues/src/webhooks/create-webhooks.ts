@@ -1,0 +1,49 @@
+import type { EventSignal, Logger, Metrics } from '@tessera/service-kit';
+import type { Config } from '../config.ts';
+import type { Database } from '../database.ts';
+import type { IssueUrls } from '../issues/issue-urls.ts';
+import { WebhookDeliveryRepository } from './webhook-delivery.repository.ts';
+import { WebhookDispatcher } from './webhook-dispatcher.ts';
+import { WebhookSender } from './webhook-sender.ts';
+import { WebhookTargets } from './webhook-target.ts';
+
+interface WebhookCollaborators {
+  database: Database;
+  urls: IssueUrls;
+  signal: EventSignal;
+  metrics: Metrics;
+  logger: Logger;
+}
+
+/** Creates everything that sends events to other systems. With EVENTS=off nothing is sent. */
+export function createWebhooks(
+  { webhooks, database: { writesEvents } }: Config,
+  collaborators: WebhookCollaborators,
+) {
+  const { database, urls, signal, metrics, logger } = collaborators;
+  const targets = new WebhookTargets(webhooks);
+  const deliveries = new WebhookDeliveryRepository(database);
+  const attempts = metrics.counter(
+    'issues_webhook_attempts_total',
+    'Attempts to send an event to an endpoint, by outcome.',
+    ['outcome'],
+  );
+  const dispatcher = new WebhookDispatcher({
+    deliveries,
+    sender: new WebhookSender({ targets }),
+    urls,
+    signal,
+    onAttempt: (error) => attempts.inc({ outcome: error ?? 'delivered' }),
+    logger,
+  });
+  const gauge = metrics.gauge(
+    'issues_webhook_oldest_due_seconds',
+    'How long the oldest due delivery to an enabled endpoint has been waiting.',
+    [],
+    async () => {
+      const age = await deliveries.oldestDueSeconds().catch(() => undefined);
+      if (age !== undefined) gauge.set(age);
+    },
+  );
+  return { targets, dispatcher: writesEvents ? dispatcher : undefined };
+}

@@ -1,0 +1,164 @@
+import { unreadEvents } from '@tessera/service-kit';
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { Attempt } from './webhook-sender.ts';
+
+/** A delivery that this process has leased, with what is needed to send it. */
+export interface LeasedDelivery {
+  id: bigint;
+  claimId: string;
+  endpointId: string;
+  eventId: bigint | null;
+  type: string;
+  subjectId: string;
+  data: Record<string, unknown>;
+  eventAt: Date;
+  /** The number of attempts since the delivery was requested. */
+  attempts: number;
+  url: string;
+  secret: string;
+  /** Null if the secret was not rotated within the last day. */
+  previousSecret: string | null;
+}
+
+/** The name of this reader in `event_readers`. */
+const reader = 'webhooks';
+const pageSize = 200;
+/** Requests to one endpoint at once, over all processes. A slow endpoint delays only its own deliveries. */
+const endpointConcurrency = 4;
+/** An endpoint with more unsent deliveries is disabled. */
+const backlogMax = 100_000;
+/** An endpoint is disabled if all attempts have failed for this time. */
+const failingDays = 5;
+/** Longer than an attempt, so a lease expires only if its process has died. */
+const leaseSeconds = 60;
+
+/** The queue of deliveries that all replicas share. */
+export class WebhookDeliveryRepository {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Inserts a delivery for each unread event and matching endpoint. Returns the number of read events. */
+  async addOfEvents(): Promise<{ events: number; deliveries: number }> {
+    const [row] = await this.#database.$queryRaw<{ events: number; deliveries: number }[]>`
+      WITH ${unreadEvents(Prisma.sql, reader, pageSize)},
+      added AS (
+        INSERT INTO webhook_deliveries (endpoint_id, event_id, type, subject_id, data, event_at)
+        SELECT e.id, p.id, p.type, p.subject_id, p.data, p.at
+          FROM page p JOIN webhook_endpoints e ON e.is_enabled AND (e.types = '{}' OR p.type = ANY(e.types))
+         ORDER BY p.tx, p.id
+        ON CONFLICT (endpoint_id, event_id) DO NOTHING
+        RETURNING 1
+      )
+      SELECT (SELECT count(*)::int FROM page) AS events, (SELECT count(*)::int FROM added) AS deliveries`;
+    return row ?? { events: 0, deliveries: 0 };
+  }
+
+  /** The size of a page of {@link addOfEvents}. */
+  get pageSize(): number {
+    return pageSize;
+  }
+
+  /**
+   * Leases a delivery that is due, or whose lease has expired because its process died. The endpoints take turns at
+   * random, so a backlog of one does not delay the others.
+   */
+  async lease(): Promise<LeasedDelivery | undefined> {
+    const [delivery] = await this.#database.$queryRaw<LeasedDelivery[]>`
+      UPDATE webhook_deliveries d
+         SET claim_id = ${uuidv7()}::uuid, claim_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
+        FROM webhook_endpoints e
+       WHERE e.id = d.endpoint_id AND d.id = (
+         SELECT due.id FROM (SELECT id FROM webhook_endpoints WHERE is_enabled ORDER BY random()) turn
+          CROSS JOIN LATERAL (
+            SELECT id FROM webhook_deliveries
+             WHERE endpoint_id = turn.id AND state = 'pending' AND next_attempt_at <= clock_timestamp()
+               AND (claim_until IS NULL OR claim_until < clock_timestamp())
+               AND ${endpointConcurrency}::int > (
+                     SELECT count(*) FROM webhook_deliveries
+                      WHERE endpoint_id = turn.id AND claim_id IS NOT NULL AND claim_until > clock_timestamp())
+             ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED
+          ) due LIMIT 1)
+      RETURNING d.id, d.claim_id AS "claimId", d.endpoint_id AS "endpointId", d.event_id AS "eventId", d.type,
+                d.subject_id AS "subjectId", d.data, d.event_at AS "eventAt",
+                d.attempts - d.earlier_attempts AS attempts, e.url, e.secret,
+                CASE WHEN e.previous_secret_until > clock_timestamp() THEN e.previous_secret END AS "previousSecret"`;
+    return delivery;
+  }
+
+  /**
+   * Records an attempt and ends the lease. `retrySeconds`: the time until the next attempt; undefined to end the delivery.
+   * A failed attempt disables the endpoint if it is gone or has failed for five days. Returns the reason if it was disabled.
+   */
+  async record(
+    { id, claimId, endpointId }: LeasedDelivery,
+    { startedAt, durationMs, status, error, answer }: Attempt,
+    retrySeconds: number | undefined,
+  ): Promise<string | undefined> {
+    const isDelivered = error === null;
+    const state = isDelivered ? 'delivered' : retrySeconds === undefined ? 'failed' : 'pending';
+    const rows = await this.#database.$queryRaw<{ reason: string | null }[]>`
+      WITH delivery AS (
+        UPDATE webhook_deliveries
+           SET attempts = attempts + 1, state = ${state}, claim_id = NULL, claim_until = NULL,
+               next_attempt_at = clock_timestamp() + make_interval(secs => ${retrySeconds ?? null}::float8),
+               ended_at = CASE WHEN ${state} <> 'pending' THEN clock_timestamp() END
+         WHERE id = ${id} AND claim_id = ${claimId}::uuid
+        RETURNING id, attempts
+      ), logged AS (
+        INSERT INTO webhook_attempts (delivery_id, number, started_at, duration_ms, status, error, answer)
+        SELECT id, attempts, ${startedAt}::timestamptz, ${durationMs}::int, ${status}::int, ${error}, ${answer}
+          FROM delivery
+      ), succeeded AS (
+        UPDATE webhook_endpoints SET failing_since = NULL
+         WHERE id = ${endpointId}::uuid AND ${isDelivered} AND failing_since IS NOT NULL
+      )
+      UPDATE webhook_endpoints e
+         SET failing_since = since, is_enabled = reason IS NULL, disabled_reason = reason,
+             disabled_at = CASE WHEN reason IS NOT NULL THEN clock_timestamp() END
+        FROM (
+          SELECT since, CASE WHEN ${status}::int = 410 THEN 'gone'
+                             WHEN since < clock_timestamp() - make_interval(days => ${failingDays}) THEN 'failing' END AS reason
+            FROM (SELECT coalesce(failing_since, clock_timestamp()) AS since
+                    FROM webhook_endpoints WHERE id = ${endpointId}::uuid) endpoint
+        ) next
+       WHERE e.id = ${endpointId}::uuid AND NOT ${isDelivered} AND e.is_enabled
+         AND (e.failing_since IS NULL OR reason IS NOT NULL) AND EXISTS (SELECT FROM delivery)
+      RETURNING disabled_reason AS reason`;
+    return rows[0]?.reason ?? undefined;
+  }
+
+  /** Ends a lease without an attempt, so that another process sends the delivery at once. */
+  async release({ id, claimId }: LeasedDelivery): Promise<void> {
+    await this.#database.$executeRaw`
+      UPDATE webhook_deliveries SET claim_id = NULL, claim_until = NULL WHERE id = ${id} AND claim_id = ${claimId}::uuid`;
+  }
+
+  /** Disables endpoints with too many unsent deliveries. Returns their ids. */
+  async disableOverfull(): Promise<string[]> {
+    const rows = await this.#database.$queryRaw<{ id: string }[]>`
+      UPDATE webhook_endpoints e
+         SET is_enabled = false, disabled_reason = 'backlog', disabled_at = clock_timestamp()
+       WHERE is_enabled AND ${backlogMax}::int < (
+         SELECT count(*) FROM (
+           SELECT FROM webhook_deliveries WHERE endpoint_id = e.id AND state = 'pending' LIMIT ${backlogMax + 1}
+         ) unsent)
+      RETURNING id`;
+    return rows.map(({ id }) => id);
+  }
+
+  /** Returns the age of the oldest delivery that is due, in seconds; 0 if there is none. */
+  async oldestDueSeconds(): Promise<number> {
+    const [row] = await this.#database.$queryRaw<{ age: number }[]>`
+      SELECT coalesce(greatest(0, max(extract(epoch FROM clock_timestamp() - oldest.at))), 0)::float8 AS age
+        FROM webhook_endpoints e CROSS JOIN LATERAL (
+          SELECT next_attempt_at AS at FROM webhook_deliveries
+           WHERE endpoint_id = e.id AND state = 'pending' ORDER BY next_attempt_at LIMIT 1
+        ) oldest WHERE e.is_enabled`;
+    return row?.age ?? 0;
+  }
+}

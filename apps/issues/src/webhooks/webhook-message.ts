@@ -1,0 +1,35 @@
+import { presentEvent } from '../events/event.presenter.ts';
+import type { IssueUrls } from '../issues/issue-urls.ts';
+
+/** The type of the event that a person sends to try an endpoint. */
+export const testType = 'webhook.test';
+
+/** The parts of a delivery that its message contains. */
+export interface DeliveredEvent {
+  id: bigint;
+  endpointId: string;
+  /** Null for a test. */
+  eventId: bigint | null;
+  type: string;
+  subjectId: string;
+  data: Record<string, unknown>;
+  eventAt: Date;
+}
+
+/** Returns the id of a message, which stays the same over all attempts. A receiver recognises a repetition by it. */
+export function messageId({
+  id,
+  endpointId,
+  eventId,
+}: Pick<DeliveredEvent, 'id' | 'endpointId' | 'eventId'>) {
+  return `msg_${endpointId.replaceAll('-', '')}_${eventId ?? `t${id}`}`;
+}
+
+/** Returns the body of a message: the event as the feed shows it; undefined for a type that only a later release knows. */
+export function payloadOf(
+  { eventId, endpointId, type, subjectId, data, eventAt }: DeliveredEvent,
+  urls: Pick<IssueUrls, 'keyOf'>,
+): object | undefined {
+  if (eventId === null) return { type, timestamp: eventAt.toISOString(), data: { webhook_id: endpointId } };
+  return presentEvent({ id: Number(eventId), type, subjectId, data, at: eventAt }, urls);
+}

@@ -1,0 +1,159 @@
+import { addAbortSignal, type Readable } from 'node:stream';
+import { abortAfter } from '@tessera/service-kit';
+import axios, { isAxiosError } from 'axios';
+import { Webhook } from 'standardwebhooks';
+import { ForbiddenTarget, type WebhookTargets } from './webhook-target.ts';
+
+/** A request to an endpoint, without its signature. */
+export interface WebhookMessage {
+  id: string;
+  url: string;
+  /** The secrets that sign, the newest first. */
+  secrets: readonly string[];
+  body: string;
+}
+
+/** The outcome of an attempt. */
+export interface Attempt {
+  startedAt: Date;
+  durationMs: number;
+  /** Null without a response. */
+  status: number | null;
+  /** Null after a success. */
+  error: AttemptError | null;
+  /** The first 2 kB of the response; null without one. */
+  answer: string | null;
+  /** The time that a header `Retry-After` asks for, in seconds. */
+  retryAfterSeconds: number | undefined;
+}
+
+export type AttemptError =
+  | 'forbidden_target'
+  | 'name_not_found'
+  | 'connection_failed'
+  | 'tls_failed'
+  | 'timeout'
+  | 'incomplete_response'
+  | 'redirect'
+  | 'http_error';
+
+const timeoutMs = 15_000;
+const answerMaxBytes = 2 * 1024;
+
+interface SenderOptions {
+  targets: WebhookTargets;
+  /** Default 15 s, for all of an attempt. */
+  timeoutMs?: number;
+}
+
+/** Sends webhooks in the format of Standard Webhooks. Each attempt has its own connection, to the address that was checked. */
+export class WebhookSender {
+  readonly #targets: WebhookTargets;
+  readonly #timeoutMs: number;
+  readonly #http = axios.create({
+    method: 'POST',
+    // A redirect or a proxy from the environment would lead to an address that was not checked.
+    maxRedirects: 0,
+    proxy: false,
+    responseType: 'stream',
+    decompress: false,
+    // The body is signed as it is.
+    transformRequest: [],
+    validateStatus: () => true,
+  });
+
+  constructor(options: SenderOptions) {
+    this.#targets = options.targets;
+    this.#timeoutMs = options.timeoutMs ?? timeoutMs;
+  }
+
+  /** Sends a message once. An error is part of the outcome, unless `stopping` aborts: then it throws. */
+  async send(message: WebhookMessage, stopping: AbortSignal): Promise<Attempt> {
+    const startedAt = new Date();
+    const started = performance.now();
+    const signal = abortAfter(this.#timeoutMs, stopping);
+    const response: { status: number | null; retryAfterSeconds: number | undefined } = {
+      status: null,
+      retryAfterSeconds: undefined,
+    };
+    let answer: string | null = null;
+    let error: AttemptError | null;
+    try {
+      const { status, headers, data } = await this.#post(message, startedAt, signal);
+      response.status = status;
+      response.retryAfterSeconds = readRetryAfter(headers['retry-after']);
+      answer = await readStart(data, signal);
+      error = errorOfStatus(status);
+    } catch (thrown) {
+      stopping.throwIfAborted();
+      error = signal.aborted ? 'timeout' : errorOf(thrown, response.status);
+    }
+    const durationMs = Math.round(performance.now() - started);
+    return { startedAt, durationMs, error, answer, ...response };
+  }
+
+  async #post({ id, url, secrets, body }: WebhookMessage, at: Date, signal: AbortSignal) {
+    const target = await untilAborted(this.#targets.resolve(url), signal);
+    return this.#http.request<Readable>({
+      url,
+      data: body,
+      signal,
+      lookup: async () => ({ address: target.address, family: target.family === 6 ? 6 : 4 }),
+      headers: {
+        'Content-Type': 'application/json',
+        'User-Agent': 'tessera-issues',
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        // biome-ignore lint/plugin: an HMAC of a small body is as fast as a digest
+        'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, at, body)).join(' '),
+      },
+    });
+  }
+}
+
+// The resolver of the operating system cannot be interrupted.
+async function untilAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    value.then(resolve, reject);
+  });
+}
+
+/** Reads at most the first 2 kB of a response and closes the connection. */
+async function readStart(data: Readable, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of addAbortSignal(signal, data)) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= answerMaxBytes) break;
+  }
+  // PostgreSQL does not store the character U+0000.
+  return Buffer.concat(chunks).subarray(0, answerMaxBytes).toString('utf8').replaceAll('\0', '\uFFFD');
+}
+
+function errorOfStatus(status: number): AttemptError | null {
+  if (status >= 200 && status < 300) return null;
+  return status >= 300 && status < 400 ? 'redirect' : 'http_error';
+}
+
+function errorOf(error: unknown, status: number | null): AttemptError {
+  if (error instanceof ForbiddenTarget) return 'forbidden_target';
+  if (status !== null) return 'incomplete_response';
+  const code = codeOf(error);
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'ENODATA') return 'name_not_found';
+  return /CERT|TLS|SSL|EPROTO|SIGNATURE|ISSUER/.test(code) ? 'tls_failed' : 'connection_failed';
+}
+
+function codeOf(error: unknown): string {
+  const cause = isAxiosError(error) && error.code === undefined ? error.cause : error;
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+}
+
+/** Reads the header in seconds or as a date (RFC 9110, 10.2.3). */
+function readRetryAfter(header: unknown): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
+}
