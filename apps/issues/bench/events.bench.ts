@@ -9,7 +9,7 @@ import { anEmail, password } from '../test/support/people.ts';
 import { createTestDatabase } from '../test/support/test-database.ts';
 
 const rounds = Number(process.argv[2] ?? 6);
-const windowMs = 2_000;
+const windowMs = 1_000;
 const connections = 16;
 
 const variants: Record<string, Record<string, string>> = {

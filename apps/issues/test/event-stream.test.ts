@@ -85,10 +85,15 @@ describe('a stream of events', () => {
     const third = await open({ query: `?after=${second.events[0]?.id}` });
     await comments(1);
     await third.until(4);
+    // The event before this place was written while a stream was open.
+    const fourth = await open({ query: `?after=${second.events[3]?.id}` });
+    await comments(1);
+    await Promise.all([third.until(5), fourth.until(2)]);
     const ids = (await feedAfter(start)).map(({ id }) => id);
     expect([...idsOf(first).slice(0, 2), ...idsOf(second).slice(0, 4)]).toEqual(ids.slice(0, 6));
     expect(idsOf(third)).toEqual(ids.slice(3));
-    for (const stream of [second, third]) stream.close();
+    expect(idsOf(fourth)).toEqual(ids.slice(6));
+    for (const stream of [second, third, fourth]) stream.close();
   });
 
   it('sends only events of the requested issues and types', async () => {
