@@ -72,6 +72,16 @@ describe('serve', () => {
     expect(await service.ended).toBe(0);
   });
 
+  it('closes a connection without a request', async () => {
+    const service = await startService();
+    const socket = await openSocket(service.port);
+    // The server has accepted the connection when it answers on a later one.
+    await ask(service.port, '/');
+    service.process.kill('SIGTERM');
+    await readToEnd(socket);
+    expect(await service.ended).toBe(0);
+  });
+
   it('keeps serving while it is not ready, and sends Connection: close', async () => {
     const service = await startService({ shutdownDelayMs: 800 });
     const agent = new Agent({ keepAlive: true });

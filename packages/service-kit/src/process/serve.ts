@@ -7,6 +7,7 @@ import { fixedHeadersSetting } from '../http/security-headers.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Health } from './health.ts';
 import { paceInput } from './paced-input.ts';
+import { ServerConnections } from './server-connections.ts';
 import { UnsentResponses } from './unsent-responses.ts';
 
 interface ServeOptions {
@@ -228,6 +229,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     logger,
     { timeouts: options.http, app: options.app },
   );
+  const connections = new ServerConnections(server);
   await listen(server, options.port, options.host);
   server.on('error', (error) => logger.error({ err: error }, 'server error'));
   let stopping = false;
@@ -235,7 +237,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     if (stopping) return;
     stopping = true;
     logger.info({ signal }, 'draining');
-    shutDown(server, options).then(
+    shutDown(connections, options).then(
       () => exitAfterFlush(logger, 0),
       (error: unknown) => {
         logger.error({ err: error }, 'shutdown failed');
@@ -259,7 +261,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-async function shutDown(server: Server, options: ServeOptions): Promise<void> {
+async function shutDown(connections: ServerConnections, options: ServeOptions): Promise<void> {
   const hardStop = setTimeout(() => {
     options.logger.error('shutdown took too long');
     exitAfterFlush(options.logger, 1);
@@ -267,21 +269,8 @@ async function shutDown(server: Server, options: ServeOptions): Promise<void> {
   hardStop.unref();
   options.health.drain();
   await new Promise((resolve) => setTimeout(resolve, options.shutdownDelayMs));
-  await closeServer(server, options.endStreams);
+  await connections.close(options.endStreams);
   await options.close();
-}
-
-// If a connection was busy when the server closed, Node keeps it open after the response until the client disconnects
-// or the keep-alive timeout ends.
-async function closeServer(server: Server, endStreams?: () => void): Promise<void> {
-  const interval = setInterval(() => server.closeIdleConnections(), 50);
-  try {
-    const closed = new Promise((resolve) => server.close(resolve));
-    endStreams?.();
-    await closed;
-  } finally {
-    clearInterval(interval);
-  }
 }
 
 // Log lines are written asynchronously, and the last ones state why the process ended.
