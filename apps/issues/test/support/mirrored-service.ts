@@ -39,11 +39,10 @@ export class MirroredService {
     return { identities, mirror, activeOfMissing: missing.length };
   }
 
-  /** Makes one random change; the first ones are creations. */
+  /** Makes one random change; one in three is a creation. */
   async changeAtRandom(index: number): Promise<string> {
     const target = this.#known[Math.floor(Math.random() * this.#known.length)];
-    const name =
-      index < 10 || target === undefined ? 'create' : anyOf([...Object.keys(changes), 'create', 'delete']);
+    const name = index % 3 === 0 ? 'create' : anyOf([...Object.keys(changes), 'delete']);
     if (target === undefined || name === 'create') {
       const { id } = await this.#identity.create({ email: anEmail(), password });
       this.#known.push(id);

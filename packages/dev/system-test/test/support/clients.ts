@@ -21,7 +21,7 @@ export async function signUp(stack: Stack, name: string, flags: object = {}): Pr
 /** A client of the issues API with a user's token. */
 export function issuesClient(stack: Stack, { access_token: token }: TokenResponse) {
   const headers = { Authorization: `Bearer ${token}` };
-  return httpClient(`${first(stack.issues).url}/api/v1`, { headers, ...hangs });
+  return httpClient(`${stack.urls.issues}/api/v1`, { headers, ...hangs });
 }
 
 /**
