@@ -48,11 +48,12 @@ describe('the cleanup job', () => {
       idempotency_keys: 25,
       tracker_deliveries: 25,
       notifications: 25,
+      webhook_deliveries: 0,
       events: 0,
       web_sessions: 0,
       revoked_web_sessions: 0,
     });
-    expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(Object.values(await aCleanup().run())).toEqual([0, 0, 0, 0, 0, 0, 0]);
     expect(await app.sql('SELECT FROM idempotency_keys')).toHaveLength(7);
     expect(await app.sql('SELECT FROM tracker_deliveries')).toHaveLength(7);
     expect(await app.sql('SELECT FROM notifications')).toHaveLength(7);

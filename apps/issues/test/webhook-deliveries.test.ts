@@ -4,6 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
 import { Webhook } from 'standardwebhooks';
 import { v7 as uuidv7 } from 'uuid';
+import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
+import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
 import { retryDelay } from '../src/webhooks/webhook-dispatcher.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -295,6 +297,30 @@ it('signs with the previous secret too for a time after a rotation', async () =>
   const [{ body, headers } = { body: '', headers: {} }] = receiver.received;
   for (const each of [secret, previous])
     expect(new Webhook(each).verify(body, headers as Record<string, string>)).toBeTruthy();
+});
+
+it('deletes old deliveries with their attempts, but none that will be sent', async () => {
+  const [enabled, disabled] = [await addEndpoint(), await addEndpoint({ url: `${receiver.url}/disabled` })];
+  await app.sql('UPDATE webhook_endpoints SET is_enabled = false WHERE id = $1', [disabled]);
+  for (const [endpoint, state, days] of [
+    [enabled, 'delivered', 8],
+    [enabled, 'delivered', 6],
+    [enabled, 'pending', 8],
+    [disabled, 'pending', 8],
+  ])
+    await app.sql(
+      `WITH delivery AS (
+         INSERT INTO webhook_deliveries (endpoint_id, type, subject_id, data, event_at, state, next_attempt_at, created_at)
+         VALUES ($1, 'webhook.test', gen_random_uuid(), '{}', now(), $2, now() + interval '1 hour', now() - $3 * interval '1 day')
+         RETURNING id)
+       INSERT INTO webhook_attempts (delivery_id, number, started_at, duration_ms) SELECT id, 1, now(), 1 FROM delivery`,
+      [endpoint, state, days],
+    );
+  const tasks = cleanupTasks(new CleanupRepository(app.database), { eventRetentionDays: 7 });
+  expect(await tasks.webhook_deliveries(100)).toBe(2);
+  const left =
+    'SELECT state FROM webhook_deliveries JOIN webhook_attempts ON delivery_id = id ORDER BY state';
+  expect(await app.sql(left)).toEqual([{ state: 'delivered' }, { state: 'pending' }]);
 });
 
 it('attempts ten times over three days', () => {

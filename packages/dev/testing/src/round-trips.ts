@@ -35,9 +35,10 @@ export async function startRoundTripRecorder(databaseUrl: string): Promise<Round
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
   url.port = String(proxy.port);
-  // Signals and readers of events run in the background.
+  // Signals, readers of events and the queue of webhooks run in the background.
   const isOfEvents = ({ application, statements }: RoundTrip) =>
-    application.endsWith(' events') || statements.some((text) => text.includes('event_readers'));
+    application.endsWith(' events') ||
+    statements.some((text) => /event_readers|UPDATE webhook_deliveries/.test(text));
   const during = async (work: () => PromiseLike<unknown>) => {
     const begin = recorded.length;
     await work();
