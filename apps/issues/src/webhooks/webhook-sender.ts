@@ -1,3 +1,5 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { abortAfter } from '@tessera/service-kit';
 import axios, { isAxiosError } from 'axios';
@@ -55,6 +57,9 @@ export class WebhookSender {
     // A redirect or a proxy from the environment would lead to an address that was not checked.
     maxRedirects: 0,
     proxy: false,
+    // Node's default agents reuse connections of a name that had another address, and can use a proxy.
+    httpAgent: new HttpAgent({ keepAlive: false }),
+    httpsAgent: new HttpsAgent({ keepAlive: false }),
     responseType: 'stream',
     decompress: false,
     // The body is signed as it is.

@@ -22,13 +22,15 @@ export interface TargetRules {
 
 /**
  * The networks that are not globally reachable, and multicast (IANA's special-purpose address registries, RFC 6890).
- * The metadata services of clouds are in 169.254.0.0/16, 100.64.0.0/10 and fd00::/8.
+ * The metadata services of clouds are in 169.254.0.0/16, 100.64.0.0/10 and fd00::/8; Azure also has a public address for
+ * the host of a virtual machine (168.63.129.16).
  */
 const internal = networks([
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
+  '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
