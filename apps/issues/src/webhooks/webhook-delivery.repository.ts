@@ -27,6 +27,8 @@ const reader = 'webhooks';
 const pageSize = 200;
 /** Requests to one endpoint at once, over all processes. A slow endpoint delays only its own deliveries. */
 const endpointConcurrency = 4;
+/** The same for an endpoint whose last attempt failed, so that many dead endpoints do not occupy all workers. */
+const failingConcurrency = 1;
 /** An endpoint with more unsent deliveries is disabled. */
 const backlogMax = 100_000;
 /** An endpoint is disabled if all attempts have failed for this time. */
@@ -73,12 +75,15 @@ export class WebhookDeliveryRepository {
          SET claim_id = ${uuidv7()}::uuid, claim_until = clock_timestamp() + make_interval(secs => ${leaseSeconds})
         FROM webhook_endpoints e
        WHERE e.id = d.endpoint_id AND d.id = (
-         SELECT due.id FROM (SELECT id FROM webhook_endpoints WHERE is_enabled ORDER BY random()) turn
+         SELECT due.id FROM (
+           SELECT id, CASE WHEN failing_since IS NULL THEN ${endpointConcurrency}::int ELSE ${failingConcurrency}::int END AS slots
+             FROM webhook_endpoints WHERE is_enabled ORDER BY random()
+         ) turn
           CROSS JOIN LATERAL (
             SELECT id FROM webhook_deliveries
              WHERE endpoint_id = turn.id AND state = 'pending' AND next_attempt_at <= clock_timestamp()
                AND (claim_until IS NULL OR claim_until < clock_timestamp())
-               AND ${endpointConcurrency}::int > (
+               AND turn.slots > (
                      SELECT count(*) FROM webhook_deliveries
                       WHERE endpoint_id = turn.id AND claim_id IS NOT NULL AND claim_until > clock_timestamp())
              ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -132,10 +137,13 @@ export class WebhookDeliveryRepository {
     return rows[0]?.reason ?? undefined;
   }
 
-  /** Ends a lease without an attempt, so that another process sends the delivery at once. */
-  async release({ id, claimId }: LeasedDelivery): Promise<void> {
+  /** Ends a lease without an attempt. Another process can send the delivery, by default at once. */
+  async release({ id, claimId }: LeasedDelivery, { delaySeconds = 0 } = {}): Promise<void> {
     await this.#database.$executeRaw`
-      UPDATE webhook_deliveries SET claim_id = NULL, claim_until = NULL WHERE id = ${id} AND claim_id = ${claimId}::uuid`;
+      UPDATE webhook_deliveries
+         SET claim_id = NULL, claim_until = NULL,
+             next_attempt_at = clock_timestamp() + make_interval(secs => ${delaySeconds}::float8)
+       WHERE id = ${id} AND claim_id = ${claimId}::uuid`;
   }
 
   /** Disables endpoints with too many unsent deliveries. Returns their ids. */

@@ -11,6 +11,8 @@ const retryAfterMaxSeconds = 24 * 3600;
 /** Requests at once in this process. */
 const workers = 100;
 const pollMs = 1_000;
+/** Time until this process looks again at an event that only a later release knows. */
+const unknownEventSeconds = 60;
 const backlogCheckMs = 60_000;
 
 interface DispatcherDependencies {
@@ -82,8 +84,8 @@ export class WebhookDispatcher {
   async #attempt(delivery: LeasedDelivery): Promise<void> {
     const { deliveries, sender, urls, onAttempt } = this.#dependencies;
     const payload = payloadOf(delivery, urls);
-    // A later release has written the event. It sends the delivery after the lease.
-    if (payload === undefined) return;
+    // A later release has written the event, and sends it. Other deliveries must not wait for that.
+    if (payload === undefined) return deliveries.release(delivery, { delaySeconds: unknownEventSeconds });
     const { url, secret, previousSecret } = delivery;
     let attempt: Attempt;
     try {
