@@ -64,6 +64,7 @@ import {
   createApp as createExpressApp,
   everyone,
   guard,
+  type PreparedDocument,
   ProblemError,
   type Route,
   route,
@@ -87,11 +88,13 @@ import { webhookBody, webhookHandlers } from './tracker-sync/webhook.handlers.ts
 import { userHandlers } from './users/user.handlers.ts';
 import { assertMayAdministerUsers } from './users/user-access.ts';
 import { watchingHandlers } from './watching/watching.handlers.ts';
+import { readWebAppPage, webAppRoutes } from './web-app/web-app.ts';
 import { createWebSessionRoutes } from './web-session/web-session.routes.ts';
 
 export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics, rateLimits, shares } = dependencies;
   const access = accesses(dependencies);
+  const webAppPage = config.webApp && readWebAppPage();
   const webSessions = createWebSessionRoutes(dependencies, (member) =>
     createRoutes(dependencies, { ...access, member }),
   );
@@ -105,13 +108,21 @@ export function createApp(dependencies: Dependencies): App {
       '/api/v1': guard({ access: access.member, limit: limitRate(rateLimits.reads, shares.requests) }),
       ...webSessions.guards,
     },
-    routes: [...createRoutes(dependencies, access), ...webSessions.routes],
+    routes: [
+      ...createRoutes(dependencies, access, webAppPage),
+      ...webSessions.routes,
+      ...(webAppPage === undefined ? [] : webAppRoutes(webAppPage)),
+    ],
     onWritten: () => dependencies.eventSignal.written(),
   });
 }
 
 /** All HTTP operations with their access and rate limits. Express tries routes in order: frequent ones come first. */
-export function createRoutes(dependencies: Dependencies, access = accesses(dependencies)): Route[] {
+export function createRoutes(
+  dependencies: Dependencies,
+  access = accesses(dependencies),
+  homePage?: PreparedDocument,
+): Route[] {
   const { config, health, rateLimits, shares } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
   const issues = issueHandlers(dependencies);
@@ -209,7 +220,7 @@ export function createRoutes(dependencies: Dependencies, access = accesses(depen
 
     route(getLiveness, { access: everyone }, () => health.liveness()),
     route(getReadiness, { access: everyone }, () => health.readiness()),
-    ...apiDocsRoutes({ api: 'issues', documentPath: '/api/openapi.json', pagePath: '/api/docs/' }),
+    ...apiDocsRoutes({ api: 'issues', documentPath: '/api/openapi.json', pagePath: '/api/docs/', homePage }),
   ];
 }
 

@@ -16,6 +16,8 @@ interface ApiDocsOptions {
   documentPath: string;
   /** The path of the page, with or without a trailing slash. The page's files are below it. */
   pagePath: string;
+  /** The response to browsers at `/`. Default: a page with links. */
+  homePage?: PreparedDocument | undefined;
 }
 
 const forMinutes = { 'Cache-Control': 'public, max-age=300' };
@@ -35,9 +37,10 @@ const pagePolicy = [
 
 /**
  * Returns the routes of the OpenAPI document of `@tessera/contracts` and of an interactive page for it by Swagger UI.
- * The page loads no resources from other origins and sends its requests to its own origin. `/` links to both.
+ * The page loads no resources from other origins and sends its requests to its own origin. `/` links to both, or shows the
+ * given home page to browsers.
  */
-export function apiDocsRoutes({ api, documentPath, pagePath }: ApiDocsOptions): Route[] {
+export function apiDocsRoutes({ api, documentPath, pagePath, homePage: given }: ApiDocsOptions): Route[] {
   const document = readApiDocument(api);
   const files = prepareFiles(documentPath);
   const basePath = pagePath.replace(/\/$/, '');
@@ -51,7 +54,7 @@ export function apiDocsRoutes({ api, documentPath, pagePath }: ApiDocsOptions): 
   const links = { docs: pagePath, openapi: documentPath, health: '/healthz', readiness: '/readyz' };
   const { title, version } = document.info;
   const home = prepareDocument({ title, version, links }, { ...forMinutes, Vary: 'Accept' });
-  const homePage = preparePage(renderHome(title, links), { Vary: 'Accept' });
+  const homePage = given ?? preparePage(renderHome(title, links), { Vary: 'Accept' });
   return [
     {
       ...documentRoute({ method: 'GET', path: '/' }, home),

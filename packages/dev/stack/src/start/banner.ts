@@ -14,6 +14,9 @@ interface BannerFacts {
 /** The text that `start` prints when everything runs. It contains no secrets. */
 export function bannerOf({ services, environment, folder, server }: BannerFacts): string {
   const rows = services.map(({ name }) => [name, `http://localhost:${environment.ports[name]}`]);
+  const hasWebApp = services.some(({ name }) => name === 'issues');
+  if (hasWebApp && !['off', 'false', '0'].includes(environment.passedOn.WEB_APP ?? ''))
+    rows.push(['web app', `http://localhost:${environment.ports.issues}/issues`]);
   if (server !== undefined) rows.push(['database', `PostgreSQL 18 on 127.0.0.1:${server.port}`]);
   rows.push(['data', folder.root]);
   if (server !== undefined && server.folder !== folder.postgres) {

@@ -1,0 +1,83 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useUser } from '../shell/user.ts';
+import { type Draft, deleteDraft, readDraft, writeDraft } from './draft-store.ts';
+
+type DraftState = 'none' | 'saving' | 'saved' | 'restored' | 'failed';
+
+export interface DraftHandle {
+  draft: Draft;
+  state: DraftState;
+  setText: (text: string) => void;
+  /** Continues on another base, after a conflict. */
+  rebase: (base: string, version: number) => void;
+  /** Forgets the draft: its text was sent or discarded. */
+  clear: () => void;
+}
+
+/**
+ * Keeps a text that the user types, by user and scope, over reloads and ended sessions. `isLoading` is true until a stored
+ * draft has been looked for.
+ */
+export function useDraft(scope: string, base: string, version: number): DraftHandle & { isLoading: boolean } {
+  const key = `${useUser().id}/${scope}`;
+  const fresh = { text: base, base, version };
+  const [stored, setStored] = useState<Draft>();
+  const [state, setState] = useState<DraftState>('none');
+  const [isLoading, setLoading] = useState(true);
+  const last = useRef(0);
+
+  useEffect(() => {
+    let isCurrent = true;
+    setStored(undefined);
+    setState('none');
+    setLoading(true);
+    readDraft(key)
+      .then((found) => {
+        if (!isCurrent || found === undefined) return;
+        setStored((typed) => typed ?? found);
+        setState((now) => (now === 'none' ? 'restored' : now));
+      })
+      .catch(() => isCurrent && setState('failed'))
+      .finally(() => isCurrent && setLoading(false));
+    return () => {
+      isCurrent = false;
+    };
+  }, [key]);
+
+  const draft = stored ?? fresh;
+  const keep = (next: Draft) => {
+    const turn = ++last.current;
+    const settle = (outcome: DraftState) => last.current === turn && setState(outcome);
+    setStored(next);
+    setState('saving');
+    writeDraft(key, next).then(
+      () => settle('saved'),
+      () => settle('failed'),
+    );
+  };
+  const clear = useCallback(() => {
+    last.current += 1;
+    setStored(undefined);
+    setState('none');
+    deleteDraft(key).catch(() => setState('failed'));
+  }, [key]);
+
+  return {
+    draft,
+    state,
+    isLoading,
+    setText: (text) => keep({ ...draft, text }),
+    rebase: (newBase, newVersion) => keep({ text: draft.text, base: newBase, version: newVersion }),
+    clear,
+  };
+}
+
+const notes: Record<DraftState, string> = {
+  none: '',
+  saving: 'Saving draft…',
+  saved: 'Draft saved',
+  restored: 'Draft restored',
+  failed: 'This browser cannot store drafts',
+};
+
+export const draftNote = ({ state }: DraftHandle) => notes[state];

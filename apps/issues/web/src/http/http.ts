@@ -1,0 +1,97 @@
+import type { Problem } from '@tessera/contracts';
+import { signInAgain } from '../sign-in/session-gate.ts';
+
+/** An error response, or a failure of the network with status 0. */
+export class HttpError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly body: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, body: Partial<Problem>) {
+    const reasons = body.errors?.map(({ field, message }) => `${field} ${message}`).join('; ');
+    super(reasons ?? body.detail ?? 'The request failed.');
+    this.status = status;
+    this.code = body.code ?? 'no_response';
+    this.body = body;
+  }
+
+  /** Whether the same request can succeed later. */
+  get isTransient(): boolean {
+    return [0, 429, 502, 503, 504].includes(this.status);
+  }
+}
+
+type QueryValue = string | number | boolean | readonly string[] | undefined;
+
+export interface RequestOptions {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  query?: Readonly<Record<string, QueryValue>>;
+  body?: unknown;
+  signal?: AbortSignal;
+  /** Lets a creation be repeated without a second effect. */
+  idempotencyKey?: string;
+}
+
+export interface Reply<Body> {
+  body: Body;
+  headers: Headers;
+}
+
+/** Calls the API through the session. After the session has ended, waits for a new sign-in and repeats the request. */
+export async function request<Body>(path: string, options: RequestOptions = {}): Promise<Reply<Body>> {
+  for (;;) {
+    try {
+      return await send<Body>(path, options);
+    } catch (error) {
+      if (!(error instanceof HttpError) || error.status !== 401 || path === sessionPath) throw error;
+      await signInAgain();
+    }
+  }
+}
+
+export const sessionPath = '/app/session';
+
+async function send<Body>(path: string, options: RequestOptions): Promise<Reply<Body>> {
+  const { method = 'GET', query = {}, body, signal, idempotencyKey } = options;
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  // Forms of other sites cannot send this header.
+  if (method !== 'GET') headers['X-Tessera-App'] = '1';
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
+  const init: RequestInit = { method, headers, credentials: 'same-origin', redirect: 'error' };
+  if (body !== undefined) init.body = JSON.stringify(body);
+  if (signal !== undefined) init.signal = signal;
+  const response = await fetch(`${path}${queryString(query)}`, init).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new HttpError(0, { detail: 'The server cannot be reached.' });
+  });
+  const text = await response.text();
+  const content: unknown = text === '' ? undefined : parseJson(text);
+  if (!response.ok) throw new HttpError(response.status, (content ?? {}) as Partial<Problem>);
+  return { body: content as Body, headers: response.headers };
+}
+
+// A proxy may answer with HTML.
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function queryString(query: Readonly<Record<string, QueryValue>>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of [value].flat()) if (item !== undefined) parameters.append(name, String(item));
+  }
+  return parameters.size === 0 ? '' : `?${parameters}`;
+}
+
+/** Returns the cursor of the next page from a `Link` header. */
+export function nextCursor(headers: Headers): string | undefined {
+  const next = /<([^>]+)>;\s*rel="?next"?/.exec(headers.get('Link') ?? '')?.[1];
+  return next === undefined
+    ? undefined
+    : (new URL(next, location.href).searchParams.get('cursor') ?? undefined);
+}

@@ -1,0 +1,119 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useRef, useState } from 'react';
+import { listIssues } from '../http/api.ts';
+import { formatNumber } from '../messages.ts';
+import { useShortcuts } from '../shell/shortcuts.ts';
+import { notify } from '../shell/toasts.tsx';
+import { useTitle } from '../shell/use-title.ts';
+import { IssueTable, type IssueTableHandle } from './issue-table.tsx';
+import { ListFilters } from './list-filters.tsx';
+import { apiQuery, isFiltered, validateListSearch } from './list-search.ts';
+
+const escapeKey = 'Escape';
+
+export function IssueListPage() {
+  useTitle('Issues');
+  const search = useSearch({ from: '/app/issues' });
+  const navigate = useNavigate({ from: '/issues' });
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const searchField = useRef<HTMLInputElement>(null);
+  const table = useRef<IssueTableHandle>(null);
+  const query = apiQuery(search);
+  const list = useInfiniteQuery({
+    queryKey: ['issues', query],
+    queryFn: ({ pageParam, signal }) => listIssues(query, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+  });
+  useShortcuts({
+    '/': () => {
+      searchField.current?.focus();
+      searchField.current?.select();
+    },
+    j: () => table.current?.move(1),
+    k: () => table.current?.move(-1),
+    x: () => table.current?.toggle(),
+    [escapeKey]: () => setSelected(new Set()),
+  });
+
+  const issues = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const total = list.data?.pages[0]?.total;
+  const change = (changes: Record<string, string | undefined>) =>
+    void navigate({
+      search: (now) => validateListSearch({ ...now, ...changes }),
+      replace: 'q' in changes,
+    });
+  const copyKeys = async () => {
+    try {
+      await navigator.clipboard.writeText([...selected].join(', '));
+      notify(`Copied ${[...selected].join(', ')}`);
+    } catch {
+      notify('The browser does not allow copying.');
+    }
+  };
+
+  return (
+    <main id="content" className="list-page">
+      <div className="list-head">
+        <h1>Issues</h1>
+        <p className="muted" role="status">
+          {list.isPending ? 'Loading…' : countOf(total, issues.length, list.hasNextPage)}
+        </p>
+      </div>
+      <ListFilters
+        search={search}
+        onChange={change}
+        onReset={() => void navigate({ search: {} })}
+        searchField={searchField}
+      />
+      {selected.size > 0 && (
+        <div className="selection" role="status">
+          <span>{formatNumber(selected.size)} selected</span>
+          <button type="button" onClick={() => void copyKeys()}>
+            Copy keys
+          </button>
+          <button type="button" className="quiet" onClick={() => setSelected(new Set())}>
+            Clear
+          </button>
+        </div>
+      )}
+      {list.isError && (
+        <div className="notice" role="alert">
+          <p>The issues could not be loaded. {list.error.message}</p>
+          <button type="button" className="primary" onClick={() => void list.refetch()}>
+            Try again
+          </button>
+        </div>
+      )}
+      {list.isSuccess && issues.length === 0 && (
+        <div className="notice">
+          <p>
+            {isFiltered(search)
+              ? 'No issue matches these filters.'
+              : 'There are no open issues. Press c to create one.'}
+          </p>
+        </div>
+      )}
+      {issues.length > 0 && (
+        <IssueTable
+          ref={table}
+          issues={issues}
+          selected={selected}
+          onSelect={setSelected}
+          onEnd={() => {
+            if (list.hasNextPage && !list.isFetching) void list.fetchNextPage();
+          }}
+          isLoadingMore={list.isFetchingNextPage}
+          isStale={list.isPlaceholderData}
+        />
+      )}
+    </main>
+  );
+}
+
+function countOf(total: number | undefined, loaded: number, hasMore: boolean): string {
+  if (total !== undefined) return total === 1 ? '1 issue' : `${formatNumber(total)} issues`;
+  return hasMore ? `More than ${formatNumber(loaded)} issues` : `${formatNumber(loaded)} issues`;
+}

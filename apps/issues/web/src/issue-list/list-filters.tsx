@@ -1,0 +1,166 @@
+import { useQuery } from '@tanstack/react-query';
+import { type RefObject, useEffect, useState } from 'react';
+import { labelsQuery } from '../http/queries.ts';
+import { priorities, priorityNames, statuses, statusNames } from '../messages.ts';
+import { PersonPicker } from '../people/person-picker.tsx';
+import { Picker } from '../people/picker.tsx';
+import { LabelMark, PriorityMark, SearchIcon, StatusMark } from '../shell/icons.tsx';
+import { isFiltered, items, type ListSearch, type Order, orders, type State, states } from './list-search.ts';
+
+interface ListFiltersProps {
+  search: ListSearch;
+  onChange: (change: Record<string, string | undefined>) => void;
+  onReset: () => void;
+  searchField: RefObject<HTMLInputElement | null>;
+}
+
+const stateNames: Record<State, string> = { open: 'Open', done: 'Done', all: 'All' };
+const none = 'none';
+
+export function ListFilters({ search, onChange, onReset, searchField }: ListFiltersProps) {
+  const { data: labels = [] } = useQuery(labelsQuery);
+  const chosen = {
+    status: items(search.status),
+    priority: items(search.priority),
+    assignee: items(search.assignee),
+  };
+  return (
+    <search className="filters">
+      <SearchField value={search.q ?? ''} onChange={(q) => onChange({ q })} field={searchField} />
+      <fieldset className="segments">
+        <legend className="visually-hidden">State</legend>
+        {states.map((state) => (
+          <button
+            type="button"
+            key={state}
+            aria-pressed={chosen.status.length === 0 && (search.state ?? 'open') === state}
+            onClick={() => onChange({ state, status: undefined })}
+          >
+            {stateNames[state]}
+          </button>
+        ))}
+      </fieldset>
+      <Picker
+        label="Status"
+        summary={summary(
+          'Status',
+          chosen.status.map((one) => statusNames[one as 'OPEN']),
+        )}
+        options={statuses.map((value) => ({
+          value,
+          name: statusNames[value],
+          content: <StatusMark status={value} />,
+        }))}
+        selected={chosen.status}
+        isMultiple
+        onChange={(status) => onChange({ status: status.join() })}
+      />
+      <Picker
+        label="Priority"
+        summary={summary(
+          'Priority',
+          chosen.priority.map((one) => priorityNames[one as 'LOW']),
+        )}
+        options={priorities.map((value) => ({
+          value,
+          name: priorityNames[value],
+          content: <PriorityMark priority={value} hasText />,
+        }))}
+        selected={chosen.priority}
+        isMultiple
+        onChange={(priority) => onChange({ priority: priority.join() })}
+      />
+      <PersonPicker
+        label="Assignee"
+        summary={summary(
+          'Assignee',
+          chosen.assignee.map((one) => assigneeNames[one] ?? 'chosen'),
+        )}
+        first={[
+          { value: 'me', name: 'Me' },
+          { value: none, name: 'No one' },
+        ]}
+        selected={chosen.assignee}
+        isMultiple
+        onChange={(assignee) => onChange({ assignee: assignee.join() })}
+      />
+      <Picker
+        label="Label"
+        summary={summary('Label', search.label === undefined ? [] : [search.label])}
+        options={labels.map(({ name, color }) => ({
+          value: name,
+          name,
+          content: <LabelMark name={name} color={color} />,
+        }))}
+        selected={search.label === undefined ? [] : [search.label]}
+        onChange={([label]) => onChange({ label: label === search.label ? undefined : label })}
+      />
+      <label className="order">
+        <span className="visually-hidden">Order</span>
+        <select
+          value={search.order ?? '-created_at'}
+          onChange={({ target }) => onChange({ order: target.value })}
+        >
+          {(Object.keys(orders) as Order[]).map((order) => (
+            <option key={order} value={order}>
+              {orders[order]}
+            </option>
+          ))}
+        </select>
+      </label>
+      {isFiltered(search) && (
+        <button type="button" className="quiet" onClick={onReset}>
+          Reset
+        </button>
+      )}
+    </search>
+  );
+}
+
+const assigneeNames: Readonly<Record<string, string>> = { me: 'Me', none: 'No one' };
+
+function summary(name: string, chosen: readonly string[]) {
+  if (chosen.length === 0) return name;
+  return (
+    <>
+      {name}: <strong>{chosen.length > 2 ? chosen.length : chosen.join(', ')}</strong>
+    </>
+  );
+}
+
+interface SearchFieldProps {
+  value: string;
+  onChange: (value: string) => void;
+  field: RefObject<HTMLInputElement | null>;
+}
+
+const typingPauseMs = 150;
+
+function SearchField({ value, onChange, field }: SearchFieldProps) {
+  const [typed, setTyped] = useState<string>();
+  useEffect(() => {
+    if (typed === undefined) return;
+    const timer = setTimeout(() => onChange(typed), typingPauseMs);
+    return () => clearTimeout(timer);
+  });
+  // The URL has caught up, or another filter view was opened.
+  useEffect(() => setTyped((now) => (now?.trim() === value.trim() ? undefined : now)), [value]);
+  return (
+    <div className="search">
+      <SearchIcon />
+      <input
+        ref={field}
+        type="search"
+        aria-label="Search issues"
+        placeholder="Search, or a key such as ISS-42"
+        maxLength={200}
+        value={typed ?? value}
+        onChange={({ target }) => setTyped(target.value)}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === 'Enter') onChange(currentTarget.value);
+          else if (key === 'Escape') currentTarget.blur();
+        }}
+      />
+    </div>
+  );
+}

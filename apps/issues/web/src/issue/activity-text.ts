@@ -1,0 +1,65 @@
+import type { Activity, Person } from '@tessera/contracts';
+import { personName, priorityNames, statusNames } from '../messages.ts';
+import { fieldName } from './use-issue-changes.ts';
+
+interface ActivityText {
+  text: string;
+  /** Texts that are too long for the line. */
+  before?: string;
+  after?: string;
+}
+
+/** Describes an entry of the history, after the name of its actor. */
+export function describeActivity({ kind, field, old, new: next }: Activity): ActivityText {
+  switch (kind) {
+    case 'created':
+      return { text: 'created the issue' };
+    case 'status_changed':
+      return { text: `changed the status from ${valueText('status', old)} to ${valueText('status', next)}` };
+    case 'updated':
+      if (field === 'description') return { text: 'changed the description', ...texts(old, next) };
+      return {
+        text: `changed the ${fieldName(field ?? '')} from ${valueText(field, old)} to ${valueText(field, next)}`,
+      };
+    case 'comment_added':
+      return { text: 'added a comment' };
+    case 'comment_changed':
+      return { text: 'changed a comment', ...texts(member(old, 'body'), member(next, 'body')) };
+    case 'comment_removed':
+      return { text: 'deleted a comment', ...texts(member(old, 'body'), undefined) };
+    case 'link_added':
+      return { text: `added the link ${linkName(next)}` };
+    case 'link_changed':
+      return { text: `changed the link ${linkName(next)}` };
+    case 'link_removed':
+      return { text: `removed the link ${linkName(old)}` };
+    case 'label_added':
+      return { text: `added the label ${String(member(next, 'name') ?? '')}` };
+    case 'label_removed':
+      return { text: `removed the label ${String(member(old, 'name') ?? '')}` };
+    case 'sync_conflict':
+      return { text: `kept the ${fieldName(field ?? '')} at a sync conflict`, ...texts(old, next) };
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+const linkName = (link: unknown) =>
+  `${String(member(link, 'type') ?? '')} ${String(member(link, 'ref') ?? '')}`;
+
+function texts(old: unknown, next: unknown): Pick<ActivityText, 'before' | 'after'> {
+  return {
+    ...(typeof old === 'string' && old !== '' && { before: old }),
+    ...(typeof next === 'string' && next !== '' && { after: next }),
+  };
+}
+
+function valueText(field: string | null, value: unknown): string {
+  if (field === 'assignee') return value === null ? 'no one' : personName(value as Person);
+  const text = String(value ?? 'none');
+  if (field === 'status') return (statusNames as Record<string, string>)[text] ?? text;
+  if (field === 'priority') return (priorityNames as Record<string, string>)[text] ?? text;
+  return `“${text}”`;
+}

@@ -1,0 +1,68 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { Issue } from '@tessera/contracts';
+import { useRef, useState } from 'react';
+import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { addComment } from '../http/api.ts';
+import { issueQuery } from '../http/queries.ts';
+import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
+
+export function CommentForm({ issue }: { issue: Issue }) {
+  const client = useQueryClient();
+  const comment = useDraft(`${issue.id}/comment`, '', issue.version);
+  const [problem, setProblem] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  // The same text is sent with the same key, so that a repetition after a lost response adds no second comment.
+  const sent = useRef({ text: '', key: '' });
+  const { text } = comment.draft;
+
+  const submit = async () => {
+    if (isBusy || text.trim() === '') return;
+    if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+    setBusy(true);
+    setProblem('');
+    try {
+      await addComment(issue.key, text, sent.current.key);
+      sent.current = { text: '', key: '' };
+      comment.clear();
+      await Promise.all([
+        client.invalidateQueries({ queryKey: ['comments', issue.key] }),
+        client.invalidateQueries({ queryKey: issueQuery(issue.key).queryKey }),
+        client.invalidateQueries({ queryKey: ['issues'] }),
+      ]);
+    } catch (error) {
+      setProblem(`The comment was not added. ${error instanceof Error ? error.message : ''}`);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <form
+      className="comment-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <MarkdownEditor
+        label="Comment"
+        value={text}
+        placeholder="Add a comment"
+        rows={4}
+        onChange={comment.setText}
+        onSubmit={() => void submit()}
+      />
+      <p className="form-problem" role="alert">
+        {problem}
+      </p>
+      <div className="actions">
+        <button type="submit" className="primary" disabled={isBusy || text.trim() === ''}>
+          {isBusy ? 'Adding…' : 'Comment'}
+        </button>
+        <span className="muted" role="status">
+          {draftNote(comment)}
+        </span>
+      </div>
+    </form>
+  );
+}

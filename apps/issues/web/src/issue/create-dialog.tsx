@@ -1,0 +1,149 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { IssuePriority } from '@tessera/contracts';
+import { type FormEvent, useRef, useState } from 'react';
+import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { createIssue } from '../http/api.ts';
+import { issueQuery, labelsQuery } from '../http/queries.ts';
+import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
+import { priorities, priorityNames } from '../messages.ts';
+import { PersonPicker } from '../people/person-picker.tsx';
+import { Picker } from '../people/picker.tsx';
+import { Dialog, focusFirst } from '../shell/dialog.tsx';
+import { LabelMark, PriorityMark } from '../shell/icons.tsx';
+
+interface Form {
+  title: string;
+  description: string;
+  priority: IssuePriority;
+  assignee: { id: string; name: string } | null;
+  labels: string[];
+}
+
+const empty: Form = { title: '', description: '', priority: 'MEDIUM', assignee: null, labels: [] };
+const none = 'none';
+
+/** The whole form is one draft, as JSON. */
+function readForm(text: string): Form {
+  return text === '' ? empty : { ...empty, ...(JSON.parse(text) as Partial<Form>) };
+}
+
+export function CreateDialog({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { data: labels = [] } = useQuery(labelsQuery);
+  const handle = useDraft('new-issue', '', 0);
+  const [problem, setProblem] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const sent = useRef({ text: '', key: '' });
+  const form = readForm(handle.draft.text);
+  const change = (part: Partial<Form>) => handle.setText(JSON.stringify({ ...form, ...part }));
+
+  const submit = async (event?: FormEvent) => {
+    event?.preventDefault();
+    if (isBusy || form.title.trim() === '') return;
+    const { text } = handle.draft;
+    if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+    const { title, description, priority, assignee } = form;
+    const members = { title, description, priority, labels: form.labels.map((id) => ({ id })) };
+    setBusy(true);
+    setProblem('');
+    try {
+      const issue = await createIssue({ ...members, assignee_id: assignee?.id ?? null }, sent.current.key);
+      handle.clear();
+      client.setQueryData(issueQuery(issue.key).queryKey, issue);
+      void client.invalidateQueries({ queryKey: ['issues'] });
+      onClose();
+      await navigate({ to: '/issues/$key', params: { key: issue.key } });
+    } catch (error) {
+      setProblem(`The issue was not created. ${error instanceof Error ? error.message : ''}`);
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Dialog title="New issue" onClose={onClose} isWide>
+      <form className="create-form" onSubmit={(event) => void submit(event)}>
+        <input
+          ref={focusFirst}
+          aria-label="Title"
+          placeholder="Title"
+          required
+          maxLength={255}
+          className="title-input"
+          value={form.title}
+          onChange={({ target }) => change({ title: target.value })}
+        />
+        <MarkdownEditor
+          label="Description"
+          placeholder="Description"
+          rows={8}
+          value={form.description}
+          onChange={(description) => change({ description })}
+          onSubmit={() => void submit()}
+        />
+        <div className="create-fields">
+          <Picker
+            label="Priority"
+            summary={<PriorityMark priority={form.priority} hasText />}
+            options={priorities.map((value) => ({
+              value,
+              name: priorityNames[value],
+              content: <PriorityMark priority={value} hasText />,
+            }))}
+            selected={[form.priority]}
+            onChange={([priority]) => change({ priority: priority as IssuePriority })}
+          />
+          <PersonPicker
+            label="Assignee"
+            summary={form.assignee?.name ?? 'Assignee'}
+            first={[{ value: none, name: 'No one' }]}
+            selected={[form.assignee?.id ?? none]}
+            onChange={([value], people) => {
+              const person = people.find(({ id }) => id === value);
+              change({ assignee: person ? { id: person.id, name: person.name ?? person.username } : null });
+            }}
+          />
+          <Picker
+            label="Labels"
+            summary={
+              form.labels.length === 0
+                ? 'Labels'
+                : labels
+                    .filter(({ id }) => form.labels.includes(id))
+                    .map((one) => <LabelMark key={one.id} {...one} />)
+            }
+            options={labels.map(({ id, name, color }) => ({
+              value: id,
+              name,
+              content: <LabelMark name={name} color={color} />,
+            }))}
+            selected={form.labels}
+            isMultiple
+            onChange={(ids) => change({ labels: ids })}
+          />
+        </div>
+        <p className="form-problem" role="alert">
+          {problem}
+        </p>
+        <div className="actions end">
+          <span className="muted" role="status">
+            {draftNote(handle)}
+          </span>
+          <button
+            type="button"
+            onClick={() => {
+              handle.clear();
+              onClose();
+            }}
+          >
+            Discard
+          </button>
+          <button type="submit" className="primary" disabled={isBusy}>
+            {isBusy ? 'Creating…' : 'Create issue'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

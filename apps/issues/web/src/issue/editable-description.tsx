@@ -1,0 +1,57 @@
+import { useEffect, useRef } from 'react';
+import { draftNote } from '../drafts/use-draft.ts';
+import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
+import { MarkdownView } from '../markdown/markdown-view.tsx';
+import { type TextEditProps, useTextEdit } from './use-text-edit.ts';
+
+export function EditableDescription(props: TextEditProps) {
+  const edit = useTextEdit('description', props);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { description } = props.issue;
+  useEffect(() => {
+    if (edit.isOpen) field.current?.focus();
+  }, [edit.isOpen]);
+  return (
+    <section className="description" aria-labelledby="description-title">
+      <div className="section-head">
+        <h2 id="description-title">Description</h2>
+        {!edit.isOpen && (
+          <button type="button" ref={edit.editButton} aria-label="Edit description" onClick={edit.start}>
+            Edit
+          </button>
+        )}
+      </div>
+      {!edit.isOpen &&
+        (description === '' ? <p className="muted">No description</p> : <MarkdownView text={description} />)}
+      {edit.isOpen && (
+        <>
+          <MarkdownEditor
+            label="Description"
+            rows={10}
+            field={field}
+            value={edit.text}
+            onChange={edit.handle.setText}
+            onSubmit={() => void edit.submit()}
+            onCancel={edit.close}
+          />
+          <div className="actions">
+            <button
+              type="button"
+              className="primary"
+              disabled={edit.isBusy}
+              onClick={() => void edit.submit()}
+            >
+              Save description
+            </button>
+            <button type="button" onClick={edit.discard}>
+              Discard
+            </button>
+            <span className="muted" role="status">
+              {draftNote(edit.handle)}
+            </span>
+          </div>
+        </>
+      )}
+    </section>
+  );
+}

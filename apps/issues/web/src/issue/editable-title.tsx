@@ -1,0 +1,51 @@
+import { draftNote } from '../drafts/use-draft.ts';
+import { type TextEditProps, useTextEdit } from './use-text-edit.ts';
+
+export function EditableTitle(props: TextEditProps) {
+  const edit = useTextEdit('title', props);
+  if (!edit.isOpen)
+    return (
+      <div className="issue-title">
+        <h1>
+          {props.issue.title} <span className="issue-key">{props.issue.key}</span>
+        </h1>
+        <button type="button" ref={edit.editButton} aria-label="Edit title" onClick={edit.start}>
+          Edit
+        </button>
+      </div>
+    );
+  return (
+    <form
+      className="title-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void edit.submit();
+      }}
+    >
+      <h1 className="visually-hidden">{props.issue.title}</h1>
+      <input
+        aria-label="Title"
+        required
+        maxLength={255}
+        value={edit.text}
+        ref={(field) => {
+          // Once, when the editor opens.
+          if (field !== null && document.activeElement === document.body) field.focus();
+        }}
+        onChange={({ target }) => edit.handle.setText(target.value)}
+        onKeyDown={({ key }) => key === 'Escape' && edit.close()}
+      />
+      <div className="actions">
+        <button type="submit" className="primary" disabled={edit.isBusy}>
+          Save title
+        </button>
+        <button type="button" onClick={edit.discard}>
+          Discard
+        </button>
+        <span className="muted" role="status">
+          {draftNote(edit.handle)}
+        </span>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import type { Issue } from '@tessera/contracts';
+import { useState } from 'react';
+import { HttpError } from '../http/http.ts';
+import { issueQuery } from '../http/queries.ts';
+import { fullTime, personName, shortTime } from '../messages.ts';
+import { useTitle } from '../shell/use-title.ts';
+import { CommentForm } from './comment-form.tsx';
+import { ConflictPanel } from './conflict-panel.tsx';
+import { EditableDescription } from './editable-description.tsx';
+import { EditableTitle } from './editable-title.tsx';
+import { IssueProperties } from './issue-properties.tsx';
+import { Timeline } from './timeline.tsx';
+import { useIssueChanges } from './use-issue-changes.ts';
+
+export function IssuePage() {
+  const { key } = useParams({ from: '/app/issues/$key' });
+  const { data: issue, error, refetch } = useQuery(issueQuery(key));
+  useTitle(issue === undefined ? key : `${issue.key} ${issue.title}`);
+  if (issue !== undefined) return <IssueView key={issue.id} issue={issue} />;
+  const isMissing = error instanceof HttpError && [404, 422].includes(error.status);
+  return (
+    <main id="content" className="page">
+      <nav className="crumbs" aria-label="Path">
+        <Link to="/issues">Issues</Link>
+      </nav>
+      <h1>{isMissing ? `There is no issue ${key}` : key}</h1>
+      {error === null && (
+        <p className="muted" role="status">
+          Loading…
+        </p>
+      )}
+      {error !== null && !isMissing && (
+        <div role="alert">
+          <p>The issue could not be loaded. {error.message}</p>
+          <button type="button" className="primary" onClick={() => void refetch()}>
+            Try again
+          </button>
+        </div>
+      )}
+    </main>
+  );
+}
+
+function IssueView({ issue }: { issue: Issue }) {
+  const { conflict, dismissConflict, save } = useIssueChanges(issue);
+  // Changes the key of an editor, so that it starts again with the value of the issue.
+  const [discarded, setDiscarded] = useState(0);
+  const isText = conflict?.field === 'title' || conflict?.field === 'description';
+  return (
+    <main id="content" className="page issue">
+      <div className="issue-main">
+        <nav className="crumbs" aria-label="Path">
+          <Link to="/issues">Issues</Link>
+          <span aria-hidden="true">/</span>
+          <span>{issue.key}</span>
+        </nav>
+        {conflict !== undefined && (
+          <ConflictPanel
+            key={`${conflict.field} ${conflict.current.version}`}
+            conflict={conflict}
+            onKeepMine={() => void conflict.retry().then((isSaved) => isSaved && setDiscarded(discarded + 1))}
+            onTakeTheirs={() => {
+              dismissConflict();
+              setDiscarded(discarded + 1);
+            }}
+            onEdit={isText ? dismissConflict : undefined}
+          />
+        )}
+        <EditableTitle issue={issue} save={save} discarded={discarded} />
+        <p className="byline muted">
+          <span>
+            {personName(issue.reporter)} created this{' '}
+            <time dateTime={issue.created_at} title={fullTime(issue.created_at)}>
+              {shortTime(issue.created_at)}
+            </time>
+          </span>
+        </p>
+        <EditableDescription issue={issue} save={save} discarded={discarded} />
+      </div>
+      <IssueProperties issue={issue} save={save} />
+      <div className="issue-talk">
+        <Timeline issue={issue} />
+        <CommentForm issue={issue} />
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,129 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Issue, IssuePriority, IssueStatus } from '@tessera/contracts';
+import type { ReactNode } from 'react';
+import { labelsQuery } from '../http/queries.ts';
+import { fullTime, personName, priorities, priorityNames, shortTime, statusNames } from '../messages.ts';
+import { Avatar } from '../people/avatar.tsx';
+import { PersonPicker } from '../people/person-picker.tsx';
+import { Picker } from '../people/picker.tsx';
+import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import type { Change } from './use-issue-changes.ts';
+
+interface IssuePropertiesProps {
+  issue: Issue;
+  save: (change: Change) => Promise<boolean>;
+}
+
+const none = 'none';
+
+export function IssueProperties({ issue, save }: IssuePropertiesProps) {
+  const { data: known = [] } = useQuery(labelsQuery);
+  const { status, allowed_transitions, priority, assignee, labels, external, sync } = issue;
+  const nextStatuses = [status, ...allowed_transitions.filter((one) => one !== status)];
+  const changeLabels = (ids: readonly string[]) => {
+    const all = [...labels, ...known.filter(({ id }) => labels.every((label) => label.id !== id))];
+    const chosen = all.filter(({ id }) => ids.includes(id));
+    const sent = { labels: chosen.map(({ id }) => ({ id })) };
+    void save({ field: 'labels', shown: { labels: chosen }, sent });
+  };
+  return (
+    <aside className="properties" aria-label="Properties">
+      <Property name="Status">
+        <Picker
+          label="Status"
+          summary={<StatusMark status={status} />}
+          options={nextStatuses.map((value) => ({
+            value,
+            name: statusNames[value],
+            content: <StatusMark status={value} />,
+          }))}
+          selected={[status]}
+          onChange={([value]) => {
+            const next = value as IssueStatus;
+            if (next !== status)
+              void save({ field: 'status', shown: { status: next }, sent: { status: next } });
+          }}
+        />
+      </Property>
+      <Property name="Priority">
+        <Picker
+          label="Priority"
+          summary={<PriorityMark priority={priority} hasText />}
+          options={priorities.map((value) => ({
+            value,
+            name: priorityNames[value],
+            content: <PriorityMark priority={value} hasText />,
+          }))}
+          selected={[priority]}
+          onChange={([value]) => {
+            const next = value as IssuePriority;
+            if (next !== priority)
+              void save({ field: 'priority', shown: { priority: next }, sent: { priority: next } });
+          }}
+        />
+      </Property>
+      <Property name="Assignee">
+        <PersonPicker
+          label="Assignee"
+          summary={
+            assignee === null ? (
+              'No one'
+            ) : (
+              <span className="person">
+                <Avatar person={assignee} />
+                <span className="person-name">{personName(assignee)}</span>
+              </span>
+            )
+          }
+          first={[{ value: none, name: 'No one' }]}
+          selected={[assignee?.id ?? none]}
+          onChange={([value], people) => {
+            const next = people.find(({ id }) => id === value) ?? null;
+            if (next?.id === assignee?.id) return;
+            void save({
+              field: 'assignee',
+              shown: { assignee: next },
+              sent: { assignee_id: next?.id ?? null },
+            });
+          }}
+        />
+      </Property>
+      <Property name="Labels">
+        <Picker
+          label="Labels"
+          summary={labels.length === 0 ? 'None' : labels.map((one) => <LabelMark key={one.id} {...one} />)}
+          options={known.map(({ id, name, color }) => ({
+            value: id,
+            name,
+            content: <LabelMark name={name} color={color} />,
+          }))}
+          selected={labels.map(({ id }) => id)}
+          isMultiple
+          onChange={changeLabels}
+        />
+      </Property>
+      <Property name="Changed">
+        <time dateTime={issue.updated_at} title={fullTime(issue.updated_at)}>
+          {shortTime(issue.updated_at)}
+        </time>
+      </Property>
+      {external !== null && /^https?:/.test(external.url) && (
+        <Property name="Tracker">
+          <a href={external.url} rel="noopener noreferrer">
+            {external.provider} {external.key}
+          </a>
+          {sync.state === 'failed' && <span className="sync-failed"> Sync failed</span>}
+        </Property>
+      )}
+    </aside>
+  );
+}
+
+function Property({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="property">
+      <span className="property-name">{name}</span>
+      <div className="property-value">{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,113 @@
+import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
+import type { Activity, Comment, Issue } from '@tessera/contracts';
+import { listActivity, listComments, type Page } from '../http/api.ts';
+import { MarkdownView } from '../markdown/markdown-view.tsx';
+import { fullTime, personName, shortTime } from '../messages.ts';
+import { Avatar } from '../people/avatar.tsx';
+import { describeActivity } from './activity-text.ts';
+
+type Item = { at: string } & ({ comment: Comment } | { activity: Activity });
+
+/** The comments and the history of an issue in one list, oldest first. Starts with the newest items. */
+export function Timeline({ issue }: { issue: Issue }) {
+  const comments = useInfiniteQuery({
+    queryKey: ['comments', issue.key],
+    queryFn: ({ pageParam, signal }) => listComments(issue.key, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next,
+  });
+  const activity = useInfiniteQuery({
+    queryKey: ['activity', issue.key],
+    queryFn: ({ pageParam, signal }) => listActivity(issue.key, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next,
+  });
+  const commentItems = itemsOf(comments.data).map((comment): Item => ({ at: comment.created_at, comment }));
+  const activityItems = itemsOf(activity.data).map((entry): Item => ({ at: entry.at, activity: entry }));
+  // Earlier items of a list that has more pages are unknown, so none of the other list are shown before its oldest.
+  const starts = [
+    comments.hasNextPage ? commentItems.at(-1)?.at : undefined,
+    activity.hasNextPage ? activityItems.at(-1)?.at : undefined,
+  ].filter((at) => at !== undefined);
+  const start = starts.sort().at(-1) ?? '';
+  const items = [...commentItems, ...activityItems]
+    .filter((item) => item.at >= start && isShown(item))
+    .sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
+  const loadEarlier = () => {
+    for (const list of [comments, activity]) if (list.hasNextPage) void list.fetchNextPage();
+  };
+
+  return (
+    <section className="timeline" aria-labelledby="timeline-title">
+      <h2 id="timeline-title">Activity</h2>
+      {starts.length > 0 && (
+        <button type="button" onClick={loadEarlier} disabled={comments.isFetching || activity.isFetching}>
+          Show earlier
+        </button>
+      )}
+      {(comments.isError || activity.isError) && (
+        <p role="alert">The activity could not be loaded. {(comments.error ?? activity.error)?.message}</p>
+      )}
+      <ol>
+        {items.map((item) =>
+          'comment' in item ? (
+            <CommentItem key={item.comment.id} comment={item.comment} />
+          ) : (
+            <ActivityItem key={item.activity.id} activity={item.activity} />
+          ),
+        )}
+      </ol>
+    </section>
+  );
+}
+
+function itemsOf<Item>(data: InfiniteData<Page<Item>, unknown> | undefined): Item[] {
+  return data?.pages.flatMap(({ items }) => items) ?? [];
+}
+
+// A comment shows itself.
+function isShown(item: Item): boolean {
+  return 'comment' in item || item.activity.kind !== 'comment_added';
+}
+
+function CommentItem({ comment }: { comment: Comment }) {
+  const { author, external, created_at, updated_at, origin } = comment;
+  const name = author === null ? (external?.author ?? 'Unknown') : personName(author);
+  const time = external?.created_at ?? created_at;
+  return (
+    <li className="comment">
+      <header>
+        {author !== null && <Avatar person={author} />}
+        <strong>{name}</strong>
+        <time className="muted" dateTime={time} title={fullTime(time)}>
+          {shortTime(time)}
+        </time>
+        {origin !== 'local' && <span className="muted">in {origin}</span>}
+        {updated_at !== created_at && <span className="muted">edited</span>}
+      </header>
+      <MarkdownView text={comment.body} />
+    </li>
+  );
+}
+
+function ActivityItem({ activity }: { activity: Activity }) {
+  const { text, before, after } = describeActivity(activity);
+  return (
+    <li className="entry">
+      <span className="entry-dot" aria-hidden="true" />
+      <div>
+        <strong>{activity.actor === null ? activity.origin : personName(activity.actor)}</strong> {text}{' '}
+        <time className="muted" dateTime={activity.at} title={fullTime(activity.at)}>
+          {shortTime(activity.at)}
+        </time>
+        {(before !== undefined || after !== undefined) && (
+          <details className="texts">
+            <summary>Show the texts</summary>
+            {before !== undefined && <del>{before}</del>}
+            {after !== undefined && <ins>{after}</ins>}
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,107 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { IssueChange } from '@tessera/client/issues';
+import type { Issue, IssueStatus } from '@tessera/contracts';
+import { useState } from 'react';
+import { changeStatus, updateIssue } from '../http/api.ts';
+import { HttpError } from '../http/http.ts';
+import { issueQuery } from '../http/queries.ts';
+import { fieldNames, personName } from '../messages.ts';
+import { notify } from '../shell/toasts.tsx';
+
+export type EditableField = 'title' | 'description' | 'priority' | 'assignee' | 'status' | 'labels';
+
+/** A change that the service refused because the same field has changed meanwhile. */
+export interface Conflict {
+  field: EditableField;
+  base: string;
+  theirs: string;
+  mine: string;
+  retry: () => Promise<boolean>;
+  /** The issue with the other change. */
+  current: Issue;
+}
+
+export interface Change {
+  field: EditableField;
+  /** The members that the page shows until the response arrives. */
+  shown: Partial<Issue>;
+  sent: Omit<IssueChange, 'version'> | { status: IssueStatus };
+  /** The value on which the change is based, and its version. Default: those of the issue. */
+  base?: { text: string; version: number };
+}
+
+const maxAttempts = 3;
+
+/** Saves changes of an issue: shown at once, undone with the reason if the service refuses them. */
+export function useIssueChanges(issue: Issue | undefined) {
+  const client = useQueryClient();
+  const [conflict, setConflict] = useState<Conflict>();
+
+  const save = async (change: Change, onto: Issue): Promise<boolean> => {
+    const { queryKey } = issueQuery(onto.key);
+    const { field, shown, sent } = change;
+    let { text: base, version } = change.base ?? { text: textOf(onto, field), version: onto.version };
+    await client.cancelQueries({ queryKey });
+    const before = client.getQueryData(queryKey) ?? onto;
+    client.setQueryData(queryKey, { ...before, ...shown });
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const saved =
+          'status' in sent
+            ? await changeStatus(onto.key, { ...sent, version })
+            : await updateIssue(onto.key, { ...sent, version });
+        client.setQueryData(queryKey, saved);
+        setConflict(undefined);
+        void client.invalidateQueries({ queryKey: ['activity', onto.key] });
+        void client.invalidateQueries({ queryKey: ['issues'] });
+        return true;
+      } catch (error) {
+        const current = conflictingIssue(error);
+        client.setQueryData(queryKey, current ?? before);
+        if (current === undefined) {
+          notify(`Not saved: ${reasonOf(error)}`);
+          if (error instanceof HttpError && error.status === 409) void client.invalidateQueries({ queryKey });
+          return false;
+        }
+        const theirs = textOf(current, field);
+        // Another field has changed: this change is still based on what the user saw.
+        if (theirs === base && attempt < maxAttempts) {
+          version = current.version;
+          client.setQueryData(queryKey, { ...current, ...shown });
+          continue;
+        }
+        const mine = textOf({ ...current, ...shown }, field);
+        const retry = () => save({ ...change, base: { text: theirs, version: current.version } }, current);
+        setConflict({ field, base, theirs, mine, retry, current });
+        base = theirs;
+        return false;
+      }
+    }
+  };
+
+  return {
+    conflict,
+    dismissConflict: () => setConflict(undefined),
+    save: (change: Change) => (issue === undefined ? Promise.resolve(false) : save(change, issue)),
+  };
+}
+
+/** Returns a field as text, to compare and to show it. */
+function textOf(issue: Issue, field: EditableField): string {
+  if (field === 'assignee') return issue.assignee === null ? 'No one' : personName(issue.assignee);
+  if (field === 'labels') return issue.labels.map(({ name }) => name).join(', ');
+  return issue[field];
+}
+
+function conflictingIssue(error: unknown): Issue | undefined {
+  if (!(error instanceof HttpError) || error.code !== 'version_conflict') return undefined;
+  return error.body.issue as Issue;
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof HttpError)) return 'an unexpected error.';
+  if (error.code === 'illegal_transition') return 'the status has been changed by another person.';
+  return error.message;
+}
+
+export const fieldName = (field: string) => fieldNames[field] ?? field;

@@ -1,0 +1,23 @@
+import './styles/base.css';
+import './styles/controls.css';
+import './styles/shell.css';
+import './styles/issue-list.css';
+import './styles/issue.css';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { queryClient } from './http/queries.ts';
+import { router } from './router.tsx';
+import { startTheme } from './shell/theme.ts';
+
+startTheme();
+const root = document.getElementById('root');
+if (root === null) throw new Error('The page has no root element.');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

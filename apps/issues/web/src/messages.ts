@@ -1,0 +1,69 @@
+import type { Issue, IssuePriority, IssueStatus } from '@tessera/contracts';
+
+export const statuses = ['OPEN', 'IN_PROGRESS', 'REOPENED', 'RESOLVED', 'CLOSED'] as const;
+export const priorities = ['CRITICAL', 'URGENT', 'HIGH', 'MEDIUM', 'LOW'] as const;
+
+export const statusNames: Record<IssueStatus, string> = {
+  OPEN: 'Open',
+  IN_PROGRESS: 'In progress',
+  RESOLVED: 'Resolved',
+  CLOSED: 'Closed',
+  REOPENED: 'Reopened',
+};
+
+export const priorityNames: Record<IssuePriority, string> = {
+  LOW: 'Low',
+  MEDIUM: 'Medium',
+  HIGH: 'High',
+  URGENT: 'Urgent',
+  CRITICAL: 'Critical',
+};
+
+export const syncNames: Record<Issue['sync']['state'], string> = {
+  not_configured: '',
+  not_synced: 'Not synced',
+  synced: 'Synced',
+  changed: 'Sync due',
+  retrying: 'Sync retries',
+  failed: 'Sync failed',
+};
+
+export const fieldNames: Readonly<Record<string, string>> = {
+  title: 'title',
+  description: 'description',
+  priority: 'priority',
+  assignee: 'assignee',
+  status: 'status',
+  labels: 'labels',
+};
+
+interface Named {
+  username: string | null;
+  name?: string | null | undefined;
+}
+
+export function personName(person: Named | null | undefined): string {
+  return person?.name ?? person?.username ?? 'Unknown';
+}
+
+const dateFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' });
+const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'long', timeStyle: 'short' });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'narrow' });
+const numberFormat = new Intl.NumberFormat();
+
+export const fullTime = (time: string) => timeFormat.format(new Date(time));
+export const formatNumber = (value: number) => numberFormat.format(value);
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+/** Returns the time relative to now for the last week, otherwise the date. */
+export function shortTime(time: string): string {
+  const seconds = (Date.now() - new Date(time).getTime()) / 1_000;
+  if (seconds >= 7 * 86_400) return dateFormat.format(new Date(time));
+  const unit = units.find(([, size]) => seconds >= size);
+  return unit === undefined ? 'just now' : relative.format(-Math.floor(seconds / unit[1]), unit[0]);
+}

@@ -1,0 +1,87 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  type ErrorComponentProps,
+  redirect,
+} from '@tanstack/react-router';
+import { queryClient, sessionQuery } from './http/queries.ts';
+import { IssuePage } from './issue/issue-page.tsx';
+import { IssueListPage } from './issue-list/issue-list-page.tsx';
+import { validateListSearch } from './issue-list/list-search.ts';
+import { Shell } from './shell/shell.tsx';
+import { SignInPage } from './sign-in/sign-in-page.tsx';
+
+function ErrorPage({ error, reset }: ErrorComponentProps) {
+  return (
+    <main className="page notice" id="content">
+      <h1>The page could not be loaded</h1>
+      <p role="alert">{error instanceof Error ? error.message : 'Try again.'}</p>
+      <button type="button" className="primary" onClick={reset}>
+        Try again
+      </button>
+    </main>
+  );
+}
+
+const root = createRootRoute({
+  errorComponent: ErrorPage,
+  notFoundComponent: () => (
+    <main className="page notice">
+      <h1>Page not found</h1>
+      <a href="/issues">All issues</a>
+    </main>
+  ),
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: ({ next }: Record<string, unknown>) => (typeof next === 'string' ? { next } : {}),
+  component: SignInPage,
+});
+
+const app = createRoute({
+  getParentRoute: () => root,
+  id: 'app',
+  component: Shell,
+  beforeLoad: async ({ location }) => {
+    const { user } = await queryClient.ensureQueryData(sessionQuery);
+    if (user === null) throw redirect({ to: '/sign-in', search: { next: location.href }, replace: true });
+  },
+});
+
+const home = createRoute({
+  getParentRoute: () => app,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/issues', replace: true });
+  },
+});
+
+const list = createRoute({
+  getParentRoute: () => app,
+  path: '/issues',
+  validateSearch: validateListSearch,
+  component: IssueListPage,
+});
+
+const issue = createRoute({ getParentRoute: () => app, path: '/issues/$key', component: IssuePage });
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, app.addChildren([home, list, issue])]),
+  scrollRestoration: true,
+  // Plain parameters, such as `?status=OPEN&q=17`; the default would write values as JSON.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const given = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '');
+    const parameters = new URLSearchParams(given as [string, string][]);
+    return parameters.size === 0 ? '' : `?${parameters}`;
+  },
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

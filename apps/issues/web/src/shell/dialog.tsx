@@ -1,0 +1,48 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+
+interface DialogProps {
+  title: string;
+  children: ReactNode;
+  onClose?: () => void;
+  /** Escape does not close the dialog. */
+  isRequired?: boolean;
+  isWide?: boolean;
+}
+
+/** A ref for the field that gets the focus when its dialog opens. React's `autoFocus` comes before the dialog is open. */
+export function focusFirst(field: HTMLElement | null): void {
+  field?.setAttribute('autofocus', '');
+}
+
+/** A modal dialog. The browser keeps the focus inside and returns it afterwards. */
+export function Dialog({ title, children, onClose, isRequired = false, isWide = false }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      className={isWide ? 'dialog wide' : 'dialog'}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        if (event.target !== element.current) return;
+        event.preventDefault();
+        if (!isRequired) onClose?.();
+      }}
+    >
+      <header className="dialog-head">
+        <h2 id={id}>{title}</h2>
+        {!isRequired && (
+          <button type="button" className="quiet" aria-label="Close" onClick={onClose}>
+            <span aria-hidden="true">✕</span>
+          </button>
+        )}
+      </header>
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,11 @@
+import type { FullUser } from '@tessera/contracts';
+import { createContext, useContext } from 'react';
+
+export const UserContext = createContext<FullUser | undefined>(undefined);
+
+/** The signed-in user. */
+export function useUser(): FullUser {
+  const user = useContext(UserContext);
+  if (user === undefined) throw new Error('useUser is for pages behind the sign-in.');
+  return user;
+}

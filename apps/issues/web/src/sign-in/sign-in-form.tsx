@@ -1,0 +1,70 @@
+import { type FormEvent, useId, useState } from 'react';
+import { type SessionState, startSession } from '../http/api.ts';
+import { HttpError } from '../http/http.ts';
+import { focusFirst } from '../shell/dialog.tsx';
+
+interface SignInFormProps {
+  email?: string | undefined;
+  onSignedIn: (session: SessionState) => void;
+}
+
+export function SignInForm({ email = '', onSignedIn }: SignInFormProps) {
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const id = useId();
+
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const values = new FormData(form);
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      onSignedIn(await startSession(String(values.get('email')).trim(), String(values.get('password'))));
+    } catch (error) {
+      setProblem(describe(error));
+      form.querySelector<HTMLInputElement>('[name=password]')?.select();
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <form className="sign-in-form" onSubmit={(event) => void submit(event)}>
+      <label htmlFor={`${id}-email`}>E-mail</label>
+      <input
+        ref={email === '' ? focusFirst : null}
+        id={`${id}-email`}
+        name="email"
+        type="email"
+        autoComplete="username"
+        required
+        defaultValue={email}
+        aria-describedby={`${id}-problem`}
+      />
+      <label htmlFor={`${id}-password`}>Password</label>
+      <input
+        ref={email === '' ? null : focusFirst}
+        id={`${id}-password`}
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        required
+        aria-describedby={`${id}-problem`}
+      />
+      <p id={`${id}-problem`} role="alert" className="form-problem">
+        {problem}
+      </p>
+      <button type="submit" className="primary" disabled={isBusy}>
+        {isBusy ? 'Signing in…' : 'Sign in'}
+      </button>
+    </form>
+  );
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof HttpError)) return 'Sign-in failed. Try again.';
+  if (error.status === 400 || error.status === 401) return 'The e-mail address or the password is wrong.';
+  if (error.status === 429) return 'Too many attempts. Wait a minute, then try again.';
+  return error.message;
+}

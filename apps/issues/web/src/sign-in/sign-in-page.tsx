@@ -1,0 +1,31 @@
+import { useRouter, useSearch } from '@tanstack/react-router';
+import { queryClient, sessionQuery } from '../http/queries.ts';
+import { Logo } from '../shell/icons.tsx';
+import { useTitle } from '../shell/use-title.ts';
+import { SignInForm } from './sign-in-form.tsx';
+
+export function SignInPage() {
+  useTitle('Sign in');
+  const router = useRouter();
+  const { next } = useSearch({ from: '/sign-in' });
+  return (
+    <main className="sign-in">
+      <div className="card">
+        <h1>
+          <Logo /> Sign in to Tessera
+        </h1>
+        <SignInForm
+          onSignedIn={(session) => {
+            queryClient.setQueryData(sessionQuery.queryKey, session);
+            router.history.replace(isOwnPath(next) ? next : '/issues');
+          }}
+        />
+      </div>
+    </main>
+  );
+}
+
+/** Whether a target of the URL is a path of this app, not another site. */
+function isOwnPath(path: string | undefined): path is string {
+  return path !== undefined && /^\/issues(?:[/?#]|$)/.test(path);
+}
