@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { IssuesClient, Session } from '@tessera/client/issues';
+import { startStack } from '@tessera/stack';
+import { type Browser, launchBrowser, openPage, type Page, type WatchedPage } from '@tessera/testing/browser';
+
+export const password = 'a password of the web tests';
+
+export type Web = Awaited<ReturnType<typeof startWeb>>;
+
+/** A user with a client of the API. */
+export interface Person {
+  id: string;
+  email: string;
+  api: IssuesClient;
+}
+
+/** The built services with the web app, PostgreSQL and a browser. */
+export async function startWeb() {
+  const stack = await startStack({
+    environment: { issues: { WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') } },
+  });
+  const { issues: issuesUrl, identity: identityUrl } = stack.urls;
+  const browser = await launchBrowser().catch(async (error: unknown) => {
+    await stack.stop();
+    throw error;
+  });
+
+  const createPerson = async (username: string, name: string, isStaff = false): Promise<Person> => {
+    const email = `${username}@example.com`;
+    const body = { email, username, display_name: name, password, is_verified: true, is_staff: isStaff };
+    const { data, status } = await stack.internal.post('/internal/identities', body);
+    if (status !== 201) throw new Error(`The identity was not created: ${JSON.stringify(data)}`);
+    const token = await Session.signIn({ identityUrl, email, password });
+    const api = new IssuesClient({ baseUrl: issuesUrl, token });
+    return { id: data.id, email, api };
+  };
+
+  return {
+    url: issuesUrl,
+    browser,
+    createPerson,
+    sql: stack.sql,
+    open: async (options?: Parameters<typeof openPage>[1]) => {
+      const opened = await openPage(browser, { baseURL: issuesUrl, ...options });
+      opened.page.setDefaultTimeout(15_000);
+      return opened;
+    },
+    stop: async () => {
+      await browser.close();
+      return stack.stop();
+    },
+  };
+}
+
+export async function signIn(page: Page, { email }: Person, path = '/issues'): Promise<void> {
+  await page.goto(path);
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname !== '/sign-in');
+}
+
+export type { Browser, Page, WatchedPage };

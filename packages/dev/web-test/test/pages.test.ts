@@ -1,0 +1,179 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { accessibilityProblems } from '@tessera/testing/browser';
+import { fillExamples } from '../src/examples.ts';
+import { type Person, signIn, startWeb, type Web } from '../src/web.ts';
+
+let web: Web;
+let ada: Person;
+let key: string;
+
+beforeAll(async () => {
+  web = await startWeb();
+  ({ ada, key } = await fillExamples(web, 8));
+}, 60_000);
+
+afterAll(async () => {
+  expect(await web?.stop()).toEqual([0, 0]);
+}, 30_000);
+
+describe.each(['light', 'dark'] as const)('accessibility, %s theme', (colorScheme) => {
+  it.each([1280, 320])(
+    'all pages, %i pixels wide',
+    async (width) => {
+      const { page, close } = await web.open({
+        bypassCSP: true,
+        colorScheme,
+        viewport: { width, height: 800 },
+      });
+      const check = async (state: string) => {
+        expect({ state, problems: await accessibilityProblems(page) }).toEqual({ state, problems: [] });
+        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        expect({ state, overflow }).toEqual({ state, overflow: 0 });
+      };
+      await page.goto('/sign-in');
+      await page.getByLabel('E-mail').waitFor();
+      await check('sign-in');
+      await signIn(page, ada);
+      await page.getByRole('row', { name: key }).waitFor();
+      await check('list');
+      await page.getByRole('button', { name: 'Assignee' }).click();
+      await page.getByRole('option', { name: 'Bob Kaplan' }).waitFor();
+      await check('filter');
+      await page.keyboard.press('Escape');
+      await page.getByLabel(`Select ${key}`).check();
+      await check('selection');
+      await page.getByLabel('Search issues').fill('nothing has this word');
+      await page.getByText('No issue matches these filters.').waitFor();
+      await check('empty list');
+      await page.goto(`/issues/${key}`);
+      await page.locator('.markdown ul').waitFor();
+      await page.locator('.comment').nth(1).waitFor();
+      await check('issue');
+      await page.getByRole('button', { name: 'Edit title' }).click();
+      await page.getByRole('button', { name: 'Edit description' }).click();
+      await page.getByRole('button', { name: 'Save description' }).waitFor();
+      await check('editing');
+      await page.getByLabel(/^Account of/).click();
+      await check('menu');
+      await page.getByRole('button', { name: 'New issue' }).click();
+      await page.getByRole('dialog').getByLabel('Title').fill('Draft');
+      await check('new issue');
+      await page.getByRole('button', { name: 'Discard' }).last().click();
+      await page.locator('body').press('?');
+      await check('keyboard');
+      await close();
+    },
+    60_000,
+  );
+});
+
+describe('hostile texts', () => {
+  const vectors = [
+    '<script>ran()</script>',
+    '<img src=x onerror=ran()>',
+    '<svg onload=ran()>',
+    '"><iframe srcdoc="<script>parent.ran()</script>">',
+    '[link](javascript:ran())',
+    '![image](https://evil.example/x.png)',
+    '<a href="data:text/html,<script>ran()</script>">data</a>',
+    '[quoted](<https://evil.example/" onclick="ran()>)',
+    '<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=ran()&gt;">',
+    '`<img src=x onerror=ran()>`',
+  ];
+
+  it('run nothing, request nothing and stay visible', async () => {
+    const text = vectors.join('\n\n');
+    const title = '<img src=x onerror=ran()><b>title</b>';
+    const mallory = await web.createPerson('mallory', '<img src=x onerror=ran()>');
+    const label = await ada.api.createLabel({ name: '<script>ran()</script>', color: '#ff0000' });
+    const issue = await mallory.api.create({ title, description: text, labels: [label] });
+    await mallory.api.addComment(issue.key, text);
+    await mallory.api.update(issue.key, { title: `${title}!` });
+
+    const { page, problems, close } = await web.open();
+    const ran: unknown[] = [];
+    const foreign: string[] = [];
+    await page.exposeFunction('ran', () => ran.push(true));
+    page.on('request', (request) => {
+      if (new URL(request.url()).origin !== web.url) foreign.push(request.url());
+    });
+    await signIn(page, ada);
+    await page.getByText(`${title}!`).waitFor();
+    await page.getByText(`${title}!`).click();
+    await page.locator('.comment .markdown p').first().waitFor();
+    await page.locator('.description .markdown p').first().waitFor();
+    const targets = await page.evaluate(
+      `[...document.querySelectorAll('.markdown a')].map(({ href }) => href)`,
+    );
+    expect(new Set(targets as string[])).toEqual(
+      // Links to scripts have no target. The quotation mark stays within the URL.
+      new Set(['', 'https://evil.example/x.png', 'https://evil.example/%22%20onclick=%22ran()']),
+    );
+    expect(await page.locator('.description').textContent()).toContain('<script>ran()</script>');
+    const created = await page.evaluate(
+      `document.querySelectorAll('.markdown :is(script, img, svg, iframe, style, [onclick], [onerror])').length`,
+    );
+    await page.getByRole('button', { name: 'Edit description' }).click();
+    await page.getByRole('button', { name: 'Preview' }).first().click();
+    await page.locator('.editor .markdown p').first().waitFor();
+    expect({ ran, foreign, problems, created }).toEqual({ ran: [], foreign: [], problems: [], created: 0 });
+    await close();
+  });
+});
+
+describe('the budget', () => {
+  const folder = fileURLToPath(new URL('../../../../apps/issues/dist/web/', import.meta.url));
+  const page = readFileSync(`${folder}index.html`, 'utf8');
+  const sizes = readdirSync(`${folder}assets`)
+    .filter((name) => /\.(?:js|css)$/.test(name))
+    .map((name) => ({
+      isInitial: page.includes(name),
+      bytes: gzipSync(readFileSync(`${folder}assets/${name}`)).length,
+    }));
+
+  it('limits the first load to 150 kB and a later chunk to 60 kB', () => {
+    const initial = sizes.filter(({ isInitial }) => isInitial).reduce((sum, { bytes }) => sum + bytes, 0);
+    const largest = Math.max(...sizes.filter(({ isInitial }) => !isInitial).map(({ bytes }) => bytes));
+    expect(initial).toBeGreaterThan(10_000);
+    expect(initial).toBeLessThanOrEqual(150_000);
+    expect(largest).toBeLessThanOrEqual(60_000);
+  });
+});
+
+describe('the documents', () => {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${web.url}${path}`, { headers: { Accept: 'text/html', ...headers } });
+
+  it('are pages for browsers only', async () => {
+    for (const path of ['/', '/issues', '/issues/ISS-1', '/sign-in']) {
+      const response = await get(path);
+      expect([path, response.status, response.headers.get('Content-Type')]).toEqual([
+        path,
+        200,
+        'text/html; charset=utf-8',
+      ]);
+      expect(response.headers.get('Cache-Control')).toBe('no-store');
+      expect(response.headers.get('Content-Security-Policy')).toContain("require-trusted-types-for 'script'");
+      const json = await get(path, { Accept: 'application/json' });
+      expect([path, json.status]).toEqual([path, path === '/' ? 200 : 404]);
+    }
+    expect((await get('/no-such-page')).status).toBe(404);
+    expect((await get('/assets/no-such-file.js')).status).toBe(404);
+    expect(await (await get('/api/docs/')).text()).toContain('swagger-ui');
+  });
+
+  it('names files that caches may keep', async () => {
+    const text = await (await get('/')).text();
+    const [file = ''] = /\/assets\/[^"]+\.js/.exec(text) ?? [];
+    for (const encoding of ['gzip', 'identity']) {
+      const response = await get(file, { 'Accept-Encoding': encoding });
+      expect([encoding, response.status]).toEqual([encoding, 200]);
+      expect(response.headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
+      expect(response.headers.get('Content-Encoding')).toBe(encoding === 'gzip' ? 'gzip' : null);
+      expect(response.headers.get('Vary')).toBe('Accept-Encoding');
+    }
+  });
+});
