@@ -1,0 +1,136 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ServiceName, Stack } from '@tessera/stack';
+
+const repositoryRoot = fileURLToPath(new URL('../../../../..', import.meta.url));
+
+interface Answer {
+  code: number;
+  stdout: string;
+  stderr?: string;
+}
+
+/** A `kubectl` whose cluster is a stack: the Secret is the folder of the keys, a pod is the service's folder. */
+export class FakeKubectl {
+  readonly #stack: Stack;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'tessera-kubectl-'));
+  readonly #server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { args, input } = JSON.parse(Buffer.concat(chunks).toString());
+    response.end(JSON.stringify(await this.#answer(args, input)));
+  });
+  readonly #environment: Record<string, string> = {};
+
+  constructor(stack: Stack) {
+    this.#stack = stack;
+  }
+
+  async start(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    const { port } = this.#server.address() as AddressInfo;
+    const readsInput = `['--stdin', '--filename'].some((option) => args.includes(option))`;
+    writeFileSync(
+      join(this.#folder, 'kubectl'),
+      `#!/usr/bin/env node
+const args = process.argv.slice(2);
+const input = ${readsInput} ? require('node:fs').readFileSync(0, 'utf8') : '';
+fetch('http://127.0.0.1:${port}', { method: 'POST', body: JSON.stringify({ args, input }) })
+  .then((response) => response.json())
+  .then(({ code, stdout, stderr = '' }) => {
+    process.stderr.write(stderr);
+    process.stdout.write(stdout);
+    process.exitCode = code;
+  });
+`,
+      { mode: 0o755 },
+    );
+  }
+
+  /** Runs a script in bash. Returns its exit code and output. */
+  async run(script: string): Promise<{ code: number; output: string }> {
+    const child = spawn('bash', ['-s'], { env: { PATH: `${this.#folder}:${process.env.PATH}` } });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        output += chunk;
+      });
+    child.stdin.end(script);
+    const [code] = await once(child, 'close');
+    return { code, output };
+  }
+
+  stop(): void {
+    this.#server.close();
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  async #answer([, , verb = '', ...rest]: string[], input: string): Promise<Answer> {
+    if (verb === 'get') return { code: 0, stdout: JSON.stringify(this.#readSecret()) };
+    if (verb === 'replace') return this.#replace(input);
+    if (verb === 'exec') return this.#exec(nameIn(rest[1]), rest.slice(rest.indexOf('--') + 1), input);
+    if (verb === 'patch') Object.assign(this.#environment, JSON.parse(rest.at(-1) ?? '{}').data);
+    if (verb === 'rollout' && rest[0] === 'restart') await this.#restart(nameIn(rest[1]));
+    return { code: 0, stdout: '' };
+  }
+
+  #readSecret() {
+    const { directory } = this.#stack.keys;
+    const read = (name: string) => [name, readFileSync(join(directory, name), 'base64')];
+    return {
+      metadata: { name: 'identity-keys', annotations: { last: 'applied' } },
+      data: Object.fromEntries(readdirSync(directory).map(read)),
+    };
+  }
+
+  #replace(input: string): Answer {
+    if (input === '') return { code: 1, stdout: '', stderr: 'error: no objects passed to replace\n' };
+    const { data, metadata } = JSON.parse(input);
+    if (metadata.annotations !== undefined) return { code: 1, stdout: '', stderr: 'a copy of the keys\n' };
+    const { directory } = this.#stack.keys;
+    for (const name of readdirSync(directory)) rmSync(join(directory, name));
+    for (const [name, value] of Object.entries<string>(data))
+      writeFileSync(join(directory, name), Buffer.from(value, 'base64'));
+    return { code: 0, stdout: 'secret/identity-keys replaced\n' };
+  }
+
+  async #exec(service: ServiceName, [program = '', ...args]: string[], input: string): Promise<Answer> {
+    const [replica] = service === 'identity' ? this.#stack.identities : this.#stack.issues;
+    const env = {
+      PATH: process.env.PATH,
+      IDENTITY_URL: this.#stack.urls.identity,
+      JWT_ISSUER: this.#stack.urls.identity,
+      PORT: String(replica?.port),
+    };
+    const child = spawn(program, args, { cwd: join(repositoryRoot, 'apps', service), env });
+    const answer = { stdout: '', stderr: '' };
+    child.stdout.on('data', (chunk) => {
+      answer.stdout += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      answer.stderr += chunk;
+    });
+    child.stdin.end(input);
+    const [code] = await once(child, 'close');
+    return { code, ...answer };
+  }
+
+  async #restart(service: ServiceName): Promise<void> {
+    const replicas = service === 'identity' ? this.#stack.identities : this.#stack.issues;
+    for (const replica of replicas) {
+      await replica.stop();
+      await replica.start(service === 'identity' ? this.#environment : {});
+    }
+  }
+}
+
+function nameIn(target = ''): ServiceName {
+  return target.endsWith('/issues') ? 'issues' : 'identity';
+}
