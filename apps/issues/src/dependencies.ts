@@ -136,6 +136,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     eventSignal,
     eventStreams,
     notifications: notifications.service,
+    outgoingWebhooks: webhooks.service,
     mirror: people.mirror,
     backfill: people.backfill,
     feed: people.feed,

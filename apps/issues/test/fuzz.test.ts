@@ -27,6 +27,8 @@ describe('every response matches the API document, and a rejected request writes
   const commentIds: string[] = [];
   const linkIds: string[] = [];
   const labelIds: string[] = [];
+  const webhookIds: string[] = [];
+  const deliveryIds: string[] = [];
   const disposable: string[] = [];
 
   beforeAll(async () => {
@@ -45,6 +47,18 @@ describe('every response matches the API document, and a rejected request writes
       const { body } = await staff.post('/api/v1/labels/', { name: `label ${count}` }).expect(201);
       labelIds.push(body.id);
     }
+    // No name resolves in the reserved domain, so that nothing is sent.
+    const webhook = { url: 'https://receiver.invalid/' };
+    for (let count = 0; count < 20; count += 1) {
+      const { body } = await staff.post('/api/v1/webhooks/', webhook).expect(201);
+      webhookIds.push(body.id);
+    }
+    const deliveries = await app.sql(
+      `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, subject_id, data, event_at, state)
+       SELECT $1, n, 'issue.created', $1, '{}', now(), 'failed' FROM generate_series(1, 20) n RETURNING id`,
+      [webhookIds[0]],
+    );
+    deliveryIds.push(...deliveries.map(({ id }) => String(id)));
     ({ id: commentedId } = await anIssue());
     for (let count = 0; count < 20; count += 1) {
       const { body } = await user.post(`/api/v1/issues/${commentedId}/comments/`, { body: 'a' }).expect(201);
@@ -76,6 +90,18 @@ describe('every response matches the API document, and a rejected request writes
         'getLabel.id': () => labelIds[0] ?? issueId,
         'updateLabel.id': () => labelIds[0] ?? issueId,
         'deleteLabel.id': () => labelIds.pop() ?? issueId,
+        'createWebhook.url': () => webhook.url,
+        'getWebhook.id': () => webhookIds[0] ?? issueId,
+        'updateWebhook.id': () => webhookIds[1] ?? issueId,
+        'updateWebhook.url': () => webhook.url,
+        'deleteWebhook.id': () => (webhookIds.length > 2 ? webhookIds.pop() : undefined) ?? issueId,
+        'rotateWebhookSecret.id': () => webhookIds[0] ?? issueId,
+        'testWebhook.id': () => webhookIds[0] ?? issueId,
+        'listWebhookDeliveries.id': () => webhookIds[0] ?? issueId,
+        'getWebhookDelivery.id': () => webhookIds[0] ?? issueId,
+        'redeliverWebhook.id': () => webhookIds[0] ?? issueId,
+        delivery_id: () => deliveryIds[0] ?? '1',
+        'redeliverWebhook.delivery_id': () => (deliveryIds.length > 1 ? deliveryIds.pop() : undefined) ?? '1',
         assignee_id: () => user.id,
         assignee_email: () => user.email,
         'getUser.id': () => target.id,

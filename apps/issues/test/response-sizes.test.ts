@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { issuesApi, type Operation } from '@tessera/contracts';
+import { issueEvents, issuesApi, type Operation } from '@tessera/contracts';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { rememberSecret } from '@tessera/testing/leaks';
 import type { Response } from 'supertest';
@@ -172,6 +172,35 @@ async function fillUsers(): Promise<void> {
   );
 }
 
+const webhooksPath = '/api/v1/webhooks/';
+const webhookUrl = `https://receiver.invalid/${'"'.repeat(2_023)}`;
+
+/** Inserts disabled endpoints, and 200 deliveries of one of them, the last with 50 attempts. */
+async function fillWebhooks(): Promise<void> {
+  await app.sql(
+    `INSERT INTO webhook_endpoints (id, url, description, types, is_enabled, secret, created_by)
+     SELECT gen_random_uuid(), $1, repeat('🖨', 200), $2, false, 'x', $3 FROM generate_series(1, 50)`,
+    [webhookUrl, Object.keys(issueEvents), staff.id],
+  );
+  await app.sql(
+    `WITH deliveries AS (
+       INSERT INTO webhook_deliveries (endpoint_id, event_id, type, subject_id, data, event_at, state, attempts, ended_at)
+       SELECT e.id, 1000000000 + n, 'issue.status_changed', e.id, jsonb_build_object('number', 1, 'version', 1,
+              'actor_id', null, 'origin', 'local', 'from', 'OPEN', 'to', 'CLOSED'), now(), 'failed', 50, now()
+         FROM (SELECT id FROM webhook_endpoints ORDER BY id LIMIT 1) e, generate_series(1, 200) n
+       RETURNING id
+     )
+     INSERT INTO webhook_attempts (delivery_id, number, started_at, duration_ms, status, error, answer)
+     SELECT d.id, n, now(), 15000, 500, 'incomplete_response', repeat(chr(1), 2048)
+       FROM deliveries d, generate_series(1, 50) n WHERE n = 50 OR d.id = (SELECT max(id) FROM deliveries)`,
+  );
+}
+
+async function oneWebhook(): Promise<string> {
+  const [row] = await app.sql('SELECT id FROM webhook_endpoints ORDER BY id LIMIT 1');
+  return `${webhooksPath}${row?.id}/`;
+}
+
 interface LargestResponse {
   send: () => PromiseLike<Response>;
   status: number;
@@ -333,6 +362,48 @@ const largest: Record<string, LargestResponse> = {
     atLeast: 400,
   },
   deleteLabel: { send: async () => staff.delete(await oneLabel()), status: 204 },
+  listWebhooks: {
+    send: async () => {
+      await fillWebhooks();
+      return staff.get(webhooksPath);
+    },
+    status: 200,
+    atLeast: 150_000,
+  },
+  createWebhook: { send: () => staff.post(webhooksPath, { url: webhookUrl }), status: 409 },
+  getWebhook: { send: async () => staff.get(await oneWebhook()), status: 200, atLeast: 3_000 },
+  updateWebhook: {
+    send: async () => staff.patch(await oneWebhook(), { types: Object.keys(issueEvents) }),
+    status: 200,
+    atLeast: 3_000,
+  },
+  rotateWebhookSecret: {
+    send: async () => staff.post(`${await oneWebhook()}rotate-secret/`),
+    status: 200,
+    atLeast: 3_000,
+  },
+  testWebhook: { send: async () => staff.post(`${await oneWebhook()}test/`), status: 409 },
+  listWebhookDeliveries: {
+    send: async () => staff.get(`${await oneWebhook()}deliveries/?limit=200`),
+    status: 200,
+    atLeast: 90_000,
+  },
+  getWebhookDelivery: {
+    send: async () => {
+      const [{ id } = {}] = await app.sql('SELECT max(id) AS id FROM webhook_deliveries');
+      return staff.get(`${await oneWebhook()}deliveries/${id}/`);
+    },
+    status: 200,
+    atLeast: 600_000,
+  },
+  redeliverWebhook: {
+    send: async () => {
+      const [{ id } = {}] = await app.sql('SELECT max(id) AS id FROM webhook_deliveries');
+      return staff.post(`${await oneWebhook()}deliveries/${id}/redeliver/`);
+    },
+    status: 409,
+  },
+  deleteWebhook: { send: async () => staff.delete(await oneWebhook()), status: 204 },
   getSyncState: { send: () => staff.get(issuePath(worst, 'sync/')), status: 200, atLeast: 840_000 },
   syncIssue: { send: () => staff.post(issuePath(synced, 'sync/')), status: 200, atLeast: 880_000 },
   attachExternalIssue: {

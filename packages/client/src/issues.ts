@@ -7,11 +7,14 @@ import type {
   Comment,
   CountedField,
   CreateLabel,
+  CreateWebhook,
   changeIssueStatus,
   changeIssues,
   createIssue,
   createLabel,
   createUser,
+  createWebhook,
+  DeliveryState,
   describeIssues,
   detachExternalIssue,
   EventFeedPage,
@@ -24,6 +27,8 @@ import type {
   getSyncState,
   getUser,
   getWatching,
+  getWebhook,
+  getWebhookDelivery,
   Import,
   ImportPreview,
   Issue,
@@ -39,6 +44,7 @@ import type {
   LinkType,
   listIntegrations,
   listLabels,
+  listWebhooks,
   markNotificationsRead,
   Notification,
   NotificationReason,
@@ -49,18 +55,27 @@ import type {
   putLink,
   ResponseOf,
   RetrySyncs,
+  redeliverWebhook,
   resolveSyncConflict,
   retrySyncs,
+  rotateWebhookSecret,
   startWatching,
   syncIssue,
   TimelineOrder,
+  testWebhook,
   UpdateLabel,
+  UpdateWebhook,
   User,
   updateComment,
   updateLabel,
   updateMe,
   updateUser,
+  updateWebhook,
   WatchedIssue,
+  Webhook,
+  WebhookDelivery,
+  WebhookDeliveryDetails,
+  WebhookWithSecret,
 } from '@tessera/contracts';
 import { assertInterval, type EventOptions, followEvents } from './event-feed.ts';
 import type { UserInput } from './identity-input.ts';
@@ -212,6 +227,7 @@ const issues = '/api/v1/issues/';
 const labels = '/api/v1/labels/';
 const notifications = '/api/v1/notifications/';
 const users = '/api/v1/users/';
+const webhooks = '/api/v1/webhooks/';
 
 /**
  * A client of the issues service for browsers and Node. Every call throws a `ProblemError` for an error response.
@@ -543,6 +559,60 @@ export class IssuesClient {
     await this.#transport.send({ method: 'DELETE', path: labelPath(id), ...options });
   }
 
+  /** Returns all endpoints of webhooks, the oldest first. All operations on endpoints are for staff. */
+  webhooks(options?: CallOptions): Promise<ResponseOf<typeof listWebhooks>> {
+    return this.#call<typeof listWebhooks>({ method: 'GET', path: webhooks, ...options });
+  }
+
+  webhook(id: string, options?: CallOptions): Promise<Webhook> {
+    return this.#call<typeof getWebhook>({ method: 'GET', path: webhookPath(id), ...options });
+  }
+
+  /** Creates an endpoint. Store `secret`: only this response and that of a rotation have it. Never sent twice. */
+  createWebhook(
+    webhook: Pick<CreateWebhook, 'url'> & Partial<CreateWebhook>,
+    options?: CallOptions,
+  ): Promise<WebhookWithSecret> {
+    return this.#call<typeof createWebhook>({ method: 'POST', path: webhooks, body: webhook, ...options });
+  }
+
+  updateWebhook(id: string, change: UpdateWebhook, options?: CallOptions): Promise<Webhook> {
+    const call = { method: 'PATCH' as const, path: webhookPath(id), body: change, ...options };
+    return this.#call<typeof updateWebhook>(call);
+  }
+
+  async deleteWebhook(id: string, options?: CallOptions): Promise<void> {
+    await this.#transport.send({ method: 'DELETE', path: webhookPath(id), ...options });
+  }
+
+  /** Replaces the secret. The previous one signs, too, for a day. */
+  rotateWebhookSecret(id: string, options?: CallOptions): Promise<WebhookWithSecret> {
+    const call = { method: 'POST' as const, path: webhookPath(id, 'rotate-secret/'), ...options };
+    return this.#call<typeof rotateWebhookSecret>(call);
+  }
+
+  testWebhook(id: string, options?: CallOptions): Promise<WebhookDelivery> {
+    return this.#call<typeof testWebhook>({ method: 'POST', path: webhookPath(id, 'test/'), ...options });
+  }
+
+  /** Iterates over the deliveries of an endpoint, the newest first. */
+  webhookDeliveries(
+    id: string,
+    { limit, state, ...call }: { state?: DeliveryState } & PageSize & CallOptions = {},
+  ): AsyncGenerator<WebhookDelivery, void> {
+    return this.#transport.pages(webhookPath(id, 'deliveries/'), { limit, state }, call);
+  }
+
+  webhookDelivery(id: string, delivery: number, options?: CallOptions): Promise<WebhookDeliveryDetails> {
+    const path = webhookPath(id, `deliveries/${delivery}/`);
+    return this.#call<typeof getWebhookDelivery>({ method: 'GET', path, ...options });
+  }
+
+  redeliverWebhook(id: string, delivery: number, options?: CallOptions): Promise<WebhookDelivery> {
+    const path = webhookPath(id, `deliveries/${delivery}/redeliver/`);
+    return this.#call<typeof redeliverWebhook>({ method: 'POST', path, ...options });
+  }
+
   /** Returns the sync state with both values of each conflict. */
   syncState(issue: IssueReference, options?: CallOptions): Promise<ResponseOf<typeof getSyncState>> {
     return this.#call<typeof getSyncState>({ method: 'GET', path: pathOf(issue, 'sync/'), ...options });
@@ -714,6 +784,10 @@ function textOf(issue: IssueReference | undefined): string | undefined {
 
 function pathOf(issue: IssueReference, rest = ''): string {
   return `${issues}${pathSegment(issue)}/${rest}`;
+}
+
+function webhookPath(id: string, rest = ''): string {
+  return `${webhooks}${pathSegment(id)}/${rest}`;
 }
 
 function labelPath(id: string): string {

@@ -24,6 +24,8 @@ export * from './issues/sync.ts';
 export * from './issues/tracker-sync.ts';
 export * from './issues/users.ts';
 export * from './issues/watching.ts';
+export * from './issues/webhook.ts';
+export * from './issues/webhooks.ts';
 export * from './operation.ts';
 export * from './page.ts';
 export * from './problem.ts';

@@ -2,6 +2,8 @@ import type { EventSignal, Logger, Metrics } from '@tessera/service-kit';
 import type { Config } from '../config.ts';
 import type { Database } from '../database.ts';
 import type { IssueUrls } from '../issues/issue-urls.ts';
+import { WebhookRepository } from './webhook.repository.ts';
+import { OutgoingWebhookService } from './webhook.service.ts';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.ts';
 import { WebhookDispatcher } from './webhook-dispatcher.ts';
 import { WebhookSender } from './webhook-sender.ts';
@@ -15,7 +17,7 @@ interface WebhookCollaborators {
   logger: Logger;
 }
 
-/** Creates everything that sends events to other systems. With EVENTS=off nothing is sent. */
+/** Creates everything that manages endpoints and sends events to them. With EVENTS=off nothing is sent. */
 export function createWebhooks(
   { webhooks, database: { writesEvents } }: Config,
   collaborators: WebhookCollaborators,
@@ -45,5 +47,11 @@ export function createWebhooks(
       if (age !== undefined) gauge.set(age);
     },
   );
-  return { targets, dispatcher: writesEvents ? dispatcher : undefined };
+  const service = new OutgoingWebhookService({
+    repository: new WebhookRepository(database),
+    targets,
+    isEnabled: writesEvents,
+    logger,
+  });
+  return { service, dispatcher: writesEvents ? dispatcher : undefined };
 }

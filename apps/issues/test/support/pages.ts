@@ -5,7 +5,7 @@ import type { TestPerson } from './people.ts';
 
 /** Returns path and query of a public URL of this service. */
 export function pathOf(publicUrl: string | undefined): string {
-  expect(publicUrl).toMatch(new RegExp(`^${publicBaseUrl}/api/v1/issue(s|-pages)/`));
+  expect(publicUrl).toMatch(new RegExp(`^${publicBaseUrl}/api/v1/(issues|issue-pages|webhooks)/`));
   const url = new URL(publicUrl ?? '');
   expect(url.pathname.endsWith('/')).toBe(true);
   return `${url.pathname}${url.search}`;

@@ -46,6 +46,18 @@ import {
   updateUser,
 } from './users.ts';
 import { getWatching, listWatching, startWatching, stopWatching } from './watching.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  getWebhookDelivery,
+  listWebhookDeliveries,
+  listWebhooks,
+  redeliverWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+} from './webhooks.ts';
 
 /** The API of the issues service, in the order of its document. */
 export const issuesApi = {
@@ -61,6 +73,7 @@ export const issuesApi = {
     Notifications: 'What happened to the issues that a person follows.',
     Activity: 'The history of an issue, which is never changed.',
     Events: 'The changes of all issues, for programs that follow them.',
+    Webhooks: 'Endpoints of other systems, to which the service sends its events.',
     Sync: 'Synchronisation with the external tracker.',
     Users: 'People, as the identity service has them.',
     Operations: 'Health of the service.',
@@ -109,6 +122,16 @@ export const issuesApi = {
     getLabel,
     updateLabel,
     deleteLabel,
+    listWebhooks,
+    createWebhook,
+    getWebhook,
+    updateWebhook,
+    deleteWebhook,
+    rotateWebhookSecret,
+    testWebhook,
+    listWebhookDeliveries,
+    getWebhookDelivery,
+    redeliverWebhook,
     getSyncState,
     syncIssue,
     resolveSyncConflict,

@@ -94,7 +94,9 @@ describe('npx pnpm@12 start', () => {
     for (let number = 1; number <= 17; number += 1)
       tracker.createIssue({ title: `A remote issue ${number}` });
     await tryIssuesExamples(issues, webhookSecret);
-    expect([...issues.answered].sort()).toEqual(issues.operationIds.toSorted());
+    // The delivery to the example's endpoint stays pending for days, so that it cannot be sent again.
+    const expected = issues.operationIds.filter((id) => id !== 'redeliverWebhook');
+    expect([...issues.answered].sort()).toEqual(expected.sort());
   }, 60_000);
 
   it('stops on Ctrl-C', async () => {

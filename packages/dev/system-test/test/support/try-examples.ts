@@ -3,6 +3,7 @@ import type { ExampleCaller } from './examples.ts';
 
 const created = z.object({ id: z.string() });
 const tokens = z.object({ access_token: z.string(), refresh_token: z.string() });
+const deliveryList = z.array(z.object({ id: z.int() })).min(1);
 const listed = z.array(created).min(1);
 const conflicts = z.object({ sync: z.object({ conflicts: listed }) });
 
@@ -79,6 +80,17 @@ export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: st
   await issues.send('getLabel', { parameters });
   await issues.send('updateLabel', { parameters });
   await issues.send('deleteLabel', { parameters });
+
+  const webhook = { id: created.parse(await issues.send('createWebhook')).id };
+  await issues.send('listWebhooks');
+  await issues.send('getWebhook', { parameters: webhook });
+  await issues.send('updateWebhook', { parameters: webhook });
+  await issues.send('rotateWebhookSecret', { parameters: webhook });
+  await issues.send('testWebhook', { parameters: webhook });
+  const deliveries = deliveryList.parse(await issues.send('listWebhookDeliveries', { parameters: webhook }));
+  const delivery = { parameters: { ...webhook, delivery_id: String(deliveries[0]?.id) } };
+  await issues.send('getWebhookDelivery', delivery);
+  await issues.send('deleteWebhook', { parameters: webhook });
 
   await issues.send('listIntegrations');
   await issues.send('syncIssue');

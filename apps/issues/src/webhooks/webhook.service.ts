@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto';
+import { type CreateWebhook, type UpdateWebhook, webhooksMax } from '@tessera/contracts';
+import { type Logger, ProblemError, validationProblem } from '@tessera/service-kit';
+import type { WebhookRepository } from './webhook.repository.ts';
+import type { Delivery, DeliveryAttempt, DeliveryPage, ListedDelivery, WebhookEndpoint } from './webhook.ts';
+import { ForbiddenTarget, type WebhookTargets } from './webhook-target.ts';
+
+interface OutgoingWebhookDependencies {
+  repository: WebhookRepository;
+  targets: Pick<WebhookTargets, 'assertAllowedUrl'>;
+  /** Whether the service writes events. */
+  isEnabled: boolean;
+  logger: Logger;
+}
+
+/** The person and the request of a change, for the log. */
+export interface ChangeContext {
+  actorId: string;
+  requestId: string;
+}
+
+/**
+ * The endpoints to which the service sends its events, and their deliveries. Every method throws a 404 problem if events
+ * are disabled. Changes are logged, without the secret.
+ */
+export class OutgoingWebhookService {
+  readonly #dependencies: OutgoingWebhookDependencies;
+
+  constructor(dependencies: OutgoingWebhookDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async list(): Promise<WebhookEndpoint[]> {
+    return this.#repository.list();
+  }
+
+  async find(id: string): Promise<WebhookEndpoint> {
+    return found(await this.#repository.find(id));
+  }
+
+  async create(
+    { url, description, types, enabled: isEnabled }: CreateWebhook,
+    context: ChangeContext,
+  ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
+    const repository = this.#repository;
+    this.#assertAllowed(url);
+    const secret = newSecret();
+    const draft = { url, description, types, isEnabled, secret, createdBy: context.actorId };
+    const endpoint = await repository.insert(draft);
+    if (endpoint === undefined) {
+      const detail = `There are ${webhooksMax} endpoints already.`;
+      throw new ProblemError({ status: 409, code: 'too_many_webhooks', detail });
+    }
+    this.#log('webhook created', endpoint.id, context);
+    return { endpoint, secret };
+  }
+
+  async update(id: string, change: UpdateWebhook, context: ChangeContext): Promise<WebhookEndpoint> {
+    const repository = this.#repository;
+    if (change.url !== undefined) this.#assertAllowed(change.url);
+    const endpoint = found(await repository.update(id, change));
+    this.#log('webhook changed', id, context, { fields: Object.keys(change) });
+    return endpoint;
+  }
+
+  async delete(id: string, context: ChangeContext): Promise<void> {
+    if (!(await this.#repository.delete(id))) throw webhookNotFound();
+    this.#log('webhook deleted', id, context);
+  }
+
+  /** Replaces the secret, and returns the new one. */
+  async rotate(id: string, context: ChangeContext): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
+    const secret = newSecret();
+    const endpoint = found(await this.#repository.rotate(id, secret));
+    this.#log('webhook secret rotated', id, context);
+    return { endpoint, secret };
+  }
+
+  /** Requests a test. Returns its delivery. */
+  async test(id: string, context: ChangeContext): Promise<ListedDelivery> {
+    const delivery = await this.#repository.addTest(id);
+    if (delivery === undefined) {
+      await this.find(id);
+      throw webhookDisabled();
+    }
+    this.#log('webhook test requested', id, context, { deliveryId: Number(delivery.id) });
+    return delivery;
+  }
+
+  async redeliver(id: string, deliveryId: string, context: ChangeContext): Promise<ListedDelivery> {
+    const delivery = await this.#repository.redeliver(id, deliveryId);
+    if (delivery === undefined) {
+      const { state } = await this.findDelivery(id, deliveryId);
+      if (state !== 'pending') throw webhookDisabled();
+      const detail = 'Further attempts of this delivery follow already.';
+      throw new ProblemError({ status: 409, code: 'delivery_pending', detail });
+    }
+    this.#log('webhook redelivery requested', id, context, { deliveryId: Number(deliveryId) });
+    return delivery;
+  }
+
+  async listDeliveries(id: string, page: DeliveryPage): Promise<ListedDelivery[]> {
+    const deliveries = await this.#repository.listDeliveries(id, page);
+    if (deliveries.length === 0) await this.find(id);
+    return deliveries;
+  }
+
+  async findDelivery(id: string, deliveryId: string): Promise<ListedDelivery> {
+    const delivery = await this.#repository.findDelivery(id, deliveryId);
+    if (delivery !== undefined) return delivery;
+    await this.find(id);
+    const detail = 'The endpoint has no such delivery.';
+    throw new ProblemError({ status: 404, code: 'delivery_not_found', detail });
+  }
+
+  async listAttempts(delivery: Pick<Delivery, 'id'>): Promise<DeliveryAttempt[]> {
+    return this.#repository.listAttempts(delivery.id);
+  }
+
+  get #repository(): WebhookRepository {
+    const { repository, isEnabled } = this.#dependencies;
+    if (isEnabled) return repository;
+    throw new ProblemError({ status: 404, code: 'events_off', detail: 'Events are disabled.' });
+  }
+
+  #assertAllowed(url: string): void {
+    try {
+      this.#dependencies.targets.assertAllowedUrl(url);
+    } catch (error) {
+      if (!(error instanceof ForbiddenTarget)) throw error;
+      throw validationProblem([{ field: 'url', message: error.message }]);
+    }
+  }
+
+  #log(message: string, endpointId: string, context: ChangeContext, details: object = {}): void {
+    this.#dependencies.logger.info({ ...context, endpointId, ...details }, message);
+  }
+}
+
+/** A secret of Standard Webhooks, which recommends 24 to 64 random bytes. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+function found(endpoint: WebhookEndpoint | undefined): WebhookEndpoint {
+  if (endpoint !== undefined) return endpoint;
+  throw webhookNotFound();
+}
+
+function webhookNotFound(): ProblemError {
+  return new ProblemError({ status: 404, code: 'webhook_not_found', detail: 'There is no such endpoint.' });
+}
+
+function webhookDisabled(): ProblemError {
+  return new ProblemError({ status: 409, code: 'webhook_disabled', detail: 'The endpoint is disabled.' });
+}
