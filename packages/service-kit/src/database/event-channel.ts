@@ -53,24 +53,11 @@ export class EventChannel {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.#options.connectionString,
-      application_name: this.#options.applicationName,
-      connectionTimeoutMillis: 2_000,
-      query_timeout: 5_000,
-      keepAlive: true,
-    });
-    // The error of a lost connection; without a listener, it would end the process.
-    client.on('error', (error) => this.#lose(client, error));
-    client.on('end', () => this.#lose(client, new Error('the connection ended')));
-    let ownProcessId: number | undefined;
-    client.on('notification', ({ processId }) => {
-      if (processId !== ownProcessId) this.#onNotified();
-    });
+    let client: pg.Client | undefined;
     try {
+      // Reads the certificates that the URL names.
+      client = this.#createClient();
       await client.connect();
-      const { rows } = await client.query<{ id: number }>('SELECT pg_backend_pid() AS id');
-      ownProcessId = rows[0]?.id;
       await client.query(`LISTEN ${channel}`);
     } catch (error) {
       this.#reconnect(client, error);
@@ -85,6 +72,23 @@ export class EventChannel {
     this.#scheduleCheck(client);
     // Notifications may have been missed.
     this.#onNotified();
+  }
+
+  #createClient(): pg.Client {
+    const client = new pg.Client({
+      connectionString: this.#options.connectionString,
+      application_name: this.#options.applicationName,
+      connectionTimeoutMillis: 2_000,
+      query_timeout: 5_000,
+      keepAlive: true,
+    });
+    // The error of a lost connection; without a listener, it would end the process.
+    client.on('error', (error) => this.#lose(client, error));
+    client.on('end', () => this.#lose(client, new Error('the connection ended')));
+    client.on('notification', ({ processId }) => {
+      if (processId !== processIdOf(client)) this.#onNotified();
+    });
+    return client;
   }
 
   async #send(client: pg.Client): Promise<void> {
@@ -117,9 +121,9 @@ export class EventChannel {
     this.#reconnect(client, error);
   }
 
-  #reconnect(client: pg.Client, error: unknown): void {
+  #reconnect(client: pg.Client | undefined, error: unknown): void {
     clearTimeout(this.#timer);
-    client.end().catch(() => undefined);
+    client?.end().catch(() => undefined);
     if (this.#isStopped) return;
     this.#options.logger.warn({ err: error }, 'no connection for notifications of events');
     // With jitter, so that the replicas do not connect together.
@@ -127,4 +131,9 @@ export class EventChannel {
     this.#timer.unref();
     this.#retryMs = Math.min(this.#retryMs * 2, retryMaxMs);
   }
+}
+
+// `pg` sets the member, which its types omit.
+function processIdOf(client: pg.Client): unknown {
+  return Reflect.get(client, 'processID');
 }
