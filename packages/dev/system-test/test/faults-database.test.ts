@@ -3,6 +3,7 @@ import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import { type BreakablePostgres, startBreakablePostgres } from '@tessera/stack/postgres';
 import { reader, session, signUp, writer, writerWithoutKey } from './support/clients.ts';
 import { expectCompleteIssues, expectCompleteSessions } from './support/completeness.ts';
+import { EventReaders } from './support/event-readers.ts';
 import { eventually, Load, type Outcome, tally } from './support/load.ts';
 
 const short = { DATABASE_STATEMENT_TIMEOUT_MS: '1000', LOG_LEVEL: 'warn' };
@@ -11,6 +12,7 @@ const short = { DATABASE_STATEMENT_TIMEOUT_MS: '1000', LOG_LEVEL: 'warn' };
 describe('under load, a database that', () => {
   let postgres: BreakablePostgres;
   let stack: Stack;
+  let readers: EventReaders | undefined;
   const load = new Load();
   const [created, tried] = [new Set<string>(), new Set<string>()];
 
@@ -18,6 +20,7 @@ describe('under load, a database that', () => {
     postgres = await startBreakablePostgres();
     stack = await startStack({ postgres, environment: { identity: short, issues: short } });
     const tokens = await signUp(stack, 'ann');
+    readers = new EventReaders(stack, tokens);
     for (let index = 0; index < 4; index += 1) load.add(writer(stack, tokens, created));
     for (let index = 0; index < 2; index += 1) load.add(writerWithoutKey(stack, tokens, tried, created));
     for (let index = 0; index < 2; index += 1) load.add(reader(stack, tokens));
@@ -26,6 +29,7 @@ describe('under load, a database that', () => {
   }, 60_000);
   afterAll(async () => {
     await load.stop().catch(() => undefined);
+    await readers?.stop();
     expect(await stack.stop()).toEqual([0, 0]);
   }, 60_000);
 
@@ -63,6 +67,8 @@ describe('under load, a database that', () => {
     expect(created.size).toBeGreaterThan(20);
     const { rows } = await stack.sql('issues', "SELECT title FROM issues WHERE title LIKE 'Careless%'");
     expect(rows.filter(({ title }) => !tried.has(title))).toEqual([]);
+    await readers?.expectAllEvents();
+    await readers?.expectEventsOf(new Set([...created].filter((title) => !tried.has(title))));
   }, 60_000);
 
   const urls = () => [first(stack.identities).url, first(stack.issues).url];
