@@ -1,12 +1,15 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
+// The environment of `npx pnpm@12 dev`.
+const { ISSUES_PORT: port = '3002' } = process.env;
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
   server: {
     port: 5173,
-    proxy: Object.fromEntries(['/app', '/api'].map((path) => [path, 'http://localhost:3002'])),
+    proxy: Object.fromEntries(['/app', '/api'].map((path) => [path, `http://localhost:${port}`])),
   },
   build: {
     outDir: '../dist/web',
