@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { IdentityClient } from '@tessera/client/identity';
 import { IssuesClient, ProblemError, Session } from '@tessera/client/issues';
+import { verifyWebhook, WebhookError } from '@tessera/client/webhooks';
 import type { Issue } from '@tessera/contracts';
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
 import { accessTokenOf, bearerErrorHandler, requireAccessToken } from '@tessera/jwt-verify/express';
@@ -43,6 +44,12 @@ await session.signOut();
 const after = await issues
   .get(issue.key)
   .catch((error: unknown) => error instanceof ProblemError && error.code);
+let webhook: string;
+try {
+  webhook = verifyWebhook({ body: '{}', headers: {} }, 'whsec_c2VjcmV0').type;
+} catch (error) {
+  webhook = error instanceof WebhookError ? error.code : String(error);
+}
 const result = {
   isVerified: verified.id === id,
   statusWithoutToken,
@@ -51,6 +58,7 @@ const result = {
   history,
   comments,
   after,
+  webhook,
 };
 process.stdout.write(JSON.stringify(result));
 server.close();

@@ -96,6 +96,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
         history: ['created', 'updated', 'comment_added', 'status_changed'],
         comments: ['The printer had no paper.'],
         after: 'signed_out',
+        webhook: 'missing_headers',
       });
 
       const user = { email: `worker-${express}@example.com`, password };
