@@ -59,6 +59,10 @@ describe('every response matches the API document, and a rejected request writes
       [webhookIds[0]],
     );
     deliveryIds.push(...deliveries.map(({ id }) => String(id)));
+    const page = await staff
+      .get(`/api/v1/webhooks/${webhookIds[0]}/deliveries/?state=failed&limit=5`)
+      .expect(200);
+    const nextDeliveries = /cursor=([^>&]+)/.exec(page.headers.link ?? '')?.[1] ?? '';
     ({ id: commentedId } = await anIssue());
     for (let count = 0; count < 20; count += 1) {
       const { body } = await user.post(`/api/v1/issues/${commentedId}/comments/`, { body: 'a' }).expect(201);
@@ -98,6 +102,9 @@ describe('every response matches the API document, and a rejected request writes
         'rotateWebhookSecret.id': () => webhookIds[0] ?? issueId,
         'testWebhook.id': () => webhookIds[0] ?? issueId,
         'listWebhookDeliveries.id': () => webhookIds[0] ?? issueId,
+        'listWebhookDeliveries.state': () => 'failed',
+        'listWebhookDeliveries.limit': () => '5',
+        'listWebhookDeliveries.cursor': () => nextDeliveries,
         'getWebhookDelivery.id': () => webhookIds[0] ?? issueId,
         'redeliverWebhook.id': () => webhookIds[0] ?? issueId,
         delivery_id: () => deliveryIds[0] ?? '1',
