@@ -57,6 +57,7 @@ describe("the README's steps for a leaked key", () => {
     );
     expect(rotated.code).toBe(0);
     expect(await publishedKids()).toEqual(['identity-key-2', 'identity-key-3']);
+    expect((await kubectl.run(`${functions}\nkeys retire nothing`)).code).toBe(1);
     const early = leaked.replace('keys activate --at-once', 'keys activate');
     const failed = await kubectl.run(`${functions}\n${early}`);
     expect(failed.code).not.toBe(0);
