@@ -386,7 +386,7 @@ const largest: Record<string, LargestResponse> = {
   listWebhookDeliveries: {
     send: async () => staff.get(`${await oneWebhook()}deliveries/?limit=200`),
     status: 200,
-    atLeast: 90_000,
+    atLeast: 75_000,
   },
   getWebhookDelivery: {
     send: async () => {
