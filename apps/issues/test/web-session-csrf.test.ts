@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Browser } from './support/browser.ts';
+import { Browser, ownPage } from './support/browser.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { anEmail, password } from './support/people.ts';
@@ -28,6 +28,7 @@ const attempts: Attempt[] = sites.flatMap((site) =>
   origins.flatMap((origin) => markers.map((marker) => ({ site, origin, marker }))),
 );
 const forEachAttempt = (check: (attempt: Attempt) => Promise<void>) => Promise.all(attempts.map(check));
+const isJson = (type: string) => /^application\/json(;|$)/.test(type);
 const comesFromApp = ({ site, origin }: Attempt) =>
   site === 'same-origin' || (site === undefined && origin === publicBaseUrl);
 
@@ -77,12 +78,11 @@ describe('cross-site requests below /app', () => {
     for (const type of types) {
       await forEachAttempt(async (attempt) => {
         const isAllowed = comesFromApp(attempt) && attempt.marker === '1';
-        const isJson = type.startsWith('application/json') && type !== 'application/jsonp';
         const refused = isAllowed ? [415, 'unsupported_media_type'] : [403, 'cross_site_request'];
         expect([attempt, type, await send('post', '/app/api/v1/issues/', attempt, type)]).toEqual([
           attempt,
           type,
-          isAllowed && isJson ? [201, undefined] : refused,
+          isAllowed && isJson(type) ? [201, undefined] : refused,
         ]);
       });
     }
@@ -101,6 +101,19 @@ describe('cross-site requests below /app', () => {
         isAllowed ? [204, undefined] : [403, 'cross_site_request'],
       ]);
     });
+  });
+
+  it('may send no form, also where no body is read', async () => {
+    const watch = (type?: string) => {
+      const request = app.http.put('/app/api/v1/issues/ISS-1/watch/').set({ ...ownPage, Cookie: cookie });
+      return type === undefined ? request : request.set('Content-Type', type).send('a=b');
+    };
+    for (const type of types) {
+      const { status } = await watch(type);
+      expect([type, status < 400]).toEqual([type, isJson(type)]);
+      if (!isJson(type)) expect(status).toBe(415);
+    }
+    expect((await watch()).status).toBeLessThan(300);
   });
 
   it('may not sign in or out, which would let a page choose the account', async () => {
