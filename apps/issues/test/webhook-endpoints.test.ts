@@ -259,6 +259,22 @@ describe('the deliveries of an endpoint', () => {
     expectProblem(await staff.post(webhookPath(webhook, 'test/')), 409, 'webhook_disabled');
   });
 
+  it('are attempted at once when the endpoint is enabled again, and only then', async () => {
+    const webhook = await createWebhook();
+    const delivery = await addDelivery(webhook, 'pending');
+    const attempts = async () => {
+      const { body } = await staff.get(webhookPath(webhook, `deliveries/${delivery}/`)).expect(200);
+      return body.attempts.length;
+    };
+    await staff.patch(webhookPath(webhook), { enabled: true }).expect(200);
+    const [{ next } = { next: 0 }] = await app.sql<{ next: number }>(
+      'SELECT extract(epoch FROM next_attempt_at - now())::int AS next FROM webhook_deliveries',
+    );
+    expect(next).toBeGreaterThan(80_000);
+    for (const enabled of [false, true]) await staff.patch(webhookPath(webhook), { enabled }).expect(200);
+    while ((await attempts()) === 1) await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+
   it('are listed, the newest first, on pages and by state', async () => {
     const webhook = await createWebhook();
     const ids: number[] = [];

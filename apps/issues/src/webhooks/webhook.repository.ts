@@ -7,8 +7,8 @@ import { testType } from './webhook-message.ts';
 
 /** The key of the lock under which endpoints are counted and created; an arbitrary constant. */
 const createLockKey = 7_355_608_004n;
-/** Deliveries that one statement deletes, so that it ends before the timeout. */
-const deletedAtOnce = 10_000;
+/** Deliveries that one statement changes or deletes, so that it ends before the timeout. */
+const rowsAtOnce = 10_000;
 
 const columns = Prisma.raw(`
   e.id, e.url, e.description, e.types, e.is_enabled AS "isEnabled", e.disabled_reason AS "disabledReason",
@@ -81,12 +81,15 @@ export class WebhookRepository {
     });
   }
 
-  /** Changes the given members. Returns undefined if there is no such endpoint. */
+  /**
+   * Changes the given members. If this enables the endpoint, its pending deliveries become due. Returns undefined if there is
+   * no such endpoint.
+   */
   async update(id: string, change: UpdateWebhook): Promise<WebhookEndpoint | undefined> {
     const [url, description] = [change.url ?? null, change.description ?? null];
     const [types, enabled] = [change.types ?? null, change.enabled ?? null];
     const isEnabling = Prisma.sql`(NOT e.is_enabled AND ${enabled}::boolean IS TRUE)`;
-    const [endpoint] = await this.#database.$queryRaw<WebhookEndpoint[]>`
+    const [endpoint] = await this.#database.$queryRaw<(WebhookEndpoint & { wasEnabled: boolean })[]>`
       UPDATE webhook_endpoints e
          SET url = coalesce(${url}::text, e.url), description = coalesce(${description}::text, e.description),
              types = coalesce(${types}::text[], e.types), is_enabled = coalesce(${enabled}::boolean, e.is_enabled),
@@ -94,9 +97,22 @@ export class WebhookRepository {
              disabled_at = CASE WHEN NOT ${isEnabling} THEN e.disabled_at END,
              failing_since = CASE WHEN NOT ${isEnabling} AND coalesce(${url}::text, e.url) = e.url THEN e.failing_since END,
              updated_at = clock_timestamp()
-       WHERE e.id = ${id}::uuid
-      RETURNING ${columns}`;
+        FROM (SELECT id, is_enabled FROM webhook_endpoints WHERE id = ${id}::uuid FOR UPDATE) before
+       WHERE e.id = before.id
+      RETURNING ${columns}, before.is_enabled AS "wasEnabled"`;
+    if (endpoint?.isEnabled && !endpoint.wasEnabled) await this.#makeDue(id);
     return endpoint;
+  }
+
+  async #makeDue(id: string): Promise<void> {
+    for (;;) {
+      const changed = await this.#database.$executeRaw`
+        UPDATE webhook_deliveries SET next_attempt_at = clock_timestamp() WHERE id IN (
+          SELECT id FROM webhook_deliveries
+           WHERE endpoint_id = ${id}::uuid AND state = 'pending' AND next_attempt_at > clock_timestamp()
+           LIMIT ${rowsAtOnce}::int FOR UPDATE SKIP LOCKED)`;
+      if (changed < rowsAtOnce) break;
+    }
   }
 
   /** Sets the secret. The previous one signs, too, for a day. */
@@ -118,8 +134,8 @@ export class WebhookRepository {
     for (;;) {
       const deleted = await this.#database.$executeRaw`
         DELETE FROM webhook_deliveries WHERE id IN (
-          SELECT id FROM webhook_deliveries WHERE endpoint_id = ${id}::uuid LIMIT ${deletedAtOnce}::int)`;
-      if (deleted < deletedAtOnce) break;
+          SELECT id FROM webhook_deliveries WHERE endpoint_id = ${id}::uuid LIMIT ${rowsAtOnce}::int)`;
+      if (deleted < rowsAtOnce) break;
     }
     return (await this.#database.$executeRaw`DELETE FROM webhook_endpoints WHERE id = ${id}::uuid`) > 0;
   }

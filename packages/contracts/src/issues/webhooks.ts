@@ -87,7 +87,7 @@ export const updateWebhook = operation({
   path: `${path}:id/`,
   summary: 'Change, disable or enable a webhook endpoint',
   description:
-    'For staff. Only given members change; at least one is required. `enabled: true` on a disabled endpoint clears `disabled_reason`, `disabled_at` and `failing_since`; its pending deliveries are sent then. Another `url` clears `failing_since`. Events that happen while an endpoint is disabled are not sent to it.',
+    'For staff. Only given members change; at least one is required. `enabled: true` on a disabled endpoint clears `disabled_reason`, `disabled_at` and `failing_since`; its pending deliveries are sent at once. Another `url` clears `failing_since`. Events that happen while an endpoint is disabled are not sent to it.',
   params,
   body: { schema: updateWebhookSchema, example: { description: 'Chat bot of the support team' } },
   responses: { 200: { ...webhook, headers: ignoredFieldsHeader } },
