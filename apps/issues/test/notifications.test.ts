@@ -6,7 +6,7 @@ import type { Response } from 'supertest';
 import { startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { notificationsPath, readNotifications, untilNotified } from './support/notifications.ts';
-import { aPerson, type TestPerson } from './support/people.ts';
+import { anEmail, aPerson, type TestPerson } from './support/people.ts';
 import './support/response-guard.ts';
 import { syncIssue } from './support/sync-conformance.ts';
 import { importAll, importing } from './support/sync-import.ts';
@@ -28,7 +28,10 @@ afterAll(async () => {
 });
 
 /** Creates a person who has used the service, so that texts can mention them. */
-async function aKnownPerson(of = app, options: { is_staff?: boolean } = {}): Promise<TestPerson> {
+async function aKnownPerson(
+  of = app,
+  options: { is_staff?: boolean; email?: string } = {},
+): Promise<TestPerson> {
   const person = await aPerson(of, options);
   await person.get('/api/v1/users/me/').expect(200);
   return person;
@@ -160,11 +163,16 @@ describe('an event notifies', () => {
 
   it('watchers of a change in the external tracker, and no one of imported issues', async () => {
     const tracker = await startFakeTracker('gitea');
-    for (const title of ['One', 'Two']) tracker.fake.createIssue({ title });
-    const service = await startTestApp(trackerEnvironment(tracker, importing));
+    for (const title of ['One', 'Two'])
+      tracker.fake.editIssue(tracker.fake.createIssue({ title }), { assignee: 'jo' });
+    const email = anEmail();
+    const variables = { ...importing, TRACKER_ASSIGNEES: `jo=${email}` };
+    const service = await startTestApp(trackerEnvironment(tracker, variables));
     opened.push(service, tracker);
-    const staff = await aKnownPerson(service, { is_staff: true });
+    const staff = await aKnownPerson(service, { is_staff: true, email });
     expect(await notified([staff], () => importAll(staff), service)).toEqual([[]]);
+    const { body: imported } = await staff.get(`${issuesPath}?assignee=me`).expect(200);
+    expect(imported).toHaveLength(2);
     const issue = await createIssue(staff);
     await syncIssue(staff, issue);
     const remote = tracker.fake.issues().find(({ title }) => title === issue.title)?.number;
