@@ -1,7 +1,10 @@
 // Measures the cost of events for writes: the throughput of creations, changes of status and comments, of a service that
-// writes events and notifies other processes, divided by that with EVENTS=off. `pnpm bench:events [rounds]`, after
+// writes events and notifies other processes, divided by that with EVENTS=off, and the processor time of a write in the
+// service and in PostgreSQL, which other programs disturb less. `pnpm bench:events [rounds]`, after
 // `npx pnpm@12 build`. The variants are measured one after the other in each round, with a database each.
+import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import pg from 'pg';
 import { FakeIdentity } from '../test/support/fake-identity.ts';
 import { prepareRun } from '../test/support/global-setup.ts';
 import { type IssuesService, startIssuesService } from '../test/support/issues-service.ts';
@@ -16,6 +19,7 @@ const variants: Record<string, Record<string, string>> = {
   'EVENTS=off': { EVENTS: 'off' },
   'EVENTS_LISTEN=off': { EVENTS_LISTEN: 'off' },
   default: {},
+  'with a replica': {},
 };
 const writes = ['create', 'status', 'comment'] as const;
 type Write = (typeof writes)[number];
@@ -27,36 +31,50 @@ const targets = [];
 for (const [name, environment] of Object.entries(variants)) {
   const databaseUrl = await createTestDatabase();
   const service = await startIssuesService({ databaseUrl, identity }, environment);
-  // A second process of the default variant listens for the notifications.
+  // A second process listens for the notifications, and processes events too.
   const other =
-    name === 'default' ? await startIssuesService({ databaseUrl, identity }, environment) : undefined;
+    name === 'with a replica' ? await startIssuesService({ databaseUrl, identity }, environment) : undefined;
   const { email } = await identity.create({ email: anEmail(), password, is_staff: true });
   const people = await Promise.all(Array.from({ length: connections }, () => identity.signIn(email)));
   targets.push({ name, service, other, tokens: people.map(({ access_token }) => access_token) });
 }
 type Target = (typeof targets)[number];
 
-const rates = new Map<string, number[]>();
+interface Figures {
+  perSecond: number;
+  serviceMicros: number;
+  postgresMicros: number;
+}
+
+const client = new pg.Client({ connectionString: postgres.adminUrl });
+await client.connect();
+const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+const postmaster = statOf(rows[0]?.pid ?? 0).parent;
+await client.end();
+
+const figures = new Map<string, Figures[]>();
 for (let round = -1; round < rounds; round += 1) {
   for (const write of writes) {
     // The order changes, so that no variant is always first.
     for (const target of round % 2 === 0 ? targets : targets.toReversed()) {
-      const rate = await measure(target, write);
+      const measured = await measure(target, write);
       const key = `${target.name} ${write}`;
       // The first round warms up.
-      if (round >= 0) rates.set(key, [...(rates.get(key) ?? []), rate]);
+      if (round >= 0) figures.set(key, [...(figures.get(key) ?? []), measured]);
     }
   }
 }
 for (const write of writes) {
-  const base = rates.get(`EVENTS=off ${write}`) ?? [];
+  const base = figures.get(`EVENTS=off ${write}`) ?? [];
   for (const { name } of targets) {
-    const own = rates.get(`${name} ${write}`) ?? [];
-    const ratios = own.map((rate, index) => rate / (base[index] ?? Number.NaN));
+    const own = figures.get(`${name} ${write}`) ?? [];
+    const ratios = own.map(({ perSecond }, index) => perSecond / (base[index]?.perSecond ?? Number.NaN));
+    const middle = (member: keyof Figures) => median(own.map((one) => one[member])).toFixed(0);
     console.log(
-      write.padEnd(10),
-      name.padEnd(20),
-      `${median(own).toFixed(0).padStart(5)} per second, ratio ${median(ratios).toFixed(2)}`,
+      write.padEnd(8),
+      name.padEnd(18),
+      `${middle('perSecond').padStart(5)} per second, ratio ${median(ratios).toFixed(2)};`,
+      `CPU ${middle('serviceMicros')} µs in the service, ${middle('postgresMicros')} µs in PostgreSQL`,
     );
   }
 }
@@ -69,9 +87,34 @@ function median(values: number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Sends writes on all connections for a time. Returns the number of responses per second. */
-async function measure({ service, tokens }: Target, write: Write): Promise<number> {
+/** Returns the parent of a process and its processor time, with that of its ended children, in microseconds: proc(5). */
+function statOf(pid: number) {
+  const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
+  return { parent: Number(fields[1]), micros: ticks * 10_000 };
+}
+
+function postgresMicros(): number {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const stats = pids.flatMap((pid) => {
+    try {
+      return [{ pid: Number(pid), ...statOf(Number(pid)) }];
+    } catch {
+      // The process has ended.
+      return [];
+    }
+  });
+  return stats.reduce(
+    (sum, { pid, parent, micros }) => (pid === postmaster || parent === postmaster ? sum + micros : sum),
+    0,
+  );
+}
+
+/** Sends writes on all connections for a time. */
+async function measure({ service, tokens }: Target, write: Write): Promise<Figures> {
   const ids = await Promise.all(tokens.map((token) => create(service, token)));
+  const [ownBefore, postgresBefore] = [statOf(service.pid ?? 0).micros, postgresMicros()];
   const end = performance.now() + windowMs;
   let responses = 0;
   await Promise.all(
@@ -83,7 +126,11 @@ async function measure({ service, tokens }: Target, write: Write): Promise<numbe
       }
     }),
   );
-  return (responses * 1000) / windowMs;
+  return {
+    perSecond: (responses * 1000) / windowMs,
+    serviceMicros: (statOf(service.pid ?? 0).micros - ownBefore) / responses,
+    postgresMicros: (postgresMicros() - postgresBefore) / responses,
+  };
 }
 
 async function create(service: IssuesService, token: string): Promise<string> {
