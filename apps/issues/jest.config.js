@@ -12,16 +12,8 @@ if (!hasRedmine) {
   );
 }
 
-// Before 1.21, PgBouncer supports no prepared statements in transaction mode.
-const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(versionOf('pgbouncer', '--version')) ?? [];
-const hasProxies = versionOf('nginx', '-v') !== '' && Number(major) * 100 + Number(minor) >= 121;
-if (!hasProxies)
-  process.stderr.write('Skipping *.proxies.test.ts: they need nginx and PgBouncer 1.21 or later\n');
-
-function versionOf(program, option) {
-  const { stdout, stderr } = spawnSync(program, [option], { encoding: 'utf8' });
-  return `${stdout ?? ''}${stderr ?? ''}`;
-}
+const hasProxies = ['nginx', 'pgbouncer'].every((program) => spawnSync(program, ['-V']).error === undefined);
+if (!hasProxies) process.stderr.write('Skipping *.proxies.test.ts: they need nginx and PgBouncer\n');
 
 export default {
   ...preset,

@@ -81,8 +81,9 @@ export function loadConfig(variables = environment) {
       clockToleranceSeconds: read.CLOCK_TOLERANCE_SECONDS,
     },
     mirrorIntervalSeconds: read.MIRROR_INTERVAL_SECONDS,
-    listensForEvents: read.EVENTS_LISTEN,
     webhooks: { allowsHttp: !isProduction(read), allowedNetworks: read.WEBHOOK_ALLOWED_NETWORKS },
+    // LISTEN has no effect through a pooler in transaction mode.
+    listensForEvents: read.EVENTS_LISTEN && read.DATABASE_POOLER === 'off',
     listMax: read.LIST_MAX,
     keyPrefix: read.ISSUE_KEY_PREFIX,
     requireVerified: read.REQUIRE_VERIFIED,

@@ -50,11 +50,16 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
     statementTimeoutMs: Math.min(listTimeoutMs, config.statementTimeoutMs),
     applicationName: 'issues lists',
     settings: { plan_cache_mode: 'force_custom_plan' },
+    throughPooler: config.throughPooler,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
   // Filters, orders and page sizes make many different statements. PostgreSQL uses 0.1 to 0.2 MB per prepared statement
-  // and connection.
-  const adapter = new PrismaPg(pool, { statementNameGenerator: createStatementNames({ max: 100 }) });
+  // and connection. Through a pooler, they have no names, because PostgreSQL plans unnamed statements for their values.
+  const names = createStatementNames({ max: 100 });
+  const adapter = new PrismaPg(
+    pool,
+    config.throughPooler === true ? {} : { statementNameGenerator: names.nameOf },
+  );
   const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
   return {
     database,
@@ -74,6 +79,7 @@ export function createLimitPool(config: DatabaseConfig, logger: Logger): pg.Pool
     connectionTimeoutMs: 2_000,
     statementTimeoutMs: Math.min(1_000, config.statementTimeoutMs),
     applicationName: 'issues limits',
+    throughPooler: config.throughPooler,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
 }

@@ -109,7 +109,7 @@ describe('nginx with its default settings', () => {
   }, 200_000);
 });
 
-describe('PgBouncer in transaction mode, with EVENTS_LISTEN=off', () => {
+describe('PgBouncer in transaction mode, with DATABASE_POOLER=transaction', () => {
   it('delivers the events of another process within three seconds', async () => {
     const { hostname, port: databasePort, username, password, pathname } = new URL(app.databaseUrl);
     const port = await findFreePort();
@@ -123,8 +123,6 @@ describe('PgBouncer in transaction mode, with EVENTS_LISTEN=off', () => {
        unix_socket_dir =
        auth_type = any
        pool_mode = transaction
-       max_prepared_statements = 1000
-       ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout,options
        logfile = ${join(folder, 'pgbouncer.log')}
        verbose = 0`,
     );
@@ -132,10 +130,9 @@ describe('PgBouncer in transaction mode, with EVENTS_LISTEN=off', () => {
     await run('pgbouncer', ['--quiet', ...user, join(folder, 'pgbouncer.ini')], port);
     const databaseUrl = `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}`;
     const pooled = { databaseUrl, identity: app.identity };
-    // The pooler ignores the parameter of the connections that sets the time zone.
     services.push(
-      await startIssuesService(pooled, { EVENTS_LISTEN: 'off' }),
-      await startIssuesService(pooled, { EVENTS_LISTEN: 'off' }),
+      await startIssuesService(pooled, { DATABASE_POOLER: 'transaction' }),
+      await startIssuesService(pooled, { DATABASE_POOLER: 'transaction' }),
     );
     const [reader, writer] = services as [IssuesService, IssuesService];
     const stream = await openReady(reader.url, ann);

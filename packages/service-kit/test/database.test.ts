@@ -341,7 +341,14 @@ describe('violatedUniqueIndex', () => {
 });
 
 describe('createStatementNames', () => {
-  const statementName = createStatementNames({ max: 1000 });
+  it('names a text the same in every process, so that no process runs the text of another', () => {
+    const [one, other] = [createStatementNames({ max: 10 }), createStatementNames({ max: 10 })];
+    const first = one.nameOf({ sql: 'SELECT 1' });
+    expect(other.nameOf({ sql: 'SELECT 2' })).not.toBe(first);
+    expect(other.nameOf({ sql: 'SELECT 1' })).toBe(first);
+  });
+
+  const { nameOf: statementName } = createStatementNames({ max: 1000 });
 
   it('lets a connection prepare each text once', async () => {
     const adapter = await new PrismaPg(

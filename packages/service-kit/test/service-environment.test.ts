@@ -32,7 +32,14 @@ describe('serviceVariables', () => {
         keepAliveTimeoutMs: 65_000,
         drainTimeoutMs: 30_000,
       },
-      database: { url: DATABASE_URL, poolMax: 10, statementTimeoutMs: 5000, writesEvents: true },
+      database: {
+        url: DATABASE_URL,
+        poolMax: 10,
+        statementTimeoutMs: 5000,
+        writesEvents: true,
+        throughPooler: false,
+        namesStatements: true,
+      },
       eventRetentionDays: 7,
       audience: 'tessera',
     });
@@ -41,6 +48,17 @@ describe('serviceVariables', () => {
   it('read one audience as a string and several as a list', () => {
     expect(commonConfig(read({ JWT_AUDIENCE: 'a' })).audience).toBe('a');
     expect(commonConfig(read({ JWT_AUDIENCE: 'a, b' })).audience).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    ['off', { throughPooler: false, namesStatements: true }],
+    ['transaction', { throughPooler: true, namesStatements: false }],
+    ['transaction-named', { throughPooler: true, namesStatements: true }],
+  ])('read DATABASE_POOLER=%s', (value, expected) => {
+    expect(commonConfig(read({ DATABASE_POOLER: value })).database).toMatchObject(expected);
+    expect(() => read({ DATABASE_POOLER: 'session' })).toThrow(
+      /DATABASE_POOLER: must be off, transaction or/,
+    );
   });
 
   it.each([

@@ -21,6 +21,7 @@ const NOT_PASSED_ON = new Set([
   'TESSERA_POSTGRES_PORT',
   'TEST_DATABASE_URL',
   'TEST_DATABASE_TEMPLATES',
+  'TEST_POOLER',
   'PORT',
   'DATABASE_URL',
   'DATABASE_URL_FILE',
@@ -72,6 +73,11 @@ export function testDatabaseUrl(): string | undefined {
 /** The suffix of the migrated databases on that PostgreSQL that test stacks copy; undefined: each stack migrates its own. */
 export function testDatabaseTemplates(): string | undefined {
   return process.env.TEST_DATABASE_TEMPLATES || undefined;
+}
+
+/** The host and port of a pooler in transaction mode, through which the services of test stacks connect. */
+export function testPooler(): string | undefined {
+  return process.env.TEST_POOLER || undefined;
 }
 
 /** The only variable of this process's environment that a test stack passes to its services. */

@@ -2,16 +2,25 @@ import type pg from 'pg';
 import type { ReadinessCheck } from '../process/health.ts';
 import { listMigrations } from './migrations.ts';
 
-/** Readiness requires that the database responds and has all migrations of this release. */
-export function databaseReadiness(pool: pg.Pool, prismaDir: string): ReadinessCheck[] {
+/**
+ * Readiness requires that the database responds and has all migrations of this release. `prepare` returns whether the
+ * connections have their parameters; after one success it is not called again.
+ */
+export function databaseReadiness(
+  pool: pg.Pool,
+  prismaDir: string,
+  prepare: () => Promise<boolean> = async () => true,
+): ReadinessCheck[] {
   const expected = listMigrations(prismaDir);
+  let prepared = false;
   let migrated = false;
   return [
     {
       name: 'database',
       check: async () => {
+        prepared ||= await prepare();
         await pool.query('SELECT 1');
-        return true;
+        return prepared;
       },
     },
     {

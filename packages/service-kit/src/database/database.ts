@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type ProblemError, unavailableProblem } from '../http/problem.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { DatabaseConfig } from '../process/service-environment.ts';
 import { databaseReadiness } from './database-readiness.ts';
+import { applyRoleSettings, idleTransactionTimeoutMs } from './pooler.ts';
 
 /** Fail fast: the client gets 503 and may retry. */
 const connectionTimeoutMs = 2_000;
@@ -18,13 +20,30 @@ export function createDatabasePool(config: DatabaseConfig, applicationName: stri
     applicationName,
     // The triggers that write events read it. It holds for the writes of this process only.
     ...(config.writesEvents !== false ? {} : { settings: { 'tessera.events': 'off' } }),
+    throughPooler: config.throughPooler,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
+  if (config.namesStatements === false) return { pool, adapter: new PrismaPg(pool) };
   // Named statements are parsed and planned once per connection, which doubles the throughput of a small read.
-  return {
-    pool,
-    adapter: new PrismaPg(pool, { statementNameGenerator: createStatementNames({ max: 1000 }) }),
-  };
+  const names = createStatementNames({ max: 1000 });
+  stopNamingWhenLost(pool, names, logger);
+  return { pool, adapter: new PrismaPg(pool, { statementNameGenerator: names.nameOf }) };
+}
+
+// Invalid and duplicate names of prepared statements. A pooler in transaction mode moves statements to other connections.
+const lostStatementStates = ['26000', '42P05'];
+
+function stopNamingWhenLost(pool: pg.Pool, names: StatementNames, logger: Logger): void {
+  let isWarned = false;
+  pool.on('connect', (client) => {
+    client.connection.on('errorMessage', ({ code }: { code?: string }) => {
+      if (code === undefined || !lostStatementStates.includes(code)) return;
+      names.stop();
+      if (!isWarned)
+        logger.warn({ code }, 'no named statements from now on; set DATABASE_POOLER for a pooler');
+      isWarned = true;
+    });
+  });
 }
 
 interface DatabaseOptions<Client> {
@@ -58,12 +77,17 @@ export function createDatabase<Client extends { $disconnect(): Promise<void> }>(
     // Keeps the connection open, so readiness needs no new connection when the server has none left.
     idleTimeoutMs: 0,
     applicationName: `${applicationName} readiness`,
+    throughPooler: config.throughPooler,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
   return {
     database,
     pool,
-    readiness: databaseReadiness(readinessPool, prismaDir),
+    readiness: databaseReadiness(
+      readinessPool,
+      prismaDir,
+      config.throughPooler === true ? () => applyRoleSettings(readinessPool, config, logger) : undefined,
+    ),
     close: async () => {
       await database.$disconnect();
       await Promise.all([pool.end(), readinessPool.end()]);
@@ -84,6 +108,11 @@ interface PoolOptions {
   applicationName: string;
   /** Parameters of PostgreSQL for each connection, such as `plan_cache_mode`. */
   settings?: Readonly<Record<string, string>>;
+  /**
+   * Whether the connections go through a pooler in transaction mode, which knows none of the parameters above: those of
+   * the role apply (`applyRoleSettings`).
+   */
+  throughPooler?: boolean | undefined;
   onError: (error: Error) => void;
 }
 
@@ -94,12 +123,10 @@ export function createPool(options: PoolOptions): pg.Pool {
     max: options.max,
     connectionTimeoutMillis: options.connectionTimeoutMs,
     idleTimeoutMillis: options.idleTimeoutMs ?? 10_000,
-    statement_timeout: options.statementTimeoutMs,
     // The server's own timeout has no effect when the server or the network hangs.
     query_timeout: options.statementTimeoutMs + 1000,
-    idle_in_transaction_session_timeout: 10_000,
     application_name: options.applicationName,
-    options: startupOptions({ ...requiredSettings, ...options.settings }),
+    ...(options.throughPooler === true ? pooledSession : startupParameters(options)),
     keepAlive: true,
   });
   pool.on('error', options.onError);
@@ -109,32 +136,54 @@ export function createPool(options: PoolOptions): pg.Pool {
 // Prisma reads each timestamptz as UTC and ignores the offset that PostgreSQL writes.
 const requiredSettings = { TimeZone: 'UTC' };
 
-function startupOptions(settings: Readonly<Record<string, string>>): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ');
+// PgBouncer keeps the time zone of each client. https://www.pgbouncer.org/config.html#track_extra_parameters
+const pooledSession: pg.PoolConfig = { onConnect: (client) => client.query("SET TimeZone = 'UTC'") };
+
+function startupParameters({ statementTimeoutMs, settings }: PoolOptions): pg.PoolConfig {
+  const all = Object.entries({ ...requiredSettings, ...settings });
+  return {
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: idleTransactionTimeoutMs,
+    options: all.map(([name, value]) => `-c ${name}=${value}`).join(' '),
+  };
+}
+
+/** Names of prepared statements. */
+export interface StatementNames {
+  /** Returns the name of a statement; empty for a statement without a name. */
+  nameOf: (query: { sql: string }) => string;
+  /** No statement has a name from now on. */
+  stop: () => void;
 }
 
 /**
  * Names statements by their text, so that PostgreSQL parses each once per connection. A service usually has a fixed set
- * of texts, because values are parameters. For other services, `max` limits the prepared statements of a connection.
+ * of texts, because values are parameters. For other services, `max` limits the prepared statements of a connection. The
+ * name is a hash of the text: connections that a pooler shares between processes never run another text by its name.
  */
-export function createStatementNames({ max }: { max: number }): (query: { sql: string }) => string {
+export function createStatementNames({ max }: { max: number }): StatementNames {
   const names = new Map<string, string>();
-  return ({ sql }) => {
-    const known = names.get(sql);
-    if (known !== undefined) return known;
-    if (names.size >= max) return '';
-    const name = `s${names.size + 1}`;
-    names.set(sql, name);
-    return name;
+  let isStopped = false;
+  return {
+    nameOf: ({ sql }) => {
+      if (isStopped) return '';
+      const known = names.get(sql);
+      if (known !== undefined) return known;
+      if (names.size >= max) return '';
+      const name = `s${createHash('sha256').update(sql).digest('hex').slice(0, 32)}`;
+      names.set(sql, name);
+      return name;
+    },
+    stop: () => {
+      isStopped = true;
+    },
   };
 }
 
 // SQL states: connection exceptions, invalid authorisation, deadlock or serialisation failure (rolled back, may be
 // retried), insufficient resources, operator intervention (shutdown, cancelled by a timeout), no such database, lock
-// not available. The codes and messages below are those of sockets, pg's pool and Prisma.
-const unavailableSqlStates = /^(08|28|40|53|57)...$|^3D000$|^55P03$/;
+// not available, a prepared statement that a pooler moved (it did not run). The codes and messages below are those of sockets, pg's pool and Prisma.
+const unavailableSqlStates = /^(08|28|40|53|57)...$|^3D000$|^55P03$|^26000$|^42P05$/;
 const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

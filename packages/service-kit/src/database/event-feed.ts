@@ -108,11 +108,13 @@ export class EventFeed {
 
   /** Returns the events after a place; without one, from the oldest. */
   async readAfter(place: EventPlace | undefined, limit: number): Promise<PlacedEventPage> {
-    const { rows } = await this.#pool.query<EventRow>({
-      name: 'read_events',
-      text: eventPageStatement,
-      values: [place?.database ?? null, place?.tx ?? 0n, place?.id ?? 0n, limit],
-    });
+    // Without a name, because poolers in transaction mode move prepared statements to other connections.
+    const { rows } = await this.#pool.query<EventRow>(eventPageStatement, [
+      place?.database ?? null,
+      place?.tx ?? 0n,
+      place?.id ?? 0n,
+      limit,
+    ]);
     const [first] = rows;
     if (first === undefined) throw new Error('the statement returns at least one row');
     const { database, horizon, newest, isReset } = first;
@@ -135,7 +137,7 @@ export class EventFeed {
 
   /** Returns the age of the oldest committed event that a running transaction holds back; 0 if there is none. */
   async lagSeconds(): Promise<number> {
-    const { rows } = await this.#pool.query<{ lag: number }>({ name: 'event_lag', text: lagStatement });
+    const { rows } = await this.#pool.query<{ lag: number }>(lagStatement);
     return rows[0]?.lag ?? 0;
   }
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { listMigrations } from './migrations.ts';
+import { assertNoPooler } from './pooler.ts';
 import { withSchemaEngine } from './schema-engine.ts';
 import { grantToServiceRole, type ServiceRole } from './service-role.ts';
 
@@ -41,6 +42,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   });
   await lockHolder.connect();
   try {
+    await assertNoPooler(lockHolder);
+    // The role may have the timeouts of its service.
+    await lockHolder.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0');
     await lockHolder.query(`SET lock_timeout = ${Math.trunc(lockTimeoutMs)}`);
     await lockHolder.query('SELECT pg_advisory_lock($1)', [migrationLockKey]);
     const applied = await applyMigrations(connectionString, prismaDir);

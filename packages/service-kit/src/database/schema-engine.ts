@@ -88,7 +88,13 @@ export async function withSchemaEngine<Result>(
   loaded ??= loadEngine();
   await loaded;
   // A separate pool, because the engine leaves its connection open, with the advisory lock it holds.
-  const pool = new pg.Pool({ connectionString, connectionTimeoutMillis: 5000, application_name: 'migrate' });
+  // The role may have the timeouts of its service, which do not apply to migrations.
+  const pool = new pg.Pool({
+    connectionString,
+    connectionTimeoutMillis: 5000,
+    application_name: 'migrate',
+    options: '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
+  });
   const adapter = bindMigrationAwareSqlAdapterFactory(new WholeScriptPrismaPg(pool));
   const engine = await bindings.SchemaEngine.new(
     { datamodels: [[schema.path, schema.content]] },

@@ -71,6 +71,11 @@ const databaseVariables = {
   DATABASE_URL: databaseUrl,
   DATABASE_POOL_MAX: integer({ min: 1, max: 500, default: 10 }),
   DATABASE_STATEMENT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
+  DATABASE_POOLER: z
+    .enum(['off', 'transaction', 'transaction-named'], {
+      error: 'must be off, transaction or transaction-named',
+    })
+    .default('off'),
 };
 
 /** The variables of the migrator, which needs neither keys nor tokens. */
@@ -102,6 +107,10 @@ export interface DatabaseConfig {
   statementTimeoutMs: number;
   /** Whether changes write events; true by default. */
   writesEvents?: boolean;
+  /** Whether a pooler in transaction mode is between the service and PostgreSQL; false by default. */
+  throughPooler?: boolean;
+  /** Whether statements may have names; true by default. */
+  namesStatements?: boolean;
 }
 
 /** The settings of every service, from its parsed environment. */
@@ -128,6 +137,8 @@ export function commonConfig(read: CommonEnvironment) {
       poolMax: read.DATABASE_POOL_MAX,
       statementTimeoutMs: read.DATABASE_STATEMENT_TIMEOUT_MS,
       writesEvents: read.EVENTS,
+      throughPooler: read.DATABASE_POOLER !== 'off',
+      namesStatements: read.DATABASE_POOLER !== 'transaction',
     },
     eventRetentionDays: read.EVENTS_RETENTION_DAYS,
     // RFC 7519 4.1.3: one audience is a string, several are an array.

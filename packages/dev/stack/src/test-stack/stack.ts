@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
-import { testDatabaseTemplates } from '../environment.ts';
+import { testDatabaseTemplates, testPooler } from '../environment.ts';
 import {
   cloneDatabase,
   createServiceDatabase,
@@ -31,6 +31,8 @@ export interface StackOptions {
   logDirectory?: string;
   /** The repository whose built services run. Default: this one. */
   checkout?: string | undefined;
+  /** The host and port of a pooler between the services and PostgreSQL. Default: TEST_POOLER. */
+  pooler?: string | undefined;
   /** The server to use instead of a new one; the stack stops it. */
   postgres?: TestPostgres;
 }
@@ -96,7 +98,15 @@ interface SharedSettings {
 }
 
 async function createServices(
-  { replicas, behindOneAddress = false, environment, nodeArguments, logDirectory, checkout }: StackOptions,
+  {
+    replicas,
+    behindOneAddress = false,
+    environment,
+    nodeArguments,
+    logDirectory,
+    checkout,
+    pooler = testPooler(),
+  }: StackOptions,
   shared: SharedSettings,
 ) {
   const identityPorts = await freePorts(replicas?.identity ?? 1);
@@ -113,7 +123,7 @@ async function createServices(
   };
   const identity = {
     ...common,
-    DATABASE_URL: shared.databases.identity.service,
+    ...connectionTo(shared.databases.identity, pooler),
     JWT_KEYS_DIR: shared.keysDir,
     // A few users send all requests, which would exceed the limits.
     RATE_LIMIT_TOKENS_PER_MINUTE: '0',
@@ -122,7 +132,7 @@ async function createServices(
   };
   const issues = {
     ...common,
-    DATABASE_URL: shared.databases.issues.service,
+    ...connectionTo(shared.databases.issues, pooler),
     IDENTITY_URL: identityUrl,
     PUBLIC_BASE_URL: issuesUrl,
     JWKS_COOLDOWN_SECONDS: '1',
@@ -160,6 +170,13 @@ async function createServices(
 interface StackDatabase {
   service: string;
   owner: string;
+}
+
+function connectionTo({ service }: StackDatabase, pooler: string | undefined): Record<string, string> {
+  if (pooler === undefined) return { DATABASE_URL: service };
+  const url = new URL(service);
+  url.host = pooler;
+  return { DATABASE_URL: url.href, DATABASE_POOLER: 'transaction' };
 }
 
 /**

@@ -1,0 +1,74 @@
+import pg from 'pg';
+import type { Logger } from '../observability/logger.ts';
+import type { DatabaseConfig } from '../process/service-environment.ts';
+
+const { escapeIdentifier } = pg;
+
+/** How long a transaction may wait for its client, in milliseconds. */
+export const idleTransactionTimeoutMs = 10_000;
+
+// Advisory lock of processes that change their role: an arbitrary constant that never changes.
+const roleSettingsLockKey = 7_355_608_002n;
+
+type SettingsConfig = Pick<DatabaseConfig, 'statementTimeoutMs' | 'writesEvents'>;
+
+/**
+ * Gives the timeouts to the service's role in its database, because a pooler in transaction mode accepts none as
+ * parameters of a connection. Each role may do this for itself. Returns whether the connection of this call has them. A
+ * connection of the pooler that is older than the change is closed, and the next call gets another one.
+ * @param pool a pool through the pooler, with one connection
+ */
+export async function applyRoleSettings(
+  pool: pg.Pool,
+  { statementTimeoutMs, writesEvents = true }: SettingsConfig,
+  logger: Logger,
+): Promise<boolean> {
+  const { rows } = await pool.query<CurrentSettings>(currentSettings);
+  const [current] = rows;
+  if (current === undefined) return false;
+  if ((current.events !== 'off') !== writesEvents) {
+    logger.error(
+      'the parameter tessera.events of the role differs from EVENTS; a superuser must change the role',
+    );
+    return false;
+  }
+  if (
+    Number(current.statementTimeout) === statementTimeoutMs &&
+    Number(current.idleTimeout) === idleTransactionTimeoutMs
+  ) {
+    return true;
+  }
+  const role = `ALTER ROLE CURRENT_USER IN DATABASE ${escapeIdentifier(current.database)}`;
+  // One string is one transaction. The lock prevents "tuple concurrently updated".
+  await pool.query(`SELECT pg_advisory_xact_lock(${roleSettingsLockKey});
+    ${role} SET statement_timeout = ${statementTimeoutMs};
+    ${role} SET idle_in_transaction_session_timeout = ${idleTransactionTimeoutMs}`);
+  logger.info({ statementTimeoutMs }, 'gave the role of the database its timeouts');
+  // It always fails, because it ends its own connection.
+  await pool.query('SELECT pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
+  return false;
+}
+
+interface CurrentSettings {
+  database: string;
+  statementTimeout: string;
+  idleTimeout: string;
+  events: string | null;
+}
+
+// `pg_settings` has milliseconds.
+const currentSettings = `
+  SELECT current_database() AS database,
+         (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
+         (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout') AS "idleTimeout",
+         current_setting('tessera.events', true) AS events`;
+
+/** @throws if a pooler is between the client and PostgreSQL: it has process ids of its own for cancel requests */
+export async function assertNoPooler(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ id: number }>('SELECT pg_backend_pid() AS id');
+  if (Reflect.get(client, 'processID') === rows[0]?.id) return;
+  throw new Error(
+    'MIGRATION_DATABASE_URL (or DATABASE_URL) leads to a connection pooler, which loses the lock of the migrator; ' +
+      'set MIGRATION_DATABASE_URL to the address of PostgreSQL itself',
+  );
+}
