@@ -41,6 +41,7 @@ const environmentSchema = z.object({
   PUBLIC_BASE_URL: origin,
 
   EVENTS_LISTEN: flag(true),
+  WEBHOOK_ALLOW_HTTP: flag(false),
   WEBHOOK_ALLOWED_NETWORKS: z.string().default('').transform(parseNetworks),
   LIST_MAX: integer({ min: 1, max: 1_000, default: 100 }),
   ISSUE_KEY_PREFIX: z
@@ -81,7 +82,10 @@ export function loadConfig(variables = environment) {
       clockToleranceSeconds: read.CLOCK_TOLERANCE_SECONDS,
     },
     mirrorIntervalSeconds: read.MIRROR_INTERVAL_SECONDS,
-    webhooks: { allowsHttp: !isProduction(read), allowedNetworks: read.WEBHOOK_ALLOWED_NETWORKS },
+    webhooks: {
+      allowsHttp: read.WEBHOOK_ALLOW_HTTP || !isProduction(read),
+      allowedNetworks: read.WEBHOOK_ALLOWED_NETWORKS,
+    },
     // LISTEN has no effect through a pooler in transaction mode.
     listensForEvents: read.EVENTS_LISTEN && read.DATABASE_POOLER === 'off',
     listMax: read.LIST_MAX,

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../src/config.ts';
 import { ForbiddenTarget, WebhookTargets } from '../src/webhooks/webhook-target.ts';
+import { testEnvironment } from './support/environment.ts';
 
 /** Names that the resolver of these tests knows. */
 const names: Record<string, string[]> = {
@@ -113,5 +115,25 @@ describe('the targets of webhooks', () => {
     await expect(allowed.resolve('http://six.example/')).resolves.toMatchObject({ address: '::1' });
     await expect(allowed.resolve('http://10.0.1.5/')).rejects.toThrow(ForbiddenTarget);
     await expect(allowed.resolve('http://127.0.0.1/')).rejects.toThrow(ForbiddenTarget);
+  });
+});
+
+describe('the configuration of targets', () => {
+  const load = (environment: Record<string, string>) =>
+    loadConfig(testEnvironment('postgresql://localhost/issues', 'https://id.test', environment)).webhooks;
+
+  it('allows http outside production, and with WEBHOOK_ALLOW_HTTP', () => {
+    expect(load({}).allowsHttp).toBe(true);
+    expect(load({ NODE_ENV: 'production' })).toEqual({ allowsHttp: false, allowedNetworks: [] });
+    expect(load({ NODE_ENV: 'production', WEBHOOK_ALLOW_HTTP: 'on' }).allowsHttp).toBe(true);
+  });
+
+  it('has a list of networks', () => {
+    const networks = { WEBHOOK_ALLOWED_NETWORKS: '10.0.0.0/8, fd00::/8,192.0.2.1' };
+    expect(load(networks).allowedNetworks).toEqual(['10.0.0.0/8', 'fd00::/8', '192.0.2.1']);
+    for (const wrong of ['10.0.0.0/33', '10.0.0.0/x', 'example.com', '10.0.0.0/8;fd00::/8'])
+      expect(() => load({ WEBHOOK_ALLOWED_NETWORKS: wrong })).toThrow(
+        'WEBHOOK_ALLOWED_NETWORKS: must be a list',
+      );
   });
 });

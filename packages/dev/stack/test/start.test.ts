@@ -75,6 +75,8 @@ describe('start', () => {
       IDENTITY_URL: `http://127.0.0.1:${product.ports.identity}`,
       PUBLIC_BASE_URL: `http://localhost:${product.ports.issues}`,
       WEB_APP: 'on',
+      WEBHOOK_ALLOW_HTTP: 'on',
+      WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1',
       SESSION_KEYS: sessionKey,
     });
     expect(issues).not.toHaveProperty('JWT_KEYS_DIR');

@@ -32,6 +32,9 @@ export function serviceEnvironment(settings: ServiceSettings): Record<string, st
     ...(service.name === 'identity' && { TRUST_PROXY: 'loopback' }),
     ...(service.name === 'issues' && {
       WEB_APP: 'on',
+      // Receivers of webhooks on this machine.
+      WEBHOOK_ALLOW_HTTP: 'on',
+      WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1',
       IDENTITY_URL: `http://127.0.0.1:${ports.identity}`,
       PUBLIC_BASE_URL: `http://localhost:${ports.issues}`,
     }),
