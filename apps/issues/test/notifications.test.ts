@@ -3,6 +3,9 @@ import type { Issue } from '@tessera/contracts';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import type { Response } from 'supertest';
+import type { Database } from '../src/database.ts';
+import type { Prisma } from '../src/generated/prisma/client.ts';
+import { NotificationRepository } from '../src/notifications/notification.repository.ts';
 import { startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, issuePath, issuesPath } from './support/issues.ts';
 import { notificationsPath, readNotifications, untilNotified } from './support/notifications.ts';
@@ -319,6 +322,27 @@ describe('marking notifications', () => {
     for (const ids of [['x'], [0]]) expectInvalidFields(await read({ ids }), ['ids.0']);
     for (const ids of [[], 1, Array(101).fill(1)]) expectInvalidFields(await read({ ids }), ['ids']);
     expectInvalidFields(await read({ up_to: 0 }), ['up_to']);
+  });
+});
+
+describe('a reader of events', () => {
+  it('reads fewer events in a statement after a failure, until it has read all', async () => {
+    const asked: unknown[] = [];
+    const answers = [new Error('statement timeout'), 10, 4, 200];
+    const $queryRaw = async ({ values }: Prisma.Sql) => {
+      asked.push(values.find((value) => typeof value === 'number'));
+      const count = answers.shift();
+      if (count instanceof Error) throw count;
+      return [{ count }];
+    };
+    const repository = new NotificationRepository({ $queryRaw } as unknown as Database);
+    await expect(repository.notify()).rejects.toThrow('statement timeout');
+    expect([await repository.notify(), await repository.notify(), await repository.notify()]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(asked).toEqual([200, 10, 10, 200]);
   });
 });
 

@@ -261,7 +261,7 @@ describe(`among ${count} issues`, () => {
       `INSERT INTO events (tx, type, subject_id, data)
        SELECT 11, 'issue.updated', ${issue}, '{"origin": "local"}' FROM generate_series(1, 10)`,
     );
-    const { text, values } = notifyOfEvents;
+    const { text, values } = notifyOfEvents(10);
     const made = await explain(client, { text, values });
     const { rows } = await client.query('SELECT count(*)::int FROM notifications WHERE place > 20');
     expect(rows).toEqual([{ count: 30_000 }]);

@@ -1,6 +1,12 @@
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { eventsMax, expiryOf, notifyOfEvents, selectNotifications } from './notification.sql.ts';
+import {
+  eventsAfterFailure,
+  eventsMax,
+  expiryOf,
+  notifyOfEvents,
+  selectNotifications,
+} from './notification.sql.ts';
 import type {
   MarkedNotifications,
   Notification,
@@ -13,6 +19,7 @@ type NotificationRow = { unreadCount: number } & (Notification | { id: null });
 /** The notifications of people. One reader of the events writes them. */
 export class NotificationRepository {
   readonly #database: Database;
+  #eventsMax = eventsMax;
 
   constructor(database: Database) {
     this.#database = database;
@@ -20,8 +27,14 @@ export class NotificationRepository {
 
   /** Makes the notifications of the next unread events. Returns true if there may be more events. */
   async notify(): Promise<boolean> {
-    const [page] = await this.#database.$queryRaw<{ count: number }[]>(notifyOfEvents);
-    return page?.count === eventsMax;
+    const asked = this.#eventsMax;
+    // Many events of issues with many watchers may take longer than the timeout. After a failure, statements are small
+    // until all events are read.
+    this.#eventsMax = eventsAfterFailure;
+    const [page] = await this.#database.$queryRaw<{ count: number }[]>(notifyOfEvents(asked));
+    const hasMore = page?.count === asked;
+    if (asked === eventsMax || !hasMore) this.#eventsMax = eventsMax;
+    return hasMore;
   }
 
   /** Returns a page of the notifications of a person, the newest first, and the number of all unread ones. */

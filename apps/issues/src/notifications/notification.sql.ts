@@ -11,8 +11,10 @@ import type { NotificationFilters, NotificationPage } from './notification.ts';
 
 /** Maximum number of watchers of an issue who are notified of an event. */
 export const watchersMax = 5_000;
-/** Number of events in a statement. With `watchersMax`, it bounds the rows of a statement. */
-export const eventsMax = 10;
+/** Number of events in a statement. */
+export const eventsMax = 200;
+/** The number after a failure: with `watchersMax`, a statement then writes so few rows that it ends before its timeout. */
+export const eventsAfterFailure = 10;
 
 const retention = Prisma.raw(`interval '90 days'`);
 const retentionAfterRead = Prisma.raw(`interval '30 days'`);
@@ -40,8 +42,8 @@ const rank = (reason: NotificationReason) => Prisma.raw(String(notificationReaso
  * all but the newest `notificationsMax` of each person. Returns the number of events. The planner cannot estimate the
  * recipients, so subqueries and a limit make it find their rows by indexes.
  */
-export const notifyOfEvents = Prisma.sql`
-  WITH ${unreadEvents(Prisma.sql, 'notifications', eventsMax)}, concerned AS MATERIALIZED (
+export const notifyOfEvents = (count: number) => Prisma.sql`
+  WITH ${unreadEvents(Prisma.sql, 'notifications', count)}, concerned AS MATERIALIZED (
     SELECT e.tx, e.id, e.type, e.subject_id, e.at, e.data, (e.data ->> 'actor_id')::uuid AS actor_id,
            (e.data ->> 'comment_id')::uuid AS comment_id, i.reporter_id, i.reporter_watches,
            e.type IN (${listed(watchedTypes)}) AS is_watched
@@ -87,7 +89,7 @@ export const notifyOfEvents = Prisma.sql`
        CROSS JOIN LATERAL (
          SELECT ctid FROM notifications
           WHERE identity_id = person.identity_id AND place <= person.newest - ${Prisma.raw(String(notificationsMax))}
-          ORDER BY place LIMIT 100
+          ORDER BY place LIMIT ${Prisma.raw(String(2 * eventsMax))}
        ) n
     ))
   )
