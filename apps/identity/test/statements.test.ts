@@ -16,6 +16,8 @@ interface Expected {
   request: string;
   send: () => Test;
   statements: number;
+  /** The number of statements that PostgreSQL parses again; 0 unless given. */
+  parsed?: number;
   because: string;
 }
 
@@ -66,7 +68,9 @@ const table: Expected[] = [
     request: 'GET /internal/events',
     send: () => internalClient(() => app)('get', '/internal/events'),
     statements: 1,
-    because: 'one statement reads the events and the end of the feed from one snapshot',
+    parsed: 1,
+    because:
+      'one statement reads the events and the end of the feed from one snapshot; it has no name, for poolers',
   },
   {
     request: 'GET /jwks',
@@ -105,9 +109,9 @@ async function send(request: () => Test): Promise<void> {
 describe('a request on a warmed connection', () => {
   it.each(table)(
     '$request takes $statements prepared statements, one round trip each: $because',
-    async ({ send: sendOnce, statements }) => {
+    async ({ send: sendOnce, statements, parsed = 0 }) => {
       const trips = await recorder.warmed(() => send(sendOnce));
-      expect(databaseUse(trips)).toEqual({ statements, roundTrips: statements, parsed: 0 });
+      expect(databaseUse(trips)).toEqual({ statements, roundTrips: statements, parsed });
     },
   );
 
