@@ -370,6 +370,8 @@ describe('representations of an issue on two instances', () => {
       {
         TRACKER_WEBHOOK_SECRET: secret,
         TRACKER_BREAK_MS: '100',
+        // The feed of identity would take back `rename` and `forget` at a random time.
+        MIRROR_INTERVAL_SECONDS: '0',
         // The callbacks take longer than a tracker's response.
         TRACKER_DEADLINE_MS: '60000',
       },
