@@ -28,7 +28,7 @@ const headerNames = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as 
 
 /**
  * Verifies a webhook (https://www.standardwebhooks.com) and returns its event. The timestamp may differ by five minutes
- * from the clock. A webhook can arrive several times: compare the `id` of the event with those of earlier ones. A later
+ * from the clock. A webhook can arrive several times: compare the header `webhook-id` with those of earlier ones. A later
  * release of the service may send types that are not in `IssueEvent`; their events are returned too, and are to be ignored.
  * @param secrets one secret (`whsec_…`), or several during a rotation
  * @throws WebhookError for a request that is not valid; TypeError for invalid arguments
