@@ -10,6 +10,7 @@ const commands = [
   'start',
   'dev',
   'demo',
+  'reset-password',
   'soak',
   'pgbouncer',
   'fuzz',
@@ -76,6 +77,7 @@ describe('an invalid command line', () => {
   it.each([
     // pnpm passes the `--` of `pnpm start -- --option` on to the command.
     ['start', '-- --nonsense', "Unknown option '--nonsense'"],
+    ['reset-password', '--email', "Option '--email <value>' argument missing"],
     ['soak', '--help --nonsense', "Unknown option '--nonsense'"],
     ['dev', 'stray', "Unexpected argument 'stray'"],
     ['demo', '--issues 0', '--issues must be a whole number from 1 to 1000000'],

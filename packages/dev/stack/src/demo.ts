@@ -1,9 +1,9 @@
 import { runCommandLine, UsageError } from './command-line.ts';
 import { people } from './demo/issue-generator.ts';
-import { findRunningServices } from './demo/running-services.ts';
 import { demoPassword, fillThroughApi } from './demo/through-api.ts';
 import { fillThroughDatabase } from './demo/through-database.ts';
 import { readEnvironment } from './environment.ts';
+import { findRunningServices } from './services/running-services.ts';
 
 const help = `Usage: npx pnpm@12 demo [options]
 
@@ -71,5 +71,7 @@ async function fill(count: number, { direct, databaseUrl, dataDir }: Target): Pr
   }
   await fillThroughApi(pair, count);
   const names = people.map((name) => `${name}@demo.example`).join(', ');
-  process.stdout.write(`Sign in as any of ${names} with "${demoPassword}"; ada is staff.\n`);
+  process.stdout.write(
+    `Sign in at ${pair.issuesUrl}/sign-in as any of ${names} with "${demoPassword}"; ada is staff.\n`,
+  );
 }

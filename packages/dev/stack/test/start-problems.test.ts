@@ -44,6 +44,23 @@ describe('start', () => {
     ]);
   });
 
+  it('creates no account if there are identities, or without the web app', async () => {
+    const file = path.join(product.root, 'apps/identity/dist/identities.json');
+    const withoutApp = product.launch({ ...elsewhere, WEB_APP: 'off' });
+    await withoutApp.running();
+    expect([withoutApp.output.includes('web app'), existsSync(file)]).toEqual([false, false]);
+    withoutApp.kill('SIGTERM');
+    expect(await withoutApp.ended).toBe(0);
+    const identities = [{ email: 'ann@example.com', is_superuser: false, is_active: true }];
+    writeFileSync(file, JSON.stringify(identities));
+    const launcher = product.launch(elsewhere);
+    await launcher.running();
+    expect(launcher.output).toContain(
+      'Sign in to the web app with your account. A new password: npx pnpm@12 reset-password --email ADDRESS\n',
+    );
+    expect(product.identities()).toEqual(identities);
+  });
+
   it.each(['127.0.0.1', '::1'])(
     'names port and variable when the port is in use on %s, and starts nothing',
     async (host) => {

@@ -15,6 +15,8 @@ const secretFiles = [
   'keys/identity-key-1.pem',
 ];
 
+const signIn = /^Sign in to the web app as (\S+) with the one-time password (\S+)$/m;
+
 // One product for all tests; each start finds the data of the previous one.
 describe('start', () => {
   let product: FakeProduct;
@@ -44,6 +46,22 @@ describe('start', () => {
       expect(launcher.output).toContain(text);
     }
     for (const secret of secrets()) expect(launcher.output).not.toContain(secret);
+  });
+
+  it('creates an administrator, and prints its one-time password without keeping it', () => {
+    const [, email = '', password = ''] = signIn.exec(launcher.output) ?? [];
+    expect(email).toBe('admin@example.com');
+    expect(password).toMatch(/^(?:[a-z2-9]{5}-){3}[a-z2-9]{5}$/);
+    expect(launcher.output.split(password)).toHaveLength(2);
+    expect(launcher.output).toContain('If it is lost: npx pnpm@12 reset-password\n');
+    expect(product.identities()).toEqual([
+      expect.objectContaining({ email, is_superuser: true, is_staff: true, is_verified: true }),
+    ]);
+    const files = readdirSync(product.data, { recursive: true, encoding: 'utf8' })
+      .map((name) => path.join(product.data, name))
+      .filter((file) => statSync(file).isFile());
+    expect(files.length).toBeGreaterThan(20);
+    expect(files.filter((file) => readFileSync(file).includes(password))).toEqual([]);
   });
 
   it('keeps its secrets private', () => {
@@ -139,6 +157,11 @@ describe('start', () => {
     const before = secrets();
     await start();
     expect(secrets()).toEqual(before);
+    expect(launcher.output).toContain(
+      'Sign in to the web app as admin@example.com. If its password is lost:',
+    );
+    expect(launcher.output).not.toContain('one-time');
+    expect(product.identities()).toHaveLength(1);
     expect(await query(identityOwnerUrl(), 'SELECT n FROM kept')).toEqual([7]);
   });
 

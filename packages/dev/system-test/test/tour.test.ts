@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { takeTour } from '@tessera/delivery/tour';
 import { findFreePort } from '@tessera/stack/postgres';
@@ -12,6 +14,7 @@ import { Shell } from './support/shell.ts';
 import { tryIdentityExamples, tryIssuesExamples } from './support/try-examples.ts';
 
 const project = 'acme/website';
+const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 const webhookSecret = 'webhook-secret-of-the-tour';
 
 describe('npx pnpm@12 start', () => {
@@ -68,6 +71,43 @@ describe('npx pnpm@12 start', () => {
       expect(output).not.toContain('"code"');
     }
   }, 60_000);
+
+  describe('the web app', () => {
+    const command = async (line: string) => {
+      const options = { cwd: repository, env: { ...process.env, TESSERA_DATA_DIR: data, NO_COLOR: '1' } };
+      return (await promisify(execFile)('npx', ['--yes', 'pnpm@12', ...line.split(' ')], options)).stdout;
+    };
+    const signIn = (email: string, password: string) =>
+      fetch(`${urls.issuesUrl}/app/session`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'X-Tessera-App': '1', Origin: urls.issuesUrl },
+        body: JSON.stringify({ email, password }),
+      });
+
+    it('is open to the administrator with the printed password, until it is reset', async () => {
+      const printed = /as (\S+) with the one-time password (\S+)$/m.exec(start.output);
+      const [, email = '', password = ''] = printed ?? [];
+      const response = await signIn(email, password);
+      const administrator = { email, is_staff: true, is_superuser: true };
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { user: expect.objectContaining(administrator), expires_at: expect.any(String) },
+      ]);
+      const output = await command('reset-password');
+      const [, next = ''] = /^The one-time password of admin@example\.com is (\S+)$/m.exec(output) ?? [];
+      expect((await signIn(email, password)).status).toBe(401);
+      expect((await signIn(email, next)).status).toBe(200);
+    }, 60_000);
+
+    it("is open to the demo's people as it prints", async () => {
+      const output = await command('demo --issues 3');
+      const [, names = '', password = ''] = /as any of (.+) with "(.+)"; ada is staff/.exec(output) ?? [];
+      const emails = names.split(', ');
+      expect([emails.length, output]).toEqual([8, expect.stringContaining(`${urls.issuesUrl}/sign-in`)]);
+      const statuses = await Promise.all(emails.map(async (email) => (await signIn(email, password)).status));
+      expect(statuses).toEqual(emails.map(() => 200));
+    }, 60_000);
+  });
 
   // The page cannot know ids, tokens and secrets, so these come from earlier responses.
   it('answers the examples of all operations of identity with 2xx', async () => {

@@ -2,21 +2,29 @@ import type { DataFolder } from '../data-folder/data-folder.ts';
 import type { StackEnvironment } from '../environment.ts';
 import type { RunningPostgres } from '../postgres/server.ts';
 import type { Service } from '../services/services.ts';
-import { tourOf } from './tour.ts';
+import type { FirstAccount } from './first-administrator.ts';
+import { quoteForShell, tourOf } from './tour.ts';
 
 interface BannerFacts {
   readonly services: readonly Service[];
   readonly environment: StackEnvironment;
   readonly folder: DataFolder;
   readonly server: RunningPostgres | undefined;
+  /** Undefined without the web app. */
+  readonly account: FirstAccount | undefined;
 }
 
-/** The text that `start` prints when everything runs. It contains no secrets. */
-export function bannerOf({ services, environment, folder, server }: BannerFacts): string {
+/** Whether issues serves the web app. */
+export function hasWebApp(services: readonly Service[], { passedOn }: StackEnvironment): boolean {
+  const isOff = ['off', 'false', '0'].includes(passedOn.WEB_APP ?? '');
+  return !isOff && services.some(({ name }) => name === 'issues');
+}
+
+/** The text that `start` prints when everything runs. The one-time password of a new account is its only secret. */
+export function bannerOf({ services, environment, folder, server, account }: BannerFacts): string {
   const rows = services.map(({ name }) => [name, `http://localhost:${environment.ports[name]}`]);
-  const hasWebApp = services.some(({ name }) => name === 'issues');
-  if (hasWebApp && !['off', 'false', '0'].includes(environment.passedOn.WEB_APP ?? ''))
-    rows.push(['web app', `http://localhost:${environment.ports.issues}/issues`]);
+  const webApp = `http://localhost:${environment.ports.issues}`;
+  if (account !== undefined) rows.push(['web app', `${webApp}/issues`]);
   if (server !== undefined) rows.push(['database', `PostgreSQL 18 on 127.0.0.1:${server.port}`]);
   rows.push(['data', folder.root]);
   if (server !== undefined && server.folder !== folder.postgres) {
@@ -34,6 +42,30 @@ export function bannerOf({ services, environment, folder, server }: BannerFacts)
     '',
     ...rows.map(([name, value]) => `  ${name?.padEnd(10)}${value}`),
     '',
+    ...(account === undefined ? [] : [...signInText(account, { webApp, environment, folder }), '']),
     ...(tour === '' ? [] : ['A tour, to paste into another terminal:', '', tour, '']),
   ].join('\n');
+}
+
+interface SignInFacts {
+  readonly webApp: string;
+  readonly environment: StackEnvironment;
+  readonly folder: DataFolder;
+}
+
+function signInText(
+  { email, oneTimePassword }: FirstAccount,
+  { webApp, environment, folder }: SignInFacts,
+): string[] {
+  const where = environment.dataDir === undefined ? '' : ` --data-dir ${quoteForShell(folder.root)}`;
+  const reset = `npx pnpm@12 reset-password${where}`;
+  if (email === undefined)
+    return [`Sign in to the web app with your account. A new password: ${reset} --email ADDRESS`];
+  if (oneTimePassword === undefined)
+    return [`Sign in to the web app as ${email}. If its password is lost: ${reset}`];
+  return [
+    `Sign in to the web app as ${email} with the one-time password ${oneTimePassword}`,
+    `This is the only time that it is printed. Change it in the settings: ${webApp}/settings`,
+    `If it is lost: ${reset}`,
+  ];
 }

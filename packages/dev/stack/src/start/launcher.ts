@@ -1,3 +1,4 @@
+import { IdentityClient } from '@tessera/client/identity';
 import type { CommandContext } from '../command.ts';
 import { rotateLog } from '../data-folder/log-file.ts';
 import { readTail } from '../data-folder/log-tail.ts';
@@ -19,7 +20,8 @@ import {
 import { findServices, type Service } from '../services/services.ts';
 import { Session } from '../session.ts';
 import { StackError } from '../stack-error.ts';
-import { bannerOf } from './banner.ts';
+import { bannerOf, hasWebApp } from './banner.ts';
+import { ensureFirstAdministrator, serviceTokenOf } from './first-administrator.ts';
 
 interface LauncherOptions extends CommandContext {
   readonly rootDir: string;
@@ -67,15 +69,22 @@ async function bringUp(
   });
   const server = await startServer(options, session, services);
   const running: ServiceProcess[] = [];
+  let identityUrl = '';
   for (const service of services) {
     const databaseUrl = databaseUrlOf(service.name, session.folder, environment, server?.port);
     const settings = { service, environment, secrets, databaseUrl, mode: 'production' as const };
     const migration = migrationVariablesOf(service.name, session.folder, environment, server?.port);
-    running.push(
-      await bringUpService(options, session, { service, variables: serviceEnvironment(settings), migration }),
-    );
+    const variables = serviceEnvironment(settings);
+    running.push(await bringUpService(options, session, { service, variables, migration }));
+    if (service.name === 'identity') identityUrl = probeUrl(variables);
   }
-  print(bannerOf({ services, environment, folder: session.folder, server }));
+  const { folder } = session;
+  const account = hasWebApp(services, environment)
+    ? await ensureFirstAdministrator(
+        new IdentityClient({ baseUrl: identityUrl, serviceToken: serviceTokenOf(environment, folder) }),
+      )
+    : undefined;
+  print(bannerOf({ services, environment, folder, server, account }));
   await Promise.race([stop.requested, failureOf(running, server)]);
 }
 

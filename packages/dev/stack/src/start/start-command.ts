@@ -3,7 +3,8 @@ import { runCommandLine } from '../command-line.ts';
 const help = `Usage: npx pnpm@12 start
 
 Builds Tessera and runs it on this machine: an embedded PostgreSQL and both services, until Ctrl-C. The database, keys,
-service token and logs are kept in the data folder and reused by the next start.
+service token and logs are kept in the data folder and reused by the next start. If there is no identity yet, it creates
+an administrator for the web app and prints a one-time password.
 
 Options:
   -h, --help                     Print this help.

@@ -65,6 +65,7 @@ function serviceTokenExpression({ passedOn }: StackEnvironment, serviceTokenFile
   return `$(cat ${quoteForShell(passedOn.SERVICE_TOKEN_FILE ?? serviceTokenFile)})`;
 }
 
-function quoteForShell(text: string): string {
+/** A word of a shell command with this value. */
+export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -73,6 +73,11 @@ export class FakeProduct {
     return lines.map((line) => JSON.parse(line));
   }
 
+  /** The identities that the fake identity service has. */
+  identities(): object[] {
+    return JSON.parse(readFileSync(path.join(this.root, 'apps/identity/dist/identities.json'), 'utf8'));
+  }
+
   /** The environment of a service. */
   environmentOf(name: string): Record<string, string> {
     return this.#read(name, 'environment.json');
