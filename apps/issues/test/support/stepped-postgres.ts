@@ -1,9 +1,10 @@
 import { type ClientMessage, startPostgresProxy } from '@tessera/testing/postgres-proxy';
+import { applicationOf, isOfEvents } from '@tessera/testing/round-trips';
 import type { StepProxy, Steps } from './steps.ts';
 
 /**
- * Starts a proxy to PostgreSQL. Each query is a step and is forwarded completely or not at all. After a query that was
- * not forwarded, the connection forwards nothing.
+ * Starts a proxy to PostgreSQL. Each query is a step and is forwarded completely or not at all, except those that process
+ * events in the background. After a query that was not forwarded, the connection forwards nothing.
  */
 export function startSteppedPostgres(target: string, steps: Steps): Promise<StepProxy> {
   return startPostgresProxy(target, (forward) => stepByStep(steps, forward));
@@ -18,16 +19,19 @@ const partsOfQuery = new Set([parse, bind, 'D', 'E', 'C']);
 
 function stepByStep(steps: Steps, forward: (bytes: Buffer) => void): (message: ClientMessage) => void {
   let held: Buffer[] = [];
-  let name = '';
+  let statement = '';
+  let application = '';
   let isStopped = false;
   const statements = new Map<string, string>();
-  return ({ type, texts: [first = '', second = ''], bytes }) => {
+  return ({ type, texts: [first = '', second = '', ...others], bytes }) => {
     held.push(bytes);
-    if (type === query) name = shortened(first);
-    if (type === parse) statements.set(first, shortened(second));
-    if (type === bind) name = statements.get(second) ?? '';
+    if (type === '') application = applicationOf([first, second, ...others]);
+    if (type === query) statement = first;
+    if (type === parse) statements.set(first, second);
+    if (type === bind) statement = statements.get(second) ?? '';
     if (partsOfQuery.has(type)) return;
-    if (!isStopped && (type === query || type === sync)) isStopped = !steps.take(name);
+    if (!isStopped && (type === query || type === sync) && !isOfEvents(application, statement))
+      isStopped = !steps.take(shortened(statement));
     if (isStopped) return;
     for (const part of held) forward(part);
     held = [];

@@ -20,6 +20,14 @@ export interface RoundTripRecorder {
   close: () => Promise<void>;
 }
 
+/** Whether statements signal or process events, or send webhooks. They run in the background, at random times. */
+export function isOfEvents(application: string, ...statements: string[]): boolean {
+  return (
+    application.endsWith(' events') ||
+    statements.some((text) => /event_readers|UPDATE webhook_deliveries/.test(text))
+  );
+}
+
 /** Records the messages between any library and a PostgreSQL database. */
 export async function startRoundTripRecorder(databaseUrl: string): Promise<RoundTripRecorder> {
   const recorded: RoundTrip[] = [];
@@ -35,14 +43,12 @@ export async function startRoundTripRecorder(databaseUrl: string): Promise<Round
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
   url.port = String(proxy.port);
-  // Signals, readers of events and the queue of webhooks run in the background.
-  const isOfEvents = ({ application, statements }: RoundTrip) =>
-    application.endsWith(' events') ||
-    statements.some((text) => /event_readers|UPDATE webhook_deliveries/.test(text));
   const during = async (work: () => PromiseLike<unknown>) => {
     const begin = recorded.length;
     await work();
-    return recorded.slice(begin).filter((trip) => !isOfEvents(trip));
+    return recorded
+      .slice(begin)
+      .filter(({ application, statements }) => !isOfEvents(application, ...statements));
   };
   return {
     url: url.href,
@@ -75,7 +81,7 @@ function roundTripReader(record: (trip: RoundTrip) => void): (message: ClientMes
     parsed = 0;
   };
   return ({ type, texts: [first = '', second = '', ...others] }) => {
-    if (type === '') application = parameterOf([first, second, ...others], 'application_name');
+    if (type === '') application = applicationOf([first, second, ...others]);
     if (type === 'P') {
       texts.set(first, second);
       parsed += 1;
@@ -91,8 +97,9 @@ function roundTripReader(record: (trip: RoundTrip) => void): (message: ClientMes
   };
 }
 
-function parameterOf(pairs: string[], name: string): string {
-  const index = pairs.indexOf(name);
+/** The `application_name` in the texts of a startup message. */
+export function applicationOf(pairs: string[]): string {
+  const index = pairs.indexOf('application_name');
   return index < 0 ? '' : (pairs[index + 1] ?? '');
 }
 
