@@ -52,6 +52,8 @@ const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style
 const numberFormat = new Intl.NumberFormat();
 
 export const fullTime = (time: string) => timeFormat.format(new Date(time));
+const clockFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
+export const clockTime = (time: number) => clockFormat.format(time);
 export const formatNumber = (value: number) => numberFormat.format(value);
 
 const units = [

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { fillExamples } from '../src/examples.ts';
 import {
   type Page,
@@ -26,6 +26,9 @@ afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
   expect(problems).toEqual([]);
 }, 30_000);
+
+// Each browser has a stream of events, of which an identity may have six.
+afterEach(() => Promise.all(opened.map(({ close }) => close())));
 
 /** Opens a page of a signed-in person. All its problems fail the suite. */
 async function openAs(person: Person, path = '/issues'): Promise<Page> {

@@ -1,7 +1,14 @@
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import {
+  keepPreviousData,
+  skipToken,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { listIssues } from '../http/api.ts';
+import { newIssuesKey } from '../live/live-updates.ts';
 import { formatNumber } from '../messages.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { notify } from '../shell/toasts.tsx';
@@ -20,6 +27,7 @@ export function IssueListPage() {
   const searchField = useRef<HTMLInputElement>(null);
   const table = useRef<IssueTableHandle>(null);
   const query = apiQuery(search);
+  const client = useQueryClient();
   const list = useInfiniteQuery({
     queryKey: ['issues', query],
     queryFn: ({ pageParam, signal }) => listIssues(query, pageParam, signal),
@@ -40,6 +48,20 @@ export function IssueListPage() {
 
   const issues = list.data?.pages.flatMap((page) => page.items) ?? [];
   const total = list.data?.pages[0]?.total;
+  const { data: arrived = [] } = useQuery<string[]>({ queryKey: newIssuesKey(query), queryFn: skipToken });
+  const shown = new Set(issues.map(({ key }) => key));
+  const newCount = arrived.filter((key) => !shown.has(key)).length;
+  const showNew = async () => {
+    const queryKey = ['issues', query];
+    // The first page alone is read again.
+    client.setQueryData<typeof list.data>(
+      queryKey,
+      (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
+    );
+    await client.invalidateQueries({ queryKey });
+    client.setQueryData(newIssuesKey(query), []);
+    scrollTo(0, 0);
+  };
   const change = (changes: Record<string, string | undefined>) =>
     void navigate({
       search: (now) => validateListSearch({ ...now, ...changes }),
@@ -96,6 +118,13 @@ export function IssueListPage() {
           </p>
         </div>
       )}
+      <div role="status" className="new-issues">
+        {newCount > 0 && (
+          <button type="button" onClick={() => void showNew()}>
+            Show {formatNumber(newCount)} new
+          </button>
+        )}
+      </div>
       {issues.length > 0 && (
         <IssueTable
           ref={table}

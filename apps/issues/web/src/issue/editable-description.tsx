@@ -1,5 +1,4 @@
 import { useEffect, useRef } from 'react';
-import { draftNote } from '../drafts/use-draft.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
 import { type TextEditProps, useTextEdit } from './use-text-edit.ts';
@@ -47,7 +46,7 @@ export function EditableDescription(props: TextEditProps) {
               Discard
             </button>
             <span className="muted" role="status">
-              {draftNote(edit.handle)}
+              {edit.note}
             </span>
           </div>
         </>

@@ -1,4 +1,3 @@
-import { draftNote } from '../drafts/use-draft.ts';
 import { type TextEditProps, useTextEdit } from './use-text-edit.ts';
 
 export function EditableTitle(props: TextEditProps) {
@@ -43,7 +42,7 @@ export function EditableTitle(props: TextEditProps) {
           Discard
         </button>
         <span className="muted" role="status">
-          {draftNote(edit.handle)}
+          {edit.note}
         </span>
       </div>
     </form>

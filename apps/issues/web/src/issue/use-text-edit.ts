@@ -1,6 +1,6 @@
 import type { Issue } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
-import { useDraft } from '../drafts/use-draft.ts';
+import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import type { Change } from './use-issue-changes.ts';
 
 export interface TextEditProps {
@@ -10,14 +10,17 @@ export interface TextEditProps {
   discarded: number;
 }
 
+const changedNote = 'Another person has changed it. Saving shows both texts.';
+
 /** The state of editing the title or the description: closed, or open with a draft. */
 export function useTextEdit(field: 'title' | 'description', { issue, save, discarded }: TextEditProps) {
-  const handle = useDraft(`${issue.id}/${field}`, issue[field], issue.version);
-  const { draft, state, clear } = handle;
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
-  // The base is the value at the start of editing, although the issue may be read again.
+  // The base is the value at the start of editing, although another person may change the issue meanwhile.
   const [base, setBase] = useState<{ text: string; version: number }>();
+  const start = base ?? { text: issue[field], version: issue.version };
+  const handle = useDraft(`${issue.id}/${field}`, start.text, start.version);
+  const { draft, state, clear } = handle;
   const editButton = useRef<HTMLButtonElement>(null);
 
   const hasDraft = state === 'restored';
@@ -43,6 +46,8 @@ export function useTextEdit(field: 'title' | 'description', { issue, save, disca
     editButton,
     handle,
     text: draft.text,
+    /** The text of the status line. */
+    note: [draftNote(handle), issue[field] === draft.base ? '' : changedNote].filter(Boolean).join('. '),
     start: () => {
       setBase({ text: issue[field], version: issue.version });
       setOpen(true);
@@ -50,6 +55,7 @@ export function useTextEdit(field: 'title' | 'description', { issue, save, disca
     /** Closes the editor. The draft stays for the next time. */
     close: () => {
       setOpen(false);
+      setBase(undefined);
       setTimeout(() => editButton.current?.focus());
     },
     discard: () => {
@@ -59,14 +65,13 @@ export function useTextEdit(field: 'title' | 'description', { issue, save, disca
     submit: async () => {
       if (isBusy) return;
       const text = field === 'title' ? draft.text.trim() : draft.text;
-      const start = state === 'none' ? base : { text: draft.base, version: draft.version };
       if (text === issue[field] || (field === 'title' && text === '')) return finish();
       setBusy(true);
       const isSaved = await save({
         field,
         shown: { [field]: text },
         sent: { [field]: text },
-        ...(start !== undefined && { base: start }),
+        base: { text: draft.base, version: draft.version },
       });
       setBusy(false);
       if (isSaved) finish();

@@ -4,6 +4,8 @@ import { useState } from 'react';
 import { endSession } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { CreateDialog } from '../issue/create-dialog.tsx';
+import { ConnectionNote } from '../live/connection-note.tsx';
+import { useLiveUpdates } from '../live/live-updates.ts';
 import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
@@ -21,6 +23,7 @@ export function Shell() {
   const [open, setOpen] = useState<'create' | 'keyboard'>();
   const [theme, setTheme] = useState(currentTheme);
   const close = () => setOpen(undefined);
+  useLiveUpdates();
   useShortcuts({ c: () => setOpen('create'), '?': () => setOpen('keyboard') });
   if (user === undefined) return null;
 
@@ -87,6 +90,7 @@ export function Shell() {
           </details>
         </div>
       </header>
+      <ConnectionNote />
       <Outlet />
       {open === 'create' && <CreateDialog onClose={close} />}
       {open === 'keyboard' && <KeyboardHelp onClose={close} />}

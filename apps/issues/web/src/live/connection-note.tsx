@@ -1,0 +1,13 @@
+import { clockTime } from '../messages.ts';
+import { useConnection } from './live-updates.ts';
+
+/** Says that the page may be out of date. */
+export function ConnectionNote() {
+  const { connection, lastContact } = useConnection();
+  return (
+    <p className="connection" role="status">
+      {connection === 'offline' &&
+        `No connection since ${clockTime(lastContact)}. Changes of others are missing; what you type is kept.`}
+    </p>
+  );
+}

@@ -1,0 +1,156 @@
+import type { EventFeedPage, IssueEvent, IssueEventType } from '@tessera/contracts';
+import { HttpError, request } from '../http/http.ts';
+
+/** `live`: events arrive at once; `polling`: about every ten seconds; `offline`: the server cannot be reached. */
+export type Connection = 'live' | 'polling' | 'offline';
+
+export type FeedMessage =
+  | { kind: 'events'; events: readonly IssueEvent[]; cursor: string }
+  /** Events may be missing. */
+  | { kind: 'reset'; cursor: string }
+  | { kind: 'connection'; connection: Connection };
+
+const feedPath = '/app/api/v1/events/';
+const hello = 'hello';
+// With the time of a request, a change is shown within ten seconds.
+const pollMs = 9_000;
+// EventSource calls listeners of named types only.
+const types: Record<IssueEventType, true> = {
+  'issue.created': true,
+  'issue.updated': true,
+  'issue.status_changed': true,
+  'issue.commented': true,
+  'comment.updated': true,
+  'comment.deleted': true,
+  'issue.link_added': true,
+  'issue.link_removed': true,
+  'issue.synced': true,
+  'issue.sync_conflict': true,
+};
+
+/**
+ * Follows the events of all issues from now on. One tab of the browser, which holds a lock, reads them and tells the others:
+ * a browser has few connections to a server, and the service limits the streams of an identity.
+ * @returns a function that ends it
+ */
+export function followEvents(listener: (message: FeedMessage) => void): () => void {
+  const stopping = new AbortController();
+  const channel = new BroadcastChannel('tessera-events');
+  let cursor = 'now';
+  let connection: Connection | undefined;
+  let isLeader = false;
+  const take = (message: FeedMessage) => {
+    if (message.kind === 'connection') connection = message.connection;
+    else cursor = message.cursor;
+    listener(message);
+  };
+  const tell = (message: FeedMessage) => {
+    if (stopping.signal.aborted) return;
+    take(message);
+    channel.postMessage(message);
+  };
+  channel.addEventListener('message', ({ data }: MessageEvent<FeedMessage | typeof hello>) => {
+    if (data !== hello) take(data);
+    else if (isLeader && connection !== undefined) channel.postMessage({ kind: 'connection', connection });
+  });
+  channel.postMessage(hello);
+  navigator.locks
+    .request('tessera-events', { signal: stopping.signal }, () => {
+      isLeader = true;
+      return readEvents(() => cursor, tell, stopping.signal);
+    })
+    .catch((error: unknown) => {
+      if (!stopping.signal.aborted) throw error;
+    });
+  return () => {
+    stopping.abort();
+    channel.close();
+  };
+}
+
+/** Reads the stream, and the feed while the stream fails. */
+async function readEvents(
+  cursorNow: () => string,
+  tell: (message: FeedMessage) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  // The stream does not tell its position before the first event.
+  if (cursorNow() === 'now') await poll('now', tell, signal);
+  let stream = openStream(cursorNow(), tell);
+  const goOffline = () => {
+    stream.close();
+    tell({ kind: 'connection', connection: 'offline' });
+  };
+  window.addEventListener('offline', goOffline, { signal });
+  let pollAt = Date.now() + pollMs;
+  let isFailing = false;
+  while (!signal.aborted) {
+    const isOnlineAgain = await failureOf(stream, pollAt - Date.now(), signal);
+    const isOpen = stream.readyState === EventSource.OPEN;
+    const isDue = isOnlineAgain || !isFailing || Date.now() >= pollAt;
+    isFailing = !isOpen;
+    if (!isOpen && !isDue) continue;
+    pollAt = Date.now() + pollMs;
+    if (isOpen || signal.aborted) continue;
+    await poll(cursorNow(), tell, signal);
+    // A browser reconnects only after a lost connection, not after a refusal.
+    if (stream.readyState === EventSource.CLOSED) stream = openStream(cursorNow(), tell);
+  }
+  stream.close();
+}
+
+function openStream(cursor: string, tell: (message: FeedMessage) => void): EventSource {
+  const after = cursor === 'now' ? '' : `?after=${encodeURIComponent(cursor)}`;
+  const stream = new EventSource(`${feedPath}stream/${after}`);
+  stream.addEventListener('open', () => tell({ kind: 'connection', connection: 'live' }));
+  for (const type of Object.keys(types))
+    stream.addEventListener(type, ({ data, lastEventId }: MessageEvent<string>) =>
+      tell({ kind: 'events', events: [JSON.parse(data) as IssueEvent], cursor: lastEventId }),
+    );
+  stream.addEventListener('reset', ({ data }: MessageEvent<string>) =>
+    tell({ kind: 'reset', cursor: (JSON.parse(data) as { next: string }).next }),
+  );
+  return stream;
+}
+
+/** Resolves at a failure of the stream, after a time, and with true when the browser is online again. */
+function failureOf(stream: EventSource, milliseconds: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const ended = new AbortController();
+    const end = (isOnlineAgain: boolean) => {
+      clearTimeout(timer);
+      ended.abort();
+      resolve(isOnlineAgain);
+    };
+    const timer = setTimeout(() => end(false), milliseconds);
+    const options = { signal: ended.signal };
+    stream.addEventListener('error', () => end(false), options);
+    signal.addEventListener('abort', () => end(false), options);
+    window.addEventListener('online', () => end(true), options);
+  });
+}
+
+async function poll(
+  cursor: string,
+  tell: (message: FeedMessage) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    let hasMore = true;
+    for (let after = cursor; hasMore; ) {
+      const query = { after, limit: 200 };
+      const { events, next, reset } = (await request<EventFeedPage<IssueEvent>>(feedPath, { query, signal }))
+        .body;
+      tell(reset ? { kind: 'reset', cursor: next } : { kind: 'events', events, cursor: next });
+      after = next;
+      hasMore = events.length === query.limit;
+    }
+    tell({ kind: 'connection', connection: 'polling' });
+  } catch (error) {
+    if (signal.aborted) return;
+    const isOffline = error instanceof HttpError && error.isTransient;
+    tell({ kind: 'connection', connection: isOffline ? 'offline' : 'polling' });
+    // If the service has no feed, everything that is shown is read again.
+    if (!isOffline) tell({ kind: 'reset', cursor: 'now' });
+  }
+}

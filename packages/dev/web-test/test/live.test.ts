@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Page, type Person, signIn, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+
+let web: Web;
+let ada: Person;
+let bob: Person;
+const opened: WatchedPage[] = [];
+
+beforeAll(async () => {
+  web = await startWeb();
+  ada = await web.createPerson('ada', 'Ada Lovelace', true);
+  bob = await web.createPerson('bob', 'Bob Kaplan', true);
+}, 60_000);
+
+afterAll(async () => {
+  const problems = opened.flatMap((page) => page.problems);
+  expect(await web?.stop()).toEqual([0, 0]);
+  expect(problems.filter((problem) => !/409|ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(problem))).toEqual([]);
+}, 30_000);
+
+/** Opens a page of Ada. `prepare` is called before the first request. */
+async function open(path: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+  const watched = await web.open();
+  opened.push(watched);
+  await prepare?.(watched.page);
+  const stream = watched.page.waitForResponse(isStream, { timeout: 15_000 }).catch(() => undefined);
+  await signIn(watched.page, ada, path);
+  if (prepare === undefined) await stream;
+  return watched.page;
+}
+
+const isStream = (one: { url: () => string }) => one.url().includes('/events/stream/');
+const streams = '**/events/stream/**';
+const close = (page: Page) => page.context().close();
+
+/** Less than the interval of polls, so that only the stream can be the cause. */
+const soon = { timeout: 5_000 };
+
+describe('changes of another person', () => {
+  it('appear on the page of the issue at once', async () => {
+    const { key } = await ada.api.create({ title: 'Changed elsewhere' });
+    const page = await open(`/issues/${key}`);
+    await page.getByRole('button', { name: 'Priority: Medium' }).waitFor();
+    const from = performance.now();
+    await bob.api.update(key, { priority: 'URGENT' });
+    await page.getByRole('button', { name: 'Priority: Urgent' }).waitFor(soon);
+    process.stdout.write(`Shown after ${Math.round(performance.now() - from)} ms\n`);
+    await bob.api.addComment(key, 'Written elsewhere');
+    await page.locator('.comment', { hasText: 'Written elsewhere' }).waitFor(soon);
+    await close(page);
+  });
+
+  it('change rows where they are; new issues wait until the user asks for them', async () => {
+    const { key } = await ada.api.create({ title: 'A row' });
+    await ada.api.create({ title: 'A later row' });
+    const page = await open('/issues');
+    const titles = () => page.locator('.title-link').allTextContents();
+    await page.getByRole('link', { name: 'A later row' }).waitFor();
+    const before = await titles();
+    await bob.api.update(key, { title: 'A renamed row' });
+    await bob.api.changeStatus(key, { status: 'IN_PROGRESS' });
+    await page.getByRole('row', { name: 'A renamed row' }).getByText('In progress').waitFor(soon);
+    await bob.api.changeStatus(key, { status: 'RESOLVED' });
+    await page.getByRole('row', { name: 'A renamed row' }).getByText('Resolved').waitFor(soon);
+    await bob.api.create({ title: 'One more' });
+    await bob.api.create({ title: 'Two more' });
+    const button = page.getByRole('button', { name: 'Show 2 new' });
+    await button.waitFor(soon);
+    expect(await titles()).toEqual(before.map((title) => (title === 'A row' ? 'A renamed row' : title)));
+    await button.click();
+    await page.getByRole('link', { name: 'Two more' }).waitFor();
+    await page.getByRole('link', { name: 'A renamed row' }).waitFor({ state: 'detached' });
+    expect((await titles()).slice(0, 2)).toEqual(['Two more', 'One more']);
+    await button.waitFor({ state: 'detached' });
+    await close(page);
+  });
+
+  it('do not count as new if they do not match the filters', async () => {
+    const page = await open('/issues?priority=CRITICAL');
+    await page.getByText('No issue matches').waitFor();
+    await bob.api.create({ title: 'Not critical', priority: 'LOW' });
+    await bob.api.create({ title: 'A critical one', priority: 'CRITICAL' });
+    await page.getByRole('button', { name: 'Show 1 new' }).click(soon);
+    await page.getByRole('link', { name: 'A critical one' }).waitFor();
+    await close(page);
+  });
+
+  it.each([
+    ['is open', undefined],
+    ['has a typed text', 'Typed by Ada'],
+  ])('do not replace a field whose editor %s', async (_state, typed) => {
+    const { key } = await ada.api.create({ title: 'Edited by two' });
+    const page = await open(`/issues/${key}`);
+    await page.getByRole('button', { name: 'Edit title' }).click();
+    const field = page.getByLabel('Title');
+    if (typed !== undefined) await field.fill(typed);
+    await bob.api.update(key, { title: 'Changed by Bob' });
+    await page.getByText('Another person has changed it.').waitFor(soon);
+    expect(await field.inputValue()).toBe(typed ?? 'Edited by two');
+    await field.fill('Saved by Ada');
+    await field.press('Enter');
+    const panel = page.getByRole('region', { name: 'Another person has changed the title' });
+    await panel.waitFor();
+    expect(await panel.locator('pre').allTextContents()).toEqual([
+      'Edited by two',
+      'Changed by Bob',
+      'Saved by Ada',
+    ]);
+    await panel.getByRole('button', { name: 'Take theirs' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Changed by Bob' }).waitFor();
+    await close(page);
+  });
+
+  it('arrive through one stream for all tabs of a browser, also after its tab was closed', async () => {
+    const { key } = await ada.api.create({ title: 'In two tabs' });
+    const first = await open(`/issues/${key}`);
+    const requests: string[] = [];
+    const tab = await first.context().newPage();
+    tab.on('request', (request) => isStream(request) && requests.push(request.url()));
+    await tab.goto(`/issues/${key}`);
+    await tab.getByRole('heading', { level: 1, name: 'In two tabs' }).waitFor();
+    await bob.api.update(key, { title: 'Shown in two tabs' });
+    for (const page of [first, tab])
+      await page.getByRole('heading', { name: 'Shown in two tabs' }).waitFor(soon);
+    expect(requests).toEqual([]);
+    const taken = tab.waitForRequest(isStream);
+    await first.close();
+    // Made while no tab has a stream.
+    await bob.api.update(key, { title: 'Shown in the last tab' });
+    expect((await taken).url()).toContain('?after=');
+    await tab.getByRole('heading', { name: 'Shown in the last tab' }).waitFor(soon);
+    await close(tab);
+  });
+});
+
+describe('without a stream', () => {
+  it('changes appear within ten seconds', async () => {
+    const { key } = await ada.api.create({ title: 'Polled' });
+    const page = await open(`/issues/${key}`, (one) => one.route(streams, (route) => route.abort()));
+    await page.getByRole('button', { name: 'Priority: Medium' }).waitFor();
+    await bob.api.update(key, { priority: 'HIGH' });
+    await page.getByRole('button', { name: 'Priority: High' }).waitFor({ timeout: 12_000 });
+    await close(page);
+  });
+
+  it('a page says that it is offline, and catches up when the connection is back', async () => {
+    const { key } = await ada.api.create({ title: 'On a train' });
+    const page = await open(`/issues/${key}`);
+    await page.getByRole('button', { name: 'Priority: Medium' }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('No connection since').waitFor(soon);
+    await bob.api.update(key, { priority: 'CRITICAL' });
+    await page.getByLabel('Comment').fill('Typed in a tunnel');
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Priority: Critical' }).waitFor(soon);
+    await page.getByText('No connection since').waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Comment').inputValue()).toBe('Typed in a tunnel');
+    await close(page);
+  });
+});
