@@ -15,6 +15,12 @@ const publicPaths = new Set([
   'Exact /userinfo',
   'Prefix /api',
   'Prefix /app',
+  'Exact /',
+  'Prefix /issues',
+  'Exact /board',
+  'Prefix /settings',
+  'Exact /sign-in',
+  'Prefix /assets',
 ]);
 
 /** The manifests' violations of this project's rules (k8s/README.md), one line each. */

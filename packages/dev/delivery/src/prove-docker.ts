@@ -1,9 +1,10 @@
-// Builds the images, starts the compose project, runs the README's tour, checks the containers, and removes everything.
+// Builds the images, starts the compose project, runs the README's tour, visits the web app, checks the containers, and removes everything.
 // Needs a Docker engine with compose, and curl.
 import { z } from 'zod';
 import { run } from './command.ts';
 import { rootDir } from './repository.ts';
 import { takeTour } from './tour.ts';
+import { visitWebApp } from './web-app.ts';
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 const compose = (...args: string[]) =>
@@ -88,9 +89,10 @@ async function prove(): Promise<void> {
   const serviceToken = (await compose('exec', '-T', 'identity', 'node', '--print', readToken)).trim();
   const urlOf = async (service: string) =>
     `http://localhost:${(await compose('port', service, '3000')).trim().split(':').at(-1)}`;
-  print(
-    await takeTour({ identityUrl: await urlOf('identity'), issuesUrl: await urlOf('issues'), serviceToken }),
-  );
+  const urls = { identityUrl: await urlOf('identity'), issuesUrl: await urlOf('issues') };
+  print(await takeTour({ ...urls, serviceToken }));
+  await visitWebApp({ ...urls, serviceToken, origin: urls.issuesUrl });
+  print('The web app serves its pages and signs people in.');
   const startedAt = performance.now();
   await compose('stop', 'identity', 'issues');
   print(`stopped in ${Math.round(performance.now() - startedAt)} ms`);

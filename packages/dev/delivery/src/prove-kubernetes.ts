@@ -12,6 +12,7 @@ import { run } from './command.ts';
 import { Load, type Phase } from './load.ts';
 import { rootDir } from './repository.ts';
 import { takeTour } from './tour.ts';
+import { visitWebApp } from './web-app.ts';
 
 const { values } = parseArgs({
   options: {
@@ -94,6 +95,7 @@ async function prove(): Promise<void> {
   const [identityUrl, issuesUrl] = [await cluster.urlOf('identity'), await cluster.urlOf('issues')];
   const { 'service-token': serviceToken = '' } = await cluster.readSecret('identity-secrets');
   print(await takeTour({ identityUrl, issuesUrl, serviceToken }));
+  await visitWebApp({ identityUrl, issuesUrl, serviceToken, origin: 'http://localhost:3002' });
   const password = randomBytes(12).toString('hex');
   const load = new Load({
     identityUrl,

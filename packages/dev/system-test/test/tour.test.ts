@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { takeTour } from '@tessera/delivery/tour';
+import { visitWebApp } from '@tessera/delivery/web-app';
 import { findFreePort } from '@tessera/stack/postgres';
 import { type FakeTracker, startGitLab } from '@tessera/trackers/fakes';
 import { z } from 'zod';
@@ -98,6 +99,10 @@ describe('npx pnpm@12 start', () => {
       expect((await signIn(email, password)).status).toBe(401);
       expect((await signIn(email, next)).status).toBe(200);
     }, 60_000);
+
+    it('serves its pages with the policy that they have everywhere', async () => {
+      await visitWebApp({ ...urls, serviceToken: serviceToken(), origin: urls.issuesUrl });
+    });
 
     it("is open to the demo's people as it prints", async () => {
       const output = await command('demo --issues 3');
