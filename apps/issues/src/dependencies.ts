@@ -88,7 +88,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   });
   const { identity, webApp } = config;
   const webSessions =
-    webApp && createWebSessions(webApp, { identity, database: main.database, verifier, logger, tracing });
+    webApp &&
+    createWebSessions(webApp, { identity, database: main.database, verifier, logger, metrics, tracing });
   const tasks = cleanupTasks(new CleanupRepository(main.database), {
     eventRetentionDays: config.eventRetentionDays,
     webSessions: webSessions?.service,

@@ -216,6 +216,9 @@ describe('the tokens of a session', () => {
     await moveClock(id, 20);
     await browser.get(me).expect(200);
     expect((await rowsOf(id))[0]?.generation).toBe(3);
+    expect(await app.dependencies.metrics.registry.metrics()).toContain(
+      'issues_session_refreshes_total{outcome="refreshed",service="issues"} 2',
+    );
   });
 
   it('survive 20 minutes without identity: 503, and then the session goes on', async () => {

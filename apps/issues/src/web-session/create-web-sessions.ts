@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { TokenVerifier } from '@tessera/jwt-verify';
-import type { Logger, Tracing } from '@tessera/service-kit';
+import type { Logger, Metrics, Tracing } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import type { IdentityTransportOptions } from '../identity-mirror/identity-transport.ts';
 import { IdentitySessions } from './identity-sessions.ts';
@@ -24,18 +24,30 @@ interface WebSessionCollaborators {
   database: Database;
   verifier: TokenVerifier<'access'>;
   logger: Logger;
+  metrics: Metrics;
   tracing?: Tracing | undefined;
 }
 
 /** Creates the sessions of the web app. */
 export function createWebSessions(
   { sessionKeys, isSecure }: WebAppConfig,
-  { identity, database, verifier, logger, tracing }: WebSessionCollaborators,
+  { identity, database, verifier, logger, metrics, tracing }: WebSessionCollaborators,
 ) {
   const repository = new WebSessionRepository(database);
   const client = new TokenClient(identity);
   const sealer = new TokenSealer(sessionKeys);
-  const refresher = new SessionRefresher({ repository, client, sealer, logger });
+  const refreshes = metrics.counter(
+    'issues_session_refreshes_total',
+    'Refreshes of web sessions, by outcome.',
+    ['outcome'],
+  );
+  const refresher = new SessionRefresher({
+    repository,
+    client,
+    sealer,
+    logger,
+    onRefresh: (outcome) => refreshes.inc({ outcome }),
+  });
   const identitySessions = new IdentitySessions({ ...identity, logger, tracing });
   return {
     cookie: new SessionCookie({ isSecure }),

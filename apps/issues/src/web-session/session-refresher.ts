@@ -11,6 +11,8 @@ interface RefresherDependencies {
   client: TokenClient;
   sealer: TokenSealer;
   logger: Logger;
+  /** Called for each refresh of this process. */
+  onRefresh: (outcome: Exclude<RefreshOutcome, 'busy'>) => void;
 }
 
 /** `busy`: another process refreshes. `ended`: identity has refused the refresh token. `failed`: identity is unavailable. */
@@ -58,7 +60,10 @@ export class SessionRefresher {
       return 'failed' as const;
     });
     this.#running.add(refresh);
-    void refresh.then(() => this.#running.delete(refresh));
+    void refresh.then((outcome) => {
+      this.#running.delete(refresh);
+      if (outcome !== 'busy') this.#dependencies.onRefresh(outcome);
+    });
     return refresh;
   }
 

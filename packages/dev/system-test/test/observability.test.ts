@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -46,7 +47,8 @@ describe('alerts and dashboard', () => {
 
   beforeAll(async () => {
     const environment = { METRICS_PORT: '0' };
-    pair = await startPair({ environment: { identity: environment, issues: environment } });
+    const webApp = { WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') };
+    pair = await startPair({ environment: { identity: environment, issues: { ...environment, ...webApp } } });
     const password = 'a password of the system test';
     await pair.internal.post('/internal/identities', { email: 'ann@example.com', password });
     const ann = await new Person(pair, 'ann@example.com', password).signIn();
