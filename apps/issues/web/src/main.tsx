@@ -9,9 +9,11 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './http/queries.ts';
 import { router } from './router.tsx';
+import { reloadOnNewRelease } from './shell/new-release.ts';
 import { startTheme } from './shell/theme.ts';
 
 startTheme();
+reloadOnNewRelease();
 const root = document.getElementById('root');
 if (root === null) throw new Error('The page has no root element.');
 createRoot(root).render(

@@ -177,3 +177,50 @@ describe('the documents', () => {
     }
   });
 });
+
+describe('a page of the previous release', () => {
+  it('reloads once if a file is missing at the service, but not without a connection', async () => {
+    const text = { title: 'During a rollout', description: 'With **Markdown**' };
+    const { key: own } = await ada.api.create(text);
+    const { page, problems, close } = await web.open();
+    const isChunk = /\/assets\/render-[^/]+\.js$/;
+    const app = `${web.url}/`;
+    await signIn(page, ada);
+    let loads = 0;
+    let checks = 0;
+    page.on('domcontentloaded', () => {
+      loads += 1;
+    });
+    page.on('request', (request) => {
+      if (request.url() === app) checks += 1;
+    });
+    const openIssue = async () => {
+      await page.getByRole('link', { name: text.title }).click();
+      await page.getByText(text.description).waitFor();
+    };
+
+    for (const pattern of [isChunk, app])
+      await page.route(pattern, (route) => route.abort('internetdisconnected'));
+    const check = page.waitForEvent('requestfailed', (request) => request.url() === app);
+    await openIssue();
+    await check;
+    await page.goto('/issues');
+    await page.unrouteAll();
+    expect([checks, loads]).toEqual([1, 1]);
+
+    // The page of the next release names another script.
+    await page.route(isChunk, (route) => route.fulfill({ status: 404, body: '{}' }));
+    await page.route(app, (route) => route.fulfill({ body: '<script src="/assets/index-next.js">' }));
+    const again = page.waitForEvent('requestfailed', (request) => isChunk.test(request.url()) && loads === 2);
+    await openIssue();
+    // The file is still missing after the reload.
+    await again;
+    expect(new URL(page.url()).pathname).toBe(`/issues/${own}`);
+    await page.unrouteAll();
+    await page.reload();
+    await page.locator('.markdown strong').waitFor();
+    expect([checks, loads]).toEqual([2, 3]);
+    expect(problems.filter((problem) => !/404|ERR_INTERNET_DISCONNECTED/.test(problem))).toEqual([]);
+    await close();
+  });
+});
