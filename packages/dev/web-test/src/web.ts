@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { IssuesClient, Session } from '@tessera/client/issues';
-import { startStack } from '@tessera/stack';
+import { type StackOptions, startStack } from '@tessera/stack';
 import { type Browser, launchBrowser, openPage, type Page, type WatchedPage } from '@tessera/testing/browser';
 
 export const password = 'a password of the web tests';
@@ -14,10 +14,15 @@ export interface Person {
   api: IssuesClient;
 }
 
-/** The built services with the web app, PostgreSQL and a browser. */
-export async function startWeb() {
+/** The built services with the web app, PostgreSQL and a browser. Of several replicas, only the first is started. */
+export async function startWeb(
+  environment: StackOptions['environment'] = {},
+  { replicas }: Pick<StackOptions, 'replicas'> = {},
+) {
+  const webApp = { WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') };
   const stack = await startStack({
-    environment: { issues: { WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') } },
+    environment: { ...environment, issues: { ...webApp, ...environment.issues } },
+    ...(replicas === undefined ? {} : { replicas, started: 1 }),
   });
   const { issues: issuesUrl, identity: identityUrl } = stack.urls;
   const browser = await launchBrowser().catch(async (error: unknown) => {
@@ -40,6 +45,7 @@ export async function startWeb() {
     browser,
     createPerson,
     sql: stack.sql,
+    stack,
     open: async (options?: Parameters<typeof openPage>[1]) => {
       const opened = await openPage(browser, { baseURL: issuesUrl, ...options });
       opened.page.setDefaultTimeout(15_000);
