@@ -12,8 +12,15 @@ if (!hasRedmine) {
   );
 }
 
+// packages/dev/testing/install-proxies.sh installs both. CI runs the script and fails without them.
 const hasProxies = ['nginx', 'pgbouncer'].every((program) => spawnSync(program, ['-V']).error === undefined);
-if (!hasProxies) process.stderr.write('Skipping *.proxies.test.ts: they need nginx and PgBouncer\n');
+if (!hasProxies) {
+  if (process.env.REQUIRE_PROXIES === '1')
+    throw new Error('REQUIRE_PROXIES is set, and there is no nginx or no PgBouncer');
+  process.stderr.write(
+    'Skipping *.proxies.test.ts: they need nginx and PgBouncer (packages/dev/testing/install-proxies.sh)\n',
+  );
+}
 
 export default {
   ...preset,
