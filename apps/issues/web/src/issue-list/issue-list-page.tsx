@@ -21,7 +21,8 @@ const escapeKey = 'Escape';
 
 export function IssueListPage() {
   useTitle('Issues');
-  const search = useSearch({ from: '/app/issues' });
+  // The router keeps values that `validateSearch` drops.
+  const search = useSearch({ from: '/app/issues', select: validateListSearch, structuralSharing: true });
   const navigate = useNavigate({ from: '/issues' });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const searchField = useRef<HTMLInputElement>(null);

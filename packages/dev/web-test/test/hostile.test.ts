@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pagePolicy } from '@tessera/delivery/web-app';
+import { type FakeTracker, startGitLab } from '@tessera/trackers/fakes';
+import { hostileLines, hostileMarkdown } from '../src/hostile-texts.ts';
+import { startOtherOrigin } from '../src/other-origin.ts';
+import { type Page, type Person, signIn, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+
+const project = 'acme/website';
+const line = '<img src=x onerror=ran()><script>ran()</script>';
+
+let web: Web;
+let tracker: FakeTracker;
+let others: Awaited<ReturnType<typeof startOtherOrigin>>;
+let mallory: Person;
+let key: string;
+let texts: Record<string, string>;
+let opened: WatchedPage;
+let page: Page;
+const ran: unknown[] = [];
+const foreign: string[] = [];
+
+beforeAll(async () => {
+  tracker = await startGitLab({ project });
+  others = await startOtherOrigin();
+  web = await startWeb({
+    issues: {
+      TRACKER_PROVIDER: 'gitlab',
+      TRACKER_URL: tracker.url,
+      TRACKER_PROJECT: project,
+      TRACKER_TOKEN: tracker.token,
+      TRACKER_ALLOW_HTTP: 'on',
+      TRACKER_WRITE_INTERVAL_MS: '0',
+      SYNC_WORKERS: '0',
+    },
+  });
+  mallory = await web.createPerson('mallory', line, true);
+  opened = await web.open({ userAgent: `Mozilla/5.0 ${line}` });
+  page = opened.page;
+  await page.exposeFunction('ran', (by: unknown) => ran.push(by));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(web.url)) foreign.push(request.url());
+  });
+  await signIn(page, mallory);
+  // All attributes of this browser that run a script.
+  const handlers = (await page.evaluate(
+    `[...new Set([window, document, Element.prototype, HTMLElement.prototype, SVGElement.prototype, HTMLMediaElement.prototype,
+       HTMLBodyElement.prototype].flatMap((object) => Object.getOwnPropertyNames(object)).filter((name) => name.startsWith('on')))]`,
+  )) as string[];
+  expect(handlers.length).toBeGreaterThan(90);
+  texts = hostileMarkdown(handlers);
+  key = await createHostileIssue();
+}, 60_000);
+
+afterAll(async () => {
+  const codes = await web?.stop();
+  await tracker?.close();
+  others?.stop();
+  expect(codes).toEqual([0, 0]);
+}, 30_000);
+
+/** Creates an issue with hostile texts of people and of the tracker. Returns its key. */
+async function createHostileIssue(): Promise<string> {
+  const { api } = mallory;
+  const label = await api.createLabel({ name: line, color: '#ff0000' });
+  const description = texts.mutations ?? '';
+  const issue = await api.create({ title: line, description, labels: [label], priority: 'URGENT' });
+  for (const [index, title] of hostileLines.entries()) {
+    if (index % 8 === 0) await api.create({ title });
+    if (index % 12 === 0) await api.createLabel({ name: title.slice(0, 50), color: '#00ff00' });
+  }
+  const link = {
+    type: 'invoice',
+    ref: line,
+    title: line,
+    url: 'https://evil.example/"onclick="ran()',
+  } as const;
+  await api.putLink(issue.key, link);
+  for (const text of Object.values(texts)) await api.addComment(issue.key, text);
+  await api.update(issue.key, { title: `${line}!` });
+  await api.changeStatus(issue.key, { status: 'IN_PROGRESS', comment: texts.scripts ?? '' });
+  await api.sync(issue.key);
+  const [remote] = tracker.issues();
+  const number = remote?.number ?? 0;
+  // Both sides have changed the title and the description, so that the sync panel shows a conflict with these texts.
+  tracker.addComment(number, texts.elements ?? '', line);
+  tracker.editIssue(number, { title: `${line}?`, body: `${texts.scripts}` });
+  await api.update(issue.key, { title: `${line}!!`, description: `${description}\n\nx` });
+  await api.sync(issue.key);
+  tracker.fail({ kind: 'status', status: 422, body: { message: [line, texts.names] } });
+  tracker.addComment(number, texts.names ?? '', line);
+  await api.sync(issue.key).catch(() => undefined);
+  return issue.key;
+}
+
+/** Elements and attributes that no page of the app has. */
+const findCreated = () =>
+  page.evaluate(
+    `[...document.querySelectorAll('*')].flatMap((element) => [
+       ...(/^(?:iframe|frame|object|embed|base|meta|math|style|template|video|audio|image|use|animate|set)$/i.test(element.localName) &&
+           element.closest('head') === null ? [element.outerHTML] : []),
+       ...(element.localName === 'script' && new URL(element.src).origin !== location.origin ? [element.outerHTML] : []),
+       ...[...element.attributes]
+         .filter(({ name, value }) => /^on|^srcdoc$|^ping$|^formaction$|^(?:src|poster|background)$/i.test(name)
+           ? new URL(value, location.href).origin !== location.origin || /^on|srcdoc|ping|formaction/i.test(name)
+           : /^(?:xlink:)?href$|^action$/i.test(name) && !/^(?:https?|mailto):$/.test(new URL(value, location.href).protocol))
+         .map(({ name, value }) => element.localName + ' ' + name + '=' + value),
+     ])`,
+  );
+
+async function expectHarmless(): Promise<void> {
+  const created = await findCreated();
+  const { problems } = opened;
+  expect({ at: page.url(), ran, foreign, problems, created }).toEqual({
+    at: page.url(),
+    ran: [],
+    foreign: [],
+    problems: [],
+    created: [],
+  });
+}
+
+describe('hostile texts', () => {
+  it('run scripts on a page without protection', async () => {
+    const unprotected = await web.open();
+    let count = 0;
+    const enough = new Promise<void>((resolve) => {
+      void unprotected.page.exposeFunction('ran', () => {
+        count += 1;
+        if (count === 30) resolve();
+      });
+    });
+    await unprotected.page.goto(others.onAnotherPort);
+    // Those with names replace functions of the document, and those with requests leave the page.
+    const { names: _names, requests: _requests, ...rest } = texts;
+    for (const text of Object.values(rest))
+      await unprotected.page.evaluate(
+        `document.body.append(document.createElement('div')); document.body.lastChild.innerHTML = ${JSON.stringify(text)}`,
+      );
+    await enough;
+    await unprotected.close();
+  });
+
+  it('are texts in the list', async () => {
+    await page.goto('/issues');
+    await page.getByText(`${line}!!`).waitFor();
+    await expectHarmless();
+    await page.goto(
+      `/issues?q=${encodeURIComponent(line)}&order=${encodeURIComponent(line)}&label=${encodeURIComponent(line)}`,
+    );
+    await page.getByLabel('Search issues').waitFor();
+    await expectHarmless();
+  });
+
+  it('are texts on the page of an issue, and links have no scripts', async () => {
+    await page.goto(`/issues/${key}`);
+    await page.getByRole('heading', { level: 1, name: `${line}!!` }).waitFor();
+    await page.locator('.description .markdown p').first().waitFor();
+    await page.locator('.comment').nth(12).waitFor();
+    await page.getByText('<plaintext>').first().waitFor();
+    expect(await page.locator('.comment .markdown').first().textContent()).toContain(
+      '<script>ran()</script>',
+    );
+    await expectHarmless();
+    const targets = (await page.evaluate(
+      `[...document.querySelectorAll('.markdown a')].map((link) => link.getAttribute('href') ?? '')`,
+    )) as string[];
+    const schemes = new Set(targets.map((target) => /^[^/:]*:/.exec(target)?.[0] ?? 'none'));
+    expect([...schemes].sort()).toEqual(['http:', 'https:', 'none']);
+    expect(targets.length).toBeGreaterThan(50);
+    // A click on any of them runs nothing.
+    await page.evaluate(
+      `addEventListener('click', (event) => event.preventDefault());
+       for (const link of document.querySelectorAll('.markdown a, .markdown *')) {
+         link.click();
+         for (const type of ['mouseover', 'focus', 'pointerdown', 'keydown']) link.dispatchEvent(new Event(type, { bubbles: true }));
+       }`,
+    );
+    await expectHarmless();
+  });
+
+  it('are texts in previews and drafts', async () => {
+    await page.goto(`/issues/${key}`);
+    await page.getByRole('button', { name: 'Edit description' }).click();
+    await page
+      .getByRole('textbox', { name: 'Description' })
+      .fill(Object.values(texts).join('\n\n').slice(0, 60_000));
+    await page.getByRole('button', { name: 'Preview' }).first().click();
+    await page.locator('.editor .markdown p').first().waitFor();
+    await expectHarmless();
+  });
+
+  it('are no targets of the sign-in', async () => {
+    for (const next of ['javascript:ran()', '//evil.example/', '/\\evil.example', 'data:text/html,x', line]) {
+      const visitor = await web.open();
+      await signIn(visitor.page, mallory, `/sign-in?next=${encodeURIComponent(next)}`);
+      expect([next, new URL(visitor.page.url()).origin, visitor.problems]).toEqual([next, web.url, []]);
+      await visitor.close();
+    }
+  });
+});
+
+it('every page has the policy that it has in compose and Kubernetes', async () => {
+  for (const path of ['/', '/issues', `/issues/${key}`, '/sign-in']) {
+    const response = await fetch(`${web.url}${path}`, { headers: { Accept: 'text/html' } });
+    expect([path, response.headers.get('Content-Security-Policy')]).toEqual([path, pagePolicy]);
+  }
+});
