@@ -3,6 +3,8 @@ import './styles/controls.css';
 import './styles/shell.css';
 import './styles/issue-list.css';
 import './styles/issue.css';
+import './styles/board.css';
+import './styles/palette.css';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';

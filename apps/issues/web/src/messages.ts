@@ -37,6 +37,13 @@ export const fieldNames: Readonly<Record<string, string>> = {
   labels: 'labels',
 };
 
+export const fieldTitles = {
+  status: 'Status',
+  priority: 'Priority',
+  assignee: 'Assignee',
+  labels: 'Labels',
+} as const;
+
 interface Named {
   username: string | null;
   name?: string | null | undefined;

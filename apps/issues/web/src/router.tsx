@@ -3,12 +3,13 @@ import {
   createRoute,
   createRouter,
   type ErrorComponentProps,
+  lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
 import { queryClient, sessionQuery } from './http/queries.ts';
 import { IssuePage } from './issue/issue-page.tsx';
 import { IssueListPage } from './issue-list/issue-list-page.tsx';
-import { validateListSearch } from './issue-list/list-search.ts';
+import { validateBoardSearch, validateListSearch } from './issue-list/list-search.ts';
 import { Shell } from './shell/shell.tsx';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 
@@ -66,10 +67,17 @@ const list = createRoute({
   component: IssueListPage,
 });
 
+const board = createRoute({
+  getParentRoute: () => app,
+  path: '/board',
+  validateSearch: validateBoardSearch,
+  component: lazyRouteComponent(() => import('./board/board-page.tsx'), 'BoardPage'),
+});
+
 const issue = createRoute({ getParentRoute: () => app, path: '/issues/$key', component: IssuePage });
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, app.addChildren([home, list, issue])]),
+  routeTree: root.addChildren([signIn, app.addChildren([home, list, board, issue])]),
   scrollRestoration: true,
   // Plain parameters, such as `?status=OPEN&q=17`; the default would write values as JSON.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

@@ -45,6 +45,8 @@ describe('changes of another person', () => {
     await bob.api.update(key, { priority: 'URGENT' });
     await page.getByRole('button', { name: 'Priority: Urgent' }).waitFor(soon);
     process.stdout.write(`Shown after ${Math.round(performance.now() - from)} ms\n`);
+    await bob.api.changeStatus(key, { status: 'IN_PROGRESS' });
+    await page.getByRole('button', { name: 'Status: In progress' }).waitFor(soon);
     await bob.api.addComment(key, 'Written elsewhere');
     await page.locator('.comment', { hasText: 'Written elsewhere' }).waitFor(soon);
     await close(page);

@@ -64,6 +64,17 @@ describe.each(['light', 'dark'] as const)('accessibility, %s theme', (colorSchem
       await page.getByRole('button', { name: 'Discard' }).last().click();
       await page.locator('body').press('?');
       await check('keyboard');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Control+k');
+      await page.getByPlaceholder('Find a command or an issue').fill('invoices');
+      await page.getByRole('option', { name: key }).waitFor();
+      await check('commands');
+      await page.goto('/board');
+      await page.getByRole('link', { name: 'Invoices are printed' }).waitFor();
+      await check('board');
+      await page.getByRole('button', { name: `Move ${key} to…` }).click();
+      await page.getByRole('option', { name: 'Resolved' }).waitFor();
+      await check('move');
       await close();
     },
     60_000,

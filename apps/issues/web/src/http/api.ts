@@ -1,5 +1,15 @@
-import type { IssueChange, IssueDraft } from '@tessera/client/issues';
-import type { Activity, Comment, FullUser, Issue, IssueStatus, Label, User } from '@tessera/contracts';
+import type { BulkChange, IssueChange, IssueDraft } from '@tessera/client/issues';
+import type {
+  Activity,
+  BulkResult,
+  Comment,
+  FullUser,
+  Issue,
+  IssueCounts,
+  IssueStatus,
+  Label,
+  User,
+} from '@tessera/contracts';
 import { nextCursor, type Reply, type RequestOptions, request, sessionPath } from './http.ts';
 
 export interface Page<Item> {
@@ -45,6 +55,8 @@ export const listedFields = [
   'sync',
   'comments_count',
   'updated_at',
+  'version',
+  'allowed_transitions',
 ] as const;
 export type ListedIssue = Pick<Issue, (typeof listedFields)[number]>;
 
@@ -69,6 +81,20 @@ export const updateIssue = (key: string, change: IssueChange) =>
 
 export const changeStatus = (key: string, change: { status: IssueStatus; version: number }) =>
   bodyOf(request<Issue>(pathOf(key, 'status/'), { method: 'POST', body: change }));
+
+export const changeIssues = (ids: readonly string[], change: BulkChange) =>
+  bodyOf(
+    request<{ results: BulkResult[] }>(`${root}/issues/bulk/`, { method: 'POST', body: { ids, ...change } }),
+  );
+
+/** Counts the issues that match the filters, by status. */
+export const countIssues = (query: NonNullable<RequestOptions['query']>, signal: AbortSignal) =>
+  bodyOf(
+    request<Extract<IssueCounts, { by: 'status' }>>(`${root}/issues/counts/`, {
+      query: { ...query, by: 'status' },
+      signal,
+    }),
+  );
 
 export const addComment = (key: string, body: string, idempotencyKey: string) =>
   bodyOf(request<Comment>(pathOf(key, 'comments/'), { method: 'POST', body: { body }, idempotencyKey }));

@@ -9,15 +9,16 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { listIssues } from '../http/api.ts';
 import { newIssuesKey } from '../live/live-updates.ts';
-import { formatNumber } from '../messages.ts';
-import { useShortcuts } from '../shell/shortcuts.ts';
+import { fieldTitles, formatNumber } from '../messages.ts';
+import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
+import { useCommands } from '../shell/commands.ts';
 import { notify } from '../shell/toasts.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { IssueTable, type IssueTableHandle } from './issue-table.tsx';
-import { ListFilters } from './list-filters.tsx';
+import { firstFilterId, ListFilters } from './list-filters.tsx';
 import { apiQuery, isFiltered, validateListSearch } from './list-search.ts';
 
-const escapeKey = 'Escape';
+const isString = (value: unknown): value is string => typeof value === 'string';
 
 export function IssueListPage() {
   useTitle('Issues');
@@ -36,19 +37,27 @@ export function IssueListPage() {
     getNextPageParam: ({ next }) => next,
     placeholderData: keepPreviousData,
   });
-  useShortcuts({
-    '/': () => {
-      searchField.current?.focus();
-      searchField.current?.select();
-    },
-    j: () => table.current?.move(1),
-    k: () => table.current?.move(-1),
-    x: () => table.current?.toggle(),
-    [escapeKey]: () => setSelected(new Set()),
-  });
-
   const issues = list.data?.pages.flatMap((page) => page.items) ?? [];
   const total = list.data?.pages[0]?.total;
+  const targets = () => (selected.size > 0 ? [...selected] : [table.current?.active()].filter(isString));
+  const quick = useQuickChanges(issues, targets);
+  useCommands([
+    { key: 'j', name: 'Next issue', run: () => table.current?.move(1) },
+    { key: 'k', name: 'Previous issue', run: () => table.current?.move(-1) },
+    { key: 'o', name: 'Open the issue', run: () => table.current?.open() },
+    { key: 'x', name: 'Select the issue', run: () => table.current?.toggle() },
+    ...quick.commands,
+    {
+      key: '/',
+      name: 'Search',
+      run: () => {
+        searchField.current?.focus();
+        searchField.current?.select();
+      },
+    },
+    { key: 'f', name: 'Filter', run: () => document.getElementById(firstFilterId)?.click() },
+    { key: 'Escape', name: 'Clear the selection', run: () => setSelected(new Set()) },
+  ]);
   const { data: arrived = [] } = useQuery<string[]>({ queryKey: newIssuesKey(query), queryFn: skipToken });
   const shown = new Set(issues.map(({ key }) => key));
   const newCount = arrived.filter((key) => !shown.has(key)).length;
@@ -92,8 +101,13 @@ export function IssueListPage() {
         searchField={searchField}
       />
       {selected.size > 0 && (
-        <div className="selection" role="status">
-          <span>{formatNumber(selected.size)} selected</span>
+        <div className="selection">
+          <span role="status">{formatNumber(selected.size)} selected</span>
+          {(['status', 'priority', 'assignee', 'labels'] as const).map((field) => (
+            <button type="button" key={field} onClick={() => quick.open(field, [...selected])}>
+              {fieldTitles[field]}
+            </button>
+          ))}
           <button type="button" onClick={() => void copyKeys()}>
             Copy keys
           </button>
@@ -139,6 +153,7 @@ export function IssueListPage() {
           isStale={list.isPlaceholderData}
         />
       )}
+      {quick.dialog}
     </main>
   );
 }

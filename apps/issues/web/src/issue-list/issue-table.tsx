@@ -10,6 +10,9 @@ import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons
 export interface IssueTableHandle {
   move: (by: 1 | -1) => void;
   toggle: () => void;
+  open: () => void;
+  /** The key of the issue whose row had the focus last. */
+  active: () => string | undefined;
 }
 
 interface IssueTableProps {
@@ -71,12 +74,18 @@ export function IssueTable(props: IssueTableProps) {
     if (!next.delete(key)) next.add(key);
     onSelect(next);
   };
+  const shownKey = () => (linkOf(activeKey ?? '') === null ? undefined : activeKey);
   useImperativeHandle(ref, () => ({
     move: (by) => {
       const index = issues.findIndex(({ key }) => key === activeKey);
       focusRow(index < 0 ? 0 : Math.min(Math.max(index + by, 0), issues.length - 1));
     },
-    toggle: () => activeKey !== undefined && linkOf(activeKey) !== null && toggle(activeKey),
+    toggle: () => {
+      const key = shownKey();
+      if (key !== undefined) toggle(key);
+    },
+    open: () => linkOf(shownKey() ?? '')?.click(),
+    active: shownKey,
   }));
 
   return (

@@ -12,12 +12,17 @@ interface ListFiltersProps {
   onChange: (change: Record<string, string | undefined>) => void;
   onReset: () => void;
   searchField: RefObject<HTMLInputElement | null>;
+  /** A board shows all statuses, in its own order. */
+  isBoard?: boolean;
 }
+
+/** The button that opens the first filter. */
+export const firstFilterId = 'first-filter';
 
 const stateNames: Record<State, string> = { open: 'Open', done: 'Done', all: 'All' };
 const none = 'none';
 
-export function ListFilters({ search, onChange, onReset, searchField }: ListFiltersProps) {
+export function ListFilters({ search, onChange, onReset, searchField, isBoard = false }: ListFiltersProps) {
   const { data: labels = [] } = useQuery(labelsQuery);
   const chosen = {
     status: items(search.status),
@@ -27,36 +32,41 @@ export function ListFilters({ search, onChange, onReset, searchField }: ListFilt
   return (
     <search className="filters">
       <SearchField value={search.q ?? ''} onChange={(q) => onChange({ q })} field={searchField} />
-      <fieldset className="segments">
-        <legend className="visually-hidden">State</legend>
-        {states.map((state) => (
-          <button
-            type="button"
-            key={state}
-            aria-pressed={chosen.status.length === 0 && (search.state ?? 'open') === state}
-            onClick={() => onChange({ state, status: undefined })}
-          >
-            {stateNames[state]}
-          </button>
-        ))}
-      </fieldset>
-      <Picker
-        label="Status"
-        summary={summary(
-          'Status',
-          chosen.status.map((one) => statusNames[one as 'OPEN']),
-        )}
-        options={statuses.map((value) => ({
-          value,
-          name: statusNames[value],
-          content: <StatusMark status={value} />,
-        }))}
-        selected={chosen.status}
-        isMultiple
-        onChange={(status) => onChange({ status: status.join() })}
-      />
+      {!isBoard && (
+        <>
+          <fieldset className="segments">
+            <legend className="visually-hidden">State</legend>
+            {states.map((state) => (
+              <button
+                type="button"
+                key={state}
+                aria-pressed={chosen.status.length === 0 && (search.state ?? 'open') === state}
+                onClick={() => onChange({ state, status: undefined })}
+              >
+                {stateNames[state]}
+              </button>
+            ))}
+          </fieldset>
+          <Picker
+            label="Status"
+            summary={summary(
+              'Status',
+              chosen.status.map((one) => statusNames[one as 'OPEN']),
+            )}
+            options={statuses.map((value) => ({
+              value,
+              name: statusNames[value],
+              content: <StatusMark status={value} />,
+            }))}
+            selected={chosen.status}
+            isMultiple
+            onChange={(status) => onChange({ status: status.join() })}
+          />
+        </>
+      )}
       <Picker
         label="Priority"
+        buttonId={firstFilterId}
         summary={summary(
           'Priority',
           chosen.priority.map((one) => priorityNames[one as 'LOW']),
@@ -95,19 +105,21 @@ export function ListFilters({ search, onChange, onReset, searchField }: ListFilt
         selected={search.label === undefined ? [] : [search.label]}
         onChange={([label]) => onChange({ label: label === search.label ? undefined : label })}
       />
-      <label className="order">
-        <span className="visually-hidden">Order</span>
-        <select
-          value={search.order ?? '-created_at'}
-          onChange={({ target }) => onChange({ order: target.value })}
-        >
-          {(Object.keys(orders) as Order[]).map((order) => (
-            <option key={order} value={order}>
-              {orders[order]}
-            </option>
-          ))}
-        </select>
-      </label>
+      {!isBoard && (
+        <label className="order">
+          <span className="visually-hidden">Order</span>
+          <select
+            value={search.order ?? '-created_at'}
+            onChange={({ target }) => onChange({ order: target.value })}
+          >
+            {(Object.keys(orders) as Order[]).map((order) => (
+              <option key={order} value={order}>
+                {orders[order]}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
       {isFiltered(search) && (
         <button type="button" className="quiet" onClick={onReset}>
           Reset

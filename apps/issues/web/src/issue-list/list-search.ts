@@ -45,6 +45,12 @@ export function validateListSearch(search: Record<string, unknown>): ListSearch 
   return result;
 }
 
+/** The filters of a board, whose columns are the statuses. */
+export function validateBoardSearch(search: Record<string, unknown>): ListSearch {
+  const { state: _state, status: _status, order: _order, ...filters } = validateListSearch(search);
+  return filters;
+}
+
 export function items(value: unknown): string[] {
   return typeof value === 'string' ? value.split(',').filter(Boolean) : [];
 }

@@ -6,6 +6,8 @@ import { addComment } from '../http/api.ts';
 import { issueQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 
+export const commentFieldId = 'new-comment';
+
 export function CommentForm({ issue }: { issue: Issue }) {
   const client = useQueryClient();
   const comment = useDraft(`${issue.id}/comment`, '', issue.version);
@@ -47,6 +49,7 @@ export function CommentForm({ issue }: { issue: Issue }) {
       <MarkdownEditor
         label="Comment"
         value={text}
+        fieldId={commentFieldId}
         placeholder="Add a comment"
         rows={4}
         onChange={comment.setText}

@@ -5,8 +5,9 @@ import { useState } from 'react';
 import { HttpError } from '../http/http.ts';
 import { issueQuery } from '../http/queries.ts';
 import { fullTime, personName, shortTime } from '../messages.ts';
+import { useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
-import { CommentForm } from './comment-form.tsx';
+import { CommentForm, commentFieldId } from './comment-form.tsx';
 import { ConflictPanel } from './conflict-panel.tsx';
 import { EditableDescription } from './editable-description.tsx';
 import { EditableTitle } from './editable-title.tsx';
@@ -47,6 +48,13 @@ function IssueView({ issue }: { issue: Issue }) {
   const { conflict, dismissConflict, save } = useIssueChanges(issue);
   // Changes the key of an editor, so that it starts again with the value of the issue.
   const [discarded, setDiscarded] = useState(0);
+  const click = (label: string) => () =>
+    document.querySelector<HTMLElement>(`[aria-label="${label}"]`)?.click();
+  useCommands([
+    { key: 'm', name: 'Write a comment', run: () => document.getElementById(commentFieldId)?.focus() },
+    { key: 'e', name: 'Edit the description', run: click('Edit description') },
+    { name: 'Edit the title', run: click('Edit title') },
+  ]);
   const isText = conflict?.field === 'title' || conflict?.field === 'description';
   return (
     <main id="content" className="page issue">

@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Issue, IssuePriority, IssueStatus } from '@tessera/contracts';
+import type { Issue, IssuePriority, IssueStatus, User } from '@tessera/contracts';
 import type { ReactNode } from 'react';
 import { labelsQuery } from '../http/queries.ts';
 import { fullTime, personName, priorities, priorityNames, shortTime, statusNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
+import { useCommands } from '../shell/commands.ts';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import { useUser } from '../shell/user.ts';
 import type { Change } from './use-issue-changes.ts';
 
 interface IssuePropertiesProps {
@@ -26,11 +28,30 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
     const sent = { labels: chosen.map(({ id }) => ({ id })) };
     void save({ field: 'labels', shown: { labels: chosen }, sent });
   };
+  const open = (field: string) => () => document.getElementById(`change-${field}`)?.click();
+  const me = useUser();
+  const assign = (person: User | null) =>
+    void save({ field: 'assignee', shown: { assignee: person }, sent: { assignee_id: person?.id ?? null } });
+  useCommands([
+    { key: 's', name: 'Change the status', run: open('status') },
+    { key: 'p', name: 'Change the priority', run: open('priority') },
+    { key: 'a', name: 'Change the assignee', run: open('assignee') },
+    { key: 'l', name: 'Change the labels', run: open('labels') },
+    {
+      key: 'i',
+      name: 'Assign to me',
+      run: () => {
+        if (assignee?.id !== me.id)
+          assign({ id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) });
+      },
+    },
+  ]);
   return (
     <aside className="properties" aria-label="Properties">
       <Property name="Status">
         <Picker
           label="Status"
+          buttonId="change-status"
           summary={<StatusMark status={status} />}
           options={nextStatuses.map((value) => ({
             value,
@@ -48,6 +69,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
       <Property name="Priority">
         <Picker
           label="Priority"
+          buttonId="change-priority"
           summary={<PriorityMark priority={priority} hasText />}
           options={priorities.map((value) => ({
             value,
@@ -65,6 +87,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
       <Property name="Assignee">
         <PersonPicker
           label="Assignee"
+          buttonId="change-assignee"
           summary={
             assignee === null ? (
               'No one'
@@ -79,18 +102,14 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
           selected={[assignee?.id ?? none]}
           onChange={([value], people) => {
             const next = people.find(({ id }) => id === value) ?? null;
-            if (next?.id === assignee?.id) return;
-            void save({
-              field: 'assignee',
-              shown: { assignee: next },
-              sent: { assignee_id: next?.id ?? null },
-            });
+            if (next?.id !== assignee?.id) assign(next);
           }}
         />
       </Property>
       <Property name="Labels">
         <Picker
           label="Labels"
+          buttonId="change-labels"
           summary={labels.length === 0 ? 'None' : labels.map((one) => <LabelMark key={one.id} {...one} />)}
           options={known.map(({ id, name, color }) => ({
             value: id,

@@ -1,11 +1,10 @@
-import { type InfiniteData, type QueryClient, useQueryClient } from '@tanstack/react-query';
-import type { Issue, IssueEvent } from '@tessera/contracts';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import type { IssueEvent } from '@tessera/contracts';
 import { useEffect, useSyncExternalStore } from 'react';
-import { type ListedIssue, listIssues, type Page } from '../http/api.ts';
+import { type ListedIssue, listIssues } from '../http/api.ts';
+import { patchRows, rowsOf, shownLists } from '../http/issue-rows.ts';
 import { issueQuery, sessionQuery } from '../http/queries.ts';
 import { type Connection, followEvents } from './event-feed.ts';
-
-type Pages = InfiniteData<Page<ListedIssue>, unknown>;
 
 interface LiveState {
   connection: Connection | undefined;
@@ -38,25 +37,17 @@ const gatherMs = 150;
 // The largest number of ids of one request.
 const maxKeys = 100;
 
-// Comments and syncs leave the version as it is.
-const always = Number.POSITIVE_INFINITY;
-const versionOf = ({ type, data }: IssueEvent) =>
-  type === 'issue.updated' || type === 'issue.status_changed' ? data.version : always;
-
 /** Shows the changes of other people on every page. */
 export function useLiveUpdates(): void {
   const client = useQueryClient();
   useEffect(() => {
-    const changed = new Map<string, number>();
+    const changed = new Set<string>();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const gather = (events: readonly IssueEvent[]) => {
-      for (const event of events) {
-        const { issue_key: key } = event.data;
-        changed.set(key, Math.max(changed.get(key) ?? 0, versionOf(event)));
-      }
+      for (const { data } of events) changed.add(data.issue_key);
       timer ??= setTimeout(() => {
         timer = undefined;
-        refresh(client, new Map(changed));
+        refresh(client, [...changed]);
         changed.clear();
       }, gatherMs);
     };
@@ -75,18 +66,13 @@ export function useLiveUpdates(): void {
   }, [client]);
 }
 
-function refresh(client: QueryClient, changed: ReadonlyMap<string, number>): void {
-  for (const [key, version] of changed) {
-    const shown = client.getQueryData<Issue>(issueQuery(key).queryKey);
-    // The user's own change is shown already.
-    if (shown !== undefined && shown.version >= version) continue;
-    void client.invalidateQueries({ queryKey: issueQuery(key).queryKey });
-    void client.invalidateQueries({ queryKey: ['comments', key] });
-    void client.invalidateQueries({ queryKey: ['activity', key] });
-  }
-  const keys = [...changed.keys()].slice(-maxKeys);
-  // A list that cannot be read now is read again later, as a whole.
-  for (const { queryKey } of client.getQueryCache().findAll({ queryKey: ['issues'], type: 'active' }))
+function refresh(client: QueryClient, changed: readonly string[]): void {
+  for (const key of changed)
+    for (const queryKey of [issueQuery(key).queryKey, ['comments', key], ['activity', key]])
+      void client.invalidateQueries({ queryKey });
+  void client.invalidateQueries({ queryKey: ['counts'] });
+  const keys = changed.slice(-maxKeys);
+  for (const queryKey of shownLists(client))
     refreshList(client, queryKey, keys).catch(() =>
       client.invalidateQueries({ queryKey, refetchType: 'none' }),
     );
@@ -96,24 +82,13 @@ function refresh(client: QueryClient, changed: ReadonlyMap<string, number>): voi
 async function refreshList(client: QueryClient, queryKey: readonly unknown[], keys: string[]): Promise<void> {
   const query = queryKey[1] as Parameters<typeof listIssues>[0];
   const { signal } = new AbortController();
-  const rowsOf = () => client.getQueryData<Pages>(queryKey)?.pages.flatMap(({ items }) => items) ?? [];
-  const isShown = (key: string) => rowsOf().some((row) => row.key === key);
+  const isShown = (key: string) => rowsOf(client, queryKey).some((row) => row.key === key);
   const [matching, shown] = await Promise.all([
     listIssues({ ...query, id: keys }, undefined, signal),
     keys.some(isShown) ? listIssues({ id: keys.filter(isShown) }, undefined, signal) : { items: [] },
   ]);
   const fresh = new Map([...shown.items, ...matching.items].map((issue) => [issue.key, issue]));
-  client.setQueryData<Pages>(
-    queryKey,
-    (data) =>
-      data && {
-        ...data,
-        pages: data.pages.map((page) => ({
-          ...page,
-          items: page.items.map((row) => newer(row, fresh.get(row.key))),
-        })),
-      },
-  );
+  patchRows(client, queryKey, (row) => newer(row, fresh.get(row.key)));
   client.setQueryData<string[]>(newIssuesKey(query), (known = []) =>
     [...new Set([...known, ...matching.items.map(({ key }) => key)])].filter((key) => !isShown(key)),
   );

@@ -10,11 +10,12 @@ interface MarkdownEditorProps {
   placeholder?: string;
   rows?: number;
   field?: RefObject<HTMLTextAreaElement | null>;
+  fieldId?: string;
 }
 
 /** A field for Markdown with a preview. Ctrl+Enter sends. */
 export function MarkdownEditor(props: MarkdownEditorProps) {
-  const { label, value, onChange, onSubmit, onCancel, placeholder, rows = 5, field } = props;
+  const { label, value, onChange, onSubmit, onCancel, placeholder, rows = 5, field, fieldId } = props;
   const [isPreview, setPreview] = useState(false);
   return (
     <div className="editor">
@@ -34,6 +35,7 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
       ) : (
         <textarea
           ref={field}
+          id={fieldId}
           aria-label={label}
           value={value}
           rows={rows}

@@ -1,29 +1,24 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { User } from '@tessera/contracts';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { findPeople } from '../http/api.ts';
 import { personName } from '../messages.ts';
 import { useUser } from '../shell/user.ts';
 import { Avatar } from './avatar.tsx';
-import { type Option, Picker } from './picker.tsx';
+import type { Option } from './choices.tsx';
+import { Picker, type PickerProps } from './picker.tsx';
 
-interface PersonPickerProps {
-  label: string;
-  summary: ReactNode;
-  /** Options before the people, such as "No one". */
-  first: readonly Option[];
-  selected: readonly string[];
-  isMultiple?: boolean;
-  onChange: (selected: string[], people: readonly User[]) => void;
-  className?: string;
+interface PeopleOptions {
+  options: Option[];
+  people: User[];
+  onSearch: (text: string) => void;
 }
 
-/** Chooses people by name among all people of the service. The caller comes first. */
-export function PersonPicker({ first, onChange, ...picker }: PersonPickerProps) {
+/** The people of the service whose names match a search, as options. The caller comes first. */
+export function usePeople(first: readonly Option[], isUsed: boolean): PeopleOptions {
   const me = useUser();
   const [search, setSearch] = useState('');
-  const [isUsed, setUsed] = useState(false);
-  const { data = [] } = useQuery({
+  const { data = [], isPlaceholderData } = useQuery({
     queryKey: ['people', search],
     queryFn: ({ signal }) => findPeople(search, signal),
     enabled: isUsed,
@@ -32,27 +27,45 @@ export function PersonPicker({ first, onChange, ...picker }: PersonPickerProps) 
   });
   const words = search.trim().toLowerCase();
   const own: User = { id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) };
-  const people = words === '' ? [own, ...data.filter(({ id }) => id !== me.id)] : data;
-  const options: Option[] = [
-    ...first.filter(({ name }) => name.toLowerCase().includes(words)),
-    ...people.map((person) => ({
-      value: person.id,
-      name: personName(person),
-      content: (
-        <span className="person">
-          <Avatar person={person} />
-          <span className="person-name">{personName(person)}</span>
-          {person.name !== undefined && <span className="muted">{person.username}</span>}
-        </span>
-      ),
-    })),
-  ];
+  const all = words === '' || isPlaceholderData ? [own, ...data.filter(({ id }) => id !== me.id)] : data;
+  // Until the service has answered, Enter chooses among the known people.
+  const people = isPlaceholderData
+    ? all.filter(({ name, username }) => `${name} ${username}`.toLowerCase().includes(words))
+    : all;
+  const options = people.map((person) => ({
+    value: person.id,
+    name: personName(person),
+    content: (
+      <span className="person">
+        <Avatar person={person} />
+        <span className="person-name">{personName(person)}</span>
+        {person.name !== undefined && <span className="muted">{person.username}</span>}
+      </span>
+    ),
+  }));
+  return {
+    options: [...first.filter(({ name }) => name.toLowerCase().includes(words)), ...options],
+    people,
+    onSearch: setSearch,
+  };
+}
+
+interface PersonPickerProps extends Omit<PickerProps, 'options' | 'onChange' | 'onOpen' | 'onSearch'> {
+  /** Options before the people, such as "No one". */
+  first: readonly Option[];
+  onChange: (selected: string[], people: readonly User[]) => void;
+}
+
+/** Chooses people by name among all people of the service. */
+export function PersonPicker({ first, onChange, ...picker }: PersonPickerProps) {
+  const [isUsed, setUsed] = useState(false);
+  const { options, people, onSearch } = usePeople(first, isUsed);
   return (
     <Picker
       {...picker}
       options={options}
       onChange={(selected) => onChange(selected, people)}
-      onSearch={setSearch}
+      onSearch={onSearch}
       onOpen={() => setUsed(true)}
     />
   );

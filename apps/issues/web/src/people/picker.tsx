@@ -1,50 +1,23 @@
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useId,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from 'react';
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { ChevronIcon } from '../shell/icons.tsx';
+import { Choices, type ChoicesProps } from './choices.tsx';
 
-export interface Option {
-  value: string;
-  /** The name for the search and for screen readers. */
-  name: string;
-  content?: ReactNode;
-}
-
-interface PickerProps {
-  label: string;
+export interface PickerProps extends ChoicesProps {
   /** The text of the closed picker. */
   summary: ReactNode;
-  options: readonly Option[];
-  selected: readonly string[];
-  isMultiple?: boolean;
-  onChange: (selected: string[]) => void;
-  /** Searches outside; without it, the options are filtered by name. */
-  onSearch?: (text: string) => void;
   onOpen?: () => void;
   className?: string;
+  /** The id of the button, for commands that open the picker. */
+  buttonId?: string;
 }
 
-/** A button that opens a searchable listbox (ARIA combobox pattern). */
+/** A button that opens a searchable listbox. */
 export function Picker(props: PickerProps) {
-  const { label, summary, selected, isMultiple = false, onChange, onSearch, onOpen, className = '' } = props;
+  const { label, summary, onSearch, onOpen, className = '', buttonId } = props;
   const [isOpen, setOpen] = useState(false);
-  const [search, setSearch] = useState('');
-  const [active, setActive] = useState(0);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const body = useRef<HTMLDivElement>(null);
-  const id = useId();
-  const words = search.trim().toLowerCase();
-  const options =
-    onSearch === undefined
-      ? props.options.filter(({ name }) => name.toLowerCase().includes(words))
-      : props.options;
 
   useEffect(() => {
     if (!isOpen) return;
@@ -60,50 +33,24 @@ export function Picker(props: PickerProps) {
   }, [isOpen]);
 
   useLayoutEffect(() => {
-    if (!isOpen || body.current === null) return;
-    keepOnScreen(body.current);
-    body.current.querySelector('input')?.focus({ preventScroll: true });
+    if (isOpen && body.current !== null) keepOnScreen(body.current);
   }, [isOpen]);
 
-  useEffect(() => {
-    if (isOpen) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
-  }, [active, isOpen, id]);
-
   const show = () => {
-    setSearch('');
     onSearch?.('');
     onOpen?.();
-    setActive(0);
     setOpen(true);
   };
   const close = () => {
     setOpen(false);
     button.current?.focus();
   };
-  const choose = (option: Option | undefined) => {
-    if (option === undefined) return;
-    const { value } = option;
-    if (!isMultiple) {
-      onChange([value]);
-      close();
-    } else if (selected.includes(value)) onChange(selected.filter((one) => one !== value));
-    else onChange([...selected, value]);
-  };
-  const press = (event: KeyboardEvent) => {
-    const { key } = event;
-    if (key === 'ArrowDown') setActive(Math.min(active + 1, options.length - 1));
-    else if (key === 'ArrowUp') setActive(Math.max(active - 1, 0));
-    else if (key === 'Enter') choose(options[active]);
-    else if (key === 'Escape') close();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
 
   return (
     <div className={`picker ${className}`} ref={root}>
       <button
         type="button"
+        id={buttonId}
         ref={button}
         className="picker-button"
         aria-haspopup="listbox"
@@ -116,50 +63,7 @@ export function Picker(props: PickerProps) {
       </button>
       {isOpen && (
         <div className="picker-body" ref={body}>
-          <input
-            type="text"
-            role="combobox"
-            aria-label={`Search: ${label}`}
-            aria-expanded="true"
-            aria-controls={`${id}-list`}
-            aria-autocomplete="list"
-            {...(options.length > 0 && { 'aria-activedescendant': `${id}-${active}` })}
-            value={search}
-            placeholder="Search"
-            maxLength={150}
-            onKeyDown={press}
-            onChange={({ target }) => {
-              setSearch(target.value);
-              setActive(0);
-              onSearch?.(target.value);
-            }}
-          />
-          <div
-            role="listbox"
-            id={`${id}-list`}
-            aria-label={label}
-            aria-multiselectable={isMultiple}
-            className="picker-list"
-          >
-            {options.map((option, index) => (
-              // The combobox handles the keys; the focus stays there.
-              <div
-                key={option.value}
-                id={`${id}-${index}`}
-                role="option"
-                aria-selected={selected.includes(option.value)}
-                className={index === active ? 'option active' : 'option'}
-                onClick={() => choose(option)}
-                onPointerMove={() => setActive(index)}
-              >
-                <span className="option-check" aria-hidden="true">
-                  {selected.includes(option.value) ? '✓' : ''}
-                </span>
-                {option.content ?? option.name}
-              </div>
-            ))}
-          </div>
-          {options.length === 0 && <p className="muted picker-empty">No match</p>}
+          <Choices {...props} onClose={close} />
         </div>
       )}
     </div>

@@ -1,30 +1,32 @@
 import { useState } from 'react';
+import { areShortcutsOn, setShortcuts, useAllCommands } from './commands.ts';
 import { Dialog } from './dialog.tsx';
-import { areShortcutsOn, setShortcuts } from './shortcuts.ts';
 
-const keys = [
-  ['j', 'Next issue'],
-  ['k', 'Previous issue'],
-  ['Enter', 'Open the issue'],
-  ['x', 'Select the issue'],
-  ['/', 'Search'],
-  ['c', 'New issue'],
-  ['?', 'This list'],
-  ['Esc', 'Close, or end editing; drafts stay'],
+// Keys that the browser or a field handles.
+const others = [
+  ['Ctrl K', 'Commands (⌘ K on a Mac)'],
+  ['Enter', 'Open the issue that has the focus'],
   ['Ctrl Enter', 'Send the text'],
+  ['Esc', 'Close, or end editing; drafts stay'],
 ] as const;
 
+/** The keys of the page from which it is opened. */
 export function KeyboardHelp({ onClose }: { onClose: () => void }) {
   const [isOn, setOn] = useState(areShortcutsOn);
+  const commands = useAllCommands().flatMap(({ key, name }) =>
+    key === undefined || key === 'Escape' ? [] : [[key, name] as const],
+  );
   return (
     <Dialog title="Keyboard" onClose={onClose}>
       <dl className="keys">
-        {keys.map(([key, meaning]) => (
+        {[...commands, ...others].map(([key, name]) => (
           <div key={key}>
             <dt>
-              <kbd>{key}</kbd>
+              {key.split(' ').map((one) => (
+                <kbd key={one}>{one}</kbd>
+              ))}
             </dt>
-            <dd>{meaning}</dd>
+            <dd>{name}</dd>
           </div>
         ))}
       </dl>

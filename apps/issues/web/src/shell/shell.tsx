@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { endSession } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { CreateDialog } from '../issue/create-dialog.tsx';
@@ -10,23 +10,24 @@ import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
 import { announceSignOut } from '../sign-in/session-gate.ts';
+import { useCommands } from './commands.ts';
 import { KeyboardIcon, Logo, MoonIcon, PlusIcon, SunIcon } from './icons.tsx';
 import { KeyboardHelp } from './keyboard-help.tsx';
-import { useShortcuts } from './shortcuts.ts';
 import { chooseTheme, currentTheme } from './theme.ts';
 import { notify, Toasts } from './toasts.tsx';
 import { UserContext } from './user.ts';
 
+const loadPalette = () => import('../palette/palette.tsx');
+const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
+
 /** The frame of every page behind the sign-in. */
 export function Shell() {
   const user = useQuery(sessionQuery).data?.user ?? undefined;
-  const [open, setOpen] = useState<'create' | 'keyboard'>();
+  const [open, setOpen] = useState<'create' | 'keyboard' | 'palette'>();
+  const navigate = useNavigate();
   const [theme, setTheme] = useState(currentTheme);
   const close = () => setOpen(undefined);
   useLiveUpdates();
-  useShortcuts({ c: () => setOpen('create'), '?': () => setOpen('keyboard') });
-  if (user === undefined) return null;
-
   const toggleTheme = () => {
     const next = theme === 'dark' ? 'light' : 'dark';
     chooseTheme(next);
@@ -44,6 +45,27 @@ export function Shell() {
     location.assign('/sign-in');
   };
 
+  useCommands([
+    { key: 'c', name: 'New issue', run: () => setOpen('create') },
+    { key: 'g i', name: 'Go to the issues', run: () => void navigate({ to: '/issues' }) },
+    { key: 'g b', name: 'Go to the board', run: () => void navigate({ to: '/board' }) },
+    { name: theme === 'dark' ? 'Light theme' : 'Dark theme', run: toggleTheme },
+    { name: 'Sign out', run: () => void signOut() },
+    { key: '?', name: 'Keyboard', run: () => setOpen('keyboard') },
+  ]);
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+      event.preventDefault();
+      if (document.querySelector('dialog[open]') === null) setOpen('palette');
+    };
+    document.addEventListener('keydown', press);
+    // So that the palette opens at once, also for people who type fast.
+    requestIdleCallback(() => void loadPalette());
+    return () => document.removeEventListener('keydown', press);
+  }, []);
+  if (user === undefined) return null;
+
   return (
     <UserContext value={user}>
       <a className="skip" href="#content">
@@ -51,11 +73,19 @@ export function Shell() {
       </a>
       <header className="top">
         <Link to="/issues" className="brand">
-          <Logo /> Tessera
+          <Logo /> <span className="brand-name">Tessera</span>
         </Link>
+        <nav className="pages" aria-label="Pages">
+          <Link to="/issues" activeOptions={{ includeSearch: false }}>
+            Issues
+          </Link>
+          <Link to="/board" activeOptions={{ includeSearch: false }}>
+            Board
+          </Link>
+        </nav>
         <div className="top-actions">
           <button type="button" className="primary" onClick={() => setOpen('create')}>
-            <PlusIcon /> New issue
+            <PlusIcon /> <span className="action-name">New issue</span>
           </button>
           <button
             type="button"
@@ -93,6 +123,11 @@ export function Shell() {
       <ConnectionNote />
       <Outlet />
       {open === 'create' && <CreateDialog onClose={close} />}
+      {open === 'palette' && (
+        <Suspense>
+          <Palette onClose={close} />
+        </Suspense>
+      )}
       {open === 'keyboard' && <KeyboardHelp onClose={close} />}
       <SessionEndedDialog userId={user.id} email={user.email} />
       <Toasts />

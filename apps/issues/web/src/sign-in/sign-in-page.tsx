@@ -27,5 +27,5 @@ export function SignInPage() {
 
 /** Whether a target of the URL is a path of this app, not another site. */
 function isOwnPath(path: string | undefined): path is string {
-  return path !== undefined && /^\/issues(?:[/?#]|$)/.test(path);
+  return path !== undefined && /^\/(?:issues|board|settings)(?:[/?#]|$)/.test(path);
 }

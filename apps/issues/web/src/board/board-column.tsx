@@ -1,0 +1,168 @@
+import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter';
+import { skipToken, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { IssueStatus } from '@tessera/contracts';
+import { useEffect, useRef, useState } from 'react';
+import { type ListedIssue, listIssues } from '../http/api.ts';
+import { newIssuesKey } from '../live/live-updates.ts';
+import { formatNumber } from '../messages.ts';
+import { Avatar } from '../people/avatar.tsx';
+import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+
+interface ColumnProps {
+  status: IssueStatus;
+  name: string;
+  filters: Parameters<typeof listIssues>[0];
+  count: { count: number; is_capped: boolean } | undefined;
+  /** The issue that is being dragged over the board. */
+  dragged: ListedIssue | undefined;
+  onDrag: (issue: ListedIssue | undefined) => void;
+  onRows: (issues: readonly ListedIssue[]) => void;
+  onDrop: (issue: ListedIssue) => void;
+  /** The user chooses another column by the keyboard. */
+  onMove: (key: string) => void;
+}
+
+export function BoardColumn(props: ColumnProps) {
+  const { status, name, filters, count, dragged, onDrag, onRows, onDrop, onMove } = props;
+  const client = useQueryClient();
+  const query = { ...filters, status: [status], ordering: '-updated_at' };
+  const queryKey = ['issues', query];
+  const list = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => listIssues(query, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next,
+  });
+  // A row whose status has changed belongs to another column.
+  const issues =
+    list.data?.pages.flatMap((page) => page.items).filter((issue) => issue.status === status) ?? [];
+  const { data: arrived = [] } = useQuery<string[]>({ queryKey: newIssuesKey(query), queryFn: skipToken });
+  const hasArrived = arrived.length > 0;
+  useEffect(() => {
+    if (!hasArrived) return;
+    client.setQueryData(newIssuesKey(query), []);
+    void client.invalidateQueries({ queryKey });
+  });
+  const shown = issues.map(({ key, updated_at }) => `${key} ${updated_at}`).join();
+  const tell = useRef(onRows);
+  tell.current = onRows;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the keys and times say whether the issues have changed
+  useEffect(() => tell.current(issues), [shown]);
+
+  const element = useRef<HTMLElement>(null);
+  const [isOver, setOver] = useState(false);
+  const drop = useRef(onDrop);
+  drop.current = onDrop;
+  useEffect(() => {
+    if (element.current === null) return;
+    return dropTargetForElements({
+      element: element.current,
+      canDrop: ({ source }) => issueIn(source.data).allowed_transitions.includes(status),
+      onDragEnter: () => setOver(true),
+      onDragLeave: () => setOver(false),
+      onDrop: ({ source }) => {
+        setOver(false);
+        drop.current(issueIn(source.data));
+      },
+    });
+  }, [status]);
+
+  const isClosed =
+    dragged !== undefined && dragged.status !== status && !dragged.allowed_transitions.includes(status);
+  const total = count?.count ?? issues.length;
+  return (
+    <section
+      ref={element}
+      data-column={status}
+      className={['column', isOver && 'over', isClosed && 'closed'].filter(Boolean).join(' ')}
+      aria-labelledby={`column-${status}`}
+    >
+      <header>
+        <h2 id={`column-${status}`}>
+          <StatusMark status={status} />
+        </h2>
+        <span className="muted">
+          {formatNumber(total)}
+          {count?.is_capped === true && '+'}
+          <span className="visually-hidden"> issues</span>
+        </span>
+      </header>
+      {isClosed && <p className="column-note">Not from {dragged.status.toLowerCase().replace('_', ' ')}</p>}
+      {list.isError && (
+        <div role="alert">
+          <p>{list.error.message}</p>
+          <button type="button" onClick={() => void list.refetch()}>
+            Try again
+          </button>
+        </div>
+      )}
+      {list.isPending && <p className="muted">Loading…</p>}
+      {list.isSuccess && issues.length === 0 && <p className="muted column-empty">No issues</p>}
+      <ol>
+        {issues.map((issue) => (
+          <Card key={issue.key} issue={issue} onDrag={onDrag} onMove={onMove} />
+        ))}
+      </ol>
+      {list.hasNextPage && (
+        <button
+          type="button"
+          className="quiet"
+          disabled={list.isFetching}
+          onClick={() => void list.fetchNextPage()}
+        >
+          Show more in {name}
+        </button>
+      )}
+    </section>
+  );
+}
+
+const issueIn = (data: Record<string | symbol, unknown>) => data.issue as ListedIssue;
+
+interface CardProps {
+  issue: ListedIssue;
+  onDrag: ColumnProps['onDrag'];
+  onMove: ColumnProps['onMove'];
+}
+
+function Card({ issue, onDrag, onMove }: CardProps) {
+  const { key, title, priority, labels, assignee, comments_count } = issue;
+  const element = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (element.current === null) return;
+    return draggable({
+      element: element.current,
+      getInitialData: () => ({ issue }),
+      onDragStart: () => onDrag(issue),
+      onDrop: () => onDrag(undefined),
+    });
+  }, [issue, onDrag]);
+  return (
+    <li ref={element} className="card" data-card={key}>
+      <div className="card-head">
+        <span className="muted">{key}</span>
+        <button type="button" className="quiet" aria-label={`Move ${key} to…`} onClick={() => onMove(key)}>
+          Move
+        </button>
+      </div>
+      <Link to="/issues/$key" params={{ key }} className="title-link" draggable={false}>
+        {title}
+      </Link>
+      <div className="card-foot">
+        <PriorityMark priority={priority} />
+        {labels.map(({ id, name, color }) => (
+          <LabelMark key={id} name={name} color={color} />
+        ))}
+        {comments_count > 0 && (
+          <span className="muted card-comments">
+            <CommentIcon />
+            {comments_count}
+            <span className="visually-hidden"> comments</span>
+          </span>
+        )}
+        {assignee !== null && <Avatar person={assignee} />}
+      </div>
+    </li>
+  );
+}

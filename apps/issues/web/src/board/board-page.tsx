@@ -1,0 +1,77 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useRef, useState } from 'react';
+import { countIssues, type ListedIssue } from '../http/api.ts';
+import { ListFilters } from '../issue-list/list-filters.tsx';
+import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
+import { statuses, statusNames } from '../messages.ts';
+import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
+import { useRowChanges } from '../quick-change/use-row-changes.ts';
+import { useCommands } from '../shell/commands.ts';
+import { useTitle } from '../shell/use-title.ts';
+import { BoardColumn } from './board-column.tsx';
+import { focusCard, focusedCard } from './card-focus.ts';
+
+/** The issues by status. A card moves to the columns that the workflow allows. */
+export function BoardPage() {
+  useTitle('Board');
+  const search = useSearch({ from: '/app/board' });
+  const navigate = useNavigate({ from: '/board' });
+  const searchField = useRef<HTMLInputElement>(null);
+  const [dragged, setDragged] = useState<ListedIssue>();
+  const [rows, setRows] = useState<ReadonlyMap<string, readonly ListedIssue[]>>(new Map());
+  const query = apiQuery({ ...search, state: 'all' });
+  const { data: counts } = useQuery({
+    queryKey: ['counts', query],
+    queryFn: ({ signal }) => countIssues(query, signal),
+  });
+  const change = useRowChanges();
+  const quick = useQuickChanges([...rows.values()].flat(), () => {
+    const key = focusedCard();
+    return key === undefined ? [] : [key];
+  });
+  useCommands([
+    { key: 'j', name: 'Next card', run: () => focusCard(0, 1) },
+    { key: 'k', name: 'Previous card', run: () => focusCard(0, -1) },
+    { key: 'ArrowRight', name: 'Next column', run: () => focusCard(1, 0) },
+    { key: 'ArrowLeft', name: 'Previous column', run: () => focusCard(-1, 0) },
+    ...quick.commands,
+    { key: '/', name: 'Search', run: () => searchField.current?.focus() },
+  ]);
+  return (
+    <main id="content" className="board-page">
+      <div className="list-head">
+        <h1>Board</h1>
+      </div>
+      <ListFilters
+        isBoard
+        search={search}
+        onChange={(changes) =>
+          void navigate({
+            search: (now) => validateBoardSearch({ ...now, ...changes }),
+            replace: 'q' in changes,
+          })
+        }
+        onReset={() => void navigate({ search: {} })}
+        searchField={searchField}
+      />
+      <div className="board">
+        {statuses.map((status) => (
+          <BoardColumn
+            key={status}
+            status={status}
+            name={statusNames[status]}
+            filters={query}
+            count={counts?.counts.find(({ value }) => value === status)}
+            dragged={dragged}
+            onDrag={setDragged}
+            onRows={(issues) => setRows((known) => new Map(known).set(status, issues))}
+            onDrop={(issue) => void change([issue], { status })}
+            onMove={(key) => quick.open('status', [key])}
+          />
+        ))}
+      </div>
+      {quick.dialog}
+    </main>
+  );
+}

@@ -1,0 +1,41 @@
+import type { InfiniteData, QueryClient } from '@tanstack/react-query';
+import type { ListedIssue, Page } from './api.ts';
+
+type Pages = InfiniteData<Page<ListedIssue>, unknown>;
+
+/** Returns the loaded rows of a list. */
+export function rowsOf(client: QueryClient, queryKey: readonly unknown[]): ListedIssue[] {
+  return client.getQueryData<Pages>(queryKey)?.pages.flatMap(({ items }) => items) ?? [];
+}
+
+/** Replaces rows of a list where they are. */
+export function patchRows(
+  client: QueryClient,
+  queryKey: readonly unknown[],
+  patch: (row: ListedIssue) => ListedIssue,
+): void {
+  client.setQueryData<Pages>(
+    queryKey,
+    (data) =>
+      data && { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(patch) })) },
+  );
+}
+
+/** Adds rows before the others. */
+export function prependRows(client: QueryClient, queryKey: readonly unknown[], rows: ListedIssue[]): void {
+  client.setQueryData<Pages>(queryKey, (data) => {
+    if (data === undefined) return data;
+    const [page, ...pages] = data.pages;
+    return page === undefined
+      ? data
+      : { ...data, pages: [{ ...page, items: [...rows, ...page.items] }, ...pages] };
+  });
+}
+
+/** The keys of the queries of all lists that are on the page. */
+export function shownLists(client: QueryClient): readonly (readonly unknown[])[] {
+  return client
+    .getQueryCache()
+    .findAll({ queryKey: ['issues'], type: 'active' })
+    .map(({ queryKey }) => queryKey);
+}

@@ -1,0 +1,101 @@
+import { useQuery } from '@tanstack/react-query';
+import type { IssuePriority, IssueStatus } from '@tessera/contracts';
+import type { ListedIssue } from '../http/api.ts';
+import { labelsQuery } from '../http/queries.ts';
+import { fieldTitles, formatNumber, priorities, priorityNames, statuses, statusNames } from '../messages.ts';
+import { Choices, type Option } from '../people/choices.tsx';
+import { usePeople } from '../people/person-picker.tsx';
+import { Dialog } from '../shell/dialog.tsx';
+import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
+import type { RowChange } from './use-row-changes.ts';
+
+export type ChangedField = keyof typeof fieldTitles;
+
+interface ChangeDialogProps {
+  field: ChangedField;
+  issues: readonly ListedIssue[];
+  onChange: (change: RowChange) => void;
+  onClose: () => void;
+}
+
+const none: Option = { value: 'none', name: 'No one' };
+
+/** Changes one field of one or several issues. */
+export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogProps) {
+  const { data: labels = [] } = useQuery({ ...labelsQuery, enabled: field === 'labels' });
+  const people = usePeople([none], field === 'assignee');
+  const [issue] = issues;
+  const of = issues.length === 1 ? issue?.key : `${formatNumber(issues.length)} issues`;
+  const common = { label: fieldTitles[field], onClose };
+  const isOnAll = (test: (one: ListedIssue) => boolean) => issues.every(test);
+  return (
+    <Dialog title={`${fieldTitles[field]} of ${of}`} onClose={onClose}>
+      <div className="choices">
+        {field === 'status' && (
+          <Choices
+            {...common}
+            options={statuses
+              .filter((status) => issues.some((one) => one.allowed_transitions.includes(status)))
+              .map((value) => ({
+                value,
+                name: statusNames[value],
+                content: <StatusMark status={value} />,
+              }))}
+            selected={[]}
+            onChange={([status]) => onChange({ status: status as IssueStatus })}
+          />
+        )}
+        {field === 'priority' && (
+          <Choices
+            {...common}
+            options={priorities.map((value) => ({
+              value,
+              name: priorityNames[value],
+              content: <PriorityMark priority={value} hasText />,
+            }))}
+            selected={priorities.filter((value) => isOnAll(({ priority }) => priority === value))}
+            onChange={([priority]) => onChange({ priority: priority as IssuePriority })}
+          />
+        )}
+        {field === 'assignee' && (
+          <Choices
+            {...common}
+            options={people.options}
+            onSearch={people.onSearch}
+            selected={people.options
+              .map(({ value }) => value)
+              .filter((value) => isOnAll(({ assignee }) => (assignee?.id ?? none.value) === value))}
+            onChange={([value]) =>
+              onChange({ assignee: people.people.find(({ id }) => id === value) ?? null })
+            }
+          />
+        )}
+        {field === 'labels' && (
+          <Choices
+            {...common}
+            options={labels.map(({ id, name, color }) => ({
+              value: id,
+              name,
+              content: <LabelMark name={name} color={color} />,
+            }))}
+            selected={labels
+              .map(({ id }) => id)
+              .filter((id) => isOnAll((one) => one.labels.some((label) => label.id === id)))}
+            isMultiple
+            onChange={(ids) => {
+              const before = labels.filter(({ id }) =>
+                isOnAll((one) => one.labels.some((label) => label.id === id)),
+              );
+              const removed = before.find(({ id }) => !ids.includes(id));
+              const added = labels.find(
+                ({ id }) => ids.includes(id) && before.every((label) => label.id !== id),
+              );
+              if (removed !== undefined) onChange({ remove: removed });
+              if (added !== undefined) onChange({ add: added });
+            }}
+          />
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,49 @@
+import { type ReactNode, useState } from 'react';
+import type { ListedIssue } from '../http/api.ts';
+import type { Command } from '../shell/commands.ts';
+import { useUser } from '../shell/user.ts';
+import { ChangeDialog, type ChangedField } from './change-dialog.tsx';
+import { useRowChanges } from './use-row-changes.ts';
+
+interface QuickChanges {
+  commands: Command[];
+  open: (field: ChangedField, keys: readonly string[]) => void;
+  /** The open dialog. */
+  dialog: ReactNode;
+}
+
+/**
+ * Changes of the issues that `targets` returns, from a list or a board.
+ * @param issues the loaded issues
+ */
+export function useQuickChanges(
+  issues: readonly ListedIssue[],
+  targets: () => readonly string[],
+): QuickChanges {
+  const me = useUser();
+  const change = useRowChanges();
+  const [opened, setOpened] = useState<{ field: ChangedField; keys: readonly string[] }>();
+  const rows = (keys: readonly string[]) => issues.filter(({ key }) => keys.includes(key));
+  const open = (field: ChangedField, keys: readonly string[]) => {
+    if (keys.length > 0) setOpened({ field, keys });
+  };
+  const assignee = { id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) };
+  return {
+    commands: [
+      { key: 's', name: 'Change the status', run: () => open('status', targets()) },
+      { key: 'p', name: 'Change the priority', run: () => open('priority', targets()) },
+      { key: 'a', name: 'Change the assignee', run: () => open('assignee', targets()) },
+      { key: 'l', name: 'Change the labels', run: () => open('labels', targets()) },
+      { key: 'i', name: 'Assign to me', run: () => void change(rows(targets()), { assignee }) },
+    ],
+    open,
+    dialog: opened !== undefined && rows(opened.keys).length > 0 && (
+      <ChangeDialog
+        field={opened.field}
+        issues={rows(opened.keys)}
+        onChange={(one) => void change(rows(opened.keys), one)}
+        onClose={() => setOpened(undefined)}
+      />
+    ),
+  };
+}

@@ -1,0 +1,117 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { BulkChange } from '@tessera/client/issues';
+import type { IssuePriority, IssueStatus, Label, User } from '@tessera/contracts';
+import { changeIssues, changeStatus, type ListedIssue, listIssues, updateIssue } from '../http/api.ts';
+import { HttpError } from '../http/http.ts';
+import { patchRows, prependRows, rowsOf, shownLists } from '../http/issue-rows.ts';
+import { issueQuery } from '../http/queries.ts';
+import { formatNumber } from '../messages.ts';
+import { notify } from '../shell/toasts.tsx';
+
+/** A change of one field. */
+export type RowChange =
+  | { status: IssueStatus }
+  | { priority: IssuePriority }
+  | { assignee: User | null }
+  | { add: Label }
+  | { remove: Label };
+
+const reasons: Readonly<Record<string, string>> = {
+  issue_not_found: 'they no longer exist',
+  forbidden: 'you may not change them',
+  illegal_transition: 'the workflow does not allow the status',
+  too_many_labels: 'they have too many labels',
+};
+const maxIds = 100;
+
+/**
+ * Changes the rows of lists: shown at once, undone with the reason if the service refuses. One issue is changed only if no
+ * other person has changed it since it was read; a change of several issues does not compare versions.
+ */
+export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChange) => Promise<void> {
+  const client = useQueryClient();
+  const show = (rows: ReadonlyMap<string, ListedIssue>) => {
+    for (const queryKey of shownLists(client)) {
+      patchRows(client, queryKey, (row) => rows.get(row.key) ?? row);
+      // The column of a board to which an issue moves. A column shows only issues of its status.
+      const { status } = queryKey[1] as { status?: readonly string[] };
+      const known = new Set(rowsOf(client, queryKey).map(({ key }) => key));
+      const arriving = [...rows.values()].filter((row) => status?.length === 1 && status[0] === row.status);
+      prependRows(
+        client,
+        queryKey,
+        arriving.filter(({ key }) => !known.has(key)),
+      );
+    }
+  };
+  const byKey = (rows: readonly ListedIssue[]) => new Map(rows.map((row) => [row.key, row]));
+
+  return async (rows, change) => {
+    if (rows.length === 0) return;
+    show(byKey(rows.map((row) => changed(row, change))));
+    const [row] = rows;
+    try {
+      if (row !== undefined && rows.length === 1 && !('add' in change || 'remove' in change)) {
+        const issue = await changeOne(row, change);
+        client.setQueryData(issueQuery(issue.key).queryKey, issue);
+        show(byKey([issue]));
+      } else {
+        for (let begin = 0; begin < rows.length; begin += maxIds)
+          await changeSome(rows.slice(begin, begin + maxIds), change);
+      }
+    } catch (error) {
+      show(byKey(rows));
+      if (error instanceof HttpError && error.status === 409) {
+        const keys = rows.map(({ key }) => key).join(', ');
+        notify(`Not saved: another person has changed ${keys}. You see the current values.`);
+        await showCurrent(rows).catch(() => undefined);
+      } else notify(`Not saved: ${error instanceof Error ? error.message : ''}`);
+    }
+    void client.invalidateQueries({ queryKey: ['counts'] });
+    for (const { key } of rows) void client.invalidateQueries({ queryKey: ['activity', key] });
+  };
+
+  async function changeSome(rows: readonly ListedIssue[], change: RowChange): Promise<void> {
+    const keys = rows.map(({ key }) => key);
+    const { results } = await changeIssues(keys, bulkOf(change));
+    const refused = results.filter(({ outcome }) => outcome === 'refused');
+    await showCurrent(rows);
+    for (const code of new Set(refused.map((result) => result.code ?? ''))) {
+      const ids = refused.filter((result) => result.code === code).map(({ id }) => id);
+      const some = ids.length > 5 ? `${ids.slice(0, 5).join(', ')} and others` : ids.join(', ');
+      notify(
+        `${formatNumber(ids.length)} of ${formatNumber(rows.length)} issues were not changed (${some}): ${reasons[code] ?? code}.`,
+      );
+    }
+  }
+
+  async function showCurrent(rows: readonly ListedIssue[]): Promise<void> {
+    const keys = rows.slice(0, maxIds).map(({ key }) => key);
+    const { items } = await listIssues({ id: keys }, undefined, new AbortController().signal);
+    show(byKey(items));
+    for (const key of keys) void client.invalidateQueries({ queryKey: issueQuery(key).queryKey });
+  }
+}
+
+function changed(row: ListedIssue, change: RowChange): ListedIssue {
+  if ('add' in change)
+    return { ...row, labels: [...row.labels.filter(({ id }) => id !== change.add.id), change.add] };
+  if ('remove' in change) return { ...row, labels: row.labels.filter(({ id }) => id !== change.remove.id) };
+  return { ...row, ...change };
+}
+
+function changeOne(
+  { key, version }: ListedIssue,
+  change: Exclude<RowChange, { add: Label } | { remove: Label }>,
+) {
+  if ('status' in change) return changeStatus(key, { ...change, version });
+  if ('priority' in change) return updateIssue(key, { ...change, version });
+  return updateIssue(key, { assignee_id: change.assignee?.id ?? null, version });
+}
+
+function bulkOf(change: RowChange): BulkChange {
+  if ('add' in change) return { labels: { add: [{ id: change.add.id }] } };
+  if ('remove' in change) return { labels: { remove: [{ id: change.remove.id }] } };
+  if ('assignee' in change) return { assignee_id: change.assignee?.id ?? null };
+  return change;
+}

@@ -1,0 +1,78 @@
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+
+/** An action of a page: in the command palette, in the list of keys and, with a key, as a shortcut. */
+export interface Command {
+  name: string;
+  /** A key, or two keys that are pressed one after the other, such as `g b`. */
+  key?: string;
+  run: () => void;
+}
+
+const storageKey = 'tessera-shortcuts';
+/** The time between the two keys of a sequence. */
+const sequenceMs = 1_500;
+
+/** WCAG 2.1.4: shortcuts of a single character can be turned off. */
+export const areShortcutsOn = () => localStorage.getItem(storageKey) !== 'off';
+
+export function setShortcuts(isOn: boolean): void {
+  localStorage.setItem(storageKey, isOn ? 'on' : 'off');
+}
+
+interface Registration {
+  current: readonly Command[];
+}
+
+let registrations: readonly Registration[] = [];
+const listeners = new Set<() => void>();
+
+function register(next: readonly Registration[]): void {
+  registrations = next;
+  for (const listener of listeners) listener();
+}
+
+/** Adds the commands of a component while it is mounted. The shortcuts work outside of fields and dialogs. */
+export function useCommands(commands: readonly Command[]): void {
+  const registration = useRef(commands);
+  registration.current = commands;
+  useEffect(() => {
+    register([...registrations, registration]);
+    return () => register(registrations.filter((one) => one !== registration));
+  }, []);
+}
+
+/** The commands of the page, those of its innermost component first. */
+export function useAllCommands(): Command[] {
+  const all = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => registrations,
+  );
+  return all.flatMap(({ current }) => current);
+}
+
+let first: { key: string; at: number } | undefined;
+
+function press(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (isField(event.target) || document.querySelector('dialog[open]') !== null || !areShortcutsOn()) return;
+  const commands = registrations.flatMap(({ current }) => current);
+  const isSequence = first !== undefined && event.timeStamp - first.at < sequenceMs;
+  const keys = isSequence ? `${first?.key} ${event.key}` : event.key;
+  const isStart = !isSequence && commands.some(({ key }) => key?.startsWith(`${event.key} `));
+  first = isStart ? { key: event.key, at: event.timeStamp } : undefined;
+  const command = commands.find(({ key }) => key === keys);
+  if (command === undefined) return;
+  event.preventDefault();
+  command.run();
+}
+
+document.addEventListener('keydown', press);
+
+function isField(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return target.type !== 'checkbox';
+  return target.matches('textarea, select, [role=listbox], [role=option]');
+}
