@@ -178,6 +178,16 @@ describe('hostile texts', () => {
     await expectHarmless();
   });
 
+  it('are texts on the board and in the commands', async () => {
+    await page.goto('/board');
+    await page.getByRole('link', { name: `${line}!!` }).waitFor();
+    await expectHarmless();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill('<script>ran()</script>');
+    await page.getByRole('option', { name: key }).waitFor();
+    await expectHarmless();
+  });
+
   it('are texts in previews and drafts', async () => {
     await page.goto(`/issues/${key}`);
     await page.getByRole('button', { name: 'Edit description' }).click();
@@ -200,7 +210,7 @@ describe('hostile texts', () => {
 });
 
 it('every page has the policy that it has in compose and Kubernetes', async () => {
-  for (const path of ['/', '/issues', `/issues/${key}`, '/sign-in']) {
+  for (const path of ['/', '/issues', '/board', `/issues/${key}`, '/sign-in']) {
     const response = await fetch(`${web.url}${path}`, { headers: { Accept: 'text/html' } });
     expect([path, response.headers.get('Content-Security-Policy')]).toEqual([path, pagePolicy]);
   }

@@ -55,7 +55,8 @@ export function Shell() {
   ]);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+      // Chromium's autofill sends events without a key.
+      if (event.key?.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
       event.preventDefault();
       if (document.querySelector('dialog[open]') === null) setOpen('palette');
     };
