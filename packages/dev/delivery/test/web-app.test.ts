@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -171,4 +172,12 @@ describe('the session keys', () => {
       '$NEW',
     ]);
   });
+});
+
+it('has four small pictures in the README', () => {
+  const paths = [...readRepositoryFile('README.md').matchAll(/!\[[^\]]+\]\(([^)]+\.png)\)/g)].map(
+    ([, path = '']) => path,
+  );
+  expect(paths).toHaveLength(4);
+  for (const path of paths) expect(statSync(join(rootDir, path)).size).toBeLessThanOrEqual(150_000);
 });
