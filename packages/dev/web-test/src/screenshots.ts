@@ -32,6 +32,21 @@ try {
       await page.getByRole('button', { name: 'New issue' }).click();
       await page.getByRole('dialog').getByLabel('Title').waitFor();
       await take('create');
+      await page.goto('/board');
+      await page.locator('.card').nth(5).waitFor();
+      await take('board');
+      await page.getByRole('button', { name: /^Move/ }).first().click();
+      await page.getByRole('option').first().waitFor();
+      await take('board-move');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Control+k');
+      await page.getByPlaceholder('Find a command or an issue').fill('in');
+      await page.getByRole('option', { name: key }).waitFor();
+      await take('palette');
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+      await take('keyboard');
       if (problems.length > 0) throw new Error(problems.join('\n'));
       await close();
     }

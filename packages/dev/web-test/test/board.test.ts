@@ -52,7 +52,7 @@ describe('the board', () => {
       'Resolved',
       'Closed',
     ]);
-    await column(page, 'In progress').getByText('1 issues').waitFor();
+    await column(page, 'In progress').getByText('1 issue', { exact: true }).waitFor();
     await column(page, 'Reopened').getByText('No issues').waitFor();
   });
 
@@ -96,6 +96,35 @@ describe('the board', () => {
     await page.getByRole('button', { name: `Move ${key} to…` }).click();
     await page.getByRole('option', { name: 'Reopened' }).click();
     await card(page, 'Reopened', 'Moved by keys').waitFor();
+  });
+
+  it('opens, selects and filters by the keyboard', async () => {
+    const made = [];
+    for (const title of ['Chosen first', 'Chosen second'])
+      made.push(await ada.api.create({ title, priority: 'URGENT' }));
+    const page = await open('/board?priority=URGENT');
+    await card(page, 'Open', 'Chosen first').waitFor();
+    for (const one of ['j', 'x', 'j', 'x']) await page.keyboard.press(one);
+    await page.getByText('2 selected').waitFor();
+    await page.keyboard.press('p');
+    await page.getByRole('dialog', { name: 'Priority of 2 issues' }).waitFor();
+    await page.keyboard.type('low');
+    await page.keyboard.press('Enter');
+    await page.locator('.card.selected', { hasText: 'Low' }).nth(1).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('2 selected').waitFor({ state: 'detached' });
+    await page.keyboard.press('f');
+    await page.getByRole('option', { name: 'Urgent' }).waitFor();
+    await page.keyboard.press('Escape');
+    await card(page, 'Open', 'Chosen first').focus();
+    await page.keyboard.press('o');
+    await page.getByRole('heading', { level: 1, name: 'Chosen first' }).waitFor();
+    // A page without a search field opens the palette.
+    await page.keyboard.press('/');
+    await page.keyboard.type('Chosen second');
+    await page.getByRole('option', { name: made[1]?.key ?? '' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Chosen second' }).waitFor();
+    for (const { key } of made) expect((await ada.api.get(key)).priority).toBe('LOW');
   });
 
   it('puts a card back and says why if another person has moved it', async () => {

@@ -47,7 +47,7 @@ it('a day of work needs no pointer', async () => {
 
   // Two issues of the list get another priority at once.
   await page.getByRole('row', { name: 'The refund is late' }).waitFor();
-  await press('j', 'x', 'j', 'x');
+  await press('j', 'J');
   await page.getByText('2 selected').waitFor();
   await press('p');
   await type('crit');

@@ -16,6 +16,8 @@ interface ColumnProps {
   count: { count: number; is_capped: boolean } | undefined;
   /** The issue that is being dragged over the board. */
   dragged: ListedIssue | undefined;
+  /** The keys of the selected issues. */
+  selected: ReadonlySet<string>;
   onDrag: (issue: ListedIssue | undefined) => void;
   onRows: (issues: readonly ListedIssue[]) => void;
   onDrop: (issue: ListedIssue) => void;
@@ -24,7 +26,7 @@ interface ColumnProps {
 }
 
 export function BoardColumn(props: ColumnProps) {
-  const { status, name, filters, count, dragged, onDrag, onRows, onDrop, onMove } = props;
+  const { status, name, filters, count, dragged, selected, onDrag, onRows, onDrop, onMove } = props;
   const client = useQueryClient();
   const query = { ...filters, status: [status], ordering: '-updated_at' };
   const queryKey = ['issues', query];
@@ -85,7 +87,7 @@ export function BoardColumn(props: ColumnProps) {
         <span className="muted">
           {formatNumber(total)}
           {count?.is_capped === true && '+'}
-          <span className="visually-hidden"> issues</span>
+          <span className="visually-hidden">{total === 1 ? ' issue' : ' issues'}</span>
         </span>
       </header>
       {isClosed && <p className="column-note">Not from {dragged.status.toLowerCase().replace('_', ' ')}</p>}
@@ -101,7 +103,13 @@ export function BoardColumn(props: ColumnProps) {
       {list.isSuccess && issues.length === 0 && <p className="muted column-empty">No issues</p>}
       <ol>
         {issues.map((issue) => (
-          <Card key={issue.key} issue={issue} onDrag={onDrag} onMove={onMove} />
+          <Card
+            key={issue.key}
+            issue={issue}
+            isSelected={selected.has(issue.key)}
+            onDrag={onDrag}
+            onMove={onMove}
+          />
         ))}
       </ol>
       {list.hasNextPage && (
@@ -122,11 +130,12 @@ const issueIn = (data: Record<string | symbol, unknown>) => data.issue as Listed
 
 interface CardProps {
   issue: ListedIssue;
+  isSelected: boolean;
   onDrag: ColumnProps['onDrag'];
   onMove: ColumnProps['onMove'];
 }
 
-function Card({ issue, onDrag, onMove }: CardProps) {
+function Card({ issue, isSelected, onDrag, onMove }: CardProps) {
   const { key, title, priority, labels, assignee, comments_count } = issue;
   const element = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -139,9 +148,12 @@ function Card({ issue, onDrag, onMove }: CardProps) {
     });
   }, [issue, onDrag]);
   return (
-    <li ref={element} className="card" data-card={key}>
+    <li ref={element} className={isSelected ? 'card selected' : 'card'} data-card={key}>
       <div className="card-head">
-        <span className="muted">{key}</span>
+        <span className="muted">
+          {key}
+          {isSelected && <span className="visually-hidden"> selected</span>}
+        </span>
         <button type="button" className="quiet" aria-label={`Move ${key} to…`} onClick={() => onMove(key)}>
           Move
         </button>

@@ -2,15 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { countIssues, type ListedIssue } from '../http/api.ts';
-import { ListFilters } from '../issue-list/list-filters.tsx';
+import { firstFilterId, ListFilters } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
 import { statuses, statusNames } from '../messages.ts';
+import { SelectionBar, toggled } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { useRowChanges } from '../quick-change/use-row-changes.ts';
 import { useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
 import { BoardColumn } from './board-column.tsx';
-import { focusCard, focusedCard } from './card-focus.ts';
+import { focusCard, focusedCard, openCard } from './card-focus.ts';
 
 /** The issues by status. A card moves to the columns that the workflow allows. */
 export function BoardPage() {
@@ -20,23 +21,31 @@ export function BoardPage() {
   const searchField = useRef<HTMLInputElement>(null);
   const [dragged, setDragged] = useState<ListedIssue>();
   const [rows, setRows] = useState<ReadonlyMap<string, readonly ListedIssue[]>>(new Map());
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const query = apiQuery({ ...search, state: 'all' });
   const { data: counts } = useQuery({
     queryKey: ['counts', query],
     queryFn: ({ signal }) => countIssues(query, signal),
   });
   const change = useRowChanges();
-  const quick = useQuickChanges([...rows.values()].flat(), () => {
-    const key = focusedCard();
-    return key === undefined ? [] : [key];
-  });
+  const issues = [...rows.values()].flat();
+  const focused = () => [focusedCard()].filter((key) => key !== undefined);
+  const quick = useQuickChanges(issues, () => (selected.size > 0 ? [...selected] : focused()));
   useCommands([
     { key: 'j', name: 'Next card', run: () => focusCard(0, 1) },
     { key: 'k', name: 'Previous card', run: () => focusCard(0, -1) },
     { key: 'ArrowRight', name: 'Next column', run: () => focusCard(1, 0) },
     { key: 'ArrowLeft', name: 'Previous column', run: () => focusCard(-1, 0) },
+    { key: 'o', name: 'Open the issue', run: openCard },
+    {
+      key: 'x',
+      name: 'Select the issue',
+      run: () => setSelected(focused().reduce(toggled, selected)),
+    },
     ...quick.commands,
     { key: '/', name: 'Search', run: () => searchField.current?.focus() },
+    { key: 'f', name: 'Filter', run: () => document.getElementById(firstFilterId)?.click() },
+    { key: 'Escape', name: 'Clear the selection', run: () => setSelected(new Set()) },
   ]);
   return (
     <main id="content" className="board-page">
@@ -55,6 +64,7 @@ export function BoardPage() {
         onReset={() => void navigate({ search: {} })}
         searchField={searchField}
       />
+      <SelectionBar selected={selected} onSelect={setSelected} onOpen={quick.open} />
       <div className="board">
         {statuses.map((status) => (
           <BoardColumn
@@ -64,6 +74,7 @@ export function BoardPage() {
             filters={query}
             count={counts?.counts.find(({ value }) => value === status)}
             dragged={dragged}
+            selected={selected}
             onDrag={setDragged}
             onRows={(issues) => setRows((known) => new Map(known).set(status, issues))}
             onDrop={(issue) => void change([issue], { status })}

@@ -3,6 +3,11 @@ export function focusedCard(): string | undefined {
   return document.activeElement?.closest<HTMLElement>('[data-card]')?.dataset.card;
 }
 
+/** Opens the issue of the card that has the focus. */
+export function openCard(): void {
+  document.activeElement?.closest('[data-card]')?.querySelector<HTMLElement>('a')?.click();
+}
+
 /** Moves the focus to a card by columns or rows. Without a focused card, to the first. */
 export function focusCard(byColumns: number, byRows: number): void {
   const columns = [...document.querySelectorAll('[data-column]')]

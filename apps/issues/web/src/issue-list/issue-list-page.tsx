@@ -9,10 +9,10 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { listIssues } from '../http/api.ts';
 import { newIssuesKey } from '../live/live-updates.ts';
-import { fieldTitles, formatNumber } from '../messages.ts';
+import { formatNumber } from '../messages.ts';
+import { SelectionBar } from '../quick-change/selection-bar.tsx';
 import { useQuickChanges } from '../quick-change/use-quick-changes.tsx';
 import { useCommands } from '../shell/commands.ts';
-import { notify } from '../shell/toasts.tsx';
 import { useTitle } from '../shell/use-title.ts';
 import { IssueTable, type IssueTableHandle } from './issue-table.tsx';
 import { firstFilterId, ListFilters } from './list-filters.tsx';
@@ -46,6 +46,8 @@ export function IssueListPage() {
     { key: 'k', name: 'Previous issue', run: () => table.current?.move(-1) },
     { key: 'o', name: 'Open the issue', run: () => table.current?.open() },
     { key: 'x', name: 'Select the issue', run: () => table.current?.toggle() },
+    { key: 'J', name: 'Select with the next issue', run: () => table.current?.extend(1) },
+    { key: 'K', name: 'Select with the previous issue', run: () => table.current?.extend(-1) },
     ...quick.commands,
     {
       key: '/',
@@ -77,15 +79,6 @@ export function IssueListPage() {
       search: (now) => validateListSearch({ ...now, ...changes }),
       replace: 'q' in changes,
     });
-  const copyKeys = async () => {
-    try {
-      await navigator.clipboard.writeText([...selected].join(', '));
-      notify(`Copied ${[...selected].join(', ')}`);
-    } catch {
-      notify('The browser does not allow copying.');
-    }
-  };
-
   return (
     <main id="content" className="list-page">
       <div className="list-head">
@@ -100,22 +93,7 @@ export function IssueListPage() {
         onReset={() => void navigate({ search: {} })}
         searchField={searchField}
       />
-      {selected.size > 0 && (
-        <div className="selection">
-          <span role="status">{formatNumber(selected.size)} selected</span>
-          {(['status', 'priority', 'assignee', 'labels'] as const).map((field) => (
-            <button type="button" key={field} onClick={() => quick.open(field, [...selected])}>
-              {fieldTitles[field]}
-            </button>
-          ))}
-          <button type="button" onClick={() => void copyKeys()}>
-            Copy keys
-          </button>
-          <button type="button" className="quiet" onClick={() => setSelected(new Set())}>
-            Clear
-          </button>
-        </div>
-      )}
+      <SelectionBar selected={selected} onSelect={setSelected} onOpen={quick.open} />
       {list.isError && (
         <div className="notice" role="alert">
           <p>The issues could not be loaded. {list.error.message}</p>

@@ -4,12 +4,15 @@ import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useS
 import type { ListedIssue } from '../http/api.ts';
 import { fullTime, personName, shortTime, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
+import { toggled } from '../quick-change/selection-bar.tsx';
 import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 
 /** The keyboard's view of the table. */
 export interface IssueTableHandle {
   move: (by: 1 | -1) => void;
   toggle: () => void;
+  /** Moves, and selects both issues. */
+  extend: (by: 1 | -1) => void;
   open: () => void;
   /** The key of the issue whose row had the focus last. */
   active: () => string | undefined;
@@ -69,16 +72,19 @@ export function IssueTable(props: IssueTableProps) {
     rows.scrollToIndex(index, { align: 'auto' });
     setWanted(key);
   };
-  const toggle = (key: string) => {
-    const next = new Set(selected);
-    if (!next.delete(key)) next.add(key);
-    onSelect(next);
-  };
+  const toggle = (key: string) => onSelect(toggled(selected, key));
   const shownKey = () => (linkOf(activeKey ?? '') === null ? undefined : activeKey);
+  const next = (by: 1 | -1) => {
+    const index = issues.findIndex(({ key }) => key === activeKey);
+    return index < 0 ? 0 : Math.min(Math.max(index + by, 0), issues.length - 1);
+  };
   useImperativeHandle(ref, () => ({
-    move: (by) => {
-      const index = issues.findIndex(({ key }) => key === activeKey);
-      focusRow(index < 0 ? 0 : Math.min(Math.max(index + by, 0), issues.length - 1));
+    move: (by) => focusRow(next(by)),
+    extend: (by) => {
+      const index = next(by);
+      const keys = [shownKey(), issues[index]?.key].filter((key) => key !== undefined);
+      onSelect(new Set([...selected, ...keys]));
+      focusRow(index);
     },
     toggle: () => {
       const key = shownKey();

@@ -31,17 +31,20 @@ function register(next: readonly Registration[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Adds the commands of a component while it is mounted. The shortcuts work outside of fields and dialogs. */
-export function useCommands(commands: readonly Command[]): void {
+/**
+ * Adds the commands of a component while it is mounted. The shortcuts work outside of fields and dialogs.
+ * @param isFrame of the frame: a page may give their keys another meaning
+ */
+export function useCommands(commands: readonly Command[], isFrame = false): void {
   const registration = useRef(commands);
   registration.current = commands;
   useEffect(() => {
-    register([...registrations, registration]);
+    register(isFrame ? [...registrations, registration] : [registration, ...registrations]);
     return () => register(registrations.filter((one) => one !== registration));
-  }, []);
+  }, [isFrame]);
 }
 
-/** The commands of the page, those of its innermost component first. */
+/** The commands of the page, then those of the frame. */
 export function useAllCommands(): Command[] {
   const all = useSyncExternalStore(
     (listener) => {
@@ -50,7 +53,10 @@ export function useAllCommands(): Command[] {
     },
     () => registrations,
   );
-  return all.flatMap(({ current }) => current);
+  const commands = all.flatMap(({ current }) => current);
+  return commands.filter(
+    ({ key }, index) => key === undefined || commands.findIndex((one) => one.key === key) === index,
+  );
 }
 
 let first: { key: string; at: number } | undefined;

@@ -45,14 +45,16 @@ export function Shell() {
     location.assign('/sign-in');
   };
 
-  useCommands([
+  const commands = [
     { key: 'c', name: 'New issue', run: () => setOpen('create') },
     { key: 'g i', name: 'Go to the issues', run: () => void navigate({ to: '/issues' }) },
     { key: 'g b', name: 'Go to the board', run: () => void navigate({ to: '/board' }) },
     { name: theme === 'dark' ? 'Light theme' : 'Dark theme', run: toggleTheme },
     { name: 'Sign out', run: () => void signOut() },
+    { key: '/', name: 'Search', run: () => setOpen('palette') },
     { key: '?', name: 'Keyboard', run: () => setOpen('keyboard') },
-  ]);
+  ];
+  useCommands(commands, true);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       // Chromium's autofill sends events without a key.
