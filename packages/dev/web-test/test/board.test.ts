@@ -121,6 +121,7 @@ describe('the board', () => {
     await page.getByRole('heading', { level: 1, name: 'Chosen first' }).waitFor();
     // A page without a search field opens the palette.
     await page.keyboard.press('/');
+    await page.getByRole('dialog', { name: 'Commands' }).waitFor();
     await page.keyboard.type('Chosen second');
     await page.getByRole('option', { name: made[1]?.key ?? '' }).click();
     await page.getByRole('heading', { level: 1, name: 'Chosen second' }).waitFor();

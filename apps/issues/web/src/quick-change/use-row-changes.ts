@@ -24,6 +24,11 @@ const reasons: Readonly<Record<string, string>> = {
 };
 const maxIds = 100;
 
+// A change waits for those before it, so that it carries the version that they have made.
+let pending: Promise<void> = Promise.resolve();
+/** The rows that the service has answered to the changes that others wait for. */
+const answered = new Map<string, ListedIssue>();
+
 /**
  * Changes the rows of lists: shown at once, undone with the reason if the service refuses. One issue is changed only if no
  * other person has changed it since it was read; a change of several issues does not compare versions.
@@ -44,23 +49,39 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
       );
     }
   };
+  const showAnswered = (rows: readonly ListedIssue[]) => {
+    for (const row of rows) answered.set(row.key, row);
+    show(byKey(rows));
+  };
   const byKey = (rows: readonly ListedIssue[]) => new Map(rows.map((row) => [row.key, row]));
 
-  return async (rows, change) => {
-    if (rows.length === 0) return;
+  return (shown, change) => {
+    if (shown.length === 0) return Promise.resolve();
+    show(byKey(shown.map((row) => changed(row, change))));
+    const saving = pending
+      .then(() => save(shown.map(newest), change))
+      .then(() => {
+        if (pending === saving) answered.clear();
+      });
+    pending = saving;
+    return saving;
+  };
+
+  async function save(rows: readonly ListedIssue[], change: RowChange): Promise<void> {
+    // The answer to a change before this one has replaced the rows.
     show(byKey(rows.map((row) => changed(row, change))));
     const [row] = rows;
     try {
       if (row !== undefined && rows.length === 1 && !('add' in change || 'remove' in change)) {
         const issue = await changeOne(row, change);
         client.setQueryData(issueQuery(issue.key).queryKey, issue);
-        show(byKey([issue]));
+        showAnswered([issue]);
       } else {
         for (let begin = 0; begin < rows.length; begin += maxIds)
           await changeSome(rows.slice(begin, begin + maxIds), change);
       }
     } catch (error) {
-      show(byKey(rows));
+      showAnswered(rows);
       if (error instanceof HttpError && error.status === 409) {
         const keys = rows.map(({ key }) => key).join(', ');
         notify(`Not saved: another person has changed ${keys}. You see the current values.`);
@@ -69,7 +90,7 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
     }
     void client.invalidateQueries({ queryKey: ['counts'] });
     for (const { key } of rows) void client.invalidateQueries({ queryKey: ['activity', key] });
-  };
+  }
 
   async function changeSome(rows: readonly ListedIssue[], change: RowChange): Promise<void> {
     const keys = rows.map(({ key }) => key);
@@ -88,9 +109,14 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
   async function showCurrent(rows: readonly ListedIssue[]): Promise<void> {
     const keys = rows.slice(0, maxIds).map(({ key }) => key);
     const { items } = await listIssues({ id: keys }, undefined, new AbortController().signal);
-    show(byKey(items));
+    showAnswered(items);
     for (const key of keys) void client.invalidateQueries({ queryKey: issueQuery(key).queryKey });
   }
+}
+
+function newest(row: ListedIssue): ListedIssue {
+  const answer = answered.get(row.key);
+  return answer !== undefined && answer.updated_at >= row.updated_at ? answer : row;
 }
 
 function changed(row: ListedIssue, change: RowChange): ListedIssue {
