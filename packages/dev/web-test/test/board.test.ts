@@ -122,7 +122,10 @@ describe('the board', () => {
     // A page without a search field opens the palette.
     await page.keyboard.press('/');
     await page.getByRole('dialog', { name: 'Commands' }).waitFor();
-    await page.keyboard.type('Chosen second');
+    await page.keyboard.type('in');
+    await page.getByRole('option', { name: 'In work' }).waitFor();
+    expect(await page.getByRole('option').first().getAttribute('aria-selected')).toBe('true');
+    await page.getByPlaceholder('Find a command or an issue').fill('Chosen second');
     await page.getByRole('option', { name: made[1]?.key ?? '' }).click();
     await page.getByRole('heading', { level: 1, name: 'Chosen second' }).waitFor();
     for (const { key } of made) expect((await ada.api.get(key)).priority).toBe('LOW');
@@ -167,6 +170,32 @@ describe('the board', () => {
     await card(page, 'Closed', 'Many 70').waitFor();
     expect(await cards.count()).toBe(70);
     await column(page, 'Open').getByText('No issues').waitFor();
+  });
+});
+
+describe('a row', () => {
+  it('is changed twice at once, the second time on the version of the first', async () => {
+    const { key } = await ada.api.create({ title: 'Changed twice' });
+    const page = await open(`/issues?q=${key}`, true);
+    const row = page.getByRole('row', { name: key });
+    await row.getByRole('link').focus();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(`**/${key}/status/`, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.keyboard.press('s');
+    await page.getByRole('option', { name: 'In progress' }).click();
+    await row.getByText('In progress').waitFor();
+    await page.keyboard.press('i');
+    await row.getByText('Ada Lovelace').waitFor();
+    const saved = page.waitForResponse((response) => response.url().endsWith(`/issues/${key}/`));
+    release();
+    expect((await saved).status()).toBe(200);
+    expect(await ada.api.get(key)).toMatchObject({ status: 'IN_PROGRESS', assignee: { id: ada.id } });
   });
 });
 

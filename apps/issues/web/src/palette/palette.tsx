@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { useState } from 'react';
 import { listIssues } from '../http/api.ts';
-import { useAllCommands } from '../shell/commands.ts';
+import { shownKeys, useAllCommands } from '../shell/commands.ts';
 import { Dialog } from '../shell/dialog.tsx';
 import { StatusMark } from '../shell/icons.tsx';
 
@@ -13,8 +13,11 @@ const found = 8;
 export function Palette({ onClose }: { onClose: () => void }) {
   const [search, setSearch] = useState('');
   const navigate = useNavigate();
-  const commands = useAllCommands().filter(({ key }) => key !== 'Escape');
   const words = search.trim();
+  const parts = words.toLowerCase().split(/\s+/);
+  const commands = useAllCommands().filter(
+    ({ key, name }) => key !== 'Escape' && parts.every((part) => name.toLowerCase().includes(part)),
+  );
   const { data: issues } = useQuery({
     queryKey: ['palette', words],
     queryFn: ({ signal }) => listIssues({ search: words }, undefined, signal),
@@ -28,7 +31,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="Commands" onClose={onClose}>
-      <Command label="Commands" className="palette">
+      {/* The order stays as it is when issues arrive: Enter chooses what is shown as chosen. */}
+      <Command label="Commands" className="palette" shouldFilter={false}>
         <Command.Input
           ref={(field) => field?.setAttribute('autofocus', '')}
           placeholder="Find a command or an issue"
@@ -43,7 +47,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               <span>{name}</span>
               {key !== undefined && (
                 <span className="palette-keys" aria-hidden="true">
-                  {key.split(' ').map((one) => (
+                  {shownKeys(key).map((one) => (
                     <kbd key={one}>{one}</kbd>
                   ))}
                 </span>
@@ -55,13 +59,13 @@ export function Palette({ onClose }: { onClose: () => void }) {
               <Command.Item
                 key={key}
                 value={key}
-                // The service has chosen them, also by other words than those of the title.
-                keywords={[title, words]}
                 onSelect={choose(() => void navigate({ to: '/issues/$key', params: { key } }))}
               >
-                <StatusMark status={status} />
                 <span className="muted">{key}</span>
                 <span className="palette-title">{title}</span>
+                <span className="palette-keys">
+                  <StatusMark status={status} />
+                </span>
               </Command.Item>
             ))}
         </Command.List>

@@ -8,6 +8,11 @@ export interface Command {
   run: () => void;
 }
 
+const symbols: Readonly<Record<string, string>> = { ArrowLeft: '←', ArrowRight: '→' };
+
+/** The keys of a command as they are shown. */
+export const shownKeys = (key: string) => key.split(' ').map((one) => symbols[one] ?? one);
+
 const storageKey = 'tessera-shortcuts';
 /** The time between the two keys of a sequence. */
 const sequenceMs = 1_500;

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { areShortcutsOn, setShortcuts, useAllCommands } from './commands.ts';
+import { areShortcutsOn, setShortcuts, shownKeys, useAllCommands } from './commands.ts';
 import { Dialog } from './dialog.tsx';
 
 // Keys that the browser or a field handles.
@@ -22,7 +22,7 @@ export function KeyboardHelp({ onClose }: { onClose: () => void }) {
         {[...commands, ...others].map(([key, name]) => (
           <div key={key}>
             <dt>
-              {key.split(' ').map((one) => (
+              {shownKeys(key).map((one) => (
                 <kbd key={one}>{one}</kbd>
               ))}
             </dt>
