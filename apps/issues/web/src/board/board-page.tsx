@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { countIssues, type ListedIssue } from '../http/api.ts';
 import { firstFilterId, ListFilters } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
@@ -11,7 +11,7 @@ import { useRowChanges } from '../quick-change/use-row-changes.ts';
 import { useCommands } from '../shell/commands.ts';
 import { useTitle } from '../shell/use-title.ts';
 import { BoardColumn } from './board-column.tsx';
-import { focusCard, focusedCard, openCard } from './card-focus.ts';
+import { focusCard, focusedCard, keepFocus, openCard } from './card-focus.ts';
 
 /** The issues by status. A card moves to the columns that the workflow allows. */
 export function BoardPage() {
@@ -29,8 +29,20 @@ export function BoardPage() {
   });
   const change = useRowChanges();
   const issues = [...rows.values()].flat();
-  const focused = () => [focusedCard()].filter((key) => key !== undefined);
-  const quick = useQuickChanges(issues, () => (selected.size > 0 ? [...selected] : focused()));
+  const changed = useRef<string>(undefined);
+  const focused = () => {
+    const key = focusedCard();
+    changed.current = key;
+    return key === undefined ? [] : [key];
+  };
+  // The card may have moved to another column.
+  useEffect(() => {
+    if (changed.current !== undefined) keepFocus(changed.current);
+  });
+  const quick = useQuickChanges(issues, () => {
+    const keys = focused();
+    return selected.size > 0 ? [...selected] : keys;
+  });
   useCommands([
     { key: 'j', name: 'Next card', run: () => focusCard(0, 1) },
     { key: 'k', name: 'Previous card', run: () => focusCard(0, -1) },
@@ -78,7 +90,10 @@ export function BoardPage() {
             onDrag={setDragged}
             onRows={(issues) => setRows((known) => new Map(known).set(status, issues))}
             onDrop={(issue) => void change([issue], { status })}
-            onMove={(key) => quick.open('status', [key])}
+            onMove={(key) => {
+              changed.current = key;
+              quick.open('status', [key]);
+            }}
           />
         ))}
       </div>

@@ -3,6 +3,12 @@ export function focusedCard(): string | undefined {
   return document.activeElement?.closest<HTMLElement>('[data-card]')?.dataset.card;
 }
 
+/** Gives the focus back to a card that has moved. An element that is taken out loses it to the document. */
+export function keepFocus(key: string): void {
+  if (document.activeElement !== document.body) return;
+  document.querySelector<HTMLElement>(`[data-card="${CSS.escape(key)}"] a`)?.focus();
+}
+
 /** Opens the issue of the card that has the focus. */
 export function openCard(): void {
   document.activeElement?.closest('[data-card]')?.querySelector<HTMLElement>('a')?.click();
