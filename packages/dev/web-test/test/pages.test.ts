@@ -72,6 +72,11 @@ describe.each(['light', 'dark'] as const)('accessibility, %s theme', (colorSchem
       await page.goto('/board');
       await page.getByRole('link', { name: 'Invoices are printed' }).waitFor();
       await check('board');
+      await page.keyboard.press('j');
+      await page.keyboard.press('x');
+      await page.getByText('1 selected').waitFor();
+      await check('board selection');
+      await page.keyboard.press('Escape');
       await page.getByRole('button', { name: `Move ${key} to…` }).click();
       await page.getByRole('option', { name: 'Resolved' }).waitFor();
       await check('move');
