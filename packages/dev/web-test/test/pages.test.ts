@@ -89,17 +89,26 @@ describe.each(['light', 'dark'] as const)('accessibility, %s theme', (colorSchem
 describe('the budget', () => {
   const folder = fileURLToPath(new URL('../../../../apps/issues/dist/web/', import.meta.url));
   const page = readFileSync(`${folder}index.html`, 'utf8');
-  const sizes = readdirSync(`${folder}assets`)
-    .filter((name) => /\.(?:js|css)$/.test(name))
-    .map((name) => ({
-      isInitial: page.includes(name),
-      bytes: gzipSync(readFileSync(`${folder}assets/${name}`)).length,
-    }));
+  const names = readdirSync(`${folder}assets`).filter((name) => /\.(?:js|css)$/.test(name));
+  // Without the files of earlier builds, which remain if the build comes from turbo's cache.
+  const used = new Set<string>();
+  const visit = (text: string) => {
+    for (const name of names.filter((one) => !used.has(one) && text.includes(one))) {
+      used.add(name);
+      visit(readFileSync(`${folder}assets/${name}`, 'utf8'));
+    }
+  };
+  visit(page);
+  const sizes = [...used].map((name) => ({
+    isInitial: page.includes(name),
+    bytes: gzipSync(readFileSync(`${folder}assets/${name}`)).length,
+  }));
 
   it('limits the first load to 150 kB and a later chunk to 60 kB', () => {
     const initial = sizes.filter(({ isInitial }) => isInitial).reduce((sum, { bytes }) => sum + bytes, 0);
     const largest = Math.max(...sizes.filter(({ isInitial }) => !isInitial).map(({ bytes }) => bytes));
     expect(initial).toBeGreaterThan(10_000);
+    expect(largest).toBeGreaterThan(10_000);
     expect(initial).toBeLessThanOrEqual(150_000);
     expect(largest).toBeLessThanOrEqual(60_000);
   });
