@@ -76,7 +76,11 @@ describe('sign-in', () => {
 
   it('asks for the password again over the page, and then repeats the refused request', async () => {
     const { page, problems, close } = await web.open();
+    // The comment, not the start of the stream of events, is the first refused request.
+    const stream = page.waitForResponse((response) => response.url().includes('/events/stream/'));
     await signIn(page, ada, `/issues/${key}`);
+    await page.locator('.comment').nth(1).waitFor();
+    await stream;
     await page.getByLabel('Comment').fill('Typed before the session ended');
     await page.context().clearCookies();
     await page.getByRole('button', { name: 'Comment', exact: true }).click();
