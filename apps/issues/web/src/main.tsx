@@ -5,6 +5,7 @@ import './styles/issue-list.css';
 import './styles/issue.css';
 import './styles/board.css';
 import './styles/palette.css';
+import './styles/settings.css';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';

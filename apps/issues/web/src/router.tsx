@@ -3,9 +3,9 @@ import {
   createRoute,
   createRouter,
   type ErrorComponentProps,
-  lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
+import { lazy } from 'react';
 import { queryClient, sessionQuery } from './http/queries.ts';
 import { IssuePage } from './issue/issue-page.tsx';
 import { IssueListPage } from './issue-list/issue-list-page.tsx';
@@ -13,12 +13,12 @@ import { validateBoardSearch, validateListSearch } from './issue-list/list-searc
 import { Shell } from './shell/shell.tsx';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 
-function ErrorPage({ error, reset }: ErrorComponentProps) {
+function ErrorPage({ error }: ErrorComponentProps) {
   return (
     <main className="page notice" id="content">
       <h1>The page could not be loaded</h1>
       <p role="alert">{error instanceof Error ? error.message : 'Try again.'}</p>
-      <button type="button" className="primary" onClick={reset}>
+      <button type="button" className="primary" onClick={() => location.reload()}>
         Try again
       </button>
     </main>
@@ -71,13 +71,30 @@ const board = createRoute({
   getParentRoute: () => app,
   path: '/board',
   validateSearch: validateBoardSearch,
-  component: lazyRouteComponent(() => import('./board/board-page.tsx'), 'BoardPage'),
+  // The router's own lazyRouteComponent reloads the page if the file is missing, also without a connection.
+  component: lazy(async () => ({ default: (await import('./board/board-page.tsx')).BoardPage })),
+});
+
+const settings = createRoute({
+  getParentRoute: () => app,
+  path: '/settings',
+  beforeLoad: () => {
+    throw redirect({ to: '/settings/$section', params: { section: 'account' }, replace: true });
+  },
+});
+const settingsSection = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/$section',
+  component: lazy(async () => ({ default: (await import('./settings/settings-page.tsx')).SettingsPage })),
 });
 
 const issue = createRoute({ getParentRoute: () => app, path: '/issues/$key', component: IssuePage });
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, app.addChildren([home, list, board, issue])]),
+  routeTree: root.addChildren([
+    signIn,
+    app.addChildren([home, list, board, settings, settingsSection, issue]),
+  ]),
   scrollRestoration: true,
   // Plain parameters, such as `?status=OPEN&q=17`; the default would write values as JSON.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

@@ -210,7 +210,15 @@ describe('hostile texts', () => {
 });
 
 it('every page has the policy that it has in compose and Kubernetes', async () => {
-  for (const path of ['/', '/issues', '/board', `/issues/${key}`, '/sign-in']) {
+  for (const path of [
+    '/',
+    '/issues',
+    '/board',
+    '/settings',
+    '/settings/users',
+    `/issues/${key}`,
+    '/sign-in',
+  ]) {
     const response = await fetch(`${web.url}${path}`, { headers: { Accept: 'text/html' } });
     expect([path, response.headers.get('Content-Security-Policy')]).toEqual([path, pagePolicy]);
   }

@@ -19,7 +19,7 @@ export interface Page<Item> {
   total: number | undefined;
 }
 
-const root = '/app/api/v1';
+export const root = '/app/api/v1';
 const pathOf = (key: string, rest = '') => `${root}/issues/${encodeURIComponent(key)}/${rest}`;
 
 async function bodyOf<Body>(reply: Promise<Reply<Body>>): Promise<Body> {

@@ -27,6 +27,7 @@ const types: Record<IssueEventType, true> = {
   'issue.synced': true,
   'issue.sync_conflict': true,
 };
+export const eventTypes = Object.keys(types) as IssueEventType[];
 
 /**
  * Follows the events of all issues from now on. One tab of the browser, which holds a lock, reads them and tells the others:
@@ -103,7 +104,7 @@ function openStream(cursor: string, tell: (message: FeedMessage) => void): Event
   const after = cursor === 'now' ? '' : `?after=${encodeURIComponent(cursor)}`;
   const stream = new EventSource(`${feedPath}stream/${after}`);
   stream.addEventListener('open', () => tell({ kind: 'connection', connection: 'live' }));
-  for (const type of Object.keys(types))
+  for (const type of eventTypes)
     stream.addEventListener(type, ({ data, lastEventId }: MessageEvent<string>) =>
       tell({ kind: 'events', events: [JSON.parse(data) as IssueEvent], cursor: lastEventId }),
     );

@@ -49,6 +49,7 @@ export function Shell() {
     { key: 'c', name: 'New issue', run: () => setOpen('create') },
     { key: 'g i', name: 'Go to the issues', run: () => void navigate({ to: '/issues' }) },
     { key: 'g b', name: 'Go to the board', run: () => void navigate({ to: '/board' }) },
+    { key: 'g s', name: 'Go to the settings', run: () => void navigate({ to: '/settings' }) },
     { name: theme === 'dark' ? 'Light theme' : 'Dark theme', run: toggleTheme },
     { name: 'Sign out', run: () => void signOut() },
     { key: '/', name: 'Search', run: () => setOpen('palette') },
@@ -115,6 +116,7 @@ export function Shell() {
                 <strong>{personName(user)}</strong>
                 <span className="muted">{user.email}</span>
               </p>
+              <Link to="/settings">Settings</Link>
               <a href="/api/docs/">API documentation</a>
               <button type="button" onClick={() => void signOut()}>
                 Sign out
@@ -124,7 +126,9 @@ export function Shell() {
         </div>
       </header>
       <ConnectionNote />
-      <Outlet />
+      <Suspense fallback={<main id="content" className="page" aria-busy="true" />}>
+        <Outlet />
+      </Suspense>
       {open === 'create' && <CreateDialog onClose={close} />}
       {open === 'palette' && (
         <Suspense>

@@ -1,19 +1,27 @@
-/** `light` or `dark` as the user chose it; without a choice, the system decides. */
-export type Theme = 'light' | 'dark';
+/** `system`: light or dark as the operating system says. */
+export const themes = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
 
 const key = 'tessera-theme';
 
-function apply(theme: string | null): void {
-  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+export function chosenTheme(): Theme {
+  const stored = localStorage.getItem(key);
+  return themes.find((theme) => theme === stored) ?? 'system';
+}
+
+function apply(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
 }
 
 export function startTheme(): void {
-  apply(localStorage.getItem(key));
+  apply(chosenTheme());
 }
 
-export function currentTheme(): Theme {
-  const chosen = document.documentElement.dataset.theme;
-  if (chosen === 'light' || chosen === 'dark') return chosen;
+/** The theme that is shown. */
+export function currentTheme(): Exclude<Theme, 'system'> {
+  const chosen = chosenTheme();
+  if (chosen !== 'system') return chosen;
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 }
 

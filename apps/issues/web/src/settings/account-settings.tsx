@@ -1,0 +1,125 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { startSession } from '../http/api.ts';
+import { sessionQuery } from '../http/queries.ts';
+import { areShortcutsOn, setShortcuts } from '../shell/commands.ts';
+import { chooseTheme, chosenTheme, themes } from '../shell/theme.ts';
+import { useUser } from '../shell/user.ts';
+import { Field, Submit, useForm } from './form.tsx';
+import { changeName, changePassword } from './settings-api.ts';
+
+export function AccountSettings() {
+  return (
+    <>
+      <Profile />
+      <Password />
+      <Appearance />
+    </>
+  );
+}
+
+function Profile() {
+  const user = useUser();
+  const client = useQueryClient();
+  const form = useForm(async ({ name = '' }) => {
+    const changed = await changeName(name === '' ? null : name);
+    client.setQueryData(sessionQuery.queryKey, { user: changed });
+  });
+  return (
+    <section aria-labelledby="profile">
+      <h2 id="profile">Profile</h2>
+      <p className="muted">
+        {user.username}, {user.email}. Staff change these.
+      </p>
+      <form ref={form.ref} onSubmit={form.onSubmit}>
+        <Field
+          state={form}
+          label="Display name"
+          name="name"
+          defaultValue={user.name ?? ''}
+          maxLength={150}
+          autoComplete="name"
+        />
+        <Submit state={form} name="Save" done="Saved" />
+      </form>
+    </section>
+  );
+}
+
+function Password() {
+  const { email } = useUser();
+  const client = useQueryClient();
+  const form = useForm(async ({ current_password: current = '', new_password: next = '' }, element) => {
+    await changePassword(current, next);
+    element.reset();
+    // All sessions have ended; this browser gets a new one.
+    client.setQueryData(sessionQuery.queryKey, await startSession(email, next));
+    void client.invalidateQueries({ queryKey: ['sessions'] });
+  });
+  return (
+    <section aria-labelledby="password">
+      <h2 id="password">Password</h2>
+      <p className="muted">A new password ends all sessions except that of this browser.</p>
+      <form ref={form.ref} onSubmit={form.onSubmit}>
+        <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
+        <Field
+          state={form}
+          label="Current password"
+          name="current_password"
+          type="password"
+          autoComplete="current-password"
+          required
+        />
+        <Field
+          state={form}
+          label="New password"
+          name="new_password"
+          type="password"
+          autoComplete="new-password"
+          required
+        />
+        <Submit state={form} name="Change the password" done="Changed" />
+      </form>
+    </section>
+  );
+}
+
+const themeNames = { system: 'As the system', light: 'Light', dark: 'Dark' };
+
+function Appearance() {
+  const [theme, setTheme] = useState(chosenTheme);
+  const [hasShortcuts, setHasShortcuts] = useState(areShortcutsOn);
+  return (
+    <section aria-labelledby="appearance">
+      <h2 id="appearance">Appearance and keyboard</h2>
+      <fieldset className="choices-row">
+        <legend>Theme</legend>
+        {themes.map((one) => (
+          <label key={one} className="check">
+            <input
+              type="radio"
+              name="theme"
+              checked={theme === one}
+              onChange={() => {
+                chooseTheme(one);
+                setTheme(one);
+              }}
+            />
+            {themeNames[one]}
+          </label>
+        ))}
+      </fieldset>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={hasShortcuts}
+          onChange={({ target }) => {
+            setShortcuts(target.checked);
+            setHasShortcuts(target.checked);
+          }}
+        />
+        Shortcuts of a single key
+      </label>
+    </section>
+  );
+}

@@ -1,0 +1,54 @@
+import { useState } from 'react';
+import { Dialog } from '../shell/dialog.tsx';
+
+interface ConfirmProps {
+  /** The text of the button that opens the question. */
+  name: string;
+  /** The name of the button for screen readers, where several have the same text. */
+  label?: string;
+  title: string;
+  text: string;
+  action: () => Promise<unknown>;
+}
+
+/** A button for an action that cannot be undone. It asks first, and shows why the action failed. */
+export function Confirm({ name, label, title, text, action }: ConfirmProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  const act = async () => {
+    setBusy(true);
+    setProblem('');
+    try {
+      await action();
+      setOpen(false);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : 'Try again.');
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button type="button" aria-label={label} onClick={() => setOpen(true)}>
+        {name}
+      </button>
+      {isOpen && (
+        <Dialog title={title} onClose={() => setOpen(false)}>
+          <p>{text}</p>
+          <p className="form-problem" role="alert">
+            {problem}
+          </p>
+          <div className="actions end">
+            <button type="button" onClick={() => setOpen(false)}>
+              Cancel
+            </button>
+            <button type="button" className="danger" disabled={isBusy} onClick={() => void act()}>
+              {name}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,150 @@
+import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import type { FullUser } from '@tessera/contracts';
+import { useState } from 'react';
+import { personName } from '../messages.ts';
+import { Avatar } from '../people/avatar.tsx';
+import { Dialog } from '../shell/dialog.tsx';
+import { notify } from '../shell/toasts.tsx';
+import { useUser } from '../shell/user.ts';
+import { Field, Submit, useForm } from './form.tsx';
+import { createUser, listUsers, updateUser } from './settings-api.ts';
+
+export function UserSettings() {
+  const client = useQueryClient();
+  const [search, setSearch] = useState('');
+  const [edited, setEdited] = useState<FullUser | 'new'>();
+  const users = useInfiniteQuery({
+    queryKey: ['users', search.trim()],
+    queryFn: ({ pageParam, signal }) => listUsers(search.trim(), pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
+  });
+  const shown = users.data?.pages.flatMap(({ items }) => items) ?? [];
+  const close = () => setEdited(undefined);
+  const saved = async () => {
+    await Promise.all([
+      client.invalidateQueries({ queryKey: ['users'] }),
+      client.invalidateQueries({ queryKey: ['people'] }),
+    ]);
+    close();
+  };
+  return (
+    <>
+      <div className="actions">
+        <input
+          type="search"
+          aria-label="Search users"
+          placeholder="Search users"
+          maxLength={150}
+          value={search}
+          onChange={({ target }) => setSearch(target.value)}
+        />
+        <button type="button" className="primary" onClick={() => setEdited('new')}>
+          New user
+        </button>
+      </div>
+      {users.isPending && <p role="status">Loading…</p>}
+      {users.isError && <p role="alert">{users.error.message}</p>}
+      {users.isSuccess && shown.length === 0 && <p>No user matches.</p>}
+      <ul className="entries" aria-label="Users">
+        {shown.map((user) => (
+          <li key={user.id}>
+            <div className="person">
+              <Avatar person={user} />
+              <div>
+                <strong>{personName(user)}</strong>
+                {user.is_superuser && <span className="badge">Superuser</span>}
+                {user.is_staff && <span className="badge">Staff</span>}
+                {!user.is_active && <span className="badge">Inactive</span>}
+                {!user.is_verified && <span className="badge">Not verified</span>}
+                <p className="muted">
+                  {user.username}, {user.email}
+                </p>
+              </div>
+            </div>
+            <button type="button" aria-label={`Edit ${personName(user)}`} onClick={() => setEdited(user)}>
+              Edit
+            </button>
+          </li>
+        ))}
+      </ul>
+      {users.hasNextPage && (
+        <button type="button" disabled={users.isFetching} onClick={() => void users.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+      {edited !== undefined && (
+        <Dialog title={edited === 'new' ? 'New user' : `Edit ${personName(edited)}`} onClose={close}>
+          <UserForm user={edited === 'new' ? undefined : edited} onSaved={saved} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+const flags = [
+  ['is_active', 'Active: may sign in'],
+  ['is_verified', 'Verified: the e-mail address is checked'],
+  ['is_staff', 'Staff'],
+  ['is_superuser', 'Superuser'],
+] as const;
+
+function UserForm({ user, onSaved }: { user: FullUser | undefined; onSaved: () => Promise<void> }) {
+  const me = useUser();
+  const isEditable = (flag: string) => me.is_superuser || (flag !== 'is_staff' && flag !== 'is_superuser');
+  const form = useForm(async (values) => {
+    const { name = '', password = '', email = '', username = '' } = values;
+    const chosen = Object.fromEntries(
+      flags.filter(([flag]) => isEditable(flag)).map(([flag]) => [flag, values[flag] === 'on']),
+    );
+    const body = {
+      email,
+      username,
+      ...chosen,
+      name: name === '' ? null : name,
+      ...(password !== '' && { password }),
+    };
+    // Fields that did not change are not sent: they may belong to superusers.
+    const before: Partial<FullUser> = user ?? { is_staff: false, is_superuser: false };
+    const changed = Object.entries(body).filter(([key, value]) => value !== Reflect.get(before, key));
+    if (user === undefined) await createUser(Object.fromEntries(changed));
+    else if (changed.length > 0) await updateUser(user.id, Object.fromEntries(changed));
+    notify(user === undefined ? `Created ${email}` : `Saved ${email}`);
+    await onSaved();
+  });
+  return (
+    <form ref={form.ref} onSubmit={form.onSubmit}>
+      <Field state={form} label="E-mail" name="email" type="email" required defaultValue={user?.email} />
+      <Field
+        state={form}
+        label="User name"
+        name="username"
+        maxLength={150}
+        required
+        defaultValue={user?.username}
+        autoComplete="off"
+      />
+      <Field state={form} label="Display name" name="name" maxLength={150} defaultValue={user?.name ?? ''} />
+      <Field
+        state={form}
+        label={user === undefined ? 'Password (empty: the user cannot sign in with one)' : 'New password'}
+        name="password"
+        type="password"
+        autoComplete="new-password"
+      />
+      {flags.map(([flag, name]) => (
+        <label key={flag} className="check">
+          <input
+            type="checkbox"
+            name={flag}
+            defaultChecked={user?.[flag] ?? flag === 'is_active'}
+            disabled={!isEditable(flag)}
+          />
+          {name}
+        </label>
+      ))}
+      <Submit state={form} name={user === undefined ? 'Create' : 'Save'} done="Saved" />
+    </form>
+  );
+}

@@ -1,0 +1,207 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { IssueEventType, Webhook, WebhookWithSecret } from '@tessera/contracts';
+import { useState } from 'react';
+import { eventTypes } from '../live/event-feed.ts';
+import { fullTime } from '../messages.ts';
+import { Dialog } from '../shell/dialog.tsx';
+import { notify } from '../shell/toasts.tsx';
+import { Confirm } from './confirm.tsx';
+import { Field, Submit, useForm } from './form.tsx';
+import { QueryState } from './query-state.tsx';
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  rotateSecret,
+  testWebhook,
+  updateWebhook,
+} from './settings-api.ts';
+import { WebhookDeliveries } from './webhook-deliveries.tsx';
+
+const disabledReasons: Record<NonNullable<Webhook['disabled_reason']>, string> = {
+  gone: 'The receiver answered 410 (Gone).',
+  failing: 'All deliveries failed for too long.',
+  backlog: 'Too many events waited for the receiver.',
+};
+
+export function WebhookSettings() {
+  const client = useQueryClient();
+  const webhooks = useQuery({ queryKey: ['webhooks'], queryFn: ({ signal }) => listWebhooks(signal) });
+  const [edited, setEdited] = useState<Webhook | 'new'>();
+  const [secret, setSecret] = useState<WebhookWithSecret>();
+  const refresh = () => client.invalidateQueries({ queryKey: ['webhooks'] });
+  const attempt = async (action: () => Promise<unknown>, done: string) => {
+    try {
+      await action();
+      if (done !== '') notify(done);
+    } catch (error) {
+      notify(error instanceof Error ? error.message : 'Try again.');
+    }
+    await refresh();
+  };
+  return (
+    <>
+      <p className="muted">
+        The service sends events to these endpoints, signed as Standard Webhooks, at least once and not in
+        order.
+      </p>
+      <button type="button" className="primary" onClick={() => setEdited('new')}>
+        New webhook
+      </button>
+      <QueryState query={webhooks} />
+      {webhooks.data?.length === 0 && <p>There are no webhooks.</p>}
+      <ul className="entries" aria-label="Webhooks">
+        {webhooks.data?.map((webhook) => (
+          <li key={webhook.id} className="entry-block">
+            <div>
+              <strong className="url">{webhook.url}</strong>
+              {!webhook.enabled && <span className="badge">Disabled</span>}
+              {webhook.description !== '' && <p>{webhook.description}</p>}
+              <p className="muted">{webhook.types.length === 0 ? 'All events' : webhook.types.join(', ')}</p>
+              {webhook.disabled_reason !== null && (
+                <p className="form-problem">{disabledReasons[webhook.disabled_reason]}</p>
+              )}
+              {webhook.enabled && webhook.failing_since !== null && (
+                <p className="form-problem">Failing since {fullTime(webhook.failing_since)}</p>
+              )}
+              {webhook.previous_secret_until !== null && (
+                <p className="muted">
+                  The earlier secret signs as well until {fullTime(webhook.previous_secret_until)}
+                </p>
+              )}
+            </div>
+            <div className="actions">
+              <button type="button" aria-label={`Edit ${webhook.url}`} onClick={() => setEdited(webhook)}>
+                Edit
+              </button>
+              <button
+                type="button"
+                disabled={!webhook.enabled}
+                onClick={() => void attempt(() => testWebhook(webhook.id), 'A test is being sent.')}
+              >
+                Send a test
+              </button>
+              <button
+                type="button"
+                onClick={() =>
+                  void attempt(() => updateWebhook(webhook.id, { enabled: !webhook.enabled }), '')
+                }
+              >
+                {webhook.enabled ? 'Disable' : 'Enable'}
+              </button>
+              <Confirm
+                name="New secret"
+                title="Make a new secret?"
+                text="For a day, both secrets sign each delivery. An earlier rotation ends now."
+                action={async () => {
+                  setSecret(await rotateSecret(webhook.id));
+                  await refresh();
+                }}
+              />
+              <Confirm
+                name="Delete"
+                label={`Delete ${webhook.url}`}
+                title="Delete the webhook?"
+                text={`Nothing more is sent to ${webhook.url}, and its deliveries are forgotten.`}
+                action={async () => {
+                  await deleteWebhook(webhook.id);
+                  await refresh();
+                }}
+              />
+            </div>
+            <WebhookDeliveries webhook={webhook} />
+          </li>
+        ))}
+      </ul>
+      {edited !== undefined && (
+        <Dialog
+          title={edited === 'new' ? 'New webhook' : 'Edit the webhook'}
+          onClose={() => setEdited(undefined)}
+        >
+          <WebhookForm
+            webhook={edited === 'new' ? undefined : edited}
+            onSaved={async (created) => {
+              setEdited(undefined);
+              setSecret(created);
+              await refresh();
+            }}
+          />
+        </Dialog>
+      )}
+      {secret !== undefined && <SecretDialog webhook={secret} onClose={() => setSecret(undefined)} />}
+    </>
+  );
+}
+
+interface WebhookFormProps {
+  webhook: Webhook | undefined;
+  onSaved: (created: WebhookWithSecret | undefined) => Promise<void>;
+}
+
+function WebhookForm({ webhook, onSaved }: WebhookFormProps) {
+  const form = useForm(async ({ url = '', description = '' }, element) => {
+    const types = new FormData(element).getAll('types');
+    const body = { url, description, types };
+    if (webhook === undefined) return onSaved(await createWebhook(body));
+    await updateWebhook(webhook.id, body);
+    return onSaved(undefined);
+  });
+  const chosen: readonly string[] = webhook?.types ?? [];
+  return (
+    <form ref={form.ref} onSubmit={form.onSubmit}>
+      <Field
+        state={form}
+        label="URL"
+        name="url"
+        type="url"
+        required
+        maxLength={2_048}
+        defaultValue={webhook?.url}
+        placeholder="https://example.com/hooks/tessera"
+      />
+      <Field
+        state={form}
+        label="Description"
+        name="description"
+        maxLength={200}
+        defaultValue={webhook?.description}
+      />
+      <fieldset className="types">
+        <legend>Events (none chosen: all)</legend>
+        {eventTypes.map((type: IssueEventType) => (
+          <label key={type} className="check">
+            <input type="checkbox" name="types" value={type} defaultChecked={chosen.includes(type)} />
+            {type}
+          </label>
+        ))}
+      </fieldset>
+      <Submit state={form} name={webhook === undefined ? 'Create' : 'Save'} done="Saved" />
+    </form>
+  );
+}
+
+function SecretDialog({ webhook, onClose }: { webhook: WebhookWithSecret; onClose: () => void }) {
+  const [note, setNote] = useState('');
+  const copy = () =>
+    navigator.clipboard.writeText(webhook.secret).then(
+      () => setNote('Copied'),
+      () => setNote('The browser does not allow copying. Select the text.'),
+    );
+  return (
+    <Dialog title="The secret of the webhook" onClose={onClose} isRequired>
+      <p>The receiver verifies signatures with it. It is shown only now.</p>
+      <pre className="secret">{webhook.secret}</pre>
+      <div className="actions end">
+        <span role="status" className="muted">
+          {note}
+        </span>
+        <button type="button" onClick={() => void copy()}>
+          Copy
+        </button>
+        <button type="button" className="primary" onClick={onClose}>
+          I have stored it
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,268 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { verifyWebhook } from '@tessera/client/webhooks';
+import { accessibilityProblems } from '@tessera/testing/browser';
+import {
+  type Page,
+  type Person,
+  password,
+  signIn,
+  startWeb,
+  type WatchedPage,
+  type Web,
+} from '../src/web.ts';
+
+let web: Web;
+let ada: Person;
+let bob: Person;
+let receiver: Receiver;
+const opened: WatchedPage[] = [];
+
+type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
+/** Records deliveries, and answers each with the next status. */
+async function startReceiver() {
+  const statuses: number[] = [];
+  const received: { headers: Record<string, string>; body: string }[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      received.push({ headers: request.headers as Record<string, string>, body });
+      response.writeHead(statuses.shift() ?? 204).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    statuses,
+    received,
+    url: `http://127.0.0.1:${port}/hooks`,
+    close: () => server.close(),
+  };
+}
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  web = await startWeb({
+    issues: {
+      WEBHOOK_ALLOW_HTTP: 'on',
+      WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+      TRACKER_PROVIDER: 'gitea',
+      TRACKER_ALLOW_HTTP: 'on',
+      // Port 1 refuses connections.
+      TRACKER_URL: 'http://127.0.0.1:1',
+      TRACKER_PROJECT: 'tessera/issues',
+      TRACKER_TOKEN: 'a-token-of-the-web-tests',
+    },
+  });
+  ada = await web.createPerson('ada', 'Ada Lovelace', true);
+  bob = await web.createPerson('bob', 'Bob Kaplan');
+}, 60_000);
+
+afterEach(() => Promise.all(opened.map(({ close }) => close())));
+
+afterAll(async () => {
+  receiver.close();
+  const problems = opened.flatMap((page) => page.problems);
+  expect(await web?.stop()).toEqual([0, 0]);
+  // Chromium reports refused requests.
+  expect(problems.filter((problem) => !/status of (?:401|409|422)/.test(problem))).toEqual([]);
+}, 30_000);
+
+async function open(person: Person, path: string): Promise<Page> {
+  const watched = await web.open();
+  opened.push(watched);
+  await signIn(watched.page, person, path);
+  return watched.page;
+}
+
+describe('the account', () => {
+  it('changes the display name everywhere', async () => {
+    const page = await open(bob, '/settings');
+    await page.getByLabel('Display name').fill('Robert Kaplan');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved').waitFor();
+    await page.getByLabel('Account of Robert Kaplan').waitFor();
+    await page.reload();
+    await page.getByLabel('Account of Robert Kaplan').waitFor();
+  });
+
+  it('refuses a wrong or a weak password beside its field, changes it, and stays signed in', async () => {
+    const cleo = await web.createPerson('cleo', 'Cleo Ruiz');
+    await open(cleo, '/issues');
+    const page = await open(cleo, '/settings/account');
+    const [current, next] = [page.getByLabel('Current password'), page.getByLabel('New password')];
+    const change = page.getByRole('button', { name: 'Change the password' });
+    await current.fill('not the password');
+    await next.fill('a better password than before');
+    await change.click();
+    await page.locator('input[name=current_password][aria-invalid=true]').waitFor();
+    expect(await page.evaluate('document.activeElement.name')).toBe('current_password');
+    expect(await next.inputValue()).toBe('a better password than before');
+    await current.fill(password);
+    await next.fill('short');
+    await change.click();
+    await page.locator('input[name=new_password][aria-invalid=true]').waitFor();
+    await next.fill('a better password than before');
+    await change.click();
+    await page.getByText('Changed', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Sessions' }).click();
+    await page.getByText('This browser').waitFor();
+    // Only the session of the change is left.
+    expect(await page.getByRole('list', { name: 'Sessions' }).getByRole('listitem').count()).toBe(1);
+  });
+
+  it('follows the system, or the chosen theme', async () => {
+    const page = await open(bob, '/settings');
+    await page.getByLabel('Dark', { exact: true }).check();
+    await page.locator('html[data-theme=dark]').waitFor();
+    await page.reload();
+    expect(await page.getByLabel('Dark', { exact: true }).isChecked()).toBe(true);
+    await page.getByLabel('As the system').check();
+    await page.locator('html:not([data-theme])').waitFor();
+  });
+});
+
+describe('sessions', () => {
+  it('shows all, ends one, and ends all', async () => {
+    const other = await open(bob, '/issues');
+    const page = await open(bob, '/settings/sessions');
+    const entries = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem');
+    await page.getByText('This browser').waitFor();
+    const count = await entries.count();
+    // The newest besides this one is that of the other browser.
+    const another = entries.filter({ hasNotText: 'This browser' }).filter({ hasText: 'Chrome' }).first();
+    await another.getByRole('button', { name: 'End the session' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await entries.count()).toBe(count - 1);
+    await other.reload();
+    await other.getByLabel('Password').waitFor();
+    await page.getByRole('button', { name: 'End all sessions' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click();
+    await page.getByLabel('Password').waitFor();
+  });
+});
+
+describe('staff pages', () => {
+  it('are for staff only', async () => {
+    const page = await open(bob, '/settings/webhooks');
+    await page.getByText('Only staff may see this page.').waitFor();
+    expect(
+      await page.getByRole('navigation', { name: 'Settings' }).getByRole('link').allTextContents(),
+    ).toEqual(['Account', 'Sessions']);
+  });
+
+  it('create a user, who signs in; change and deactivate the user', async () => {
+    const page = await open(ada, '/settings/users');
+    await page.getByRole('button', { name: 'New user' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New user' });
+    await dialog.getByLabel('E-mail', { exact: true }).fill('bob@example.com');
+    await dialog.getByLabel('User name').fill('dora');
+    await dialog.getByLabel('Display name').fill('Dora Klein');
+    await dialog.getByLabel(/^Password/).fill(password);
+    await dialog.getByLabel(/^Verified/).check();
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').filter({ hasText: /\w/ }).waitFor();
+    // Nothing of the form is lost.
+    expect(await dialog.getByLabel('Display name').inputValue()).toBe('Dora Klein');
+    await dialog.getByLabel('E-mail', { exact: true }).fill('dora@example.com');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByLabel('Search users').fill('dora');
+    await page.getByRole('listitem').filter({ hasText: 'dora@example.com' }).waitFor();
+    const dora = { ...bob, email: 'dora@example.com' };
+    const own = await open(dora, '/issues');
+    await own.getByLabel('Account of Dora Klein').waitFor();
+    await page.getByRole('button', { name: 'Edit Dora Klein' }).click();
+    await page
+      .getByRole('dialog')
+      .getByLabel(/^Active/)
+      .uncheck();
+    // Staff cannot make staff.
+    expect(await page.getByRole('dialog').getByLabel('Staff', { exact: true }).isDisabled()).toBe(true);
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Inactive', { exact: true }).waitFor();
+  });
+
+  it('create a webhook, show its secret once, and show, repeat and explain deliveries', async () => {
+    const page = await open(ada, '/settings/webhooks');
+    await page.getByText('There are no webhooks.').waitFor();
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    const form = page.getByRole('dialog', { name: 'New webhook' });
+    await form.getByLabel('URL').fill('https://10.0.0.1/hooks');
+    await form.getByRole('button', { name: 'Create' }).click();
+    await form.getByText('internal address').waitFor();
+    await form.getByLabel('URL').fill(receiver.url);
+    await form.getByLabel('issue.created').check();
+    await form.getByRole('button', { name: 'Create' }).click();
+    const secret = await page.locator('.secret').textContent();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    receiver.statuses.push(500);
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByText('A test is being sent.').waitFor();
+    await page.getByText('Deliveries', { exact: true }).click();
+    const delivery = page.locator('.deliveries li', { hasText: 'webhook.test' }).first();
+    await delivery.locator('summary').getByText('500').waitFor();
+    await delivery.locator('summary').first().click();
+    await delivery.getByText('"type": "webhook.test"').waitFor();
+    const created = await ada.api.create({ title: 'For the receiver' });
+    while (receiver.received.length < 2) await page.waitForResponse(/deliveries/);
+    const { headers = {}, body = '' } =
+      receiver.received.find(({ body: text }) => text.includes(created.key)) ?? {};
+    expect(verifyWebhook({ headers, body }, [String(secret)])).toMatchObject({ type: 'issue.created' });
+    expect(await page.content()).not.toContain(secret);
+  });
+
+  it('say what is wrong with the tracker', async () => {
+    const page = await open(ada, '/settings/tracker');
+    await page.getByRole('heading', { name: 'gitea tessera/issues' }).waitFor();
+    const reachable = page.getByRole('listitem').filter({ hasText: 'Reachable' });
+    await reachable.getByText('Failed').waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Credentials' }).getByText('Not checked').waitFor();
+  });
+});
+
+describe.each(['light', 'dark'] as const)('accessibility, %s theme', (colorScheme) => {
+  it.each([1280, 320])('all settings, %i pixels wide', async (width) => {
+    const { page, close } = await web.open({
+      bypassCSP: true,
+      colorScheme,
+      viewport: { width, height: 800 },
+    });
+    const check = async (state: string) => {
+      expect({ state, problems: await accessibilityProblems(page) }).toEqual({ state, problems: [] });
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect({ state, overflow }).toEqual({ state, overflow: 0 });
+    };
+    await signIn(page, ada, '/settings');
+    await page.getByLabel('Display name').waitFor();
+    await check('account');
+    for (const [section, text] of [
+      ['sessions', 'This browser'],
+      ['users', 'ada@example.com'],
+      ['webhooks', 'issue.created'],
+      ['tracker', 'Reachable'],
+    ] as const) {
+      await page.goto(`/settings/${section}`);
+      await page.locator('.settings-content').getByText(text).first().waitFor();
+      await check(section);
+    }
+    await page.goto('/settings/webhooks');
+    await page.getByText('Deliveries', { exact: true }).click();
+    await page.locator('.deliveries li summary').first().click();
+    await page.getByText('"type"').waitFor();
+    await check('deliveries');
+    await page.getByRole('button', { name: 'Edit http' }).click();
+    await page.getByRole('dialog').getByLabel('URL').waitFor();
+    await check('webhook form');
+    await page.goto('/settings/none');
+    await page.getByText('There are no such settings').waitFor();
+    await check('unknown');
+    await close();
+  });
+});
