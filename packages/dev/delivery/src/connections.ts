@@ -1,0 +1,50 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type Manifest, nameOf } from './manifest.ts';
+import { readRepositoryFile, rootDir } from './repository.ts';
+
+/** The connections of a migrator: its lock, the schema engine, and the query of a failed migration. */
+export const migratorConnections = 3;
+
+const spec = z.looseObject({
+  strategy: z.looseObject({ rollingUpdate: z.looseObject({ maxSurge: z.number() }) }),
+});
+const autoscaler = z.looseObject({ maxReplicas: z.number() });
+const configMap = z.looseObject({
+  DATABASE_POOL_MAX: z.coerce.number(),
+  EVENTS_LISTEN: z.string().optional(),
+});
+
+/** The most connections of a service to its database: of a replica, and of all replicas during a rollout. */
+export function connectionsOf(service: string, manifests: readonly Manifest[]) {
+  const find = (kind: string) => {
+    const found = manifests.find((manifest) => nameOf(manifest) === `${kind}/${service}`);
+    if (found === undefined) throw new Error(`There is no ${kind}/${service}.`);
+    return found;
+  };
+  const { DATABASE_POOL_MAX: poolMax, EVENTS_LISTEN: listen } = configMap.parse(find('ConfigMap').data);
+  const { maxReplicas } = autoscaler.parse(find('HorizontalPodAutoscaler').spec);
+  const { maxSurge } = spec.parse(find('Deployment').spec).strategy.rollingUpdate;
+  const source = [`apps/${service}/src`, 'packages/service-kit/src/database'].flatMap(sourcesIn).join('\n');
+  const pools = [...source.matchAll(/createPool\(\{(.*?)\}\)/gs)].map(([, options = '']) =>
+    sizeOf(/\bmax: ([^\n]+),\n/.exec(options)?.[1], poolMax),
+  );
+  const listeners = /new EventChannel\(/.test(source) && listen !== 'off' ? 1 : 0;
+  const replica = pools.reduce((sum, size) => sum + size, listeners);
+  return { replica, replicas: maxReplicas + maxSurge, all: replica * (maxReplicas + maxSurge) };
+}
+
+// The expressions in the code. A new one must be added here, so that the figures stay true.
+function sizeOf(expression: string | undefined, poolMax: number): number {
+  if (expression === 'config.poolMax') return poolMax;
+  if (expression === 'Math.ceil(config.poolMax / 2)') return Math.ceil(poolMax / 2);
+  if (expression !== undefined && /^\d+$/.test(expression)) return Number(expression);
+  throw new Error(`The size of a pool is unknown: ${expression}`);
+}
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(join(rootDir, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('generated'))
+    .map((file) => readRepositoryFile(join(folder, file)));
+}
