@@ -6,6 +6,17 @@ import { type Workload, workloadsOf } from './workload.ts';
 /** The longest shutdown after SIGTERM (`runService`), in seconds. */
 const shutdownSeconds = 25;
 
+/**
+ * Argo CD and Flux delete the Job of the last release and create it again.
+ * https://argo-cd.readthedocs.io/en/stable/user-guide/sync-waves/
+ * https://fluxcd.io/flux/components/kustomize/kustomizations/#force
+ */
+const replacedJob = {
+  'argocd.argoproj.io/hook': 'Sync',
+  'argocd.argoproj.io/hook-delete-policy': 'BeforeHookCreation',
+  'kustomize.toolkit.fluxcd.io/force': 'enabled',
+};
+
 const publicPaths = new Set([
   'Exact /.well-known/openid-configuration',
   'Exact /jwks',
@@ -47,7 +58,16 @@ function workloadProblems(workload: Workload): string[] {
       problems.push(`${name} has a writable root file system`);
   }
   if (manifest.kind === 'Deployment') problems.push(...deploymentProblems(workload));
+  if (manifest.kind === 'Job') problems.push(...jobProblems(workload));
   return problems.map((problem) => `${nameOf(manifest)}: ${problem}`);
+}
+
+// A controller that applies a new release cannot change the Job of the last one.
+function jobProblems({ manifest }: Workload): string[] {
+  const { annotations = {} } = manifest.metadata;
+  return Object.entries(replacedJob)
+    .filter(([name, value]) => annotations[name] !== value)
+    .map(([name]) => `is not created again by each release: no ${name}`);
 }
 
 function deploymentProblems({ spec, pod }: Workload): string[] {
@@ -57,8 +77,8 @@ function deploymentProblems({ spec, pod }: Workload): string[] {
   if (pod.topologySpreadConstraints.length === 0) problems.push('all pods may run on one node');
   for (const { name, startupProbe, livenessProbe, readinessProbe, lifecycle } of pod.containers) {
     if (!startupProbe || !livenessProbe || !readinessProbe) problems.push(`${name} lacks a probe`);
-    const command = lifecycle?.preStop.exec.command.join(' ') ?? '';
-    const preStopSeconds = Number(/(\d+)\)$/.exec(command)?.[1] ?? 0) / 1000;
+    const [program, seconds] = lifecycle?.preStop.exec.command ?? [];
+    const preStopSeconds = program === 'sleep' ? Number(seconds) : 0;
     if (preStopSeconds < 1) problems.push(`${name} has no preStop delay for load balancers`);
     if (pod.terminationGracePeriodSeconds <= preStopSeconds + shutdownSeconds)
       problems.push(

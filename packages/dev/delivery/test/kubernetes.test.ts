@@ -208,6 +208,18 @@ const broken: [string, string, Operation[], RegExp][] = [
     /grace period that is shorter than its shutdown/,
   ],
   [
+    'a pod that stops before load balancers remove it',
+    'Deployment/issues',
+    [{ op: 'replace', path: `${container}/lifecycle/preStop/exec/command`, value: ['node'] }],
+    /no preStop delay/,
+  ],
+  [
+    'a Job that no release can replace',
+    'Job/identity-migrate',
+    [{ op: 'remove', path: '/metadata/annotations' }],
+    /is not created again by each release: no argocd/,
+  ],
+  [
     'a rollout that removes pods first',
     'Deployment/identity',
     [{ op: 'replace', path: '/spec/strategy/rollingUpdate/maxUnavailable', value: 1 }],
