@@ -67,7 +67,7 @@ describe('the manifests', () => {
   });
 
   it('match the schema in the examples', () => {
-    const kinds = new Set(['Cluster', 'ScheduledBackup']);
+    const kinds = new Set(['Cluster', 'ObjectStore', 'ScheduledBackup']);
     const examples = readdirSync(join(rootDir, 'k8s/examples')).flatMap((file) =>
       readManifests(readRepositoryFile(`k8s/examples/${file}`)),
     );
