@@ -3,6 +3,7 @@ import './styles/controls.css';
 import './styles/shell.css';
 import './styles/issue-list.css';
 import './styles/issue.css';
+import './styles/issue-side.css';
 import './styles/board.css';
 import './styles/palette.css';
 import './styles/settings.css';

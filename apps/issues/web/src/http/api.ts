@@ -20,7 +20,7 @@ export interface Page<Item> {
 }
 
 export const root = '/app/api/v1';
-const pathOf = (key: string, rest = '') => `${root}/issues/${encodeURIComponent(key)}/${rest}`;
+export const pathOf = (key: string, rest = '') => `${root}/issues/${encodeURIComponent(key)}/${rest}`;
 
 async function bodyOf<Body>(reply: Promise<Reply<Body>>): Promise<Body> {
   return (await reply).body;
@@ -98,6 +98,12 @@ export const countIssues = (query: NonNullable<RequestOptions['query']>, signal:
 
 export const addComment = (key: string, body: string, idempotencyKey: string) =>
   bodyOf(request<Comment>(pathOf(key, 'comments/'), { method: 'POST', body: { body }, idempotencyKey }));
+
+export const updateComment = (key: string, id: string, body: string) =>
+  bodyOf(request<Comment>(pathOf(key, `comments/${id}/`), { method: 'PATCH', body: { body } }));
+
+export const deleteComment = (key: string, id: string) =>
+  request(pathOf(key, `comments/${id}/`), { method: 'DELETE' });
 
 export const listComments = (key: string, cursor: string | undefined, signal: AbortSignal) =>
   pageOf<Comment>(pathOf(key, 'comments/'), { query: { order: 'newest', limit: 50, cursor }, signal });

@@ -24,7 +24,7 @@ export class HttpError extends Error {
 type QueryValue = string | number | boolean | readonly string[] | undefined;
 
 export interface RequestOptions {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Readonly<Record<string, QueryValue>>;
   body?: unknown;
   signal?: AbortSignal;

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { Issue } from '@tessera/contracts';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { HttpError } from '../http/http.ts';
 import { issueQuery } from '../http/queries.ts';
 import { fullTime, personName, shortTime } from '../messages.ts';
@@ -14,6 +14,8 @@ import { EditableTitle } from './editable-title.tsx';
 import { IssueProperties } from './issue-properties.tsx';
 import { Timeline } from './timeline.tsx';
 import { useIssueChanges } from './use-issue-changes.ts';
+
+const IssueExtras = lazy(async () => ({ default: (await import('./issue-extras.tsx')).IssueExtras }));
 
 export function IssuePage() {
   const { key } = useParams({ from: '/app/issues/$key' });
@@ -87,7 +89,12 @@ function IssueView({ issue }: { issue: Issue }) {
         </p>
         <EditableDescription issue={issue} save={save} discarded={discarded} />
       </div>
-      <IssueProperties issue={issue} save={save} />
+      <div className="issue-side">
+        <IssueProperties issue={issue} save={save} />
+        <Suspense>
+          <IssueExtras issue={issue} />
+        </Suspense>
+      </div>
       <div className="issue-talk">
         <Timeline issue={issue} />
         <CommentForm issue={issue} />

@@ -20,7 +20,7 @@ const none = 'none';
 
 export function IssueProperties({ issue, save }: IssuePropertiesProps) {
   const { data: known = [] } = useQuery(labelsQuery);
-  const { status, allowed_transitions, priority, assignee, labels, external, sync } = issue;
+  const { status, allowed_transitions, priority, assignee, labels } = issue;
   const nextStatuses = [status, ...allowed_transitions.filter((one) => one !== status)];
   const changeLabels = (ids: readonly string[]) => {
     const all = [...labels, ...known.filter(({ id }) => labels.every((label) => label.id !== id))];
@@ -126,14 +126,6 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
           {shortTime(issue.updated_at)}
         </time>
       </Property>
-      {external !== null && /^https?:/.test(external.url) && (
-        <Property name="Tracker">
-          <a href={external.url} rel="noopener noreferrer">
-            {external.provider} {external.key}
-          </a>
-          {sync.state === 'failed' && <span className="sync-failed"> Sync failed</span>}
-        </Property>
-      )}
     </aside>
   );
 }

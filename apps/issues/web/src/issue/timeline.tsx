@@ -1,10 +1,10 @@
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import type { Activity, Comment, Issue } from '@tessera/contracts';
 import { listActivity, listComments, type Page } from '../http/api.ts';
-import { MarkdownView } from '../markdown/markdown-view.tsx';
 import { fullTime, personName, shortTime } from '../messages.ts';
-import { Avatar } from '../people/avatar.tsx';
 import { describeActivity } from './activity-text.ts';
+import { CommentItem } from './comment-item.tsx';
+import { TextDiff } from './text-diff.tsx';
 
 type Item = { at: string } & ({ comment: Comment } | { activity: Activity });
 
@@ -51,7 +51,7 @@ export function Timeline({ issue }: { issue: Issue }) {
       <ol>
         {items.map((item) =>
           'comment' in item ? (
-            <CommentItem key={item.comment.id} comment={item.comment} />
+            <CommentItem key={item.comment.id} issue={issue} comment={item.comment} />
           ) : (
             <ActivityItem key={item.activity.id} activity={item.activity} />
           ),
@@ -70,26 +70,6 @@ function isShown(item: Item): boolean {
   return 'comment' in item || item.activity.kind !== 'comment_added';
 }
 
-function CommentItem({ comment }: { comment: Comment }) {
-  const { author, external, created_at, updated_at, origin } = comment;
-  const name = author === null ? (external?.author ?? 'Unknown') : personName(author);
-  const time = external?.created_at ?? created_at;
-  return (
-    <li className="comment">
-      <header>
-        {author !== null && <Avatar person={author} />}
-        <strong>{name}</strong>
-        <time className="muted" dateTime={time} title={fullTime(time)}>
-          {shortTime(time)}
-        </time>
-        {origin !== 'local' && <span className="muted">in {origin}</span>}
-        {updated_at !== created_at && <span className="muted">edited</span>}
-      </header>
-      <MarkdownView text={comment.body} />
-    </li>
-  );
-}
-
 function ActivityItem({ activity }: { activity: Activity }) {
   const { text, before, after } = describeActivity(activity);
   return (
@@ -103,8 +83,7 @@ function ActivityItem({ activity }: { activity: Activity }) {
         {(before !== undefined || after !== undefined) && (
           <details className="texts">
             <summary>Show the texts</summary>
-            {before !== undefined && <del>{before}</del>}
-            {after !== undefined && <ins>{after}</ins>}
+            <TextDiff before={before ?? ''} after={after ?? ''} />
           </details>
         )}
       </div>

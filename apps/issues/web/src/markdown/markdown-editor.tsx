@@ -1,5 +1,6 @@
-import { type RefObject, useState } from 'react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import { MarkdownView } from './markdown-view.tsx';
+import { useMentions } from './use-mentions.tsx';
 
 interface MarkdownEditorProps {
   label: string;
@@ -11,12 +12,30 @@ interface MarkdownEditorProps {
   rows?: number;
   field?: RefObject<HTMLTextAreaElement | null>;
   fieldId?: string;
+  /** Takes the focus when it opens. */
+  hasFocus?: boolean;
 }
 
 /** A field for Markdown with a preview. Ctrl+Enter sends. */
 export function MarkdownEditor(props: MarkdownEditorProps) {
-  const { label, value, onChange, onSubmit, onCancel, placeholder, rows = 5, field, fieldId } = props;
+  const {
+    label,
+    value,
+    onChange,
+    onSubmit,
+    onCancel,
+    placeholder,
+    rows = 5,
+    fieldId,
+    hasFocus = false,
+  } = props;
   const [isPreview, setPreview] = useState(false);
+  const ownField = useRef<HTMLTextAreaElement>(null);
+  const field = props.field ?? ownField;
+  const mentions = useMentions(field, onChange);
+  useEffect(() => {
+    if (hasFocus) field.current?.focus();
+  }, [hasFocus, field]);
   return (
     <div className="editor">
       <div className="editor-tabs">
@@ -41,9 +60,16 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
           rows={rows}
           maxLength={65_000}
           placeholder={placeholder}
-          onChange={({ target }) => onChange(target.value)}
+          onChange={({ target }) => {
+            onChange(target.value);
+            mentions.look(target);
+          }}
+          onBlur={mentions.close}
+          {...mentions.attributes}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSubmit();
+            if (mentions.press(event)) {
+              // The list has taken the key.
+            } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSubmit();
             else if (event.key === 'Escape' && onCancel !== undefined) onCancel();
             else return;
             event.preventDefault();
@@ -51,6 +77,7 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
           }}
         />
       )}
+      {mentions.list}
     </div>
   );
 }

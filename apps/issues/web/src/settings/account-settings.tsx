@@ -3,9 +3,9 @@ import { useState } from 'react';
 import { startSession } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { areShortcutsOn, setShortcuts } from '../shell/commands.ts';
+import { Field, Submit, useForm } from '../shell/form.tsx';
 import { chooseTheme, chosenTheme, themes } from '../shell/theme.ts';
 import { useUser } from '../shell/user.ts';
-import { Field, Submit, useForm } from './form.tsx';
 import { changeName, changePassword } from './settings-api.ts';
 
 export function AccountSettings() {

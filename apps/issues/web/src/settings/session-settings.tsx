@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { fullTime, shortTime } from '../messages.ts';
+import { Confirm } from '../shell/confirm.tsx';
 import { announceSignOut } from '../sign-in/session-gate.ts';
-import { Confirm } from './confirm.tsx';
 import { QueryState } from './query-state.tsx';
 import { endSession, endSessions, listSessions, type OwnSession } from './settings-api.ts';
 

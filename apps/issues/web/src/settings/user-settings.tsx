@@ -4,9 +4,9 @@ import { useState } from 'react';
 import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { Dialog } from '../shell/dialog.tsx';
+import { Field, Submit, useForm } from '../shell/form.tsx';
 import { notify } from '../shell/toasts.tsx';
 import { useUser } from '../shell/user.ts';
-import { Field, Submit, useForm } from './form.tsx';
 import { createUser, listUsers, updateUser } from './settings-api.ts';
 
 export function UserSettings() {

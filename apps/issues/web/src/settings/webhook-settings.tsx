@@ -3,10 +3,10 @@ import type { IssueEventType, Webhook, WebhookWithSecret } from '@tessera/contra
 import { useState } from 'react';
 import { eventTypes } from '../live/event-feed.ts';
 import { fullTime } from '../messages.ts';
+import { Confirm } from '../shell/confirm.tsx';
 import { Dialog } from '../shell/dialog.tsx';
+import { Field, Submit, useForm } from '../shell/form.tsx';
 import { notify } from '../shell/toasts.tsx';
-import { Confirm } from './confirm.tsx';
-import { Field, Submit, useForm } from './form.tsx';
 import { QueryState } from './query-state.tsx';
 import {
   createWebhook,

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { Dialog } from '../shell/dialog.tsx';
+import { Dialog } from './dialog.tsx';
 
 interface ConfirmProps {
   /** The text of the button that opens the question. */

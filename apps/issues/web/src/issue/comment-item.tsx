@@ -1,0 +1,149 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { Comment, Issue } from '@tessera/contracts';
+import { useRef, useState } from 'react';
+import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { deleteComment, updateComment } from '../http/api.ts';
+import { issueQuery } from '../http/queries.ts';
+import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
+import { MarkdownView } from '../markdown/markdown-view.tsx';
+import { fullTime, personName, shortTime } from '../messages.ts';
+import { Avatar } from '../people/avatar.tsx';
+import { Confirm } from '../shell/confirm.tsx';
+import { useUser } from '../shell/user.ts';
+
+interface CommentProps {
+  issue: Issue;
+  comment: Comment;
+}
+
+/** A comment. Its author edits it; the author and staff delete it. */
+export function CommentItem({ issue, comment }: CommentProps) {
+  const user = useUser();
+  const client = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const editButton = useRef<HTMLButtonElement>(null);
+  const { author, external, created_at, updated_at, origin } = comment;
+  const name = author === null ? (external?.author ?? 'Unknown') : personName(author);
+  const time = external?.created_at ?? created_at;
+  const isOwn = author?.id === user.id && origin === 'local';
+  const refresh = () =>
+    Promise.all(
+      [['comments', issue.key], ['activity', issue.key], issueQuery(issue.key).queryKey].map((queryKey) =>
+        client.invalidateQueries({ queryKey }),
+      ),
+    );
+  return (
+    <li className="comment">
+      <header>
+        {author !== null && <Avatar person={author} />}
+        <strong>{name}</strong>
+        <time className="muted" dateTime={time} title={fullTime(time)}>
+          {shortTime(time)}
+        </time>
+        {origin !== 'local' && <span className="muted">in {origin}</span>}
+        {updated_at !== created_at && <span className="muted">edited</span>}
+        <span className="comment-actions">
+          {isOwn && !isOpen && (
+            <button
+              type="button"
+              ref={editButton}
+              aria-label={`Edit the entry of ${name}`}
+              onClick={() => setOpen(true)}
+            >
+              Edit
+            </button>
+          )}
+          {(isOwn || user.is_staff) && (
+            <Confirm
+              name="Delete"
+              label={`Delete the entry of ${name}`}
+              title="Delete the comment?"
+              text="The history keeps its text."
+              action={async () => {
+                await deleteComment(issue.key, comment.id);
+                await refresh();
+              }}
+            />
+          )}
+        </span>
+      </header>
+      {isOpen ? (
+        <CommentEditor
+          issue={issue}
+          comment={comment}
+          onSaved={refresh}
+          onClose={() => {
+            setOpen(false);
+            setTimeout(() => editButton.current?.focus());
+          }}
+        />
+      ) : (
+        <MarkdownView text={comment.body} />
+      )}
+    </li>
+  );
+}
+
+interface EditorProps extends CommentProps {
+  onSaved: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+function CommentEditor({ issue, comment, onSaved, onClose }: EditorProps) {
+  const handle = useDraft(`${issue.id}/comment/${comment.id}`, comment.body, 0);
+  const [problem, setProblem] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const { text } = handle.draft;
+  const submit = async () => {
+    if (isBusy || text.trim() === '') return;
+    setBusy(true);
+    setProblem('');
+    try {
+      await updateComment(issue.key, comment.id, text);
+      handle.clear();
+      await onSaved();
+      onClose();
+    } catch (error) {
+      setProblem(`The comment was not saved. ${error instanceof Error ? error.message : ''}`);
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <MarkdownEditor
+        label="Edited text"
+        value={text}
+        rows={4}
+        onChange={handle.setText}
+        onSubmit={() => void submit()}
+        onCancel={onClose}
+        hasFocus
+      />
+      <p className="form-problem" role="alert">
+        {problem}
+      </p>
+      <div className="actions">
+        <button
+          type="button"
+          className="primary"
+          disabled={isBusy || text.trim() === ''}
+          onClick={() => void submit()}
+        >
+          Save
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            handle.clear();
+            onClose();
+          }}
+        >
+          Discard
+        </button>
+        <span className="muted" role="status">
+          {draftNote(handle)}
+        </span>
+      </div>
+    </>
+  );
+}

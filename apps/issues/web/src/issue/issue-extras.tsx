@@ -1,0 +1,15 @@
+import type { Issue } from '@tessera/contracts';
+import { IssueLinks } from './issue-links.tsx';
+import { SyncPanel } from './sync-panel.tsx';
+import { WatchButton } from './watch-button.tsx';
+
+/** The parts of the page below the properties. Loaded after the issue is shown. */
+export function IssueExtras({ issue }: { issue: Issue }) {
+  return (
+    <>
+      <WatchButton issue={issue} />
+      <IssueLinks issue={issue} />
+      {issue.sync.state !== 'not_configured' && <SyncPanel issue={issue} />}
+    </>
+  );
+}

@@ -1,0 +1,126 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { Issue, Link } from '@tessera/contracts';
+import { useState } from 'react';
+import { issueQuery } from '../http/queries.ts';
+import { Confirm } from '../shell/confirm.tsx';
+import { Dialog } from '../shell/dialog.tsx';
+import { Field, Submit, useForm } from '../shell/form.tsx';
+import { useUser } from '../shell/user.ts';
+import { deleteLink, putLink } from './issue-api.ts';
+
+const typeNames: Record<Link['type'], string> = {
+  helpdesk_ticket: 'Helpdesk ticket',
+  entity: 'Entity',
+  invoice: 'Invoice',
+  user: 'User',
+  external_issue: 'External issue',
+};
+const relationNames: Record<Link['relation'], string> = {
+  relates_to: 'relates to',
+  caused_by: 'caused by',
+  blocks: 'blocks',
+  duplicates: 'duplicates',
+};
+
+export function IssueLinks({ issue }: { issue: Issue }) {
+  const client = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const refresh = () =>
+    Promise.all(
+      [issueQuery(issue.key).queryKey, ['activity', issue.key]].map((queryKey) =>
+        client.invalidateQueries({ queryKey }),
+      ),
+    );
+  return (
+    <section className="links" aria-labelledby="links-title">
+      <div className="section-head">
+        <h2 id="links-title">Links</h2>
+        <button type="button" aria-label="Add a link" onClick={() => setOpen(true)}>
+          Add
+        </button>
+      </div>
+      <ul>
+        {issue.links.map((link) => (
+          <li key={link.id}>
+            <span>
+              <span className="muted">
+                {relationNames[link.relation]} {typeNames[link.type].toLowerCase()}
+              </span>{' '}
+              <LinkTarget link={link} />
+            </span>
+            <Confirm
+              name="Remove"
+              label={`Remove the link ${link.title ?? link.ref}`}
+              title="Remove the link?"
+              text="The history keeps it. The other system is not changed."
+              action={async () => {
+                await deleteLink(issue.key, link.id);
+                await refresh();
+              }}
+            />
+          </li>
+        ))}
+      </ul>
+      {issue.links.length === 0 && <p className="muted">None</p>}
+      {isOpen && (
+        <Dialog title="New link" onClose={() => setOpen(false)}>
+          <LinkForm
+            issue={issue}
+            onSaved={async () => {
+              await refresh();
+              setOpen(false);
+            }}
+          />
+        </Dialog>
+      )}
+    </section>
+  );
+}
+
+function LinkTarget({ link: { url, title, ref } }: { link: Link }) {
+  const name = title ?? ref;
+  // The service accepts http and https only.
+  if (url === null || !/^https?:/.test(url)) return <span className="link-name">{name}</span>;
+  return (
+    <a className="link-name" href={url} rel="noopener noreferrer">
+      {name}
+    </a>
+  );
+}
+
+function LinkForm({ issue, onSaved }: { issue: Issue; onSaved: () => Promise<void> }) {
+  const { is_staff: isStaff } = useUser();
+  const form = useForm(async ({ title = '', url = '', ...link }) => {
+    await putLink(issue.key, { ...link, title: title === '' ? null : title, url: url === '' ? null : url });
+    await onSaved();
+  });
+  const types = Object.entries(typeNames).filter(([type]) => isStaff || type !== 'external_issue');
+  return (
+    <form ref={form.ref} onSubmit={form.onSubmit}>
+      <label className="field">
+        Relation
+        <select name="relation">
+          {Object.entries(relationNames).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className="field">
+        Type
+        <select name="type">
+          {types.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Field state={form} label="Id in the other system" name="ref" required maxLength={255} />
+      <Field state={form} label="Title" name="title" maxLength={255} />
+      <Field state={form} label="URL" name="url" type="url" maxLength={2_048} />
+      <Submit state={form} name="Add the link" done="Added" />
+    </form>
+  );
+}

@@ -1,0 +1,66 @@
+interface DiffLine {
+  kind: 'same' | 'removed' | 'added';
+  text: string;
+}
+
+// The table of a comparison has this many cells at most. Longer texts are shown as removed and added.
+const maxCells = 250_000;
+
+/** The lines of two texts: those of a longest common subsequence are the same. */
+export function diffLines(before: string, after: string): DiffLine[] {
+  const [old, next] = [before, after].map((text) => (text === '' ? [] : text.split('\n'))) as [
+    string[],
+    string[],
+  ];
+  if (old.length * next.length > maxCells)
+    return [
+      ...old.map((text): DiffLine => ({ kind: 'removed', text })),
+      ...next.map((text): DiffLine => ({ kind: 'added', text })),
+    ];
+  const width = next.length + 1;
+  // lengths[i * width + j]: the length of the subsequence of old from i and next from j.
+  const lengths = new Uint32Array((old.length + 1) * width);
+  const at = (i: number, j: number) => lengths[i * width + j] ?? 0;
+  for (let i = old.length - 1; i >= 0; i -= 1)
+    for (let j = next.length - 1; j >= 0; j -= 1)
+      lengths[i * width + j] =
+        old[i] === next[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+  const lines: DiffLine[] = [];
+  for (let i = 0, j = 0; i < old.length || j < next.length; ) {
+    const [one, other] = [old[i], next[j]];
+    if (one !== undefined && one === other) {
+      lines.push({ kind: 'same', text: one });
+      i += 1;
+      j += 1;
+    } else if (other === undefined || (one !== undefined && at(i + 1, j) >= at(i, j + 1))) {
+      lines.push({ kind: 'removed', text: one ?? '' });
+      i += 1;
+    } else {
+      lines.push({ kind: 'added', text: other });
+      j += 1;
+    }
+  }
+  return lines;
+}
+
+const signs = { same: ' ', removed: '−', added: '+' };
+const words = { same: '', removed: 'removed: ', added: 'added: ' };
+const elements = { same: 'span', removed: 'del', added: 'ins' } as const;
+
+export function TextDiff({ before, after }: { before: string; after: string }) {
+  return (
+    <div className="diff">
+      {diffLines(before, after).map(({ kind, text }, index) => {
+        const Line = elements[kind];
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a text never change places
+          <Line key={index} className={`diff-${kind}`}>
+            <span aria-hidden="true">{signs[kind]} </span>
+            <span className="visually-hidden">{words[kind]}</span>
+            {text}
+          </Line>
+        );
+      })}
+    </div>
+  );
+}

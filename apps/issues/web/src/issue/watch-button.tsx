@@ -1,0 +1,27 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Issue } from '@tessera/contracts';
+import { notify } from '../shell/toasts.tsx';
+import { readWatching, setWatching } from './issue-api.ts';
+
+/** Whether the user is notified of changes: shown at once, undone if the service refuses. */
+export function WatchButton({ issue }: { issue: Issue }) {
+  const client = useQueryClient();
+  const queryKey = ['watching', issue.key];
+  const { data } = useQuery({ queryKey, queryFn: ({ signal }) => readWatching(issue.key, signal) });
+  if (data === undefined) return null;
+  const toggle = async () => {
+    const isWatching = !data.is_watching;
+    client.setQueryData(queryKey, { ...data, is_watching: isWatching });
+    try {
+      await setWatching(issue.key, isWatching);
+    } catch (error) {
+      client.setQueryData(queryKey, data);
+      notify(`Not saved: ${error instanceof Error ? error.message : ''}`);
+    }
+  };
+  return (
+    <button type="button" className="watch" aria-pressed={data.is_watching} onClick={() => void toggle()}>
+      {data.is_watching ? 'Watching: stop' : 'Watch'}
+    </button>
+  );
+}

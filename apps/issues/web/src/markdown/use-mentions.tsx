@@ -1,0 +1,104 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { User } from '@tessera/contracts';
+import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from 'react';
+import { findPeople } from '../http/api.ts';
+import { personName } from '../messages.ts';
+import { Avatar } from '../people/avatar.tsx';
+
+interface Mentions {
+  /** Handles a key of the list. @returns whether the key belonged to the list */
+  press: (event: KeyboardEvent) => boolean;
+  /** To call after the text or the caret has moved. */
+  look: (field: HTMLTextAreaElement) => void;
+  close: () => void;
+  list: ReactNode;
+  /** For the field. */
+  attributes: { 'aria-autocomplete': 'list'; 'aria-controls'?: string; 'aria-activedescendant'?: string };
+}
+
+// As in the service: letters, digits, `.`, `_`, `+` and `-` after an `@` that starts a word.
+const started = /(?:^|[\s(])@([\p{L}\p{N}._+-]{0,60})$/u;
+const shown = 6;
+
+/** Completes `@username` in a text with the people of the service. */
+export function useMentions(
+  field: RefObject<HTMLTextAreaElement | null>,
+  onChange: (value: string) => void,
+): Mentions {
+  const [word, setWord] = useState<string>();
+  const [active, setActive] = useState(0);
+  const id = useId();
+  const { data = [], isPlaceholderData } = useQuery({
+    queryKey: ['people', word ?? ''],
+    queryFn: ({ signal }) => findPeople(word ?? '', signal),
+    enabled: word !== undefined,
+    staleTime: 60_000,
+    placeholderData: keepPreviousData,
+  });
+  const words = (word ?? '').toLowerCase();
+  const people = data
+    .filter(({ name, username }) => !isPlaceholderData || `${username} ${name}`.toLowerCase().includes(words))
+    .slice(0, shown);
+  const isOpen = word !== undefined && people.length > 0;
+  const close = () => setWord(undefined);
+
+  const insert = (person: User | undefined) => {
+    const { current } = field;
+    if (current === null || person === undefined) return;
+    const { value, selectionStart: caret } = current;
+    const before = `${value.slice(0, caret - (word?.length ?? 0))}${person.username} `;
+    onChange(before + value.slice(caret));
+    close();
+    // After React has written the text.
+    setTimeout(() => {
+      current.focus();
+      current.setSelectionRange(before.length, before.length);
+    });
+  };
+
+  return {
+    press: (event) => {
+      if (!isOpen) return false;
+      if (event.key === 'ArrowDown') setActive((active + 1) % people.length);
+      else if (event.key === 'ArrowUp') setActive((active + people.length - 1) % people.length);
+      else if ((event.key === 'Enter' && !event.ctrlKey && !event.metaKey) || event.key === 'Tab')
+        insert(people[active]);
+      else if (event.key === 'Escape') close();
+      else return false;
+      return true;
+    },
+    look: ({ value, selectionStart }) => {
+      setWord(started.exec(value.slice(0, selectionStart))?.[1]);
+      setActive(0);
+    },
+    close,
+    attributes: {
+      'aria-autocomplete': 'list',
+      ...(isOpen && { 'aria-controls': `${id}-list`, 'aria-activedescendant': `${id}-${active}` }),
+    },
+    list: isOpen && (
+      <div role="listbox" id={`${id}-list`} aria-label="People to mention" className="mentions">
+        {people.map((person, index) => (
+          // The field keeps the focus and handles the keys.
+          <div
+            key={person.id}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === active}
+            className={index === active ? 'option active' : 'option'}
+            onPointerDown={(event) => {
+              event.preventDefault();
+              insert(person);
+            }}
+          >
+            <span className="person">
+              <Avatar person={person} />
+              <span className="person-name">{personName(person)}</span>
+              <span className="muted">@{person.username}</span>
+            </span>
+          </div>
+        ))}
+      </div>
+    ),
+  };
+}

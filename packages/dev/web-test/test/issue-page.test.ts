@@ -1,0 +1,217 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { accessibilityProblems } from '@tessera/testing/browser';
+import { type FakeTracker, startGitea } from '@tessera/trackers/fakes';
+import { type Page, type Person, signIn, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+
+let web: Web;
+let tracker: FakeTracker;
+let ada: Person;
+let bob: Person;
+const opened: WatchedPage[] = [];
+
+beforeAll(async () => {
+  tracker = await startGitea({ project: 'tessera/issues' });
+  web = await startWeb({
+    issues: {
+      TRACKER_PROVIDER: 'gitea',
+      TRACKER_URL: tracker.url,
+      TRACKER_PROJECT: 'tessera/issues',
+      TRACKER_TOKEN: tracker.token,
+      TRACKER_ALLOW_HTTP: 'on',
+      TRACKER_WRITE_INTERVAL_MS: '0',
+      SYNC_WORKERS: '0',
+    },
+  });
+  ada = await web.createPerson('ada', 'Ada Lovelace', true);
+  bob = await web.createPerson('bob', 'Bob Kaplan');
+}, 60_000);
+
+afterEach(() => Promise.all(opened.map(({ close }) => close())));
+
+afterAll(async () => {
+  const problems = opened.flatMap((page) => page.problems);
+  expect(await web?.stop()).toEqual([0, 0]);
+  await tracker.close();
+  // Chromium reports refused requests.
+  expect(problems.filter((problem) => !/status of (?:409|422|502)/.test(problem))).toEqual([]);
+}, 30_000);
+
+async function open(person: Person, path: string): Promise<Page> {
+  const watched = await web.open();
+  opened.push(watched);
+  await signIn(watched.page, person, path);
+  return watched.page;
+}
+
+describe('comments', () => {
+  it('are edited and deleted by their author, and not by others', async () => {
+    const { key } = await ada.api.create({ title: 'With comments' });
+    await ada.api.addComment(key, 'Of Ada');
+    await bob.api.addComment(key, 'Of Bob');
+    const page = await open(bob, `/issues/${key}`);
+    const [adas, bobs] = ['Of Ada', 'Of Bob'].map((hasText) => page.locator('.comment', { hasText }));
+    await adas?.waitFor();
+    expect(await adas?.getByRole('button').count()).toBe(0);
+    await bobs?.getByRole('button', { name: 'Edit the entry' }).click();
+    const field = page.getByLabel('Edited text');
+    await field.fill('Of Bob, better');
+    await page.getByText('Draft saved').waitFor();
+    await field.press('Control+Enter');
+    const edited = page.locator('.comment', { hasText: 'Of Bob, better' });
+    await edited.getByText('edited').waitFor();
+    await edited.getByRole('button', { name: 'Delete the entry' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await edited.waitFor({ state: 'detached' });
+    await page.getByText('deleted a comment').waitFor();
+    expect((await ada.api.get(key)).comments_count).toBe(1);
+  });
+
+  it('mention people, who are completed while typing', async () => {
+    const { key } = await ada.api.create({ title: 'With mentions' });
+    const page = await open(ada, `/issues/${key}`);
+    const field = page.getByLabel('Comment');
+    await field.pressSequentially('Please ask @bo');
+    const list = page.getByRole('listbox', { name: 'People to mention' });
+    await list.getByRole('option', { name: 'Bob Kaplan' }).waitFor();
+    await field.press('Enter');
+    await list.waitFor({ state: 'detached' });
+    expect(await field.inputValue()).toBe('Please ask @bob ');
+    await field.pressSequentially('today. mail@example');
+    expect(await list.count()).toBe(0);
+    await field.press('Control+Enter');
+    await page.locator('.comment', { hasText: 'Please ask @bob today.' }).waitFor();
+    const [comment] = (await ada.api.get(key)).comments ?? [];
+    expect(comment?.mentions.map(({ username }) => username)).toEqual(['bob']);
+  });
+});
+
+describe('an issue', () => {
+  it('shows what changed in a text, line by line', async () => {
+    const { key } = await ada.api.create({ title: 'Texts', description: 'First\nSecond\nThird' });
+    await ada.api.update(key, { description: 'First\nAnother\nThird' });
+    const page = await open(bob, `/issues/${key}`);
+    await page.getByText('Show the texts').click();
+    expect(await page.locator('.diff del').allTextContents()).toEqual([expect.stringContaining('Second')]);
+    expect(await page.locator('.diff ins').allTextContents()).toEqual([expect.stringContaining('Another')]);
+    expect(await page.locator('.diff .diff-same').count()).toBe(2);
+  });
+
+  it('is watched and no longer watched', async () => {
+    const { key } = await ada.api.create({ title: 'Watched' });
+    const page = await open(bob, `/issues/${key}`);
+    await page.getByRole('button', { name: 'Watch', exact: true }).click();
+    await page.getByRole('button', { name: 'Watching: stop' }).waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Watching: stop' }).click();
+    await page.getByRole('button', { name: 'Watch', exact: true }).waitFor();
+  });
+
+  it('gets and loses links, and refuses a URL that is none', async () => {
+    const { key } = await ada.api.create({ title: 'Linked' });
+    const page = await open(ada, `/issues/${key}`);
+    await page.getByRole('button', { name: 'Add a link' }).click();
+    const form = page.getByRole('dialog', { name: 'New link' });
+    await form.getByLabel('Type').selectOption('Invoice');
+    await form.getByLabel('Id in the other system').fill('2024-17');
+    await form.getByLabel('Title').fill('The invoice');
+    await form.getByLabel('URL').fill('ftp://example.com/17');
+    await form.getByRole('button', { name: 'Add the link' }).click();
+    await form.locator('input[name=url][aria-invalid=true]').waitFor();
+    await form.getByLabel('URL').fill('https://example.com/17');
+    await form.getByRole('button', { name: 'Add the link' }).click();
+    const link = page.getByRole('link', { name: 'The invoice' });
+    await link.waitFor();
+    expect(await link.getAttribute('href')).toBe('https://example.com/17');
+    await page.getByRole('button', { name: 'Remove the link The invoice' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await link.waitFor({ state: 'detached' });
+    expect((await ada.api.get(key)).links).toEqual([]);
+  });
+});
+
+describe('the sync panel', () => {
+  const panel = (page: Page) => page.getByRole('region', { name: 'Tracker', exact: true });
+
+  it('syncs, shows a failure with its next attempt, and detaches and attaches', async () => {
+    const { key } = await ada.api.create({ title: 'To the tracker' });
+    const page = await open(ada, `/issues/${key}`);
+    await panel(page).getByText('Not synced').waitFor();
+    await panel(page).getByRole('button', { name: 'Sync now' }).click();
+    await panel(page).getByText('Synced', { exact: true }).waitFor();
+    const [remote] = tracker.issues();
+    expect(remote?.title).toBe('To the tracker');
+    tracker.fail({ kind: 'status', status: 503, times: 20 });
+    await ada.api.update(key, { title: 'Changed here' });
+    await panel(page).getByRole('button', { name: 'Sync now' }).click();
+    await panel(page).getByText('Next attempt').waitFor();
+    await panel(page).getByText('tracker_unavailable', { exact: true }).waitFor();
+    tracker.clearFaults();
+    await panel(page).getByRole('button', { name: 'Detach' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Detach' }).click();
+    await panel(page).getByLabel('Number in the tracker').fill('99999');
+    await panel(page).getByRole('button', { name: 'Attach', exact: true }).click();
+    await panel(page).locator('form .form-problem').filter({ hasText: /\w/ }).first().waitFor();
+    await panel(page).getByLabel('Number in the tracker').fill(`${remote?.number}`);
+    await panel(page).getByRole('button', { name: 'Attach', exact: true }).click();
+    await panel(page).getByRole('button', { name: 'Detach' }).waitFor();
+    expect((await ada.api.get(key)).external?.id).toBe(`${remote?.number}`);
+  });
+
+  it('shows a conflict to all, and lets staff decide', async () => {
+    const { key } = await ada.api.create({ title: 'In conflict' });
+    await ada.api.sync(key);
+    const number = tracker.issues().find(({ title }) => title === 'In conflict')?.number ?? 0;
+    tracker.editIssue(number, { title: 'Changed there' });
+    await ada.api.update(key, { title: 'Changed here' });
+    await ada.api.sync(key);
+    const reader = await open(bob, `/issues/${key}`);
+    const conflict = (page: Page) => page.getByRole('region', { name: 'Conflict of the title' });
+    await conflict(reader).getByText('Staff decide which value is kept.').waitFor();
+    const page = await open(ada, `/issues/${key}`);
+    await conflict(page).waitFor();
+    expect(await conflict(page).locator('pre').allTextContents()).toEqual([
+      'In conflict',
+      'Changed here',
+      'Changed there',
+    ]);
+    await conflict(page).getByRole('button', { name: 'Take theirs' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Changed there' }).waitFor();
+    await conflict(page).waitFor({ state: 'detached' });
+  });
+});
+
+it.each([
+  ['light', 1280],
+  ['light', 320],
+  ['dark', 1280],
+  ['dark', 320],
+] as const)('the issue page is accessible, %s theme, %i pixels wide', async (colorScheme, width) => {
+  const { key } = await ada.api.create({ title: 'Accessible', description: 'One' });
+  await ada.api.sync(key);
+  const number = tracker.issues().at(-1)?.number ?? 0;
+  tracker.editIssue(number, { title: 'There' });
+  await ada.api.update(key, { title: 'Here', description: 'Two' });
+  await ada.api.sync(key);
+  await ada.api.addComment(key, 'A comment');
+  await ada.api.putLink(key, { type: 'invoice', ref: '2024-17', url: 'https://example.com/17' });
+  const { page, close } = await web.open({ bypassCSP: true, colorScheme, viewport: { width, height: 800 } });
+  const check = async (state: string) => {
+    expect({ state, problems: await accessibilityProblems(page) }).toEqual({ state, problems: [] });
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+    expect({ state, overflow }).toEqual({ state, overflow: 0 });
+  };
+  await signIn(page, ada, `/issues/${key}`);
+  await page.getByRole('region', { name: 'Conflict of the title' }).waitFor();
+  await page.getByText('Show the texts').first().click();
+  await check('conflict');
+  await page.getByLabel('Comment').pressSequentially('@bo');
+  await page.getByRole('listbox', { name: 'People to mention' }).waitFor();
+  await check('mentions');
+  await page.getByRole('button', { name: 'Edit the entry' }).click();
+  await page.getByLabel('Edited text').waitFor();
+  await check('edited comment');
+  await page.getByRole('button', { name: 'Add a link' }).click();
+  await page.getByRole('dialog', { name: 'New link' }).waitFor();
+  await check('new link');
+  await close();
+});
