@@ -10,8 +10,13 @@ export interface DraftHandle {
   setText: (text: string) => void;
   /** Continues on another base, after a conflict. */
   rebase: (base: string, version: number) => void;
-  /** Forgets the draft: its text was sent or discarded. */
+  /** Forgets the draft: it was discarded. */
   clear: () => void;
+  /**
+   * Forgets the draft after `text` was sent. If the user has typed since, keeps the draft, based on what was `saved`, and returns
+   * false.
+   */
+  sent: (text: string, saved?: string) => boolean;
 }
 
 /**
@@ -25,9 +30,12 @@ export function useDraft(scope: string, base: string, version: number): DraftHan
   const [state, setState] = useState<DraftState>('none');
   const [isLoading, setLoading] = useState(true);
   const last = useRef(0);
+  // A request outlasts the render that began it, so its end needs the latest text.
+  const typed = useRef<string>(undefined);
 
   useEffect(() => {
     let isCurrent = true;
+    typed.current = undefined;
     setStored(undefined);
     setState('none');
     setLoading(true);
@@ -48,6 +56,7 @@ export function useDraft(scope: string, base: string, version: number): DraftHan
   const keep = (next: Draft) => {
     const turn = ++last.current;
     const settle = (outcome: DraftState) => last.current === turn && setState(outcome);
+    typed.current = next.text;
     setStored(next);
     setState('saving');
     writeDraft(key, next).then(
@@ -57,6 +66,7 @@ export function useDraft(scope: string, base: string, version: number): DraftHan
   };
   const clear = useCallback(() => {
     last.current += 1;
+    typed.current = undefined;
     setStored(undefined);
     setState('none');
     deleteDraft(key).catch(() => setState('failed'));
@@ -69,6 +79,12 @@ export function useDraft(scope: string, base: string, version: number): DraftHan
     setText: (text) => keep({ ...draft, text }),
     rebase: (newBase, newVersion) => keep({ text: draft.text, base: newBase, version: newVersion }),
     clear,
+    sent: (text, saved = text) => {
+      const now = typed.current ?? text;
+      if (now === text) clear();
+      else keep({ text: now, base: saved, version: draft.version });
+      return now === text;
+    },
   };
 }
 

@@ -25,7 +25,7 @@ export function CommentForm({ issue }: { issue: Issue }) {
     try {
       await addComment(issue.key, text, sent.current.key);
       sent.current = { text: '', key: '' };
-      comment.clear();
+      comment.sent(text);
       await Promise.all([
         client.invalidateQueries({ queryKey: ['comments', issue.key] }),
         client.invalidateQueries({ queryKey: issueQuery(issue.key).queryKey }),

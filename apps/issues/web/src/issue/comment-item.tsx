@@ -100,9 +100,10 @@ function CommentEditor({ issue, comment, onSaved, onClose }: EditorProps) {
     setProblem('');
     try {
       await updateComment(issue.key, comment.id, text);
-      handle.clear();
+      const isSent = handle.sent(text);
       await onSaved();
-      onClose();
+      if (isSent) onClose();
+      else setBusy(false);
     } catch (error) {
       setProblem(`The comment was not saved. ${error instanceof Error ? error.message : ''}`);
       setBusy(false);

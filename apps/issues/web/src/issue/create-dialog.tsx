@@ -50,7 +50,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
     setProblem('');
     try {
       const issue = await createIssue({ ...members, assignee_id: assignee?.id ?? null }, sent.current.key);
-      handle.clear();
+      handle.sent(text);
       client.setQueryData(issueQuery(issue.key).queryKey, issue);
       void client.invalidateQueries({ queryKey: ['issues'] });
       onClose();

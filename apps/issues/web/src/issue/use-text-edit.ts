@@ -74,7 +74,7 @@ export function useTextEdit(field: 'title' | 'description', { issue, save, disca
         base: { text: draft.base, version: draft.version },
       });
       setBusy(false);
-      if (isSaved) finish();
+      if (isSaved && handle.sent(draft.text, text)) finish();
     },
   };
 }
