@@ -67,3 +67,21 @@ describe('what is typed while a text is sent', () => {
     await next.waitFor();
   });
 });
+
+it('a conflict of the title leaves the draft of the description', async () => {
+  const { key } = await ada.api.create({ title: 'Two drafts' });
+  await page.goto(`/issues/${key}`);
+  await page.getByRole('button', { name: 'Edit description' }).click();
+  const description = page.getByRole('textbox', { name: 'Description' });
+  await description.fill('A long text');
+  await page.getByRole('button', { name: 'Edit title' }).click();
+  await page.getByLabel('Title', { exact: true }).fill('Mine');
+  await ada.api.update(key, { title: 'Theirs' });
+  await page.getByLabel('Title', { exact: true }).press('Enter');
+  await page.getByRole('button', { name: 'Take theirs' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Theirs' }).waitFor();
+  expect(await description.inputValue()).toBe('A long text');
+  await page.reload();
+  await page.getByText('Draft restored').waitFor();
+  expect(await description.inputValue()).toBe('A long text');
+});

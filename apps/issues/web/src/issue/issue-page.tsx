@@ -48,8 +48,13 @@ export function IssuePage() {
 
 function IssueView({ issue }: { issue: Issue }) {
   const { conflict, dismissConflict, save } = useIssueChanges(issue);
-  // Changes the key of an editor, so that it starts again with the value of the issue.
-  const [discarded, setDiscarded] = useState(0);
+  // A conflict of one field leaves the draft of the other.
+  const [discarded, setDiscarded] = useState({ title: 0, description: 0 });
+  const discard = (field: string) =>
+    setDiscarded((now) => ({
+      title: now.title + Number(field === 'title'),
+      description: now.description + Number(field === 'description'),
+    }));
   const click = (label: string) => () =>
     document.querySelector<HTMLElement>(`[aria-label="${label}"]`)?.click();
   useCommands([
@@ -70,15 +75,15 @@ function IssueView({ issue }: { issue: Issue }) {
           <ConflictPanel
             key={`${conflict.field} ${conflict.current.version}`}
             conflict={conflict}
-            onKeepMine={() => void conflict.retry().then((isSaved) => isSaved && setDiscarded(discarded + 1))}
+            onKeepMine={() => void conflict.retry().then((isSaved) => isSaved && discard(conflict.field))}
             onTakeTheirs={() => {
               dismissConflict();
-              setDiscarded(discarded + 1);
+              discard(conflict.field);
             }}
             onEdit={isText ? dismissConflict : undefined}
           />
         )}
-        <EditableTitle issue={issue} save={save} discarded={discarded} />
+        <EditableTitle issue={issue} save={save} discarded={discarded.title} />
         <p className="byline muted">
           <span>
             {personName(issue.reporter)} created this{' '}
@@ -87,7 +92,7 @@ function IssueView({ issue }: { issue: Issue }) {
             </time>
           </span>
         </p>
-        <EditableDescription issue={issue} save={save} discarded={discarded} />
+        <EditableDescription issue={issue} save={save} discarded={discarded.description} />
       </div>
       <div className="issue-side">
         <IssueProperties issue={issue} save={save} />
