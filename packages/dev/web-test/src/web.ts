@@ -40,17 +40,42 @@ export async function startWeb(
     return { id: data.id, email, api };
   };
 
+  const open = async (options?: Parameters<typeof openPage>[1]) => {
+    const opened = await openPage(browser, { baseURL: issuesUrl, ...options });
+    opened.page.setDefaultTimeout(15_000);
+    return opened;
+  };
+  const opened: WatchedPage[] = [];
+
   return {
     url: issuesUrl,
     browser,
     createPerson,
     sql: stack.sql,
     stack,
-    open: async (options?: Parameters<typeof openPage>[1]) => {
-      const opened = await openPage(browser, { baseURL: issuesUrl, ...options });
-      opened.page.setDefaultTimeout(15_000);
-      return opened;
+    open,
+    /**
+     * Opens a page of a signed-in person until `closePages`.
+     * @param prepare is called before the first request
+     */
+    openAs: async (
+      person: Person,
+      path = '/issues',
+      prepare?: (page: Page) => Promise<unknown>,
+    ): Promise<Page> => {
+      const watched = await open({ viewport: { width: 1440, height: 900 } });
+      opened.push(watched);
+      await prepare?.(watched.page);
+      await signIn(watched.page, person, path);
+      return watched.page;
     },
+    /** Closes the pages of `openAs`. Each browser has a stream of events, of which an identity may have six. */
+    closePages: async () => {
+      await Promise.all(opened.map(({ close }) => close()));
+    },
+    /** The problems of all pages of `openAs`. Chromium reports every refused request. */
+    problems: (expected = /^$/) =>
+      opened.flatMap((page) => page.problems).filter((problem) => !expected.test(problem)),
     stop: async () => {
       await browser.close();
       return stack.stop();

@@ -1,10 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Page, type Person, signIn, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+import { type Page, type Person, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
 let bob: Person;
-const opened: WatchedPage[] = [];
 
 beforeAll(async () => {
   web = await startWeb();
@@ -12,22 +11,15 @@ beforeAll(async () => {
   bob = await web.createPerson('bob', 'Bob Kaplan', true);
 }, 60_000);
 
-afterEach(() => Promise.all(opened.map(({ close }) => close())));
+afterEach(() => web.closePages());
 
 afterAll(async () => {
-  const problems = opened.flatMap((page) => page.problems);
-  expect(await web?.stop()).toEqual([0, 0]);
-  expect(problems.filter((problem) => !/409|ERR_FAILED/.test(problem))).toEqual([]);
+  expect(web.problems(/409|ERR_FAILED/)).toEqual([]);
+  expect(await web.stop()).toEqual([0, 0]);
 }, 30_000);
 
-/** Opens a page of Ada, which learns of the changes of others only every nine seconds if it is late. */
-async function open(path: string, isLate = false): Promise<Page> {
-  const page = await web.open({ viewport: { width: 1440, height: 900 } });
-  opened.push(page);
-  if (isLate) await page.page.route('**/events/**', (route) => route.abort());
-  await signIn(page.page, ada, path);
-  return page.page;
-}
+/** The page learns of the changes of others only after nine seconds. */
+const withoutEvents = (page: Page) => page.route('**/events/**', (route) => route.abort());
 
 const column = (page: Page, name: string) =>
   page
@@ -42,7 +34,7 @@ describe('the board', () => {
     const { key } = await ada.api.create({ title: 'In work' });
     await ada.api.create({ title: 'Waiting' });
     await ada.api.changeStatus(key, { status: 'IN_PROGRESS' });
-    const page = await open('/board');
+    const page = await web.openAs(ada, '/board');
     await card(page, 'Open', 'Waiting').waitFor();
     await card(page, 'In progress', 'In work').waitFor();
     expect(await page.locator('.column h2').allTextContents()).toEqual([
@@ -58,7 +50,7 @@ describe('the board', () => {
 
   it('moves a card to a column that the workflow allows, and refuses the others before the drop', async () => {
     const { key } = await ada.api.create({ title: 'Dragged' });
-    const page = await open('/board');
+    const page = await web.openAs(ada, '/board');
     await card(page, 'Open', 'Dragged').hover();
     await page.mouse.down();
     await column(page, 'Reopened').hover();
@@ -82,7 +74,7 @@ describe('the board', () => {
 
   it('moves a card by the keyboard, only where the workflow allows', async () => {
     const { key } = await ada.api.create({ title: 'Moved by keys' });
-    const page = await open('/board');
+    const page = await web.openAs(ada, '/board');
     await card(page, 'Open', 'Moved by keys').focus();
     await page.keyboard.press('s');
     const dialog = page.getByRole('dialog', { name: `Status of ${key}` });
@@ -102,7 +94,7 @@ describe('the board', () => {
     const made = [];
     for (const title of ['Chosen first', 'Chosen second'])
       made.push(await ada.api.create({ title, priority: 'URGENT' }));
-    const page = await open('/board?priority=URGENT');
+    const page = await web.openAs(ada, '/board?priority=URGENT');
     await card(page, 'Open', 'Chosen first').waitFor();
     for (const one of ['j', 'x', 'j', 'x']) await page.keyboard.press(one);
     await page.getByText('2 selected').waitFor();
@@ -133,7 +125,7 @@ describe('the board', () => {
 
   it('puts a card back and says why if another person has moved it', async () => {
     const { key } = await ada.api.create({ title: 'Moved by two' });
-    const page = await open('/board', true);
+    const page = await web.openAs(ada, '/board', withoutEvents);
     await card(page, 'Open', 'Moved by two').focus();
     await bob.api.changeStatus(key, { status: 'CLOSED' });
     await page.keyboard.press('s');
@@ -144,7 +136,7 @@ describe('the board', () => {
   });
 
   it('shows what others move and create at once', async () => {
-    const page = await open('/board');
+    const page = await web.openAs(ada, '/board');
     await page.getByRole('heading', { name: 'Board' }).waitFor();
     await column(page, 'Open').getByRole('listitem').first().waitFor();
     const { key } = await bob.api.create({ title: 'From Bob' });
@@ -162,7 +154,7 @@ describe('the board', () => {
        FROM generate_series(1, 70) n`,
       [ada.id],
     );
-    const page = await open('/board?priority=CRITICAL');
+    const page = await web.openAs(ada, '/board?priority=CRITICAL');
     await column(page, 'Closed').getByText('70 issues').waitFor();
     const cards = column(page, 'Closed').getByRole('listitem');
     expect(await cards.count()).toBe(50);
@@ -176,7 +168,7 @@ describe('the board', () => {
 describe('a row', () => {
   it('is changed twice at once, the second time on the version of the first', async () => {
     const { key } = await ada.api.create({ title: 'Changed twice' });
-    const page = await open(`/issues?q=${key}`, true);
+    const page = await web.openAs(ada, `/issues?q=${key}`, withoutEvents);
     const row = page.getByRole('row', { name: key });
     await row.getByRole('link').focus();
     let release = () => {};
@@ -205,7 +197,7 @@ describe('a selection', () => {
     for (const title of ['Bulk one', 'Bulk two', 'Bulk three'])
       keys.push((await ada.api.create({ title, priority: 'URGENT' })).key);
     const [first = '', second = '', third = ''] = keys;
-    const page = await open('/issues?priority=URGENT', true);
+    const page = await web.openAs(ada, '/issues?priority=URGENT', withoutEvents);
     for (const key of keys) await page.getByLabel(`Select ${key}`).check();
     await page.getByRole('button', { name: 'Priority', exact: true }).click();
     await page

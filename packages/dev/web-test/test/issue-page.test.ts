@@ -1,13 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { accessibilityProblems } from '@tessera/testing/browser';
 import { type FakeTracker, startGitea } from '@tessera/trackers/fakes';
-import { type Page, type Person, signIn, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+import { pageProblems } from '../src/page-problems.ts';
+import { type Page, type Person, signIn, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let tracker: FakeTracker;
 let ada: Person;
 let bob: Person;
-const opened: WatchedPage[] = [];
 
 beforeAll(async () => {
   tracker = await startGitea({ project: 'tessera/issues' });
@@ -26,29 +25,20 @@ beforeAll(async () => {
   bob = await web.createPerson('bob', 'Bob Kaplan');
 }, 60_000);
 
-afterEach(() => Promise.all(opened.map(({ close }) => close())));
+afterEach(() => web.closePages());
 
 afterAll(async () => {
-  const problems = opened.flatMap((page) => page.problems);
-  expect(await web?.stop()).toEqual([0, 0]);
+  expect(web.problems(/status of (?:409|422|502)/)).toEqual([]);
+  expect(await web.stop()).toEqual([0, 0]);
   await tracker.close();
-  // Chromium reports refused requests.
-  expect(problems.filter((problem) => !/status of (?:409|422|502)/.test(problem))).toEqual([]);
 }, 30_000);
-
-async function open(person: Person, path: string): Promise<Page> {
-  const watched = await web.open();
-  opened.push(watched);
-  await signIn(watched.page, person, path);
-  return watched.page;
-}
 
 describe('comments', () => {
   it('are edited and deleted by their author, and not by others', async () => {
     const { key } = await ada.api.create({ title: 'With comments' });
     await ada.api.addComment(key, 'Of Ada');
     await bob.api.addComment(key, 'Of Bob');
-    const page = await open(bob, `/issues/${key}`);
+    const page = await web.openAs(bob, `/issues/${key}`);
     const [adas, bobs] = ['Of Ada', 'Of Bob'].map((hasText) => page.locator('.comment', { hasText }));
     await adas?.waitFor();
     expect(await adas?.getByRole('button').count()).toBe(0);
@@ -68,7 +58,7 @@ describe('comments', () => {
 
   it('mention people, who are completed while typing', async () => {
     const { key } = await ada.api.create({ title: 'With mentions' });
-    const page = await open(ada, `/issues/${key}`);
+    const page = await web.openAs(ada, `/issues/${key}`);
     const field = page.getByLabel('Comment');
     await field.pressSequentially('Please ask @bo');
     const list = page.getByRole('listbox', { name: 'People to mention' });
@@ -89,7 +79,7 @@ describe('an issue', () => {
   it('shows what changed in a text, line by line', async () => {
     const { key } = await ada.api.create({ title: 'Texts', description: 'First\nSecond\nThird' });
     await ada.api.update(key, { description: 'First\nAnother\nThird' });
-    const page = await open(bob, `/issues/${key}`);
+    const page = await web.openAs(bob, `/issues/${key}`);
     await page.getByText('Show the texts').click();
     expect(await page.locator('.diff del').allTextContents()).toEqual([expect.stringContaining('Second')]);
     expect(await page.locator('.diff ins').allTextContents()).toEqual([expect.stringContaining('Another')]);
@@ -98,7 +88,7 @@ describe('an issue', () => {
 
   it('is watched and no longer watched', async () => {
     const { key } = await ada.api.create({ title: 'Watched' });
-    const page = await open(bob, `/issues/${key}`);
+    const page = await web.openAs(bob, `/issues/${key}`);
     await page.getByRole('button', { name: 'Watch', exact: true }).click();
     await page.getByRole('button', { name: 'Watching: stop' }).waitFor();
     await page.reload();
@@ -108,7 +98,7 @@ describe('an issue', () => {
 
   it('gets and loses links, and refuses a URL that is none', async () => {
     const { key } = await ada.api.create({ title: 'Linked' });
-    const page = await open(ada, `/issues/${key}`);
+    const page = await web.openAs(ada, `/issues/${key}`);
     await page.getByRole('button', { name: 'Add a link' }).click();
     const form = page.getByRole('dialog', { name: 'New link' });
     await form.getByLabel('Type').selectOption('Invoice');
@@ -134,7 +124,7 @@ describe('the sync panel', () => {
 
   it('syncs, shows a failure with its next attempt, and detaches and attaches', async () => {
     const { key } = await ada.api.create({ title: 'To the tracker' });
-    const page = await open(ada, `/issues/${key}`);
+    const page = await web.openAs(ada, `/issues/${key}`);
     await panel(page).getByText('Not synced').waitFor();
     await panel(page).getByRole('button', { name: 'Sync now' }).click();
     await panel(page).getByText('Synced', { exact: true }).waitFor();
@@ -164,10 +154,10 @@ describe('the sync panel', () => {
     tracker.editIssue(number, { title: 'Changed there' });
     await ada.api.update(key, { title: 'Changed here' });
     await ada.api.sync(key);
-    const reader = await open(bob, `/issues/${key}`);
+    const reader = await web.openAs(bob, `/issues/${key}`);
     const conflict = (page: Page) => page.getByRole('region', { name: 'Conflict of the title' });
     await conflict(reader).getByText('Staff decide which value is kept.').waitFor();
-    const page = await open(ada, `/issues/${key}`);
+    const page = await web.openAs(ada, `/issues/${key}`);
     await conflict(page).waitFor();
     expect(await conflict(page).locator('pre').allTextContents()).toEqual([
       'In conflict',
@@ -195,11 +185,8 @@ it.each([
   await ada.api.addComment(key, 'A comment');
   await ada.api.putLink(key, { type: 'invoice', ref: '2024-17', url: 'https://example.com/17' });
   const { page, close } = await web.open({ bypassCSP: true, colorScheme, viewport: { width, height: 800 } });
-  const check = async (state: string) => {
-    expect({ state, problems: await accessibilityProblems(page) }).toEqual({ state, problems: [] });
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-    expect({ state, overflow }).toEqual({ state, overflow: 0 });
-  };
+  const check = async (state: string) =>
+    expect({ state, problems: await pageProblems(page) }).toEqual({ state, problems: [] });
   await signIn(page, ada, `/issues/${key}`);
   await page.getByRole('region', { name: 'Conflict of the title' }).waitFor();
   await page.getByText('Show the texts').first().click();

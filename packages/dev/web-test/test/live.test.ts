@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Page, type Person, signIn, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+import { type Page, type Person, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
 let bob: Person;
-const opened: WatchedPage[] = [];
 
 beforeAll(async () => {
   web = await startWeb();
@@ -13,20 +12,19 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(async () => {
-  const problems = opened.flatMap((page) => page.problems);
-  expect(await web?.stop()).toEqual([0, 0]);
-  expect(problems.filter((problem) => !/409|ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(problem))).toEqual([]);
+  expect(web.problems(/409|ERR_INTERNET_DISCONNECTED|ERR_FAILED/)).toEqual([]);
+  expect(await web.stop()).toEqual([0, 0]);
 }, 30_000);
 
-/** Opens a page of Ada. `prepare` is called before the first request. */
+/** Opens a page of Ada and, unless its requests are prepared, waits for its stream. */
 async function open(path: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
-  const watched = await web.open();
-  opened.push(watched);
-  await prepare?.(watched.page);
-  const stream = watched.page.waitForResponse(isStream, { timeout: 15_000 }).catch(() => undefined);
-  await signIn(watched.page, ada, path);
-  if (prepare === undefined) await stream;
-  return watched.page;
+  let stream: Promise<unknown> = Promise.resolve();
+  const page = await web.openAs(ada, path, async (one) => {
+    if (prepare === undefined) stream = one.waitForResponse(isStream);
+    await prepare?.(one);
+  });
+  await stream;
+  return page;
 }
 
 const isStream = (one: { url: () => string }) => one.url().includes('/events/stream/');

@@ -2,22 +2,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { verifyWebhook } from '@tessera/client/webhooks';
-import { accessibilityProblems } from '@tessera/testing/browser';
-import {
-  type Page,
-  type Person,
-  password,
-  signIn,
-  startWeb,
-  type WatchedPage,
-  type Web,
-} from '../src/web.ts';
+import { pageProblems } from '../src/page-problems.ts';
+import { type Person, password, signIn, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
 let bob: Person;
 let receiver: Receiver;
-const opened: WatchedPage[] = [];
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
@@ -63,26 +54,17 @@ beforeAll(async () => {
   bob = await web.createPerson('bob', 'Bob Kaplan');
 }, 60_000);
 
-afterEach(() => Promise.all(opened.map(({ close }) => close())));
+afterEach(() => web.closePages());
 
 afterAll(async () => {
   receiver.close();
-  const problems = opened.flatMap((page) => page.problems);
-  expect(await web?.stop()).toEqual([0, 0]);
-  // Chromium reports refused requests.
-  expect(problems.filter((problem) => !/status of (?:401|409|422)/.test(problem))).toEqual([]);
+  expect(web.problems(/status of (?:401|409|422)/)).toEqual([]);
+  expect(await web.stop()).toEqual([0, 0]);
 }, 30_000);
-
-async function open(person: Person, path: string): Promise<Page> {
-  const watched = await web.open();
-  opened.push(watched);
-  await signIn(watched.page, person, path);
-  return watched.page;
-}
 
 describe('the account', () => {
   it('changes the display name everywhere', async () => {
-    const page = await open(bob, '/settings');
+    const page = await web.openAs(bob, '/settings');
     await page.getByLabel('Display name').fill('Robert Kaplan');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved').waitFor();
@@ -93,8 +75,8 @@ describe('the account', () => {
 
   it('refuses a wrong or a weak password beside its field, changes it, and stays signed in', async () => {
     const cleo = await web.createPerson('cleo', 'Cleo Ruiz');
-    await open(cleo, '/issues');
-    const page = await open(cleo, '/settings/account');
+    await web.openAs(cleo, '/issues');
+    const page = await web.openAs(cleo, '/settings/account');
     const [current, next] = [page.getByLabel('Current password'), page.getByLabel('New password')];
     const change = page.getByRole('button', { name: 'Change the password' });
     await current.fill('not the password');
@@ -117,7 +99,7 @@ describe('the account', () => {
   });
 
   it('follows the system, or the chosen theme', async () => {
-    const page = await open(bob, '/settings');
+    const page = await web.openAs(bob, '/settings');
     await page.getByLabel('Dark', { exact: true }).check();
     await page.locator('html[data-theme=dark]').waitFor();
     await page.reload();
@@ -129,8 +111,8 @@ describe('the account', () => {
 
 describe('sessions', () => {
   it('shows all, ends one, and ends all', async () => {
-    const other = await open(bob, '/issues');
-    const page = await open(bob, '/settings/sessions');
+    const other = await web.openAs(bob, '/issues');
+    const page = await web.openAs(bob, '/settings/sessions');
     const entries = page.getByRole('list', { name: 'Sessions' }).getByRole('listitem');
     await page.getByText('This browser').waitFor();
     const count = await entries.count();
@@ -150,7 +132,7 @@ describe('sessions', () => {
 
 describe('staff pages', () => {
   it('are for staff only', async () => {
-    const page = await open(bob, '/settings/webhooks');
+    const page = await web.openAs(bob, '/settings/webhooks');
     await page.getByText('Only staff may see this page.').waitFor();
     expect(
       await page.getByRole('navigation', { name: 'Settings' }).getByRole('link').allTextContents(),
@@ -158,7 +140,7 @@ describe('staff pages', () => {
   });
 
   it('create a user, who signs in; change and deactivate the user', async () => {
-    const page = await open(ada, '/settings/users');
+    const page = await web.openAs(ada, '/settings/users');
     await page.getByRole('button', { name: 'New user' }).click();
     const dialog = page.getByRole('dialog', { name: 'New user' });
     await dialog.getByLabel('E-mail', { exact: true }).fill('bob@example.com');
@@ -176,7 +158,7 @@ describe('staff pages', () => {
     await page.getByLabel('Search users').fill('dora');
     await page.getByRole('listitem').filter({ hasText: 'dora@example.com' }).waitFor();
     const dora = { ...bob, email: 'dora@example.com' };
-    const own = await open(dora, '/issues');
+    const own = await web.openAs(dora, '/issues');
     await own.getByLabel('Account of Dora Klein').waitFor();
     await page.getByRole('button', { name: 'Edit Dora Klein' }).click();
     await page
@@ -190,7 +172,7 @@ describe('staff pages', () => {
   });
 
   it('create a webhook, show its secret once, and show, repeat and explain deliveries', async () => {
-    const page = await open(ada, '/settings/webhooks');
+    const page = await web.openAs(ada, '/settings/webhooks');
     await page.getByText('There are no webhooks.').waitFor();
     await page.getByRole('button', { name: 'New webhook' }).click();
     const form = page.getByRole('dialog', { name: 'New webhook' });
@@ -219,7 +201,7 @@ describe('staff pages', () => {
   });
 
   it('say what is wrong with the tracker', async () => {
-    const page = await open(ada, '/settings/tracker');
+    const page = await web.openAs(ada, '/settings/tracker');
     await page.getByRole('heading', { name: 'gitea tessera/issues' }).waitFor();
     const reachable = page.getByRole('listitem').filter({ hasText: 'Reachable' });
     await reachable.getByText('Failed').waitFor();
@@ -234,11 +216,8 @@ describe.each(['light', 'dark'] as const)('accessibility, %s theme', (colorSchem
       colorScheme,
       viewport: { width, height: 800 },
     });
-    const check = async (state: string) => {
-      expect({ state, problems: await accessibilityProblems(page) }).toEqual({ state, problems: [] });
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      expect({ state, overflow }).toEqual({ state, overflow: 0 });
-    };
+    const check = async (state: string) =>
+      expect({ state, problems: await pageProblems(page) }).toEqual({ state, problems: [] });
     await signIn(page, ada, '/settings');
     await page.getByLabel('Display name').waitFor();
     await check('account');

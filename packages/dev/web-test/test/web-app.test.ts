@@ -1,20 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { fillExamples } from '../src/examples.ts';
-import {
-  type Page,
-  type Person,
-  password,
-  signIn,
-  startWeb,
-  type WatchedPage,
-  type Web,
-} from '../src/web.ts';
+import { type Person, password, signIn, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
 let bob: Person;
 let key: string;
-const opened: WatchedPage[] = [];
 
 beforeAll(async () => {
   web = await startWeb();
@@ -22,21 +13,11 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(async () => {
-  const problems = opened.flatMap((page) => page.problems);
-  expect(await web?.stop()).toEqual([0, 0]);
-  expect(problems).toEqual([]);
+  expect(web.problems()).toEqual([]);
+  expect(await web.stop()).toEqual([0, 0]);
 }, 30_000);
 
-// Each browser has a stream of events, of which an identity may have six.
-afterEach(() => Promise.all(opened.map(({ close }) => close())));
-
-/** Opens a page of a signed-in person. All its problems fail the suite. */
-async function openAs(person: Person, path = '/issues'): Promise<Page> {
-  const page = await web.open();
-  opened.push(page);
-  await signIn(page.page, person, path);
-  return page.page;
-}
+afterEach(() => web.closePages());
 
 const createIssue = (title: string) => ada.api.create({ title, description: 'Since **Monday**.' });
 
@@ -58,12 +39,12 @@ describe('sign-in', () => {
   });
 
   it('does not follow a target on another site', async () => {
-    const page = await openAs(ada, '/sign-in?next=//evil.example/issues');
+    const page = await web.openAs(ada, '/sign-in?next=//evil.example/issues');
     expect(page.url()).toBe(`${web.url}/issues`);
   });
 
   it('signs out in all tabs', async () => {
-    const page = await openAs(ada);
+    const page = await web.openAs(ada);
     const other = await page.context().newPage();
     await other.goto('/issues');
     await other.getByRole('table').waitFor();
@@ -96,7 +77,7 @@ describe('sign-in', () => {
 
 describe('the list', () => {
   it('keeps filters, order and search in the URL', async () => {
-    const page = await openAs(ada);
+    const page = await web.openAs(ada);
     await page.getByRole('button', { name: 'Priority' }).click();
     await page.getByRole('option', { name: 'Critical' }).click();
     await page.keyboard.press('Escape');
@@ -127,7 +108,7 @@ describe('the list', () => {
        FROM generate_series(1, 300) n`,
       [ada.id],
     );
-    const page = await openAs(ada, '/issues?q=many&order=created_at');
+    const page = await web.openAs(ada, '/issues?q=many&order=created_at');
     const link = page.getByRole('link', { name: 'Many 300', exact: true });
     await link.waitFor();
     for (const title of ['Many 260', 'Many 210', 'Many 160', 'Many 110', 'Many 60', 'Many 1']) {
@@ -141,7 +122,7 @@ describe('the list', () => {
   });
 
   it('is usable by the keyboard alone', async () => {
-    const page = await openAs(ada);
+    const page = await web.openAs(ada);
     await page.getByRole('row').nth(3).waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('j');
@@ -172,7 +153,7 @@ describe('the list', () => {
 describe('an issue', () => {
   it('shows a change at once and its history', async () => {
     const { key: own } = await createIssue('Printer without paper');
-    const page = await openAs(ada, `/issues/${own}`);
+    const page = await web.openAs(ada, `/issues/${own}`);
     await page.getByRole('button', { name: 'Status: Open' }).click();
     await page.getByRole('option', { name: 'In progress' }).click();
     await page.getByText('changed the status from Open to In progress').waitFor();
@@ -253,7 +234,7 @@ describe('an issue', () => {
 
   it('keeps typed texts over a reload, and forgets them once sent', async () => {
     const { key: own } = await createIssue('With drafts');
-    const page = await openAs(ada, `/issues/${own}`);
+    const page = await web.openAs(ada, `/issues/${own}`);
     await page.getByLabel('Comment').fill('A comment that is not sent');
     await page.getByText('Draft saved').waitFor();
     await page.getByRole('button', { name: 'Edit description' }).click();

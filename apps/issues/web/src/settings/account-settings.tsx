@@ -2,8 +2,8 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { startSession } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
-import { areShortcutsOn, setShortcuts } from '../shell/commands.ts';
 import { Field, Submit, useForm } from '../shell/form.tsx';
+import { ShortcutSwitch } from '../shell/shortcut-switch.tsx';
 import { chooseTheme, chosenTheme, themes } from '../shell/theme.ts';
 import { useUser } from '../shell/user.ts';
 import { changeName, changePassword } from './settings-api.ts';
@@ -88,7 +88,6 @@ const themeNames = { system: 'As the system', light: 'Light', dark: 'Dark' };
 
 function Appearance() {
   const [theme, setTheme] = useState(chosenTheme);
-  const [hasShortcuts, setHasShortcuts] = useState(areShortcutsOn);
   return (
     <section aria-labelledby="appearance">
       <h2 id="appearance">Appearance and keyboard</h2>
@@ -109,17 +108,7 @@ function Appearance() {
           </label>
         ))}
       </fieldset>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={hasShortcuts}
-          onChange={({ target }) => {
-            setShortcuts(target.checked);
-            setHasShortcuts(target.checked);
-          }}
-        />
-        Shortcuts of a single key
-      </label>
+      <ShortcutSwitch />
     </section>
   );
 }

@@ -17,7 +17,6 @@ const storageKey = 'tessera-shortcuts';
 /** The time between the two keys of a sequence. */
 const sequenceMs = 1_500;
 
-/** WCAG 2.1.4: shortcuts of a single character can be turned off. */
 export const areShortcutsOn = () => localStorage.getItem(storageKey) !== 'off';
 
 export function setShortcuts(isOn: boolean): void {

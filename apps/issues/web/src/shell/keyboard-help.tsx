@@ -1,6 +1,6 @@
-import { useState } from 'react';
-import { areShortcutsOn, setShortcuts, shownKeys, useAllCommands } from './commands.ts';
+import { shownKeys, useAllCommands } from './commands.ts';
 import { Dialog } from './dialog.tsx';
+import { ShortcutSwitch } from './shortcut-switch.tsx';
 
 // Keys that the browser or a field handles.
 const others = [
@@ -12,7 +12,6 @@ const others = [
 
 /** The keys of the page from which it is opened. */
 export function KeyboardHelp({ onClose }: { onClose: () => void }) {
-  const [isOn, setOn] = useState(areShortcutsOn);
   const commands = useAllCommands().flatMap(({ key, name }) =>
     key === undefined || key === 'Escape' ? [] : [[key, name] as const],
   );
@@ -30,17 +29,7 @@ export function KeyboardHelp({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </dl>
-      <label className="check">
-        <input
-          type="checkbox"
-          checked={isOn}
-          onChange={({ target }) => {
-            setShortcuts(target.checked);
-            setOn(target.checked);
-          }}
-        />
-        Shortcuts of a single key
-      </label>
+      <ShortcutSwitch />
     </Dialog>
   );
 }
