@@ -119,6 +119,23 @@ describe('an issue', () => {
   });
 });
 
+describe('an issue of others', () => {
+  it('is read-only until the user takes it', async () => {
+    const { key } = await ada.api.create({ title: 'Of Ada', description: 'Text' });
+    const page = await web.openAs(bob, `/issues/${key}`);
+    await page.getByText('The reporter, the assignee and staff change this issue.').waitFor();
+    await page.getByRole('heading', { name: 'Links' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Priority: Medium' }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: /^(?:Edit|Add a link|Sync now)/ }).count()).toBe(0);
+    await page.getByLabel('Comment').fill('Readers comment.');
+    await page.getByLabel('Comment').press('Control+Enter');
+    await page.locator('.comment', { hasText: 'Readers comment.' }).waitFor();
+    await page.getByRole('button', { name: 'Assign to me' }).click();
+    await page.getByRole('button', { name: 'Edit title' }).waitFor();
+    expect((await ada.api.get(key)).assignee?.id).toBe(bob.id);
+  });
+});
+
 describe('the sync panel', () => {
   const panel = (page: Page) => page.getByRole('region', { name: 'Tracker', exact: true });
 

@@ -14,7 +14,7 @@ export function EditableDescription(props: TextEditProps) {
     <section className="description" aria-labelledby="description-title">
       <div className="section-head">
         <h2 id="description-title">Description</h2>
-        {!edit.isOpen && (
+        {!edit.isOpen && !edit.isReadOnly && (
           <button type="button" ref={edit.editButton} aria-label="Edit description" onClick={edit.start}>
             Edit
           </button>

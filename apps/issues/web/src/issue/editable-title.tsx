@@ -8,9 +8,11 @@ export function EditableTitle(props: TextEditProps) {
         <h1>
           {props.issue.title} <span className="issue-key">{props.issue.key}</span>
         </h1>
-        <button type="button" ref={edit.editButton} aria-label="Edit title" onClick={edit.start}>
-          Edit
-        </button>
+        {!edit.isReadOnly && (
+          <button type="button" ref={edit.editButton} aria-label="Edit title" onClick={edit.start}>
+            Edit
+          </button>
+        )}
       </div>
     );
   return (

@@ -6,6 +6,7 @@ import { Confirm } from '../shell/confirm.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { useUser } from '../shell/user.ts';
+import { mayChange } from './access.ts';
 import { deleteLink, putLink } from './issue-api.ts';
 
 const typeNames: Record<Link['type'], string> = {
@@ -25,6 +26,7 @@ const relationNames: Record<Link['relation'], string> = {
 export function IssueLinks({ issue }: { issue: Issue }) {
   const client = useQueryClient();
   const [isOpen, setOpen] = useState(false);
+  const isReadOnly = !mayChange(issue, useUser());
   const refresh = () =>
     Promise.all(
       [issueQuery(issue.key).queryKey, ['activity', issue.key]].map((queryKey) =>
@@ -35,9 +37,11 @@ export function IssueLinks({ issue }: { issue: Issue }) {
     <section className="links" aria-labelledby="links-title">
       <div className="section-head">
         <h2 id="links-title">Links</h2>
-        <button type="button" aria-label="Add a link" onClick={() => setOpen(true)}>
-          Add
-        </button>
+        {!isReadOnly && (
+          <button type="button" aria-label="Add a link" onClick={() => setOpen(true)}>
+            Add
+          </button>
+        )}
       </div>
       <ul>
         {issue.links.map((link) => (
@@ -48,16 +52,18 @@ export function IssueLinks({ issue }: { issue: Issue }) {
               </span>{' '}
               <LinkTarget link={link} />
             </span>
-            <Confirm
-              name="Remove"
-              label={`Remove the link ${link.title ?? link.ref}`}
-              title="Remove the link?"
-              text="The history keeps it. The other system is not changed."
-              action={async () => {
-                await deleteLink(issue.key, link.id);
-                await refresh();
-              }}
-            />
+            {!isReadOnly && (
+              <Confirm
+                name="Remove"
+                label={`Remove the link ${link.title ?? link.ref}`}
+                title="Remove the link?"
+                text="The history keeps it. The other system is not changed."
+                action={async () => {
+                  await deleteLink(issue.key, link.id);
+                  await refresh();
+                }}
+              />
+            )}
           </li>
         ))}
       </ul>

@@ -9,6 +9,7 @@ import { Picker } from '../people/picker.tsx';
 import { useCommands } from '../shell/commands.ts';
 import { LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 import { useUser } from '../shell/user.ts';
+import { mayChange } from './access.ts';
 import type { Change } from './use-issue-changes.ts';
 
 interface IssuePropertiesProps {
@@ -28,8 +29,10 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
     const sent = { labels: chosen.map(({ id }) => ({ id })) };
     void save({ field: 'labels', shown: { labels: chosen }, sent });
   };
-  const open = (field: string) => () => document.getElementById(`change-${field}`)?.click();
   const me = useUser();
+  const isReadOnly = !mayChange(issue, me);
+  const open = (field: string) => () => document.getElementById(`change-${field}`)?.click();
+  const own: User = { id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) };
   const assign = (person: User | null) =>
     void save({ field: 'assignee', shown: { assignee: person }, sent: { assignee_id: person?.id ?? null } });
   useCommands([
@@ -41,8 +44,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
       key: 'i',
       name: 'Assign to me',
       run: () => {
-        if (assignee?.id !== me.id)
-          assign({ id: me.id, username: me.username, ...(me.name !== null && { name: me.name }) });
+        if (assignee?.id !== me.id) assign(own);
       },
     },
   ]);
@@ -51,6 +53,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
       <Property name="Status">
         <Picker
           label="Status"
+          isDisabled={isReadOnly}
           buttonId="change-status"
           summary={<StatusMark status={status} />}
           options={nextStatuses.map((value) => ({
@@ -69,6 +72,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
       <Property name="Priority">
         <Picker
           label="Priority"
+          isDisabled={isReadOnly}
           buttonId="change-priority"
           summary={<PriorityMark priority={priority} hasText />}
           options={priorities.map((value) => ({
@@ -87,6 +91,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
       <Property name="Assignee">
         <PersonPicker
           label="Assignee"
+          isDisabled={isReadOnly}
           buttonId="change-assignee"
           summary={
             assignee === null ? (
@@ -109,6 +114,7 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
       <Property name="Labels">
         <Picker
           label="Labels"
+          isDisabled={isReadOnly}
           buttonId="change-labels"
           summary={labels.length === 0 ? 'None' : labels.map((one) => <LabelMark key={one.id} {...one} />)}
           options={known.map(({ id, name, color }) => ({
@@ -126,6 +132,17 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
           {shortTime(issue.updated_at)}
         </time>
       </Property>
+      {isReadOnly && (
+        <p className="muted">
+          The reporter, the assignee and staff change this issue.
+          {assignee === null && ' You can assign it to yourself.'}
+        </p>
+      )}
+      {isReadOnly && assignee === null && (
+        <button type="button" className="watch" onClick={() => assign(own)}>
+          Assign to me
+        </button>
+      )}
     </aside>
   );
 }

@@ -6,6 +6,7 @@ import { fullTime, syncNames } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { useUser } from '../shell/user.ts';
+import { mayChange } from './access.ts';
 import { attachExternal, detachExternal, readSync, resolveConflict, syncIssue } from './issue-api.ts';
 import { fieldName } from './use-issue-changes.ts';
 
@@ -21,7 +22,8 @@ const reasons: Record<SyncConflict['reason'], string> = {
 
 /** The state of the sync with the external tracker. Staff resolve conflicts, attach and detach. */
 export function SyncPanel({ issue }: { issue: Issue }) {
-  const { is_staff: isStaff } = useUser();
+  const user = useUser();
+  const { is_staff: isStaff } = user;
   const client = useQueryClient();
   const { key, external, sync } = issue;
   const { data: report } = useQuery({
@@ -56,9 +58,11 @@ export function SyncPanel({ issue }: { issue: Issue }) {
     <section className="sync-panel" aria-labelledby="sync-title">
       <div className="section-head">
         <h2 id="sync-title">Tracker</h2>
-        <button type="button" disabled={isBusy} onClick={() => void act(() => syncIssue(key))}>
-          {isBusy ? 'Working…' : 'Sync now'}
-        </button>
+        {mayChange(issue, user) && (
+          <button type="button" disabled={isBusy} onClick={() => void act(() => syncIssue(key))}>
+            {isBusy ? 'Working…' : 'Sync now'}
+          </button>
+        )}
       </div>
       <p>
         <span className={`sync-${sync.state}`}>{syncNames[sync.state]}</span>

@@ -1,6 +1,8 @@
 import type { Issue } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { useUser } from '../shell/user.ts';
+import { mayChange } from './access.ts';
 import type { Change } from './use-issue-changes.ts';
 
 export interface TextEditProps {
@@ -14,6 +16,7 @@ const changedNote = 'Another person has changed it. Saving shows both texts.';
 
 /** The state of editing the title or the description: closed, or open with a draft. */
 export function useTextEdit(field: 'title' | 'description', { issue, save, discarded }: TextEditProps) {
+  const user = useUser();
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
   // The base is the value at the start of editing, although another person may change the issue meanwhile.
@@ -41,6 +44,7 @@ export function useTextEdit(field: 'title' | 'description', { issue, save, disca
   });
 
   return {
+    isReadOnly: !mayChange(issue, user),
     isOpen,
     isBusy,
     editButton,

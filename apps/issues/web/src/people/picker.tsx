@@ -9,11 +9,12 @@ export interface PickerProps extends ChoicesProps {
   className?: string;
   /** The id of the button, for commands that open the picker. */
   buttonId?: string;
+  isDisabled?: boolean;
 }
 
 /** A button that opens a searchable listbox. */
 export function Picker(props: PickerProps) {
-  const { label, summary, onSearch, onOpen, className = '', buttonId } = props;
+  const { label, summary, onSearch, onOpen, className = '', buttonId, isDisabled = false } = props;
   const [isOpen, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -55,6 +56,7 @@ export function Picker(props: PickerProps) {
         className="picker-button"
         aria-haspopup="listbox"
         aria-expanded={isOpen}
+        disabled={isDisabled}
         onClick={() => (isOpen ? close() : show())}
       >
         <span className="visually-hidden">{label}: </span>
