@@ -81,19 +81,20 @@ export class WebhookSender {
       status: null,
       retryAfterSeconds: undefined,
     };
-    let answer: string | null = null;
+    const start: Buffer[] = [];
     let error: AttemptError | null;
     try {
       const { status, headers, data } = await this.#post(message, startedAt, signal);
       response.status = status;
       response.retryAfterSeconds = readRetryAfter(headers['retry-after']);
-      answer = await readStart(data, signal);
+      await readStart(data, signal, start);
       error = errorOfStatus(status);
     } catch (thrown) {
       stopping.throwIfAborted();
       error = signal.aborted ? 'timeout' : errorOf(thrown, response.status);
     }
     const durationMs = Math.round(performance.now() - started);
+    const answer = response.status === null ? null : answerText(start);
     return { startedAt, durationMs, error, answer, ...response };
   }
 
@@ -106,6 +107,8 @@ export class WebhookSender {
       lookup: async () => ({ address: target.address, family: target.family === 6 ? 6 : 4 }),
       headers: {
         'Content-Type': 'application/json',
+        // The log shows the start of the response.
+        'Accept-Encoding': 'identity',
         'User-Agent': 'tessera-issues',
         'webhook-id': id,
         'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
@@ -124,28 +127,33 @@ async function untilAborted<Value>(value: Promise<Value>, signal: AbortSignal): 
   });
 }
 
-/** Reads at most the first 2 kB of a response and closes the connection. */
-async function readStart(data: Readable, signal: AbortSignal): Promise<string> {
-  const chunks: Buffer[] = [];
+/** Reads at least the first 2 kB of a response into `chunks`, also if it ends early, and closes the connection. */
+async function readStart(data: Readable, signal: AbortSignal, chunks: Buffer[]): Promise<void> {
   let bytes = 0;
   for await (const chunk of addAbortSignal(signal, data)) {
     chunks.push(chunk);
     bytes += chunk.length;
     if (bytes >= answerMaxBytes) break;
   }
-  // PostgreSQL does not store the character U+0000.
+}
+
+// PostgreSQL does not store the character U+0000.
+function answerText(chunks: readonly Buffer[]): string {
   return Buffer.concat(chunks).subarray(0, answerMaxBytes).toString('utf8').replaceAll('\0', '\uFFFD');
 }
 
+const redirects = new Set([301, 302, 303, 307, 308]);
+
 function errorOfStatus(status: number): AttemptError | null {
   if (status >= 200 && status < 300) return null;
-  return status >= 300 && status < 400 ? 'redirect' : 'http_error';
+  return redirects.has(status) ? 'redirect' : 'http_error';
 }
 
 function errorOf(error: unknown, status: number | null): AttemptError {
   if (error instanceof ForbiddenTarget) return 'forbidden_target';
   if (status !== null) return 'incomplete_response';
   const code = codeOf(error);
+  if (code === 'HPE_HEADER_OVERFLOW') return 'incomplete_response';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'ENODATA') return 'name_not_found';
   return /CERT|TLS|SSL|EPROTO|SIGNATURE|ISSUER/.test(code) ? 'tls_failed' : 'connection_failed';
 }
@@ -158,7 +166,7 @@ function codeOf(error: unknown): string {
 /** Reads the header in seconds or as a date (RFC 9110, 10.2.3). */
 function readRetryAfter(header: unknown): number | undefined {
   if (typeof header !== 'string') return undefined;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
+  if (/^\d+$/.test(header.trim())) return Number(header);
   const date = Date.parse(header);
   return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
 }

@@ -50,6 +50,9 @@ const internal = networks([
 /** All other IPv6 addresses are internal, among them IPv4-mapped (::ffff:0:0/96) and NAT64 (64:ff9b::/96) ones. */
 const globalIpv6 = networks(['2000::/3']);
 
+/** The end of an address that contains an IPv4 address (ISATAP, RFC 5214, 6.1), as the URL parser and the resolver write it. */
+const isatap = /:(?:0?|200):5efe:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/i;
+
 /** The targets to which webhooks may be sent. */
 export class WebhookTargets {
   readonly #allowsHttp: boolean;
@@ -64,10 +67,13 @@ export class WebhookTargets {
 
   /** Throws a `ForbiddenTarget` for a URL that can be refused without resolving its name. */
   assertAllowedUrl(url: string): void {
-    const { protocol, username, password, hostname } = parseUrl(url);
+    const { protocol, hostname, port } = parseUrl(url);
     if (protocol !== 'https:' && !(this.#allowsHttp && protocol === 'http:'))
       throw new ForbiddenTarget(`must start with https://${this.#allowsHttp ? ' or http://' : ''}`);
-    if (username !== '' || password !== '') throw new ForbiddenTarget('must not contain credentials');
+    // The parser drops empty credentials.
+    if (/^[^/]*\/\/[^/?#]*@/.test(url)) throw new ForbiddenTarget('must not contain credentials');
+    if (port === '0' || !isHostName(hostname))
+      throw new ForbiddenTarget('must have a host and a port that can exist');
     const address = literalAddress(hostname) ?? loopbackAddress(hostname);
     if (address !== undefined) this.#assertAllowed(address);
   }
@@ -89,7 +95,9 @@ export class WebhookTargets {
 
   #assertAllowed({ address }: TargetAddress): void {
     if (isIn(this.#allowed, address)) return;
-    const isInternal = isIn(internal, address) || (isIP(address) === 6 && !isIn(globalIpv6, address));
+    const isInternal =
+      isIn(internal, address) ||
+      (isIP(address) === 6 && (!isIn(globalIpv6, address) || isatap.test(address)));
     if (isInternal)
       throw new ForbiddenTarget(
         `must not lead to the internal address ${address} (WEBHOOK_ALLOWED_NETWORKS)`,
@@ -127,6 +135,11 @@ function isIn(list: BlockList, address: string): boolean {
 function parseUrl(url: string): URL {
   if (!URL.canParse(url)) throw new ForbiddenTarget('must be a URL');
   return new URL(url);
+}
+
+/** The limits of RFC 1035, 2.3.4. */
+function isHostName(name: string): boolean {
+  return name.length <= 253 && name.split('.').every((label) => label.length <= 63);
 }
 
 /** The URL parser has converted all spellings of an IPv4 address, such as 0x7f.1 and 2130706433. */

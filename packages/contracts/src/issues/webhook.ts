@@ -125,7 +125,12 @@ const attempt = {
   started_at: timestamp,
   duration_ms: z.int().nonnegative(),
   status: z.int().nullable().describe('The status of the response; null without a response.'),
-  error: z.string().nullable().describe('Why the attempt failed; null for a success.'),
+  error: z
+    .string()
+    .nullable()
+    .describe(
+      'Why the attempt failed: `forbidden_target`, `name_not_found`, `connection_failed`, `tls_failed`, `timeout`, `incomplete_response` (also for too large headers), `redirect` or `http_error`. Null for a success.',
+    ),
 };
 const lastAttemptSchema = z.object(attempt).meta({ id: 'WebhookLastAttempt' });
 const attemptSchema = z

@@ -33,7 +33,12 @@ export function parseQuery<Schema extends z.ZodType & { shape: Record<string, un
 ): z.output<Schema> {
   const start = url.indexOf('?');
   const query = start === -1 ? {} : { ...querystring.parse(url.slice(start + 1)) };
-  return parse(schema, query, `is not a known parameter; known are ${Object.keys(schema.shape).join(', ')}`);
+  const known = Object.keys(schema.shape).join(', ');
+  return parse(
+    schema,
+    query,
+    known === '' ? 'is not a known parameter' : `is not a known parameter; known are ${known}`,
+  );
 }
 
 function toFieldErrors(issue: z.core.$ZodIssue, unknownMessage: string): FieldError[] {
