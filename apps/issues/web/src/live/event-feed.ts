@@ -51,8 +51,11 @@ export function followEvents(listener: (message: FeedMessage) => void): () => vo
     channel.postMessage(message);
   };
   channel.addEventListener('message', ({ data }: MessageEvent<FeedMessage | typeof hello>) => {
-    if (data !== hello) take(data);
-    else if (isLeader && connection !== undefined) channel.postMessage({ kind: 'connection', connection });
+    if (data !== hello) return take(data);
+    if (!isLeader || connection === undefined) return;
+    // The new tab continues from here if this one is closed.
+    channel.postMessage({ kind: 'events', events: [], cursor });
+    channel.postMessage({ kind: 'connection', connection });
   });
   channel.postMessage(hello);
   navigator.locks

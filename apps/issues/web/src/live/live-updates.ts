@@ -71,15 +71,19 @@ function refresh(client: QueryClient, changed: readonly string[]): void {
     for (const queryKey of [issueQuery(key).queryKey, ['comments', key], ['activity', key]])
       void client.invalidateQueries({ queryKey });
   void client.invalidateQueries({ queryKey: ['counts'] });
-  const keys = changed.slice(-maxKeys);
-  for (const queryKey of shownLists(client))
-    refreshList(client, queryKey, keys).catch(() =>
-      client.invalidateQueries({ queryKey, refetchType: 'none' }),
-    );
+  for (let begin = 0; begin < changed.length; begin += maxKeys)
+    for (const queryKey of shownLists(client))
+      refreshList(client, queryKey, changed.slice(begin, begin + maxKeys)).catch(() =>
+        client.invalidateQueries({ queryKey, refetchType: 'none' }),
+      );
 }
 
 /** Changes the rows of a list where they are, and counts the issues that it does not contain yet. */
-async function refreshList(client: QueryClient, queryKey: readonly unknown[], keys: string[]): Promise<void> {
+async function refreshList(
+  client: QueryClient,
+  queryKey: readonly unknown[],
+  keys: readonly string[],
+): Promise<void> {
   const query = queryKey[1] as Parameters<typeof listIssues>[0];
   const { signal } = new AbortController();
   const isShown = (key: string) => rowsOf(client, queryKey).some((row) => row.key === key);

@@ -71,17 +71,18 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
     // The answer to a change before this one has replaced the rows.
     show(byKey(rows.map((row) => changed(row, change))));
     const [row] = rows;
+    let saved = 0;
     try {
       if (row !== undefined && rows.length === 1 && !('add' in change || 'remove' in change)) {
         const issue = await changeOne(row, change);
         client.setQueryData(issueQuery(issue.key).queryKey, issue);
         showAnswered([issue]);
       } else {
-        for (let begin = 0; begin < rows.length; begin += maxIds)
-          await changeSome(rows.slice(begin, begin + maxIds), change);
+        for (; saved < rows.length; saved += maxIds)
+          await changeSome(rows.slice(saved, saved + maxIds), change);
       }
     } catch (error) {
-      showAnswered(rows);
+      showAnswered(rows.slice(saved));
       if (error instanceof HttpError && error.status === 409) {
         const keys = rows.map(({ key }) => key).join(', ');
         notify(`Not saved: another person has changed ${keys}. You see the current values.`);
