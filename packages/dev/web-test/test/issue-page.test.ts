@@ -130,8 +130,10 @@ describe('an issue of others', () => {
     await page.getByLabel('Comment').fill('Readers comment.');
     await page.getByLabel('Comment').press('Control+Enter');
     await page.locator('.comment', { hasText: 'Readers comment.' }).waitFor();
+    const saved = page.waitForResponse((response) => response.request().method() === 'PATCH');
     await page.getByRole('button', { name: 'Assign to me' }).click();
     await page.getByRole('button', { name: 'Edit title' }).waitFor();
+    await saved;
     expect((await ada.api.get(key)).assignee?.id).toBe(bob.id);
   });
 });

@@ -65,7 +65,7 @@ export function Shell() {
     };
     document.addEventListener('keydown', press);
     // So that the palette opens at once, also for people who type fast.
-    requestIdleCallback(() => void loadPalette());
+    requestIdleCallback(() => loadPalette().catch(() => undefined));
     return () => document.removeEventListener('keydown', press);
   }, []);
   if (user === undefined) return null;
