@@ -13,8 +13,8 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(async () => {
+  expect(await web?.stop()).toEqual([0, 0]);
   expect(web.problems()).toEqual([]);
-  expect(await web.stop()).toEqual([0, 0]);
 }, 30_000);
 
 afterEach(() => web.closePages());
@@ -173,6 +173,34 @@ describe('an issue', () => {
       'billing',
       'Printer with paper',
     ]);
+  });
+
+  it('sends a change after the response to the one before, whose version it carries', async () => {
+    const { key: own } = await createIssue('Two quick changes');
+    const page = await web.openAs(ada, `/issues/${own}`);
+    const versions: number[] = [];
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/app/api/v1/issues/*/', async (route) => {
+      if (route.request().method() === 'PATCH') {
+        versions.push(route.request().postDataJSON().version);
+        await held;
+      }
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Priority: Medium' }).click();
+    await page.getByRole('option', { name: 'High' }).click();
+    await page.getByRole('button', { name: 'Assignee: No one' }).click();
+    await page.getByRole('option', { name: 'Ada Lovelace' }).click();
+    await page.getByRole('button', { name: 'Assignee: Ada Lovelace' }).waitFor();
+    await page.getByRole('button', { name: 'Priority: High' }).waitFor();
+    expect(versions).toEqual([1]);
+    release();
+    await page.getByText('changed the assignee from no one to Ada Lovelace').waitFor();
+    expect(versions).toEqual([1, 2]);
+    await page.getByRole('button', { name: 'Priority: High' }).waitFor();
   });
 
   it('undoes a refused change and says why', async () => {

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { IssueChange } from '@tessera/client/issues';
 import type { Issue, IssueStatus } from '@tessera/contracts';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { changeStatus, updateIssue } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { issueQuery } from '../http/queries.ts';
@@ -32,49 +32,85 @@ export interface Change {
 
 const maxAttempts = 3;
 
-/** Saves changes of an issue: shown at once, undone with the reason if the service refuses them. */
+/**
+ * Saves changes of an issue: shown at once, undone with the reason if the service refuses them. A change waits for the
+ * response to the one before it, which has its version.
+ */
 export function useIssueChanges(issue: Issue | undefined) {
   const client = useQueryClient();
   const [conflict, setConflict] = useState<Conflict>();
+  const queue = useRef<{ last: Promise<unknown>; unsaved: Change[]; answered?: Issue }>({
+    last: Promise.resolve(),
+    unsaved: [],
+  });
+
+  /** Shows an issue with the changes that are not saved yet. */
+  const show = (current: Issue) =>
+    client.setQueryData(
+      issueQuery(current.key).queryKey,
+      Object.assign({}, current, ...queue.current.unsaved.map(({ shown }) => shown)),
+    );
 
   const save = async (change: Change, onto: Issue): Promise<boolean> => {
     const { queryKey } = issueQuery(onto.key);
-    const { field, shown, sent } = change;
-    let { text: base, version } = change.base ?? { text: textOf(onto, field), version: onto.version };
+    const base = change.base ?? { text: textOf(onto, change.field), version: onto.version };
     await client.cancelQueries({ queryKey });
-    const before = client.getQueryData(queryKey) ?? onto;
-    client.setQueryData(queryKey, { ...before, ...shown });
+    const { unsaved, last } = queue.current;
+    unsaved.push(change);
+    show(client.getQueryData(queryKey) ?? onto);
+    const saved = last
+      .then(() => send({ ...change, base }, onto))
+      .then(({ current, isSaved }) => {
+        unsaved.splice(unsaved.indexOf(change), 1);
+        show(current);
+        return isSaved;
+      });
+    queue.current.last = saved;
+    return saved;
+  };
+
+  /** Returns the issue that the page shows then. Never throws. */
+  const send = async (
+    change: Required<Change>,
+    onto: Issue,
+  ): Promise<{ current: Issue; isSaved: boolean }> => {
+    const { queryKey } = issueQuery(onto.key);
+    const { field, shown, sent, base } = change;
+    const { answered } = queue.current;
+    const isBasis =
+      answered?.key === onto.key && answered.version > base.version && textOf(answered, field) === base.text;
+    let version = isBasis ? answered.version : base.version;
     for (let attempt = 1; ; attempt += 1) {
       try {
         const saved =
           'status' in sent
             ? await changeStatus(onto.key, { ...sent, version })
             : await updateIssue(onto.key, { ...sent, version });
-        client.setQueryData(queryKey, saved);
+        queue.current.answered = saved;
         setConflict(undefined);
         void client.invalidateQueries({ queryKey: ['activity', onto.key] });
         void client.invalidateQueries({ queryKey: ['issues'] });
-        return true;
+        return { current: saved, isSaved: true };
       } catch (error) {
         const current = conflictingIssue(error);
-        client.setQueryData(queryKey, current ?? before);
         if (current === undefined) {
           notify(`Not saved: ${reasonOf(error)}`);
           if (error instanceof HttpError && error.status === 409) void client.invalidateQueries({ queryKey });
-          return false;
+          const undone = Object.keys(shown).map((member) => [member, onto[member as keyof Issue]]);
+          const present = client.getQueryData<Issue>(queryKey) ?? onto;
+          return { current: { ...present, ...Object.fromEntries(undone) }, isSaved: false };
         }
         const theirs = textOf(current, field);
         // Another field has changed: this change is still based on what the user saw.
-        if (theirs === base && attempt < maxAttempts) {
+        if (theirs === base.text && attempt < maxAttempts) {
           version = current.version;
-          client.setQueryData(queryKey, { ...current, ...shown });
+          show(current);
           continue;
         }
         const mine = textOf({ ...current, ...shown }, field);
         const retry = () => save({ ...change, base: { text: theirs, version: current.version } }, current);
-        setConflict({ field, base, theirs, mine, retry, current });
-        base = theirs;
-        return false;
+        setConflict({ field, base: base.text, theirs, mine, retry, current });
+        return { current, isSaved: false };
       }
     }
   };
