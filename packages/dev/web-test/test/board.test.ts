@@ -14,8 +14,8 @@ beforeAll(async () => {
 afterEach(() => web.closePages());
 
 afterAll(async () => {
+  expect(await web?.stop()).toEqual([0, 0]);
   expect(web.problems(/409|ERR_FAILED/)).toEqual([]);
-  expect(await web.stop()).toEqual([0, 0]);
 }, 30_000);
 
 /** The page learns of the changes of others only after nine seconds. */

@@ -28,9 +28,10 @@ beforeAll(async () => {
 afterEach(() => web.closePages());
 
 afterAll(async () => {
+  const exitCodes = await web?.stop();
+  await tracker?.close();
+  expect(exitCodes).toEqual([0, 0]);
   expect(web.problems(/status of (?:409|422|502)/)).toEqual([]);
-  expect(await web.stop()).toEqual([0, 0]);
-  await tracker.close();
 }, 30_000);
 
 describe('comments', () => {

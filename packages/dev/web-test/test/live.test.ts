@@ -12,8 +12,8 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(async () => {
+  expect(await web?.stop()).toEqual([0, 0]);
   expect(web.problems(/409|ERR_INTERNET_DISCONNECTED|ERR_FAILED/)).toEqual([]);
-  expect(await web.stop()).toEqual([0, 0]);
 }, 30_000);
 
 /** Opens a page of Ada and, unless its requests are prepared, waits for its stream. */

@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(async () => {
-  others.stop();
+  others?.stop();
   // The second replica may not have been started.
   expect((await web?.stop())?.filter((code) => code !== null && code !== 0)).toEqual([]);
 }, 30_000);

@@ -57,9 +57,9 @@ beforeAll(async () => {
 afterEach(() => web.closePages());
 
 afterAll(async () => {
-  receiver.close();
+  receiver?.close();
+  expect(await web?.stop()).toEqual([0, 0]);
   expect(web.problems(/status of (?:401|409|422)/)).toEqual([]);
-  expect(await web.stop()).toEqual([0, 0]);
 }, 30_000);
 
 describe('the account', () => {
