@@ -36,6 +36,12 @@ describe('the metrics of issues', () => {
     expect(text).toMatch(/http_request_duration_seconds_count\{.*method="GET",route="\/readyz"/);
   });
 
+  it('have every outcome of a webhook before the first attempt', async () => {
+    const text = await scrape();
+    for (const outcome of ['delivered', 'forbidden_target', 'timeout', 'http_error'])
+      expect(text).toContain(`issues_webhook_attempts_total{outcome="${outcome}",service="issues"} 0`);
+  });
+
   it('are not served on the public port', async () => {
     await app.http.get('/metrics').expect(404);
   });

@@ -6,7 +6,7 @@ import { WebhookRepository } from './webhook.repository.ts';
 import { OutgoingWebhookService } from './webhook.service.ts';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.ts';
 import { WebhookDispatcher } from './webhook-dispatcher.ts';
-import { WebhookSender } from './webhook-sender.ts';
+import { attemptErrors, WebhookSender } from './webhook-sender.ts';
 import { WebhookTargets } from './webhook-target.ts';
 
 interface WebhookCollaborators {
@@ -30,6 +30,8 @@ export function createWebhooks(
     'Attempts to send an event to an endpoint, by outcome.',
     ['outcome'],
   );
+  // Rates and increases include the first attempt of a process only if its series exists before.
+  for (const outcome of ['delivered', ...attemptErrors]) attempts.inc({ outcome }, 0);
   const dispatcher = new WebhookDispatcher({
     deliveries,
     sender: new WebhookSender({ targets }),

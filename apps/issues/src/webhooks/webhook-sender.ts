@@ -29,15 +29,18 @@ export interface Attempt {
   retryAfterSeconds: number | undefined;
 }
 
-export type AttemptError =
-  | 'forbidden_target'
-  | 'name_not_found'
-  | 'connection_failed'
-  | 'tls_failed'
-  | 'timeout'
-  | 'incomplete_response'
-  | 'redirect'
-  | 'http_error';
+export const attemptErrors = [
+  'forbidden_target',
+  'name_not_found',
+  'connection_failed',
+  'tls_failed',
+  'timeout',
+  'incomplete_response',
+  'redirect',
+  'http_error',
+] as const;
+
+export type AttemptError = (typeof attemptErrors)[number];
 
 const timeoutMs = 15_000;
 const answerMaxBytes = 2 * 1024;
