@@ -5,9 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { createGenerator } from 'ts-json-schema-generator';
 
 const kinds = {
-  v1: ['Namespace', 'ConfigMap', 'Secret', 'Service', 'ServiceAccount'],
+  v1: ['Namespace', 'ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'PersistentVolumeClaim'],
   'apps/v1': ['Deployment', 'StatefulSet'],
-  'batch/v1': ['Job'],
+  'batch/v1': ['Job', 'CronJob'],
   'networking.k8s.io/v1': ['Ingress', 'NetworkPolicy'],
   'policy/v1': ['PodDisruptionBudget'],
   'autoscaling/v2': ['HorizontalPodAutoscaler'],

@@ -38,6 +38,9 @@ function namedReferences({ manifest, pod }: Workload, manifests: readonly Manife
     ...pod.volumes.flatMap(({ configMap }) =>
       configMap === undefined ? [] : [`ConfigMap/${configMap.name}`],
     ),
+    ...pod.volumes.flatMap(({ persistentVolumeClaim: claim }) =>
+      claim === undefined ? [] : [`PersistentVolumeClaim/${claim.claimName}`],
+    ),
     ...(pod.serviceAccountName === undefined ? [] : [`ServiceAccount/${pod.serviceAccountName}`]),
   ];
   const present = new Set(manifests.map(nameOf));

@@ -8,6 +8,7 @@ const quantities = z.looseObject({ cpu: z.string().optional(), memory: z.string(
 const containerSchema = z.looseObject({
   name: z.string(),
   image: z.string(),
+  command: z.array(z.string()).default([]),
   ports: z.array(z.looseObject({ name: z.string(), containerPort: z.number() })).default([]),
   env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).default([]),
   envFrom: z.array(z.looseObject({ configMapRef: z.looseObject({ name: z.string() }) })).default([]),
@@ -36,6 +37,7 @@ const podSchema = z.looseObject({
         name: z.string(),
         secret: z.looseObject({ secretName: z.string() }).optional(),
         configMap: z.looseObject({ name: z.string() }).optional(),
+        persistentVolumeClaim: z.looseObject({ claimName: z.string() }).optional(),
       }),
     )
     .default([]),
@@ -52,20 +54,23 @@ const specSchema = z.looseObject({
   template: z.looseObject({ metadata: z.looseObject({ labels }), spec: podSchema }),
 });
 
-/** The fields of a Deployment or Job that the rules check. */
+/** The fields of a Deployment, StatefulSet, Job or CronJob that the rules check. */
 export interface Workload {
   manifest: Manifest;
   spec: z.infer<typeof specSchema>;
   pod: z.infer<typeof podSchema>;
 }
 
-const kinds = new Set(['Deployment', 'StatefulSet', 'Job']);
+const kinds = new Set(['Deployment', 'StatefulSet', 'Job', 'CronJob']);
+
+const cronSchema = z.looseObject({ jobTemplate: z.looseObject({ spec: z.unknown() }) });
+const jobOf = ({ spec }: Manifest) => cronSchema.parse(spec).jobTemplate.spec;
 
 export function workloadsOf(manifests: readonly Manifest[]): Workload[] {
   return manifests
     .filter(({ kind }) => kinds.has(kind))
     .map((manifest) => {
-      const spec = specSchema.parse(manifest.spec);
+      const spec = specSchema.parse(manifest.kind === 'CronJob' ? jobOf(manifest) : manifest.spec);
       return { manifest, spec, pod: spec.template.spec };
     });
 }

@@ -50,7 +50,7 @@ describe('the manifests', () => {
       });
     }
     for (const { manifest, pod } of workloadsOf(overlay('production'))) {
-      const service = manifest.metadata.name.replace('-migrate', '');
+      const service = manifest.metadata.name.replace(/-(migrate|backup|restore)$/, '');
       expect(pod.volumes).toContainEqual(
         expect.objectContaining({
           name: 'database-ca',
