@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Manifest, nameOf } from './manifest.ts';
-import { ingressPathsOf } from './references.ts';
+import { publicPathsOf } from './references.ts';
 import { type Workload, workloadsOf } from './workload.ts';
 
 /** The longest shutdown after SIGTERM (`runService`), in seconds. */
@@ -32,12 +32,15 @@ const publicPaths = new Set([
   'Prefix /settings',
   'Exact /sign-in',
   'Prefix /assets',
+  'Prefix /api/v1/events/stream',
+  'Prefix /app/api/v1/events/stream',
 ]);
 
 /** The manifests' violations of this project's rules (k8s/README.md), one line each. */
 export function findBrokenRules(manifests: readonly Manifest[]): string[] {
   return [
     ...workloadsOf(manifests).flatMap(workloadProblems),
+    ...manifests.flatMap(pathProblems),
     ...manifests.filter(({ kind }) => kind === 'Ingress').flatMap(ingressProblems),
     ...manifests.filter(({ kind }) => kind === 'Service').flatMap(serviceProblems),
     ...(isDefaultDenied(manifests) ? [] : ['NetworkPolicy: none denies everything by default']),
@@ -88,15 +91,16 @@ function deploymentProblems({ spec, pod }: Workload): string[] {
   return problems;
 }
 
-function ingressProblems(manifest: Manifest): string[] {
-  const hidden = ingressPathsOf(manifest)
+function pathProblems(manifest: Manifest): string[] {
+  return publicPathsOf(manifest)
     .map(({ path, pathType }) => `${pathType} ${path}`)
     .filter((path) => !publicPaths.has(path))
-    .map((path) => `publishes ${path}`);
+    .map((path) => `${nameOf(manifest)}: publishes ${path}`);
+}
+
+function ingressProblems(manifest: Manifest): string[] {
   const { tls } = z.looseObject({ tls: z.array(z.unknown()).default([]) }).parse(manifest.spec);
-  return [...hidden, ...(tls.length === 0 ? ['has no TLS'] : [])].map(
-    (problem) => `${nameOf(manifest)}: ${problem}`,
-  );
+  return tls.length === 0 ? [`${nameOf(manifest)}: has no TLS`] : [];
 }
 
 function serviceProblems(manifest: Manifest): string[] {

@@ -4,6 +4,7 @@ import jsonPatch from 'fast-json-patch';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type Manifest, readManifests } from './manifest.ts';
+import { rootDir } from './repository.ts';
 
 // Strict: rejects kustomize features that this renderer does not implement.
 const kustomizationSchema = z.strictObject({
@@ -38,6 +39,12 @@ const patchSchema = z.array(
  */
 export function renderKustomization(folder: string): Manifest[] {
   return apply(folder, []);
+}
+
+/** Renders the base with components of k8s/, in this order. */
+export function renderComponents(names: readonly string[]): Manifest[] {
+  const base = renderKustomization(join(rootDir, 'k8s/base'));
+  return names.reduce((manifests, name) => apply(join(rootDir, 'k8s/components', name), manifests), base);
 }
 
 function apply(folder: string, inherited: Manifest[]): Manifest[] {

@@ -51,7 +51,7 @@ function namedReferences({ manifest, pod }: Workload, manifests: readonly Manife
 
 const serviceSchema = z.looseObject({
   selector: labels,
-  ports: z.array(z.looseObject({ name: z.string(), targetPort: z.string() })),
+  ports: z.array(z.looseObject({ name: z.string(), port: z.number(), targetPort: z.string() })),
 });
 
 function selectorProblems(manifest: Manifest, workloads: readonly Workload[]): string[] {
@@ -66,14 +66,10 @@ function selectorProblems(manifest: Manifest, workloads: readonly Workload[]): s
       .filter(({ targetPort }) => !open.some(({ name }) => name === targetPort))
       .map(({ targetPort }) => `${nameOf(manifest)}: no pod has a port ${targetPort}`);
   }
-  if (manifest.kind !== 'PodDisruptionBudget') return [];
+  if (manifest.kind !== 'PodDisruptionBudget' && manifest.kind !== 'PodMonitor') return [];
   const { selector } = z.looseObject({ selector: selectorSchema }).parse(manifest.spec);
   return select(selector.matchLabels).length === 0 ? [`${nameOf(manifest)}: selects no pod`] : [];
 }
-
-const backendSchema = z.looseObject({
-  service: z.looseObject({ name: z.string(), port: z.looseObject({ name: z.string() }) }),
-});
 
 function targetProblems(manifest: Manifest, manifests: readonly Manifest[]): string[] {
   const find = (name: string) => manifests.find((one) => nameOf(one) === name);
@@ -84,15 +80,13 @@ function targetProblems(manifest: Manifest, manifests: readonly Manifest[]): str
     const name = `${target.kind}/${target.name}`;
     return find(name) === undefined ? [`${nameOf(manifest)}: there is no ${name}`] : [];
   }
-  if (manifest.kind !== 'Ingress') return [];
-  return ingressPathsOf(manifest).flatMap(({ path, backend }) => {
-    const { name, port } = backendSchema.parse(backend).service;
+  return publicPathsOf(manifest).flatMap(({ path, service: name, port }) => {
     const service = find(`Service/${name}`);
     const ports = service === undefined ? [] : serviceSchema.parse(service.spec).ports;
-    const isOpen = ports.some((one) => one.name === port.name);
+    const isOpen = ports.some((one) => one.name === port || one.port === port);
     return isOpen
       ? []
-      : [`${nameOf(manifest)}: ${path} routes to a missing port ${port.name} of a Service ${name}`];
+      : [`${nameOf(manifest)}: ${path} routes to a missing port ${port} of a Service ${name}`];
   });
 }
 
@@ -101,16 +95,59 @@ const ingressSchema = z.looseObject({
     z.looseObject({
       host: z.string(),
       http: z.looseObject({
-        paths: z.array(z.looseObject({ path: z.string(), pathType: z.string(), backend: z.unknown() })),
+        paths: z.array(
+          z.looseObject({
+            path: z.string(),
+            pathType: z.string(),
+            backend: z.looseObject({
+              service: z.looseObject({ name: z.string(), port: z.looseObject({ name: z.string() }) }),
+            }),
+          }),
+        ),
       }),
     }),
   ),
 });
 
-/** All paths of an Ingress. */
-export function ingressPathsOf(manifest: Manifest) {
-  const { rules } = ingressSchema.parse(manifest.spec);
-  return rules.flatMap(({ host, http }) => http.paths.map((path) => ({ host, ...path })));
+const routeSchema = z.looseObject({
+  hostnames: z.array(z.string()),
+  rules: z.array(
+    z.looseObject({
+      matches: z.array(z.looseObject({ path: z.looseObject({ type: z.string(), value: z.string() }) })),
+      backendRefs: z.array(z.looseObject({ name: z.string(), port: z.number() })),
+    }),
+  ),
+});
+
+export interface PublicPath {
+  host: string;
+  path: string;
+  /** As an Ingress names it. */
+  pathType: string;
+  service: string;
+  port: string | number;
+}
+
+/** All paths of an Ingress or of an HTTPRoute; none of another object. */
+export function publicPathsOf(manifest: Manifest): PublicPath[] {
+  if (manifest.kind === 'Ingress') {
+    return ingressSchema.parse(manifest.spec).rules.flatMap(({ host, http }) =>
+      http.paths.map(({ path, pathType, backend: { service } }) => {
+        return { host, path, pathType, service: service.name, port: service.port.name };
+      }),
+    );
+  }
+  if (manifest.kind !== 'HTTPRoute') return [];
+  const { hostnames, rules } = routeSchema.parse(manifest.spec);
+  return hostnames.flatMap((host) =>
+    rules.flatMap(({ matches, backendRefs }) =>
+      matches.flatMap(({ path: { type, value } }) =>
+        backendRefs.map(({ name, port }) => {
+          return { host, path: value, pathType: type.replace('PathPrefix', 'Prefix'), service: name, port };
+        }),
+      ),
+    ),
+  );
 }
 
 function matches(selector: Labels, present: Labels): boolean {

@@ -1,34 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { z } from 'zod';
+import { checkManifests } from '../src/check-manifests.ts';
 import { run } from '../src/command.ts';
 import { findSchemaProblems } from '../src/kubernetes-schema.ts';
-import { renderKustomization } from '../src/kustomize.ts';
-import { nameOf } from '../src/manifest.ts';
-import { rootDir } from '../src/repository.ts';
+import { renderComponents, renderKustomization } from '../src/kustomize.ts';
+import { nameOf, readManifests } from '../src/manifest.ts';
+import { publicPathsOf } from '../src/references.ts';
+import { readRepositoryFile, rootDir } from '../src/repository.ts';
 import { workloadsOf } from '../src/workload.ts';
 
 const production = renderKustomization(join(rootDir, 'k8s/overlays/production'));
 
-/** The production overlay with one more component. */
-function withComponent(name: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'tessera-component-'));
-  const path = (part: string) => relative(folder, join(rootDir, 'k8s', part));
-  try {
-    writeFileSync(
-      join(folder, 'kustomization.yaml'),
-      `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [${path('overlays/production')}]\ncomponents: [${path(`components/${name}`)}]\n`,
-    );
-    return renderKustomization(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
 describe('the component openshift', () => {
-  const manifests = withComponent('openshift');
+  const manifests = renderComponents(['backup', 'openshift']);
 
   it('sets no user or group id', () => {
     expect(workloadsOf(manifests)).toHaveLength(8);
@@ -98,4 +84,61 @@ describe('the component backup', () => {
       expect(pod.containers[0]?.env).toContainEqual({ name: 'SERVICE', value: service });
     }
   });
+});
+
+describe('the component http-route', () => {
+  const manifests = renderComponents(['ingress', 'http-route']);
+  const pathsOf = (kind: string) =>
+    manifests
+      .filter((manifest) => manifest.kind === kind)
+      .flatMap(publicPathsOf)
+      .map(({ host, path, pathType, service }) => `${service} ${host} ${pathType} ${path}`);
+
+  it('publishes the paths of the Ingress, and the streams of events without a time limit', () => {
+    expect(new Set(pathsOf('HTTPRoute'))).toEqual(
+      new Set([
+        ...pathsOf('Ingress'),
+        'issues issues.example.com Prefix /api/v1/events/stream',
+        'issues issues.example.com Prefix /app/api/v1/events/stream',
+      ]),
+    );
+    expect(JSON.stringify(manifests)).toContain('"timeouts":{"request":"0s"}');
+  });
+
+  it('names the Gateway of the example, which has a listener for each host', () => {
+    const [gateway] = readManifests(readRepositoryFile('k8s/examples/gateway.yaml'));
+    const routes = manifests.filter(({ kind }) => kind === 'HTTPRoute');
+    const { name, namespace } = gateway?.metadata ?? {};
+    for (const { spec } of routes) expect(spec).toMatchObject({ parentRefs: [{ name, namespace }] });
+    const hosts = routes.map(
+      ({ spec }) => z.looseObject({ hostnames: z.array(z.string()) }).parse(spec).hostnames,
+    );
+    expect(gateway?.spec).toMatchObject({ listeners: hosts.map(([hostname]) => ({ hostname })) });
+  });
+});
+
+it('the component monitoring has the alerts of observability/alerts.yaml', () => {
+  const rule = renderComponents(['monitoring']).find(({ kind }) => kind === 'PrometheusRule');
+  expect(rule?.spec).toEqual(parse(readRepositoryFile('k8s/observability/alerts.yaml')));
+});
+
+it('all components together have no problems', async () => {
+  const secrets = readManifests(readRepositoryFile('k8s/examples/secrets.yaml'));
+  const names = ['backup', 'ingress', 'http-route', 'scaling', 'database-tls', 'monitoring'];
+  expect(await checkManifests([...renderComponents(names), ...secrets])).toEqual([]);
+});
+
+it('the external secrets have the keys of the Secrets', () => {
+  const target = z.looseObject({
+    target: z.looseObject({ name: z.string() }),
+    data: z.array(z.looseObject({ secretKey: z.string() })),
+  });
+  const external = readManifests(readRepositoryFile('k8s/examples/external-secrets.yaml')).map(({ spec }) => {
+    const { target: to, data } = target.parse(spec);
+    return [to.name, data.map(({ secretKey }) => secretKey)] as const;
+  });
+  const secrets = readManifests(readRepositoryFile('k8s/examples/secrets.yaml'))
+    .filter(({ metadata }) => !metadata.name.endsWith('-db-ca'))
+    .map(({ metadata, stringData }) => [metadata.name, Object.keys(stringData ?? {})] as const);
+  expect(new Map(external)).toEqual(new Map(secrets));
 });

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { run } from '../src/command.ts';
 import { renderKustomization } from '../src/kustomize.ts';
 import { type Manifest, nameOf, readManifests } from '../src/manifest.ts';
-import { ingressPathsOf } from '../src/references.ts';
+import { publicPathsOf } from '../src/references.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
 import { pagePolicy } from '../src/web-app.ts';
 import { workloadsOf } from '../src/workload.ts';
@@ -82,7 +82,7 @@ describe.each(['production', 'local'])('the web app in the overlay %s', (overlay
 describe('the ingress of the web app', () => {
   const manifests = renderKustomization(join(rootDir, 'k8s/overlays/production'));
   const ingress = find(manifests, 'Ingress/issues');
-  const rules = ingressPathsOf(ingress);
+  const rules = publicPathsOf(ingress);
   const isRouted = (path: string) =>
     rules.some(({ path: rule, pathType }) =>
       pathType === 'Exact' ? path === rule : path === rule || path.startsWith(`${rule}/`),
@@ -95,11 +95,12 @@ describe('the ingress of the web app', () => {
     const paths = ['/', ...pages, '/assets/index.js', '/app/session', '/app/api/v1/issues/'];
     expect(paths.filter((path) => !isRouted(path))).toEqual([]);
     expect(['/metrics', '/readyz', '/healthz', '/internal/x'].filter(isRouted)).toEqual([]);
-    for (const { backend } of rules) expect(backend).toMatchObject({ service: { name: 'issues' } });
+    for (const { service } of rules) expect(service).toBe('issues');
   });
 
   it('leaves the headers of the pages as they are', () => {
     expect(Object.keys(ingress.metadata.annotations ?? {}).sort()).toEqual([
+      'cert-manager.io/cluster-issuer',
       'nginx.ingress.kubernetes.io/proxy-next-upstream',
       'nginx.ingress.kubernetes.io/ssl-redirect',
     ]);
