@@ -58,7 +58,7 @@ async function run(command: string, options: string[], port: number): Promise<vo
   }
 }
 
-/** Writes comments through `writer`, and returns how long the stream took for each, in milliseconds, sorted. */
+/** Writes comments through `writer`, and returns how long the stream took for each, in milliseconds. */
 async function delays(stream: OpenedStream, writer: TestPerson, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let number = 0; number < count; number += 1) {
@@ -70,8 +70,11 @@ async function delays(stream: OpenedStream, writer: TestPerson, count: number): 
     // Longer than the pause between two reads.
     await pause(120);
   }
-  return times.sort((one, other) => one - other);
+  return times;
 }
+
+/** A busy machine delays single events; a proxy that buffers, or a reader that is not told, delays all. */
+const median = (times: number[]) => [...times].sort((one, other) => one - other)[times.length >> 1];
 
 const shown = (times: number[]) => times.map((time) => Math.round(time)).join(', ');
 
@@ -100,7 +103,7 @@ describe('nginx with its default settings', () => {
     }
     stream.close();
     process.stderr.write(`Delays through nginx in ms: ${shown(times)}\n`);
-    expect(times.at(-1)).toBeLessThan(1_000);
+    expect(median(times)).toBeLessThan(1_000);
     await ann.post(issuePath(issue, 'comments/'), { body: 'missed' }).expect(201);
     const resumed = await openReady(url, ann, { lastEventId: stream.lastId() });
     const [missed] = await resumed.until(1);
@@ -139,6 +142,6 @@ describe('PgBouncer in transaction mode, with DATABASE_POOLER=transaction', () =
     const times = await delays(stream, ann.on(writer), 8);
     stream.close();
     process.stderr.write(`Delays through PgBouncer in ms: ${shown(times)}\n`);
-    expect(times.at(-1)).toBeLessThan(3_500);
+    expect(median(times)).toBeLessThan(3_500);
   }, 60_000);
 });
