@@ -117,6 +117,20 @@ describe('the list', () => {
       }
     }
     expect(await page.locator('[role=row]').count()).toBeLessThan(60);
+    // The page of an issue and the way back do not read the list again, and its row follows a change.
+    const reads: string[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname.endsWith('/issues/') && !searchParams.has('id')) reads.push(searchParams.toString());
+    });
+    await page.getByRole('link', { name: 'Many 1', exact: true }).click();
+    await page.getByRole('button', { name: 'Priority: Low' }).click();
+    await page.getByRole('option', { name: 'Urgent' }).click();
+    await page.getByText('changed the priority from Low to Urgent').waitFor();
+    await page.goBack();
+    const row = page.getByRole('row').filter({ has: page.getByText('Many 1', { exact: true }) });
+    await row.getByText('Urgent').waitFor({ state: 'attached' });
+    expect(reads).toEqual([]);
   });
 
   it('is usable by the keyboard alone', async () => {

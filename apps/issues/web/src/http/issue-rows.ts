@@ -1,5 +1,6 @@
 import type { InfiniteData, QueryClient } from '@tanstack/react-query';
 import type { ListedIssue, Page } from './api.ts';
+import { isRepeated } from './queries.ts';
 
 type Pages = InfiniteData<Page<ListedIssue>, unknown>;
 
@@ -32,10 +33,10 @@ export function prependRows(client: QueryClient, queryKey: readonly unknown[], r
   });
 }
 
-/** The keys of the queries of all lists that are on the page. */
+/** The keys of the queries of all lists that are on the page or are not read again when they appear. */
 export function shownLists(client: QueryClient): readonly (readonly unknown[])[] {
   return client
     .getQueryCache()
-    .findAll({ queryKey: ['issues'], type: 'active' })
+    .findAll({ queryKey: ['issues'], predicate: (query) => query.isActive() || !isRepeated(query) })
     .map(({ queryKey }) => queryKey);
 }
