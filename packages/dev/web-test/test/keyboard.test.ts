@@ -53,6 +53,8 @@ it('a day of work needs no pointer', async () => {
   await type('crit');
   await press('Enter');
   await page.getByRole('row', { name: address.key }).getByText('Critical').waitFor();
+  // The focus is in the list again.
+  await page.locator('[role=row] a:focus').waitFor();
   await press('Escape');
 
   // The first is assigned and labelled in the list, then opened.
@@ -61,6 +63,7 @@ it('a day of work needs no pointer', async () => {
   await press('l');
   await type('bill');
   await press('Enter', 'Escape');
+  await page.locator('[role=row] a:focus').waitFor();
   await page.getByRole('row', { name: address.key }).getByText('billing').waitFor();
   await press('o');
   await heading('The address is wrong');
@@ -98,7 +101,7 @@ it('a day of work needs no pointer', async () => {
   // A new issue, all keys, another theme, and the end.
   await press('c');
   await type('Written without a mouse');
-  await press('Enter');
+  await press('Control+Enter');
   await heading('Written without a mouse');
   await press('?');
   await page.getByRole('dialog', { name: 'Keyboard' }).getByText('Change the status').waitFor();

@@ -56,7 +56,10 @@ describe.each(['light', 'dark'] as const)('accessibility, %s theme', (colorSchem
       await page.getByLabel(/^Account of/).click();
       await check('menu');
       await page.getByRole('button', { name: 'New issue' }).click();
-      await page.getByRole('dialog').getByLabel('Title').fill('Draft');
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Title').fill('Draft');
+      const widthOf = async (field: string) => (await dialog.locator(field).boundingBox())?.width;
+      expect(await widthOf('.editor')).toBe(await widthOf('.title-input'));
       await check('new issue');
       await page.getByRole('button', { name: 'Discard' }).last().click();
       await page.locator('body').press('?');

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { IssuePriority } from '@tessera/contracts';
-import { type FormEvent, useRef, useState } from 'react';
+import { type SyntheticEvent, useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { createIssue } from '../http/api.ts';
 import { issueQuery, labelsQuery } from '../http/queries.ts';
@@ -39,7 +39,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const form = readForm(handle.draft.text);
   const change = (part: Partial<Form>) => handle.setText(JSON.stringify({ ...form, ...part }));
 
-  const submit = async (event?: FormEvent) => {
+  const submit = async (event?: SyntheticEvent) => {
     event?.preventDefault();
     if (isBusy || form.title.trim() === '') return;
     const { text } = handle.draft;
@@ -63,7 +63,13 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
 
   return (
     <Dialog title="New issue" onClose={onClose} isWide>
-      <form className="create-form" onSubmit={(event) => void submit(event)}>
+      <form
+        className="create-form"
+        onSubmit={(event) => void submit(event)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
+        }}
+      >
         <input
           ref={focusFirst}
           aria-label="Title"

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 
 interface DialogProps {
   title: string;
@@ -18,7 +18,8 @@ export function focusFirst(field: HTMLElement | null): void {
 export function Dialog({ title, children, onClose, isRequired = false, isWide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // A dialog returns the focus only if it is closed before React removes it.
+  useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
     return () => dialog?.close();
