@@ -10,6 +10,7 @@ import { queryClient, sessionQuery } from './http/queries.ts';
 import { IssuePage } from './issue/issue-page.tsx';
 import { IssueListPage } from './issue-list/issue-list-page.tsx';
 import { validateBoardSearch, validateListSearch } from './issue-list/list-search.ts';
+import { focusPage } from './shell/focus.ts';
 import { Shell } from './shell/shell.tsx';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 
@@ -103,6 +104,11 @@ export const router = createRouter({
     const parameters = new URLSearchParams(given as [string, string][]);
     return parameters.size === 0 ? '' : `?${parameters}`;
   },
+});
+
+// A link that had the focus disappears with its page. Screen readers then start at the new one.
+router.subscribe('onResolved', ({ fromLocation, pathChanged }) => {
+  if (fromLocation !== undefined && pathChanged) focusPage();
 });
 
 declare module '@tanstack/react-router' {

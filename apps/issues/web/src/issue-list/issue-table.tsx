@@ -5,6 +5,7 @@ import type { ListedIssue } from '../http/api.ts';
 import { fullTime, personName, shortTime, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { toggled } from '../quick-change/selection-bar.tsx';
+import { isFocusLost } from '../shell/focus.ts';
 import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons.tsx';
 
 /** The keyboard's view of the table. */
@@ -38,7 +39,8 @@ export function IssueTable(props: IssueTableProps) {
   const { ref, issues, selected, onSelect, onEnd, isLoadingMore, isStale } = props;
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
-  const [wanted, setWanted] = useState<string>();
+  const [wanted, setWanted] = useState(activeKey);
+  const isReturning = useRef(true);
   useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
   const rows = useWindowVirtualizer({
     count: issues.length,
@@ -61,7 +63,8 @@ export function IssueTable(props: IssueTableProps) {
     if (wanted === undefined) return;
     const link = linkOf(wanted);
     if (link === null) return;
-    link.focus({ preventScroll: true });
+    if (!isReturning.current || isFocusLost()) link.focus({ preventScroll: true });
+    isReturning.current = false;
     setWanted(undefined);
   });
 
@@ -69,6 +72,7 @@ export function IssueTable(props: IssueTableProps) {
     const key = issues[index]?.key;
     if (key === undefined) return;
     activeKey = key;
+    isReturning.current = false;
     rows.scrollToIndex(index, { align: 'auto' });
     setWanted(key);
   };
@@ -158,7 +162,7 @@ function IssueCells({ issue }: { issue: ListedIssue }) {
       </span>
       <span role="cell" className="cell-title">
         <Link to="/issues/$key" params={{ key }} id={`issue-${key}`} className="title-link">
-          {title}
+          <bdi>{title}</bdi>
         </Link>
         <span className="labels">
           {labels.map(({ id, name, color }) => (
@@ -187,7 +191,7 @@ function IssueCells({ issue }: { issue: ListedIssue }) {
           <>
             <CommentIcon />
             {comments_count}
-            <span className="visually-hidden"> comments</span>
+            <span className="visually-hidden"> {comments_count === 1 ? 'comment' : 'comments'}</span>
           </>
         )}
       </span>

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { type RefObject, useEffect, useState } from 'react';
 import { labelsQuery } from '../http/queries.ts';
 import { priorities, priorityNames, statuses, statusNames } from '../messages.ts';
@@ -150,6 +151,7 @@ const typingPauseMs = 150;
 
 function SearchField({ value, onChange, field }: SearchFieldProps) {
   const [typed, setTyped] = useState<string>();
+  const navigate = useNavigate();
   useEffect(() => {
     if (typed === undefined) return;
     const timer = setTimeout(() => onChange(typed), typingPauseMs);
@@ -169,7 +171,11 @@ function SearchField({ value, onChange, field }: SearchFieldProps) {
         value={typed ?? value}
         onChange={({ target }) => setTyped(target.value)}
         onKeyDown={({ key, currentTarget }) => {
-          if (key === 'Enter') onChange(currentTarget.value);
+          const words = currentTarget.value.trim();
+          // The filters do not apply to a key.
+          if (key === 'Enter' && /^[a-z]+-\d{1,9}$/i.test(words))
+            void navigate({ to: '/issues/$key', params: { key: words.toUpperCase() } });
+          else if (key === 'Enter') onChange(currentTarget.value);
           else if (key === 'Escape') currentTarget.blur();
         }}
       />

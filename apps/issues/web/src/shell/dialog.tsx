@@ -22,6 +22,9 @@ export function Dialog({ title, children, onClose, isRequired = false, isWide = 
   useLayoutEffect(() => {
     const dialog = element.current;
     dialog?.showModal();
+    // Without `autofocus`, the browser gives the focus to the first button, which closes the dialog.
+    if (dialog?.querySelector('[autofocus]') === null)
+      dialog.querySelector<HTMLElement>('form :is(input, select, textarea), .actions button')?.focus();
     return () => dialog?.close();
   }, []);
   return (
