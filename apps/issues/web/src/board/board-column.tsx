@@ -159,7 +159,7 @@ function Card({ issue, isSelected, onDrag, onMove }: CardProps) {
         </button>
       </div>
       <Link to="/issues/$key" params={{ key }} className="title-link" draggable={false}>
-        {title}
+        <bdi>{title}</bdi>
       </Link>
       <div className="card-foot">
         <PriorityMark priority={priority} />
@@ -170,7 +170,7 @@ function Card({ issue, isSelected, onDrag, onMove }: CardProps) {
           <span className="muted card-comments">
             <CommentIcon />
             {comments_count}
-            <span className="visually-hidden"> comments</span>
+            <span className="visually-hidden"> {comments_count === 1 ? 'comment' : 'comments'}</span>
           </span>
         )}
         {assignee !== null && <Avatar person={assignee} />}

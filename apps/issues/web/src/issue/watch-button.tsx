@@ -20,8 +20,8 @@ export function WatchButton({ issue }: { issue: Issue }) {
     }
   };
   return (
-    <button type="button" className="watch" aria-pressed={data.is_watching} onClick={() => void toggle()}>
-      {data.is_watching ? 'Watching: stop' : 'Watch'}
+    <button type="button" className="watch" onClick={() => void toggle()}>
+      {data.is_watching ? 'Stop watching' : 'Watch'}
     </button>
   );
 }

@@ -34,7 +34,9 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
   const field = props.field ?? ownField;
   const mentions = useMentions(field, onChange);
   useEffect(() => {
-    if (hasFocus) field.current?.focus();
+    if (!hasFocus) return;
+    field.current?.focus();
+    field.current?.setSelectionRange(field.current.value.length, field.current.value.length);
   }, [hasFocus, field]);
   return (
     <div className="editor">

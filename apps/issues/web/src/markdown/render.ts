@@ -38,6 +38,8 @@ export function renderMarkdown(element: HTMLElement, text: string): void {
   const trusted = DOMPurify.sanitize(html, {
     ALLOWED_TAGS: tags,
     ALLOWED_ATTR: ['href', 'rel', 'align', 'start', 'type', 'checked', 'disabled', 'aria-label'],
+    // Without this, their values would have to be URLs, too.
+    ADD_URI_SAFE_ATTR: ['align', 'start', 'type', 'checked', 'disabled'],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\/(?!\/)|#)/i,
     RETURN_TRUSTED_TYPE: true,
   });

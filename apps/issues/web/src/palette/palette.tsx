@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
-import { useState } from 'react';
+import { type RefObject, useLayoutEffect, useState } from 'react';
 import { listIssues } from '../http/api.ts';
 import { shownKeys, useAllCommands } from '../shell/commands.ts';
 import { Dialog } from '../shell/dialog.tsx';
@@ -9,9 +9,17 @@ import { StatusMark } from '../shell/icons.tsx';
 
 const found = 8;
 
+interface PaletteProps {
+  /** What the user has typed before the palette was loaded. */
+  typed: RefObject<string>;
+  onClose: () => void;
+}
+
 /** Finds the commands of the page and issues by key or words. */
-export function Palette({ onClose }: { onClose: () => void }) {
+export function Palette({ typed, onClose }: PaletteProps) {
   const [search, setSearch] = useState('');
+  // React renders this some time before it replaces the field in which the user types.
+  useLayoutEffect(() => setSearch(typed.current), [typed]);
   const navigate = useNavigate();
   const words = search.trim();
   const parts = words.toLowerCase().split(/\s+/);

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
 import { endSession } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { CreateDialog } from '../issue/create-dialog.tsx';
@@ -11,6 +11,7 @@ import { Avatar } from '../people/avatar.tsx';
 import { SessionEndedDialog } from '../sign-in/session-ended-dialog.tsx';
 import { announceSignOut } from '../sign-in/session-gate.ts';
 import { useCommands } from './commands.ts';
+import { Dialog, focusFirst } from './dialog.tsx';
 import { KeyboardIcon, Logo, MoonIcon, PlusIcon, SunIcon } from './icons.tsx';
 import { KeyboardHelp } from './keyboard-help.tsx';
 import { chooseTheme, currentTheme } from './theme.ts';
@@ -45,6 +46,8 @@ export function Shell() {
     location.assign('/sign-in');
   };
 
+  // What the user types before the palette is loaded.
+  const typed = useRef('');
   const commands = [
     { key: 'c', name: 'New issue', run: () => setOpen('create') },
     { key: 'g i', name: 'Go to the issues', run: () => void navigate({ to: '/issues' }) },
@@ -61,10 +64,11 @@ export function Shell() {
       // Chromium's autofill sends events without a key.
       if (event.key?.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
       event.preventDefault();
-      if (document.querySelector('dialog[open]') === null) setOpen('palette');
+      if (document.querySelector('dialog[open]') !== null) return;
+      typed.current = '';
+      setOpen('palette');
     };
     document.addEventListener('keydown', press);
-    // So that the palette opens at once, also for people who type fast.
     requestIdleCallback(() => loadPalette().catch(() => undefined));
     return () => document.removeEventListener('keydown', press);
   }, []);
@@ -131,13 +135,32 @@ export function Shell() {
       </Suspense>
       {open === 'create' && <CreateDialog onClose={close} />}
       {open === 'palette' && (
-        <Suspense>
-          <Palette onClose={close} />
+        <Suspense fallback={<PaletteField typed={typed} onClose={close} />}>
+          <Palette typed={typed} onClose={close} />
         </Suspense>
       )}
       {open === 'keyboard' && <KeyboardHelp onClose={close} />}
       <SessionEndedDialog userId={user.id} email={user.email} />
       <Toasts />
     </UserContext>
+  );
+}
+
+/** The field of the palette, until the palette is loaded. */
+function PaletteField({ typed, onClose }: { typed: RefObject<string>; onClose: () => void }) {
+  return (
+    <Dialog title="Commands" onClose={onClose}>
+      <div className="palette">
+        <input
+          ref={focusFirst}
+          aria-label="Commands"
+          placeholder="Find a command or an issue"
+          maxLength={150}
+          onChange={({ target }) => {
+            typed.current = target.value;
+          }}
+        />
+      </div>
+    </Dialog>
   );
 }
