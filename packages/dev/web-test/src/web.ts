@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { IssuesClient, Session } from '@tessera/client/issues';
 import { type StackOptions, startStack } from '@tessera/stack';
-import { type Browser, launchBrowser, openPage, type Page, type WatchedPage } from '@tessera/testing/browser';
+import {
+  type Browser,
+  launchBrowser,
+  openPage,
+  type Page,
+  type Route,
+  type WatchedPage,
+} from '@tessera/testing/browser';
 
 export const password = 'a password of the web tests';
 
@@ -91,4 +98,4 @@ export async function signIn(page: Page, { email }: Person, path = '/issues'): P
   await page.waitForURL((url) => url.pathname !== '/sign-in');
 }
 
-export type { Browser, Page, WatchedPage };
+export type { Browser, Page, Route, WatchedPage };

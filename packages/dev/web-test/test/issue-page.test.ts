@@ -91,9 +91,9 @@ describe('an issue', () => {
     const { key } = await ada.api.create({ title: 'Watched' });
     const page = await web.openAs(bob, `/issues/${key}`);
     await page.getByRole('button', { name: 'Watch', exact: true }).click();
-    await page.getByRole('button', { name: 'Watching: stop' }).waitFor();
+    await page.getByRole('button', { name: 'Stop watching' }).waitFor();
     await page.reload();
-    await page.getByRole('button', { name: 'Watching: stop' }).click();
+    await page.getByRole('button', { name: 'Stop watching' }).click();
     await page.getByRole('button', { name: 'Watch', exact: true }).waitFor();
   });
 
@@ -221,4 +221,45 @@ it.each([
   await page.getByRole('dialog', { name: 'New link' }).waitFor();
   await check('new link');
   await close();
+});
+
+describe('the texts and fields', () => {
+  it('sends a change after the response to the one before, whose version it carries', async () => {
+    const { key: own } = await ada.api.create({ title: 'Two quick changes' });
+    const page = await web.openAs(ada, `/issues/${own}`);
+    const versions: number[] = [];
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/app/api/v1/issues/*/', async (route) => {
+      if (route.request().method() === 'PATCH') {
+        versions.push(route.request().postDataJSON().version);
+        await held;
+      }
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Priority: Medium' }).click();
+    await page.getByRole('option', { name: 'High' }).click();
+    await page.getByRole('button', { name: 'Assignee: No one' }).click();
+    await page.getByRole('option', { name: 'Ada Lovelace' }).click();
+    await page.getByRole('button', { name: 'Assignee: Ada Lovelace' }).waitFor();
+    await page.getByRole('button', { name: 'Priority: High' }).waitFor();
+    expect(versions).toEqual([1]);
+    release();
+    await page.getByText('changed the assignee from no one to Ada Lovelace').waitFor();
+    expect(versions).toEqual([1, 2]);
+    await page.getByRole('button', { name: 'Priority: High' }).waitFor();
+  });
+
+  it('shows lists of tasks and the alignment of tables', async () => {
+    const description = '- [x] done\n- [ ] open\n\n3. third\n\n| a | b |\n|---|--:|\n| 1 | 2 |';
+    const { key: own } = await ada.api.create({ title: 'Tasks', description });
+    const page = await web.openAs(ada, `/issues/${own}`);
+    const tasks = page.locator('.markdown').getByRole('checkbox', { disabled: true });
+    await tasks.nth(1).waitFor();
+    expect([await tasks.first().isChecked(), await tasks.nth(1).isChecked()]).toEqual([true, false]);
+    await page.locator('.markdown ol[start="3"]').waitFor();
+    await page.locator('.markdown td[align=right]').waitFor();
+  });
 });

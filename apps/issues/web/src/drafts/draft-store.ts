@@ -4,6 +4,13 @@ export interface Draft {
   /** The text and the version of the issue when typing began, to detect other changes since. */
   base: string;
   version: number;
+  /** The Idempotency-Key with which the text was sent, if its response did not arrive. */
+  sentWith?: string;
+}
+
+interface StoredDraft extends Draft {
+  /** When it was written, in milliseconds. */
+  at: number;
 }
 
 const storeName = 'drafts';
@@ -19,27 +26,79 @@ function open(): Promise<IDBDatabase> {
   return opened;
 }
 
-async function run<Result>(
-  mode: IDBTransactionMode,
-  work: (store: IDBObjectStore) => IDBRequest<Result>,
-): Promise<Result> {
+async function run(work: (store: IDBObjectStore) => void): Promise<void> {
   const database = await open();
-  const transaction = database.transaction(storeName, mode);
-  const answer = work(transaction.objectStore(storeName));
-  return new Promise((resolve, reject) => {
-    transaction.oncomplete = () => resolve(answer.result);
+  const transaction = database.transaction(storeName, 'readwrite');
+  work(transaction.objectStore(storeName));
+  await new Promise<void>((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
     transaction.onerror = () => reject(transaction.error);
     transaction.onabort = () => reject(transaction.error);
   });
 }
 
-export const readDraft = (key: string): Promise<Draft | undefined> =>
-  run<Draft | undefined>('readonly', (store) => store.get(key));
+/** Each tab has its own drafts, named by the lock that it holds while it lives. */
+let claimed: Promise<string> | undefined;
 
-export const writeDraft = async (key: string, draft: Draft): Promise<void> => {
-  await run('readwrite', (store) => store.put(draft, key));
-};
+function claimTab(): Promise<string> {
+  claimed ??= (async () => {
+    // A reloaded tab continues. A duplicated tab has the same storage, but does not get the lock.
+    const known = sessionStorage.getItem(storeName) ?? lockPrefix + crypto.randomUUID();
+    const name = (await holdLock(known)) ? known : lockPrefix + crypto.randomUUID();
+    if (name !== known) await holdLock(name);
+    sessionStorage.setItem(storeName, name);
+    return name;
+  })();
+  return claimed;
+}
 
-export const deleteDraft = async (key: string): Promise<void> => {
-  await run('readwrite', (store) => store.delete(key));
-};
+const lockPrefix = 'tessera-drafts-';
+// A document that is reloaded may hold its lock a moment longer.
+const unloadMs = 500;
+
+const holdLock = (name: string) =>
+  new Promise<boolean>((resolve, reject) => {
+    navigator.locks
+      .request(name, { signal: AbortSignal.timeout(unloadMs) }, () => {
+        resolve(true);
+        return new Promise(() => {});
+      })
+      .catch((error: DOMException) => (error.name === 'TimeoutError' ? resolve(false) : reject(error)));
+  });
+
+/** Returns the tab's draft. Without one, the tab takes over the newest draft of a tab that no longer lives. */
+export async function readDraft(scope: string): Promise<Draft | undefined> {
+  const tab = await claimTab();
+  const { held = [] } = await navigator.locks.query();
+  const living = new Set(held.map(({ name }) => name));
+  let own: StoredDraft | undefined;
+  await run((store) => {
+    const orphans: { key: IDBValidKey; draft: StoredDraft }[] = [];
+    const reading = store.openCursor(IDBKeyRange.bound([scope], [scope, []]));
+    reading.onsuccess = () => {
+      const cursor = reading.result;
+      if (cursor !== null) {
+        const [, owner] = cursor.key as [string, string];
+        if (owner === tab) own = cursor.value;
+        else if (!living.has(owner)) orphans.push({ key: cursor.key, draft: cursor.value });
+        return cursor.continue();
+      }
+      const newest = orphans.sort((one, other) => other.draft.at - one.draft.at)[0];
+      if (own !== undefined || newest === undefined) return;
+      own = newest.draft;
+      store.delete(newest.key);
+      store.put(own, [scope, tab]);
+    };
+  });
+  return own;
+}
+
+export async function writeDraft(scope: string, draft: Draft): Promise<void> {
+  const tab = await claimTab();
+  await run((store) => store.put({ ...draft, at: Date.now() } satisfies StoredDraft, [scope, tab]));
+}
+
+export async function deleteDraft(scope: string): Promise<void> {
+  const tab = await claimTab();
+  await run((store) => store.delete([scope, tab]));
+}

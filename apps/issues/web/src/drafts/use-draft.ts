@@ -8,8 +8,10 @@ export interface DraftHandle {
   draft: Draft;
   state: DraftState;
   setText: (text: string) => void;
-  /** Continues on another base, after a conflict. */
-  rebase: (base: string, version: number) => void;
+  /** Returns the text at the time of the call, also to a function of an earlier render. */
+  latest: () => string;
+  /** Returns the Idempotency-Key of the text. It stays the same until the text changes, also over a reload. */
+  sendingKey: () => Promise<string>;
   /** Forgets the draft: it was discarded. */
   clear: () => void;
   /**
@@ -52,14 +54,14 @@ export function useDraft(scope: string, base: string, version: number): DraftHan
     };
   }, [key]);
 
-  const draft = stored ?? fresh;
+  const draft: Draft = stored ?? fresh;
   const keep = (next: Draft) => {
     const turn = ++last.current;
     const settle = (outcome: DraftState) => last.current === turn && setState(outcome);
     typed.current = next.text;
     setStored(next);
     setState('saving');
-    writeDraft(key, next).then(
+    return writeDraft(key, next).then(
       () => settle('saved'),
       () => settle('failed'),
     );
@@ -76,13 +78,21 @@ export function useDraft(scope: string, base: string, version: number): DraftHan
     draft,
     state,
     isLoading,
-    setText: (text) => keep({ ...draft, text }),
-    rebase: (newBase, newVersion) => keep({ text: draft.text, base: newBase, version: newVersion }),
+    setText: (text) => {
+      const { base: typedOn, version: seen } = draft;
+      void keep({ text, base: typedOn, version: seen });
+    },
+    latest: () => typed.current ?? draft.text,
+    sendingKey: async () => {
+      const { sentWith = crypto.randomUUID() } = draft;
+      await keep({ ...draft, sentWith });
+      return sentWith;
+    },
     clear,
     sent: (text, saved = text) => {
       const now = typed.current ?? text;
       if (now === text) clear();
-      else keep({ text: now, base: saved, version: draft.version });
+      else void keep({ text: now, base: saved, version: draft.version });
       return now === text;
     },
   };

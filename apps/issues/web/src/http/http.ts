@@ -15,11 +15,25 @@ export class HttpError extends Error {
     this.body = body;
   }
 
+  /** Whether the service may have handled the request: there is no response. */
+  get isUnknown(): boolean {
+    return this.status === 0;
+  }
+
   /** Whether the same request can succeed later. */
   get isTransient(): boolean {
     return [0, 429, 502, 503, 504].includes(this.status);
   }
 }
+
+/** Says that a creation with an Idempotency-Key failed, or that it may have succeeded. */
+export function notCreated(what: string, done: string, error: unknown): string {
+  if (error instanceof HttpError && error.isUnknown)
+    return `${what} may have been ${done}: ${lowerFirst(error.message)} Send it again; it is ${done} only once.`;
+  return `${what} was not ${done}. ${error instanceof Error ? error.message : ''}`;
+}
+
+const lowerFirst = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1);
 
 type QueryValue = string | number | boolean | readonly string[] | undefined;
 
@@ -51,6 +65,9 @@ export async function request<Body>(path: string, options: RequestOptions = {}):
 
 export const sessionPath = '/app/session';
 
+// The service waits at most 30 s for a tracker.
+const timeoutMs = 60_000;
+
 async function send<Body>(path: string, options: RequestOptions): Promise<Reply<Body>> {
   const { method = 'GET', query = {}, body, signal, idempotencyKey } = options;
   const headers: Record<string, string> = { Accept: 'application/json' };
@@ -60,12 +77,15 @@ async function send<Body>(path: string, options: RequestOptions): Promise<Reply<
   if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
   const init: RequestInit = { method, headers, credentials: 'same-origin', redirect: 'error' };
   if (body !== undefined) init.body = JSON.stringify(body);
-  if (signal !== undefined) init.signal = signal;
-  const response = await fetch(`${path}${queryString(query)}`, init).catch((error: unknown) => {
+  init.signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
+  const exchange = async () => {
+    const response = await fetch(`${path}${queryString(query)}`, init);
+    return { response, text: await response.text() };
+  };
+  const { response, text } = await exchange().catch((error: unknown) => {
     if (signal?.aborted) throw error;
     throw new HttpError(0, { detail: 'The server cannot be reached.' });
   });
-  const text = await response.text();
   const content: unknown = text === '' ? undefined : parseJson(text);
   if (!response.ok) throw new HttpError(response.status, (content ?? {}) as Partial<Problem>);
   return { body: content as Body, headers: response.headers };

@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Issue } from '@tessera/contracts';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { addComment } from '../http/api.ts';
+import { notCreated } from '../http/http.ts';
 import { issueQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 
@@ -13,18 +14,15 @@ export function CommentForm({ issue }: { issue: Issue }) {
   const comment = useDraft(`${issue.id}/comment`, '', issue.version);
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
-  // The same text is sent with the same key, so that a repetition after a lost response adds no second comment.
-  const sent = useRef({ text: '', key: '' });
   const { text } = comment.draft;
 
   const submit = async () => {
     if (isBusy || text.trim() === '') return;
-    if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
     setBusy(true);
     setProblem('');
     try {
-      await addComment(issue.key, text, sent.current.key);
-      sent.current = { text: '', key: '' };
+      // A repetition after a lost response adds no second comment.
+      await addComment(issue.key, text, await comment.sendingKey());
       comment.sent(text);
       await Promise.all([
         client.invalidateQueries({ queryKey: ['comments', issue.key] }),
@@ -32,7 +30,7 @@ export function CommentForm({ issue }: { issue: Issue }) {
         client.invalidateQueries({ queryKey: ['issues'] }),
       ]);
     } catch (error) {
-      setProblem(`The comment was not added. ${error instanceof Error ? error.message : ''}`);
+      setProblem(notCreated('The comment', 'added', error));
     } finally {
       setBusy(false);
     }

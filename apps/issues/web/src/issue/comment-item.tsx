@@ -2,22 +2,29 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Comment, Issue } from '@tessera/contracts';
 import { useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
-import { deleteComment, updateComment } from '../http/api.ts';
+import { addComment, deleteComment, updateComment } from '../http/api.ts';
 import { issueQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
 import { fullTime, personName, shortTime } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { Confirm } from '../shell/confirm.tsx';
+import { focusIfLost } from '../shell/focus.ts';
 import { useUser } from '../shell/user.ts';
 
 interface CommentProps {
   issue: Issue;
   comment: Comment;
+  /** Another person has deleted it while it was edited. */
+  isDeleted?: boolean;
+}
+
+interface CommentItemProps extends CommentProps {
+  onEdit: (isOpen: boolean) => void;
 }
 
 /** A comment. Its author edits it; the author and staff delete it. */
-export function CommentItem({ issue, comment }: CommentProps) {
+export function CommentItem({ issue, comment, isDeleted = false, onEdit }: CommentItemProps) {
   const user = useUser();
   const client = useQueryClient();
   const [isOpen, setOpen] = useState(false);
@@ -48,12 +55,15 @@ export function CommentItem({ issue, comment }: CommentProps) {
               type="button"
               ref={editButton}
               aria-label={`Edit the entry of ${name}`}
-              onClick={() => setOpen(true)}
+              onClick={() => {
+                setOpen(true);
+                onEdit(true);
+              }}
             >
               Edit
             </button>
           )}
-          {(isOwn || user.is_staff) && (
+          {(isOwn || user.is_staff) && !isDeleted && (
             <Confirm
               name="Delete"
               label={`Delete the entry of ${name}`}
@@ -72,9 +82,11 @@ export function CommentItem({ issue, comment }: CommentProps) {
           issue={issue}
           comment={comment}
           onSaved={refresh}
+          isDeleted={isDeleted}
           onClose={() => {
             setOpen(false);
-            setTimeout(() => editButton.current?.focus());
+            onEdit(false);
+            focusIfLost(() => editButton.current);
           }}
         />
       ) : (
@@ -89,7 +101,7 @@ interface EditorProps extends CommentProps {
   onClose: () => void;
 }
 
-function CommentEditor({ issue, comment, onSaved, onClose }: EditorProps) {
+function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose }: EditorProps) {
   const handle = useDraft(`${issue.id}/comment/${comment.id}`, comment.body, 0);
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
@@ -99,7 +111,8 @@ function CommentEditor({ issue, comment, onSaved, onClose }: EditorProps) {
     setBusy(true);
     setProblem('');
     try {
-      await updateComment(issue.key, comment.id, text);
+      if (isDeleted) await addComment(issue.key, text, await handle.sendingKey());
+      else await updateComment(issue.key, comment.id, text);
       const isSent = handle.sent(text);
       await onSaved();
       if (isSent) onClose();
@@ -121,7 +134,7 @@ function CommentEditor({ issue, comment, onSaved, onClose }: EditorProps) {
         hasFocus
       />
       <p className="form-problem" role="alert">
-        {problem}
+        {isDeleted ? `The comment was deleted by another person. ${problem}` : problem}
       </p>
       <div className="actions">
         <button
@@ -130,7 +143,7 @@ function CommentEditor({ issue, comment, onSaved, onClose }: EditorProps) {
           disabled={isBusy || text.trim() === ''}
           onClick={() => void submit()}
         >
-          Save
+          {isDeleted ? 'Add as a new comment' : 'Save'}
         </button>
         <button
           type="button"

@@ -1,9 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { IssuePriority } from '@tessera/contracts';
-import { type SyntheticEvent, useRef, useState } from 'react';
+import { type SyntheticEvent, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { createIssue } from '../http/api.ts';
+import { notCreated } from '../http/http.ts';
 import { issueQuery, labelsQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { priorities, priorityNames } from '../messages.ts';
@@ -35,7 +36,6 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
   const handle = useDraft('new-issue', '', 0);
   const [problem, setProblem] = useState('');
   const [isBusy, setBusy] = useState(false);
-  const sent = useRef({ text: '', key: '' });
   const form = readForm(handle.draft.text);
   const change = (part: Partial<Form>) => handle.setText(JSON.stringify({ ...form, ...part }));
 
@@ -43,20 +43,21 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
     event?.preventDefault();
     if (isBusy || form.title.trim() === '') return;
     const { text } = handle.draft;
-    if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
     const { title, description, priority, assignee } = form;
     const members = { title, description, priority, labels: form.labels.map((id) => ({ id })) };
     setBusy(true);
     setProblem('');
     try {
-      const issue = await createIssue({ ...members, assignee_id: assignee?.id ?? null }, sent.current.key);
+      // A repetition after a lost response creates no second issue.
+      const key = await handle.sendingKey();
+      const issue = await createIssue({ ...members, assignee_id: assignee?.id ?? null }, key);
       handle.sent(text);
       client.setQueryData(issueQuery(issue.key).queryKey, issue);
       void client.invalidateQueries({ queryKey: ['issues'] });
       onClose();
       await navigate({ to: '/issues/$key', params: { key: issue.key } });
     } catch (error) {
-      setProblem(`The issue was not created. ${error instanceof Error ? error.message : ''}`);
+      setProblem(notCreated('The issue', 'created', error));
       setBusy(false);
     }
   };

@@ -1,15 +1,10 @@
-import { useEffect, useRef } from 'react';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
-import { type TextEditProps, useTextEdit } from './use-text-edit.ts';
+import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts';
 
 export function EditableDescription(props: TextEditProps) {
   const edit = useTextEdit('description', props);
-  const field = useRef<HTMLTextAreaElement>(null);
   const { description } = props.issue;
-  useEffect(() => {
-    if (edit.isOpen) field.current?.focus();
-  }, [edit.isOpen]);
   return (
     <section className="description" aria-labelledby="description-title">
       <div className="section-head">
@@ -27,19 +22,15 @@ export function EditableDescription(props: TextEditProps) {
           <MarkdownEditor
             label="Description"
             rows={10}
-            field={field}
+            fieldId={textFieldId('description')}
             value={edit.text}
-            onChange={edit.handle.setText}
-            onSubmit={() => void edit.submit()}
+            onChange={edit.type}
+            onSubmit={edit.submit}
             onCancel={edit.close}
+            hasFocus
           />
           <div className="actions">
-            <button
-              type="button"
-              className="primary"
-              disabled={edit.isBusy}
-              onClick={() => void edit.submit()}
-            >
+            <button type="button" className="primary" disabled={edit.isBusy} onClick={edit.submit}>
               Save description
             </button>
             <button type="button" onClick={edit.discard}>

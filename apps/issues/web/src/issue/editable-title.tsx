@@ -1,4 +1,4 @@
-import { type TextEditProps, useTextEdit } from './use-text-edit.ts';
+import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts';
 
 export function EditableTitle(props: TextEditProps) {
   const edit = useTextEdit('title', props);
@@ -6,7 +6,7 @@ export function EditableTitle(props: TextEditProps) {
     return (
       <div className="issue-title">
         <h1>
-          {props.issue.title} <span className="issue-key">{props.issue.key}</span>
+          <bdi>{props.issue.title}</bdi> <span className="issue-key">{props.issue.key}</span>
         </h1>
         {!edit.isReadOnly && (
           <button type="button" ref={edit.editButton} aria-label="Edit title" onClick={edit.start}>
@@ -20,11 +20,12 @@ export function EditableTitle(props: TextEditProps) {
       className="title-form"
       onSubmit={(event) => {
         event.preventDefault();
-        void edit.submit();
+        edit.submit();
       }}
     >
       <h1 className="visually-hidden">{props.issue.title}</h1>
       <input
+        id={textFieldId('title')}
         aria-label="Title"
         required
         maxLength={255}
@@ -33,7 +34,7 @@ export function EditableTitle(props: TextEditProps) {
           // Once, when the editor opens.
           if (field !== null && document.activeElement === document.body) field.focus();
         }}
-        onChange={({ target }) => edit.handle.setText(target.value)}
+        onChange={({ target }) => edit.type(target.value)}
         onKeyDown={({ key }) => key === 'Escape' && edit.close()}
       />
       <div className="actions">

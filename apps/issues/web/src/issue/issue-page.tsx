@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { Issue } from '@tessera/contracts';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { HttpError } from '../http/http.ts';
 import { issueQuery } from '../http/queries.ts';
 import { fullTime, personName, shortTime } from '../messages.ts';
 import { useCommands } from '../shell/commands.ts';
+import { focusPage } from '../shell/focus.ts';
 import { useTitle } from '../shell/use-title.ts';
 import { CommentForm, commentFieldId } from './comment-form.tsx';
 import { ConflictPanel } from './conflict-panel.tsx';
@@ -14,6 +15,7 @@ import { EditableTitle } from './editable-title.tsx';
 import { IssueProperties } from './issue-properties.tsx';
 import { Timeline } from './timeline.tsx';
 import { useIssueChanges } from './use-issue-changes.ts';
+import { textFieldId } from './use-text-edit.ts';
 
 const IssueExtras = lazy(async () => ({ default: (await import('./issue-extras.tsx')).IssueExtras }));
 
@@ -47,7 +49,7 @@ export function IssuePage() {
 }
 
 function IssueView({ issue }: { issue: Issue }) {
-  const { conflict, dismissConflict, save } = useIssueChanges(issue);
+  const { conflict, dismissConflict, showMine, save } = useIssueChanges(issue);
   // A conflict of one field leaves the draft of the other.
   const [discarded, setDiscarded] = useState({ title: 0, description: 0 });
   const discard = (field: string) =>
@@ -62,7 +64,13 @@ function IssueView({ issue }: { issue: Issue }) {
     { key: 'e', name: 'Edit the description', run: click('Edit description') },
     { name: 'Edit the title', run: click('Edit title') },
   ]);
-  const isText = conflict?.field === 'title' || conflict?.field === 'description';
+  const text = conflict?.field === 'title' || conflict?.field === 'description' ? conflict.field : undefined;
+  const edit = (field: 'title' | 'description') => {
+    dismissConflict();
+    document.getElementById(textFieldId(field))?.focus();
+  };
+  // This element replaces the one that was shown while the issue was read.
+  useEffect(focusPage, []);
   return (
     <main id="content" className="page issue">
       <div className="issue-main">
@@ -75,15 +83,15 @@ function IssueView({ issue }: { issue: Issue }) {
           <ConflictPanel
             key={`${conflict.field} ${conflict.current.version}`}
             conflict={conflict}
-            onKeepMine={() => void conflict.retry().then((isSaved) => isSaved && discard(conflict.field))}
+            onKeepMine={() => void conflict.retry()}
             onTakeTheirs={() => {
               dismissConflict();
               discard(conflict.field);
             }}
-            onEdit={isText ? dismissConflict : undefined}
+            onEdit={text && (() => edit(text))}
           />
         )}
-        <EditableTitle issue={issue} save={save} discarded={discarded.title} />
+        <EditableTitle issue={issue} save={save} onType={showMine} discarded={discarded.title} />
         <p className="byline muted">
           <span>
             {personName(issue.reporter)} created this{' '}
@@ -92,7 +100,7 @@ function IssueView({ issue }: { issue: Issue }) {
             </time>
           </span>
         </p>
-        <EditableDescription issue={issue} save={save} discarded={discarded.description} />
+        <EditableDescription issue={issue} save={save} onType={showMine} discarded={discarded.description} />
       </div>
       <div className="issue-side">
         <IssueProperties issue={issue} save={save} />

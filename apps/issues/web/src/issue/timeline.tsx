@@ -1,5 +1,6 @@
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import type { Activity, Comment, Issue } from '@tessera/contracts';
+import { useState } from 'react';
 import { listActivity, listComments, type Page } from '../http/api.ts';
 import { fullTime, personName, shortTime } from '../messages.ts';
 import { describeActivity } from './activity-text.ts';
@@ -23,6 +24,11 @@ export function Timeline({ issue }: { issue: Issue }) {
     getNextPageParam: ({ next }) => next,
   });
   const commentItems = itemsOf(comments.data).map((comment): Item => ({ at: comment.created_at, comment }));
+  // An editor stays, with its text, when another person deletes the comment.
+  const [edited, setEdited] = useState<readonly Comment[]>([]);
+  const deleted = comments.isSuccess
+    ? edited.filter(({ id }) => !itemsOf(comments.data).some((comment) => comment.id === id))
+    : [];
   const activityItems = itemsOf(activity.data).map((entry): Item => ({ at: entry.at, activity: entry }));
   // Earlier items of a list that has more pages are unknown, so none of the other list are shown before its oldest.
   const starts = [
@@ -32,6 +38,7 @@ export function Timeline({ issue }: { issue: Issue }) {
   const start = starts.sort().at(-1) ?? '';
   const items = [...commentItems, ...activityItems]
     .filter((item) => item.at >= start && isShown(item))
+    .concat(deleted.map((comment) => ({ at: comment.created_at, comment })))
     .sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   const loadEarlier = () => {
     for (const list of [comments, activity]) if (list.hasNextPage) void list.fetchNextPage();
@@ -51,7 +58,18 @@ export function Timeline({ issue }: { issue: Issue }) {
       <ol>
         {items.map((item) =>
           'comment' in item ? (
-            <CommentItem key={item.comment.id} issue={issue} comment={item.comment} />
+            <CommentItem
+              key={item.comment.id}
+              issue={issue}
+              comment={item.comment}
+              isDeleted={deleted.includes(item.comment)}
+              onEdit={(isOpen) =>
+                setEdited((now) => [
+                  ...now.filter(({ id }) => id !== item.comment.id),
+                  ...(isOpen ? [item.comment] : []),
+                ])
+              }
+            />
           ) : (
             <ActivityItem key={item.activity.id} activity={item.activity} />
           ),

@@ -27,7 +27,14 @@ export interface Change {
   shown: Partial<Issue>;
   sent: Omit<IssueChange, 'version'> | { status: IssueStatus };
   /** The value on which the change is based, and its version. Default: those of the issue. */
-  base?: { text: string; version: number };
+  base?: Base;
+  /** Saves it again after a conflict, based on what the other person has saved. Default: the same change. */
+  retry?: (base: Base) => Promise<boolean>;
+}
+
+export interface Base {
+  text: string;
+  version: number;
 }
 
 const maxAttempts = 3;
@@ -71,7 +78,7 @@ export function useIssueChanges(issue: Issue | undefined) {
 
   /** Returns the issue that the page shows then. Never throws. */
   const send = async (
-    change: Required<Change>,
+    change: Change & { base: Base },
     onto: Issue,
   ): Promise<{ current: Issue; isSaved: boolean }> => {
     const { queryKey } = issueQuery(onto.key);
@@ -101,14 +108,21 @@ export function useIssueChanges(issue: Issue | undefined) {
           return { current: { ...present, ...Object.fromEntries(undone) }, isSaved: false };
         }
         const theirs = textOf(current, field);
+        const mine = textOf({ ...current, ...shown }, field);
+        // The response to the same change was lost, or both want the same.
+        if (theirs === mine && field !== 'status') {
+          queue.current.answered = current;
+          setConflict(undefined);
+          return { current, isSaved: true };
+        }
         // Another field has changed: this change is still based on what the user saw.
         if (theirs === base.text && attempt < maxAttempts) {
           version = current.version;
           show(current);
           continue;
         }
-        const mine = textOf({ ...current, ...shown }, field);
-        const retry = () => save({ ...change, base: { text: theirs, version: current.version } }, current);
+        const onTheirs = { text: theirs, version: current.version };
+        const retry = () => change.retry?.(onTheirs) ?? save({ ...change, base: onTheirs }, current);
         setConflict({ field, base: base.text, theirs, mine, retry, current });
         return { current, isSaved: false };
       }
@@ -118,6 +132,9 @@ export function useIssueChanges(issue: Issue | undefined) {
   return {
     conflict,
     dismissConflict: () => setConflict(undefined),
+    /** The user types on while the conflict is shown. */
+    showMine: (field: EditableField, mine: string) =>
+      setConflict((shown) => (shown?.field === field ? { ...shown, mine } : shown)),
     save: (change: Change) => (issue === undefined ? Promise.resolve(false) : save(change, issue)),
   };
 }

@@ -1,21 +1,30 @@
 import type { Issue } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
+import { focusIfLost } from '../shell/focus.ts';
 import { useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
-import type { Change } from './use-issue-changes.ts';
+import type { Base, Change } from './use-issue-changes.ts';
 
 export interface TextEditProps {
   issue: Issue;
   save: (change: Change) => Promise<boolean>;
+  /** Is called with the text after each key. */
+  onType: (field: 'title' | 'description', text: string) => void;
   /** Increases when the user discards the draft in the conflict panel. */
   discarded: number;
 }
 
-const changedNote = 'Another person has changed it. Saving shows both texts.';
+/** The id of the field of an open editor. */
+export const textFieldId = (field: 'title' | 'description') => `edit-${field}`;
+
+const changedNote = 'It was changed meanwhile. Saving shows both texts.';
 
 /** The state of editing the title or the description: closed, or open with a draft. */
-export function useTextEdit(field: 'title' | 'description', { issue, save, discarded }: TextEditProps) {
+export function useTextEdit(
+  field: 'title' | 'description',
+  { issue, save, onType, discarded }: TextEditProps,
+) {
   const user = useUser();
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
@@ -31,10 +40,29 @@ export function useTextEdit(field: 'title' | 'description', { issue, save, disca
     if (hasDraft) setOpen(true);
   }, [hasDraft]);
 
-  const finish = () => {
-    clear();
+  const close = () => {
     setOpen(false);
     setBase(undefined);
+    focusIfLost(() => editButton.current);
+  };
+  const finish = () => {
+    clear();
+    close();
+  };
+  const submit = async (on: Base): Promise<boolean> => {
+    const typed = handle.latest();
+    const text = field === 'title' ? typed.trim() : typed;
+    setBusy(true);
+    const isSaved = await save({
+      field,
+      shown: { [field]: text },
+      sent: { [field]: text },
+      base: on,
+      retry: submit,
+    });
+    setBusy(false);
+    if (isSaved && handle.sent(typed, text)) finish();
+    return isSaved;
   };
   const seen = useRef(discarded);
   useEffect(() => {
@@ -50,6 +78,10 @@ export function useTextEdit(field: 'title' | 'description', { issue, save, disca
     editButton,
     handle,
     text: draft.text,
+    type: (text: string) => {
+      handle.setText(text);
+      onType(field, text);
+    },
     /** The text of the status line. */
     note: [draftNote(handle), issue[field] === draft.base ? '' : changedNote].filter(Boolean).join('. '),
     start: () => {
@@ -57,28 +89,13 @@ export function useTextEdit(field: 'title' | 'description', { issue, save, disca
       setOpen(true);
     },
     /** Closes the editor. The draft stays for the next time. */
-    close: () => {
-      setOpen(false);
-      setBase(undefined);
-      setTimeout(() => editButton.current?.focus());
-    },
-    discard: () => {
-      finish();
-      setTimeout(() => editButton.current?.focus());
-    },
-    submit: async () => {
+    close,
+    discard: finish,
+    submit: () => {
       if (isBusy) return;
       const text = field === 'title' ? draft.text.trim() : draft.text;
-      if (text === issue[field] || (field === 'title' && text === '')) return finish();
-      setBusy(true);
-      const isSaved = await save({
-        field,
-        shown: { [field]: text },
-        sent: { [field]: text },
-        base: { text: draft.base, version: draft.version },
-      });
-      setBusy(false);
-      if (isSaved && handle.sent(draft.text, text)) finish();
+      if (text === issue[field] || (field === 'title' && text === '')) finish();
+      else void submit({ text: draft.base, version: draft.version });
     },
   };
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { findChromium } from './chromium.ts';
 
-export type { Browser, BrowserContext, Page } from 'playwright-core';
+export type { Browser, BrowserContext, Page, Route } from 'playwright-core';
 
 /** Starts a headless Chromium. Tests of any account can start it, because it runs without a sandbox. */
 export async function launchBrowser(): Promise<Browser> {
