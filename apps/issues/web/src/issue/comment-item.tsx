@@ -10,7 +10,7 @@ import { fullTime, personName, shortTime } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { Confirm } from '../shell/confirm.tsx';
 import { focusIfLost } from '../shell/focus.ts';
-import { useUser } from '../shell/user.ts';
+import { hasStaffRights, useUser } from '../shell/user.ts';
 
 interface CommentProps {
   issue: Issue;
@@ -63,7 +63,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
               Edit
             </button>
           )}
-          {(isOwn || user.is_staff) && !isDeleted && (
+          {(isOwn || hasStaffRights(user)) && !isDeleted && (
             <Confirm
               name="Delete"
               label={`Delete the entry of ${name}`}

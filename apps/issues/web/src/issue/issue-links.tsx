@@ -5,7 +5,7 @@ import { issueQuery } from '../http/queries.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
-import { useUser } from '../shell/user.ts';
+import { hasStaffRights, useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
 import { deleteLink, putLink } from './issue-api.ts';
 
@@ -95,7 +95,7 @@ function LinkTarget({ link: { url, title, ref } }: { link: Link }) {
 }
 
 function LinkForm({ issue, onSaved }: { issue: Issue; onSaved: () => Promise<void> }) {
-  const { is_staff: isStaff } = useUser();
+  const isStaff = hasStaffRights(useUser());
   const form = useForm(async ({ title = '', url = '', ...link }) => {
     await putLink(issue.key, { ...link, title: title === '' ? null : title, url: url === '' ? null : url });
     await onSaved();

@@ -5,7 +5,7 @@ import { issueQuery } from '../http/queries.ts';
 import { fullTime, syncNames } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
-import { useUser } from '../shell/user.ts';
+import { hasStaffRights, useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
 import { attachExternal, detachExternal, readSync, resolveConflict, syncIssue } from './issue-api.ts';
 import { fieldName } from './use-issue-changes.ts';
@@ -23,7 +23,7 @@ const reasons: Record<SyncConflict['reason'], string> = {
 /** The state of the sync with the external tracker. Staff resolve conflicts, attach and detach. */
 export function SyncPanel({ issue }: { issue: Issue }) {
   const user = useUser();
-  const { is_staff: isStaff } = user;
+  const isStaff = hasStaffRights(user);
   const client = useQueryClient();
   const { key, external, sync } = issue;
   const { data: report } = useQuery({

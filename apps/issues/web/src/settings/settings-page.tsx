@@ -1,7 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { useTitle } from '../shell/use-title.ts';
-import { useUser } from '../shell/user.ts';
+import { hasStaffRights, useUser } from '../shell/user.ts';
 import { AccountSettings } from './account-settings.tsx';
 import { SessionSettings } from './session-settings.tsx';
 import { TrackerSettings } from './tracker-settings.tsx';
@@ -25,14 +25,15 @@ const sections: Readonly<Record<string, Section>> = {
 export function SettingsPage() {
   const { section: id } = useParams({ from: '/app/settings/$section' });
   const user = useUser();
-  const section = sections[id];
+  const section = Object.hasOwn(sections, id) ? sections[id] : undefined;
+  const isStaff = hasStaffRights(user);
   useTitle(section?.name ?? 'Settings');
-  const isAllowed = section !== undefined && (user.is_staff || !section.isForStaff);
+  const isAllowed = section !== undefined && (isStaff || !section.isForStaff);
   return (
     <main id="content" className="page settings">
       <nav aria-label="Settings">
         {Object.entries(sections)
-          .filter(([, { isForStaff }]) => user.is_staff || !isForStaff)
+          .filter(([, { isForStaff }]) => isStaff || !isForStaff)
           .map(([key, { name }]) => (
             <Link key={key} to="/settings/$section" params={{ section: key }}>
               {name}

@@ -7,6 +7,7 @@ import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { notify } from '../shell/toasts.tsx';
 import { useUser } from '../shell/user.ts';
+import { QueryState } from './query-state.tsx';
 import { createUser, listUsers, updateUser } from './settings-api.ts';
 
 export function UserSettings() {
@@ -44,8 +45,7 @@ export function UserSettings() {
           New user
         </button>
       </div>
-      {users.isPending && <p role="status">Loading…</p>}
-      {users.isError && <p role="alert">{users.error.message}</p>}
+      <QueryState query={users} />
       {users.isSuccess && shown.length === 0 && <p>No user matches.</p>}
       <ul className="entries" aria-label="Users">
         {shown.map((user) => (
@@ -128,9 +128,10 @@ function UserForm({ user, onSaved }: { user: FullUser | undefined; onSaved: () =
       <Field state={form} label="Display name" name="name" maxLength={150} defaultValue={user?.name ?? ''} />
       <Field
         state={form}
-        label={user === undefined ? 'Password (empty: the user cannot sign in with one)' : 'New password'}
+        label={user === undefined ? 'Password' : 'New password'}
         name="password"
         type="password"
+        required={user === undefined}
         autoComplete="new-password"
       />
       {flags.map(([flag, name]) => (

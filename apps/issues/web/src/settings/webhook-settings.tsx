@@ -29,7 +29,10 @@ export function WebhookSettings() {
   const webhooks = useQuery({ queryKey: ['webhooks'], queryFn: ({ signal }) => listWebhooks(signal) });
   const [edited, setEdited] = useState<Webhook | 'new'>();
   const [secret, setSecret] = useState<WebhookWithSecret>();
-  const refresh = () => client.invalidateQueries({ queryKey: ['webhooks'] });
+  const refresh = () =>
+    Promise.all(
+      ['webhooks', 'webhook-deliveries'].map((one) => client.invalidateQueries({ queryKey: [one] })),
+    );
   const attempt = async (action: () => Promise<unknown>, done: string) => {
     try {
       await action();
