@@ -1,6 +1,11 @@
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 
+interface ParseOptions {
+  /** Of YAML; 1.2 by default. */
+  version?: '1.1';
+}
+
 const manifestSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -15,8 +20,8 @@ const manifestSchema = z.looseObject({
 export type Manifest = z.infer<typeof manifestSchema>;
 
 /** Parses the objects of a file. @throws for invalid YAML, such as a duplicate key */
-export function readManifests(text: string): Manifest[] {
-  return parseAllDocuments(text).flatMap((document) => {
+export function readManifests(text: string, options: ParseOptions = {}): Manifest[] {
+  return parseAllDocuments(text, options).flatMap((document) => {
     if ('errors' in document && document.errors[0] !== undefined) throw document.errors[0];
     const content: unknown = document.toJS();
     return content === null ? [] : [manifestSchema.parse(content)];
