@@ -15,6 +15,7 @@ import { EventStream, type StreamEnd } from './event-stream.ts';
 import {
   type EventFilter,
   eventMatcher,
+  heartbeatText,
   positionText,
   resetText,
   type StreamedEvent,
@@ -44,7 +45,7 @@ export interface StreamRequest {
 const sweepMs = 1_000;
 /** Number of sweeps between two checks of the identities. */
 const sweepsPerCheck = 2;
-/** With the interval of the sweeps, a comment is sent after at most 25 s. */
+/** With the interval of the sweeps, a heartbeat is sent after at most 25 s. */
 const idleMaxMs = 24_000;
 /** Maximum number of unsent bytes of a stream, and of all streams together. */
 const unsentMax = 1024 * 1024;
@@ -206,11 +207,11 @@ export class EventStreams {
   #sweep(): void {
     // During a delivery, streams differ in the events that they have sent.
     const isEven = !this.#isDelivering && this.#tail !== undefined && this.#streams.size > 0;
-    const comment = `:\n${isEven && this.#tail !== undefined ? positionText(this.#tail.place) : '\n'}`;
+    const heartbeat = heartbeatText(isEven ? this.#tail?.place : undefined);
     const now = Date.now();
     for (const stream of this.#streams) {
       if (stream.tokenExpiresAt.getTime() <= now) stream.end('token_expired');
-      else if (stream.idleMs > idleMaxMs) stream.send(comment);
+      else if (stream.idleMs > idleMaxMs) stream.send(heartbeat);
     }
     this.#sweeps += 1;
     if (this.#sweeps % sweepsPerCheck === 0) void this.#endInactive();

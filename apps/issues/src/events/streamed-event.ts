@@ -56,6 +56,12 @@ export function positionText(place: EventPlace): string {
   return `id: ${eventCursor(place)}\n\n`;
 }
 
+/** Encodes the message that the stream is not broken. `EventSource` does not report comments. */
+export function heartbeatText(place: EventPlace | undefined): string {
+  const id = place === undefined ? '' : `id: ${eventCursor(place)}\n`;
+  return `${id}event: heartbeat\ndata: {}\n\n`;
+}
+
 /** Encodes the message that events may be missing before a place. */
 export function resetText(place: EventPlace): string {
   const next = eventCursor(place);

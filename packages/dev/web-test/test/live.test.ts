@@ -143,6 +143,23 @@ describe('without a stream', () => {
     await close(page);
   });
 
+  it('a stream that is silent for a minute is replaced, and the feed is read meanwhile', async () => {
+    const { key } = await ada.api.create({ title: 'Silent' });
+    const page = await open(`/issues/${key}`, (one) => one.clock.install());
+    await page.getByRole('button', { name: 'Priority: Medium' }).waitFor();
+    await bob.api.update(key, { priority: 'LOW' });
+    await page.getByRole('button', { name: 'Priority: Low' }).waitFor(soon);
+    // The next stream gets no response.
+    const next = page.waitForRequest(isStream);
+    await page.route(streams, () => undefined);
+    await page.clock.fastForward(60_000);
+    await next;
+    await bob.api.update(key, { priority: 'HIGH' });
+    await page.clock.fastForward(10_000);
+    await page.getByRole('button', { name: 'Priority: High' }).waitFor(soon);
+    await close(page);
+  });
+
   it('a page says that it is offline, and catches up when the connection is back', async () => {
     const { key } = await ada.api.create({ title: 'On a train' });
     const page = await open(`/issues/${key}`);

@@ -14,6 +14,8 @@ const feedPath = '/app/api/v1/events/';
 const hello = 'hello';
 // With the time of a request, a change is shown within ten seconds.
 const pollMs = 9_000;
+// The service sends a heartbeat after 25 s without an event, so two are missing.
+const silentMs = 55_000;
 // EventSource calls listeners of named types only.
 const types: Record<IssueEventType, true> = {
   'issue.created': true,
@@ -80,7 +82,14 @@ async function readEvents(
 ): Promise<void> {
   // The stream does not tell its position before the first event.
   if (cursorNow() === 'now') await poll('now', tell, signal);
-  let stream = openStream(cursorNow(), tell);
+  let heardAt = Date.now();
+  const open = () => {
+    heardAt = Date.now();
+    return openStream(cursorNow(), tell, () => {
+      heardAt = Date.now();
+    });
+  };
+  let stream = open();
   const goOffline = () => {
     stream.close();
     tell({ kind: 'connection', connection: 'offline' });
@@ -90,6 +99,8 @@ async function readEvents(
   let isFailing = false;
   while (!signal.aborted) {
     const isOnlineAgain = await failureOf(stream, pollAt - Date.now(), signal);
+    // A connection that was lost without notice stays open.
+    if (Date.now() - heardAt >= silentMs) stream.close();
     const isOpen = stream.readyState === EventSource.OPEN;
     const isDue = isOnlineAgain || !isFailing || Date.now() >= pollAt;
     isFailing = !isOpen;
@@ -98,14 +109,15 @@ async function readEvents(
     if (isOpen || signal.aborted) continue;
     await poll(cursorNow(), tell, signal);
     // A browser reconnects only after a lost connection, not after a refusal.
-    if (stream.readyState === EventSource.CLOSED) stream = openStream(cursorNow(), tell);
+    if (stream.readyState === EventSource.CLOSED) stream = open();
   }
   stream.close();
 }
 
-function openStream(cursor: string, tell: (message: FeedMessage) => void): EventSource {
+function openStream(cursor: string, tell: (message: FeedMessage) => void, onHeard: () => void): EventSource {
   const after = cursor === 'now' ? '' : `?after=${encodeURIComponent(cursor)}`;
   const stream = new EventSource(`${feedPath}stream/${after}`);
+  for (const type of ['open', 'heartbeat', 'reset', ...eventTypes]) stream.addEventListener(type, onHeard);
   stream.addEventListener('open', () => tell({ kind: 'connection', connection: 'live' }));
   for (const type of eventTypes)
     stream.addEventListener(type, ({ data, lastEventId }: MessageEvent<string>) =>
