@@ -30,6 +30,8 @@ interface IssueTableProps {
   isStale: boolean;
 }
 
+const columns = ['Selected', 'Priority', 'Key', 'Title', 'Status', 'Assignee', 'Sync', 'Comments', 'Changed'];
+
 // Remembered, so that going back from an issue returns to its row.
 let activeKey: string | undefined;
 
@@ -45,7 +47,8 @@ export function IssueTable(props: IssueTableProps) {
   const rows = useWindowVirtualizer({
     count: issues.length,
     estimateSize: () => (matchMedia('(max-width: 767px)').matches ? 68 : 41),
-    overscan: 8,
+    // For the Tab key and the next frame; more rows make scrolling slow.
+    overscan: 2,
     scrollMargin: offset,
     // Below the header that stays on screen.
     scrollPaddingStart: 56,
@@ -108,13 +111,13 @@ export function IssueTable(props: IssueTableProps) {
       aria-busy={isStale}
     >
       <div role="row" className="row row-head" aria-rowindex={1}>
-        {['Selected', 'Priority', 'Key', 'Title', 'Status', 'Assignee', 'Sync', 'Comments', 'Changed'].map(
-          (name) => (
+        {columns
+          .filter((name) => name !== 'Sync' || hasSync)
+          .map((name) => (
             <span role="columnheader" key={name} className={`cell-${name.toLowerCase()}`}>
               {name}
             </span>
-          ),
-        )}
+          ))}
       </div>
       <div role="rowgroup" ref={body} className="table-body" style={{ height: rows.getTotalSize() }}>
         {visible.map(({ index, start }) => {
@@ -140,7 +143,7 @@ export function IssueTable(props: IssueTableProps) {
                   onChange={() => toggle(issue.key)}
                 />
               </span>
-              <IssueCells issue={issue} />
+              <IssueCells issue={issue} hasSync={hasSync} />
             </div>
           );
         })}
@@ -150,7 +153,8 @@ export function IssueTable(props: IssueTableProps) {
   );
 }
 
-function IssueCells({ issue }: { issue: ListedIssue }) {
+/** Has few elements, because all cells are made again while the list scrolls. */
+function IssueCells({ issue, hasSync }: { issue: ListedIssue; hasSync: boolean }) {
   const { key, title, priority, status, assignee, labels, sync, comments_count, updated_at } = issue;
   return (
     <>
@@ -164,28 +168,32 @@ function IssueCells({ issue }: { issue: ListedIssue }) {
         <Link to="/issues/$key" params={{ key }} id={`issue-${key}`} className="title-link">
           <bdi>{title}</bdi>
         </Link>
-        <span className="labels">
-          {labels.map(({ id, name, color }) => (
-            <LabelMark key={id} name={name} color={color} />
-          ))}
-        </span>
+        {labels.length > 0 && (
+          <span className="labels">
+            {labels.map(({ id, name, color }) => (
+              <LabelMark key={id} name={name} color={color} />
+            ))}
+          </span>
+        )}
       </span>
       <span role="cell" className="cell-status">
         <StatusMark status={status} />
       </span>
-      <span role="cell" className="cell-assignee">
+      <span role="cell" className="cell-assignee person">
         {assignee === null ? (
           <span className="muted">No one</span>
         ) : (
-          <span className="person">
+          <>
             <Avatar person={assignee} />
             <span className="person-name">{personName(assignee)}</span>
-          </span>
+          </>
         )}
       </span>
-      <span role="cell" className={`cell-sync sync-${sync.state}`}>
-        {syncNames[sync.state]}
-      </span>
+      {hasSync && (
+        <span role="cell" className={`cell-sync sync-${sync.state}`}>
+          {syncNames[sync.state]}
+        </span>
+      )}
       <span role="cell" className="cell-comments">
         {comments_count > 0 && (
           <>
@@ -195,11 +203,9 @@ function IssueCells({ issue }: { issue: ListedIssue }) {
           </>
         )}
       </span>
-      <span role="cell" className="cell-changed">
-        <time dateTime={updated_at} title={fullTime(updated_at)}>
-          {shortTime(updated_at)}
-        </time>
-      </span>
+      <time role="cell" className="cell-changed" dateTime={updated_at} title={fullTime(updated_at)}>
+        {shortTime(updated_at)}
+      </time>
     </>
   );
 }

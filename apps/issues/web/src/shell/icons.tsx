@@ -75,37 +75,17 @@ export const KeyboardIcon = () => (
   </Icon>
 );
 
-const bars: Record<IssuePriority, number> = { LOW: 1, MEDIUM: 2, HIGH: 3, URGENT: 4, CRITICAL: 4 };
-
+// CSS draws the bars and the dot: a list has hundreds of them.
 export function PriorityMark({ priority, hasText = false }: { priority: IssuePriority; hasText?: boolean }) {
   return (
     <span className={`priority priority-${priority.toLowerCase()}`} title={priorityNames[priority]}>
-      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-        {[0, 1, 2, 3].map((bar) => (
-          <rect
-            key={bar}
-            x={1 + bar * 3.75}
-            y={10 - bar * 2.6}
-            width="2.6"
-            height={4 + bar * 2.6}
-            rx=".8"
-            fill="currentColor"
-            opacity={bar < bars[priority] ? 1 : 0.22}
-          />
-        ))}
-      </svg>
       <span className={hasText ? undefined : 'visually-hidden'}>{priorityNames[priority]}</span>
     </span>
   );
 }
 
 export function StatusMark({ status }: { status: IssueStatus }) {
-  return (
-    <span className={`status status-${status.toLowerCase()}`}>
-      <span className="dot" aria-hidden="true" />
-      {statusNames[status]}
-    </span>
-  );
+  return <span className={`status status-${status.toLowerCase()}`}>{statusNames[status]}</span>;
 }
 
 export function LabelMark({ name, color }: { name: string; color: string }) {
