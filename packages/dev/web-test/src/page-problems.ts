@@ -1,10 +1,14 @@
 import { accessibilityProblems, type Page } from '@tessera/testing/browser';
 
-/** The violations of accessibility rules, and a line if the page is wider than the screen. */
+/** The violations of accessibility rules in both themes, and a line if the page is wider than the screen. */
 export async function pageProblems(page: Page): Promise<string[]> {
-  const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-  return [
-    ...(await accessibilityProblems(page)),
-    ...(overflow === 0 ? [] : [`${overflow} pixels wider than the screen`]),
-  ];
+  const problems: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    // Without motion, the colors change at once.
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    for (const problem of await accessibilityProblems(page)) problems.push(`${colorScheme}: ${problem}`);
+  }
+  const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+  if (overflow !== 0) problems.push(`${overflow} pixels wider than the screen`);
+  return problems;
 }

@@ -1,6 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { User } from '@tessera/contracts';
-import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import { findPeople } from '../http/api.ts';
 import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
@@ -27,6 +35,7 @@ export function useMentions(
 ): Mentions {
   const [word, setWord] = useState<string>();
   const [active, setActive] = useState(0);
+  const caret = useRef<number>(undefined);
   const id = useId();
   const { data = [], isPlaceholderData } = useQuery({
     queryKey: ['people', word ?? ''],
@@ -45,16 +54,19 @@ export function useMentions(
   const insert = (person: User | undefined) => {
     const { current } = field;
     if (current === null || person === undefined) return;
-    const { value, selectionStart: caret } = current;
-    const before = `${value.slice(0, caret - (word?.length ?? 0))}${person.username} `;
-    onChange(before + value.slice(caret));
+    const { value, selectionStart } = current;
+    const before = `${value.slice(0, selectionStart - (word?.length ?? 0))}${person.username} `;
+    onChange(before + value.slice(selectionStart));
     close();
-    // After React has written the text.
-    setTimeout(() => {
-      current.focus();
-      current.setSelectionRange(before.length, before.length);
-    });
+    caret.current = before.length;
   };
+  // With the text: a key that is pressed before the caret has moved would be written elsewhere.
+  useLayoutEffect(() => {
+    if (caret.current === undefined) return;
+    field.current?.focus();
+    field.current?.setSelectionRange(caret.current, caret.current);
+    caret.current = undefined;
+  });
 
   return {
     press: (event) => {
