@@ -77,7 +77,8 @@ export function BoardPage() {
         searchField={searchField}
       />
       <SelectionBar selected={selected} onSelect={setSelected} onOpen={quick.open} />
-      <div className="board">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the columns also while they are empty */}
+      <section className="board" aria-label="Columns" tabIndex={0}>
         {statuses.map((status) => (
           <BoardColumn
             key={status}
@@ -96,7 +97,7 @@ export function BoardPage() {
             }}
           />
         ))}
-      </div>
+      </section>
       {quick.dialog}
     </main>
   );

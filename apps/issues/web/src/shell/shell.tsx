@@ -130,7 +130,13 @@ export function Shell() {
         </div>
       </header>
       <ConnectionNote />
-      <Suspense fallback={<main id="content" className="page" aria-busy="true" />}>
+      <Suspense
+        fallback={
+          <main id="content" className="page" aria-busy="true">
+            <h1 className="visually-hidden">Loading…</h1>
+          </main>
+        }
+      >
         <Outlet />
       </Suspense>
       {open === 'create' && <CreateDialog onClose={close} />}

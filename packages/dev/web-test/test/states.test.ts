@@ -1,0 +1,117 @@
+// The states that the pages of the other files do not show. Each is checked in both themes.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { fillExamples } from '../src/examples.ts';
+import { pageProblems } from '../src/page-problems.ts';
+import { type Page, type Person, type Route, signIn, startWeb, type Web } from '../src/web.ts';
+
+let web: Web;
+let ada: Person;
+let bob: Person;
+let key: string;
+
+beforeAll(async () => {
+  web = await startWeb();
+  ({ ada, bob, key } = await fillExamples(web, 3));
+  await web.sql(
+    'issues',
+    `INSERT INTO issues (id, title, description, priority, status, reporter_id, created_at, updated_at)
+     SELECT gen_random_uuid(), 'Many ' || n, '', 'LOW', 'OPEN', $1, now() - n * interval '1 s', now() - interval '1 day'
+     FROM generate_series(1, 10000) n`,
+    [ada.id],
+  );
+}, 60_000);
+
+afterAll(async () => {
+  expect(await web?.stop()).toEqual([0, 0]);
+}, 30_000);
+
+// The app repeats a read that is refused with 503, but not this one.
+const fail = (route: Route) =>
+  route.fulfill({
+    status: 500,
+    contentType: 'application/problem+json',
+    json: { status: 500, code: 'internal_error', detail: 'The service has failed.' },
+  });
+
+/** Answers the reads of the API in another way; everything else goes on. */
+const onReads = (page: Page, answer: (route: Route) => unknown) =>
+  page.route(/\/app\/api\/v1\/(?!events)/, (route) =>
+    route.request().method() === 'GET' ? answer(route) : route.continue(),
+  );
+
+const pages = [
+  ['the list', '/issues'],
+  ['the board', '/board'],
+  ['an issue', '/issues/KEY'],
+  ['the account', '/settings/account'],
+  ['the sessions', '/settings/sessions'],
+  ['the users', '/settings/users'],
+  ['the webhooks', '/settings/webhooks'],
+  ['the tracker', '/settings/tracker'],
+] as const;
+
+describe.each([1280, 320])('%i pixels wide', (width) => {
+  let page: Page;
+  let close: () => Promise<unknown>;
+  beforeAll(async () => {
+    ({ page, close } = await web.open({ bypassCSP: true, viewport: { width, height: 800 } }));
+    await signIn(page, ada);
+  });
+  afterAll(() => close?.());
+
+  const check = async (state: string) =>
+    expect({ state, problems: await pageProblems(page) }).toEqual({ state, problems: [] });
+  const open = (path: string) => page.goto(path.replace('KEY', key));
+
+  it('every page while it is loading', async () => {
+    await onReads(page, () => undefined);
+    for (const [name, path] of pages) {
+      await open(path);
+      await page.locator('main h1').waitFor({ state: 'attached' });
+      await check(`${name}, loading`);
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  }, 60_000);
+
+  it('every page if the service fails', async () => {
+    await onReads(page, fail);
+    for (const [name, path] of pages) {
+      await open(path);
+      // The account and the sessions are not read from this API.
+      if (name !== 'the account' && name !== 'the sessions')
+        await page.getByText('The service has failed.').first().waitFor();
+      await check(`${name}, error`);
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  }, 60_000);
+
+  it('every page without a network', async () => {
+    for (const [name, path] of pages) {
+      await open(path);
+      await page.locator('main h1').waitFor({ state: 'attached' });
+      await page.context().setOffline(true);
+      await page.getByText(/^No connection/).waitFor();
+      await check(`${name}, offline`);
+      await page.context().setOffline(false);
+    }
+  }, 60_000);
+
+  it('one issue, 10,000 issues, and an issue that the user may not change', async () => {
+    await page.goto('/issues?q=invoices+without&state=all');
+    await page.getByText('1 issue', { exact: true }).waitFor();
+    await check('the list, one');
+    await page.goto('/board?q=invoices+without');
+    await page.getByRole('link').first().waitFor();
+    await check('the board, one');
+    for (const path of ['/issues?q=many', '/board?q=many']) {
+      await page.goto(path);
+      await page.getByRole('link', { name: 'Many 1', exact: true }).waitFor();
+      await check(`${path}, 10,000`);
+    }
+    const opened = await web.open({ bypassCSP: true, viewport: { width, height: 800 } });
+    await signIn(opened.page, bob, '/issues/ISS-1');
+    await opened.page.getByRole('button', { name: 'Priority', disabled: true }).waitFor();
+    expect(await pageProblems(opened.page)).toEqual([]);
+    await opened.close();
+  }, 60_000);
+});
