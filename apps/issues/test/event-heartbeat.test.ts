@@ -10,7 +10,7 @@ it('a stream without events sends its position as a heartbeat', async () => {
     const now = performance.now.bind(performance);
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 25_000);
     await stream.until(1);
-    expect(stream.text()).toMatch(/\n\nid: \S+\nevent: heartbeat\ndata: \{\}\n\n$/);
+    expect(stream.text()).toMatch(/\n\n:\nid: \S+\nevent: heartbeat\ndata: \{\}\n\n$/);
     clock.mockImplementation(() => now() + 50_000);
     await stream.until(2);
     expect(stream.events.map(({ type, id }) => [type, id !== ''])).toEqual([

@@ -56,10 +56,10 @@ export function positionText(place: EventPlace): string {
   return `id: ${eventCursor(place)}\n\n`;
 }
 
-/** Encodes the message that the stream is not broken. `EventSource` does not report comments. */
+/** Encodes a comment line, which keeps proxies from closing the stream, and an event, because `EventSource` reports no comments. */
 export function heartbeatText(place: EventPlace | undefined): string {
   const id = place === undefined ? '' : `id: ${eventCursor(place)}\n`;
-  return `${id}event: heartbeat\ndata: {}\n\n`;
+  return `:\n${id}event: heartbeat\ndata: {}\n\n`;
 }
 
 /** Encodes the message that events may be missing before a place. */
