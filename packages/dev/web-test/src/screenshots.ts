@@ -28,6 +28,7 @@ try {
       await page.goto(`/issues/${key}`);
       await page.getByText('The queue was full').waitFor();
       await page.locator('.markdown ul').first().waitFor();
+      await page.getByRole('heading', { name: 'Links' }).waitFor();
       await take('issue');
       await page.getByRole('button', { name: 'New issue' }).click();
       await page.getByRole('dialog').getByLabel('Title').waitFor();
