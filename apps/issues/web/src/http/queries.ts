@@ -4,9 +4,10 @@ import { HttpError } from './http.ts';
 
 const maxRepeatedPages = 4;
 
-/** Whether a query is read again as a whole, page after page. The rows of a longer list change where they are. */
-export const isRepeated = (query: Pick<Query, 'state'>): boolean =>
-  ((query.state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) <= maxRepeatedPages;
+/** Whether a query is read again as a whole, page after page. Events change the rows of a longer list of issues where they are. */
+export const isRepeated = ({ queryKey, state }: Pick<Query, 'queryKey' | 'state'>): boolean =>
+  queryKey[0] !== 'issues' ||
+  ((state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) <= maxRepeatedPages;
 
 export const queryClient = new QueryClient({
   defaultOptions: {
