@@ -39,8 +39,10 @@ describe('sign-in', () => {
   });
 
   it('does not follow a target on another site', async () => {
-    const page = await web.openAs(ada, '/sign-in?next=//evil.example/issues');
-    expect(page.url()).toBe(`${web.url}/issues`);
+    for (const next of ['//evil.example/issues', '/issues/..//evil.example', 'https://[/issues']) {
+      const page = await web.openAs(ada, `/sign-in?next=${encodeURIComponent(next)}`);
+      expect(page.url()).toBe(`${web.url}/issues`);
+    }
   });
 
   it('signs out in all tabs', async () => {

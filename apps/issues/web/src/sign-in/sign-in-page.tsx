@@ -17,7 +17,7 @@ export function SignInPage() {
         <SignInForm
           onSignedIn={(session) => {
             queryClient.setQueryData(sessionQuery.queryKey, session);
-            router.history.replace(isOwnPath(next) ? next : '/issues');
+            router.history.replace(ownPath(next) ?? '/issues');
           }}
         />
       </div>
@@ -25,7 +25,10 @@ export function SignInPage() {
   );
 }
 
-/** Whether a target of the URL is a path of this app, not another site. */
-function isOwnPath(path: string | undefined): path is string {
-  return path !== undefined && /^\/(?:issues|board|settings)(?:[/?#]|$)/.test(path);
+/** Returns a target of the URL if it is a path of this app, not of another site. */
+function ownPath(target = ''): string | undefined {
+  if (!URL.canParse(target, location.origin)) return undefined;
+  const { origin, pathname, search, hash } = new URL(target, location.origin);
+  const isOwn = origin === location.origin && /^\/(?:issues|board|settings)(?:\/|$)/.test(pathname);
+  return isOwn ? pathname + search + hash : undefined;
 }
