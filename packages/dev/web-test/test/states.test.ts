@@ -112,6 +112,44 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
     await signIn(opened.page, bob, '/issues/ISS-1');
     await opened.page.getByRole('button', { name: 'Priority', disabled: true }).waitFor();
     expect(await pageProblems(opened.page)).toEqual([]);
+    await opened.page.goto('/settings/users');
+    await opened.page.getByText('Only staff may see this page.').waitFor();
+    expect(await pageProblems(opened.page)).toEqual([]);
     await opened.close();
+  }, 60_000);
+
+  it('an empty board, a conflict, and dialogs whose search finds nothing or fails', async () => {
+    await page.goto('/board?q=nothing+has+this');
+    await page.getByText('No issues').nth(4).waitFor();
+    await check('the board, empty');
+    const { key: own } = await ada.api.create({ title: 'Edited by two' });
+    const stream = page.waitForResponse(/events\/stream/);
+    await page.goto(`/issues/${own}`);
+    await stream;
+    await page.getByRole('button', { name: 'Edit title' }).click();
+    await page.getByLabel('Title').fill('Mine');
+    await ada.api.update(own, { title: 'Theirs' });
+    await page.getByText('Another person has changed it.').waitFor();
+    await page.getByLabel('Title').press('Enter');
+    await page.getByRole('region', { name: 'Another person has changed the title' }).waitFor();
+    await check('a conflict');
+    await page.goto('/issues');
+    await page.getByLabel(`Select ${own}`).check();
+    for (const field of ['Status', 'Assignee', 'Labels']) {
+      await page.locator('.selection').getByRole('button', { name: field }).click();
+      await page.getByRole('dialog').waitFor();
+      await check(`the dialog ${field}`);
+      await page.keyboard.press('Escape');
+    }
+    await page.keyboard.press('Control+k');
+    const search = page.getByPlaceholder('Find a command or an issue');
+    await search.fill('nothing has this');
+    await page.getByText('No match').waitFor();
+    await check('the palette, empty');
+    await onReads(page, fail);
+    await search.fill('fails at the service');
+    await page.getByRole('alert').getByText('The issues could not be searched.').waitFor();
+    await check('the palette, error');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   }, 60_000);
 });

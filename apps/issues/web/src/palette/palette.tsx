@@ -26,7 +26,7 @@ export function Palette({ typed, onClose }: PaletteProps) {
   const commands = useAllCommands().filter(
     ({ key, name }) => key !== 'Escape' && parts.every((part) => name.toLowerCase().includes(part)),
   );
-  const { data: issues } = useQuery({
+  const { data: issues, isError } = useQuery({
     queryKey: ['palette', words],
     queryFn: ({ signal }) => listIssues({ search: words }, undefined, signal),
     enabled: words.length > 1,
@@ -49,7 +49,7 @@ export function Palette({ typed, onClose }: PaletteProps) {
           onValueChange={setSearch}
         />
         <Command.List label="Commands">
-          <Command.Empty>No match</Command.Empty>
+          {!isError && <Command.Empty>No match</Command.Empty>}
           {commands.map(({ name, key, run }) => (
             <Command.Item key={`${name} ${key}`} value={name} onSelect={choose(run)}>
               <span>{name}</span>
@@ -78,6 +78,7 @@ export function Palette({ typed, onClose }: PaletteProps) {
             ))}
         </Command.List>
       </Command>
+      {isError && <p role="alert">The issues could not be searched.</p>}
     </Dialog>
   );
 }
