@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { rootDir } from '../src/repository.ts';
+import { readCodeBlocks } from '../src/tour.ts';
+import { FakeCluster } from './support/fake-cluster.ts';
+
+/** The block of k8s/README.md under a heading that has a part. */
+function block(heading: string, part: string): string {
+  const found = readCodeBlocks('k8s/README.md', heading).filter(
+    ({ language, text }) => language === 'sh' && text.includes(part),
+  );
+  expect(found).toHaveLength(1);
+  return found[0]?.text ?? '';
+}
+
+// Each command of a block is a process.
+jest.setTimeout(30_000);
+
+let cluster: FakeCluster;
+beforeEach(() => {
+  cluster = new FakeCluster();
+});
+afterEach(() => cluster.remove());
+
+const called = (part: string) => cluster.calls.filter((call) => call.includes(part));
+const verbOf = (call: string) => call.replace('--namespace tessera ', '').split(' ')[0];
+
+describe('k8s/README.md deploys', () => {
+  it('to a cluster, with secrets of a file', async () => {
+    copyFileSync(join(rootDir, 'k8s/examples/secrets.yaml'), join(cluster.folder, 'my-secrets.yaml'));
+    await cluster.run(block('Deploy', 'my-secrets.yaml'));
+    expect(cluster.state.objects).toEqual(
+      expect.arrayContaining(['namespace/tessera', 'deployment/identity', 'cronjob/issues-backup']),
+    );
+  });
+
+  it('locally, with generated secrets', async () => {
+    await cluster.run(`${block('Deploy', 'make-secrets.mjs')}\nwait`);
+    expect(cluster.state.objects).toEqual(
+      expect.arrayContaining(['secret/identity-keys', 'secret/issues-secrets', 'service/issues']),
+    );
+    expect(called('port-forward')).toHaveLength(2);
+  });
+
+  it('and creates an administrator with a random password', async () => {
+    const requests: { token: unknown; url: unknown; body: unknown }[] = [];
+    const identity = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const body = JSON.parse(Buffer.concat(chunks).toString());
+      requests.push({ token: request.headers['x-service-token'], url: request.url, body });
+      response.writeHead(201).end('{"id":"1"}');
+    }).listen(0, '127.0.0.1');
+    await once(identity, 'listening');
+    const { port } = identity.address() as AddressInfo;
+    cluster.deploy();
+    writeFileSync(join(cluster.folder, 'service-token'), 'the token\n');
+    cluster.set({ environment: { IDENTITY_URL: `http://127.0.0.1:${port}` } });
+    const output = await cluster
+      .run(block('Deploy', 'is_superuser'), 'ada@example.com\n')
+      .finally(() => identity.close());
+    const [, password] = /^One-time password: (\w{24})$/m.exec(output) ?? [];
+    expect(output).toContain('201 {"id":"1"}');
+    expect(requests).toEqual([
+      {
+        token: 'the token',
+        url: '/internal/identities',
+        body: { email: 'ada@example.com', password, is_verified: true, is_staff: true, is_superuser: true },
+      },
+    ]);
+  });
+});
+
+describe('k8s/README.md upgrades', () => {
+  it('with new migration Jobs, before the rollout', async () => {
+    cluster.deploy();
+    await cluster.run(block('Upgrade', 'migrated()'));
+    expect(cluster.calls.map(verbOf).filter((verb) => verb === 'delete' || verb === 'apply')).toEqual([
+      'delete',
+      'apply',
+      'apply',
+    ]);
+    expect(called('rollout status')).toHaveLength(1);
+  });
+
+  it('and leaves the running release as it is when a migration fails', async () => {
+    cluster.deploy();
+    cluster.set({ condition: 'Failed' });
+    await cluster.run(block('Upgrade', 'migrated()')).catch(() => undefined);
+    expect(called('logs --selector job-name=identity-migrate')).toHaveLength(1);
+    expect(called('apply')).toHaveLength(1);
+  });
+
+  it('and rolls back', async () => {
+    cluster.deploy();
+    await cluster.run(block('Roll back', 'rollout undo'));
+    expect(called('rollout undo deployment/identity')).toHaveLength(1);
+  });
+});
+
+describe('k8s/README.md rotates', () => {
+  it('the service token: both services know both tokens, then only the new one', async () => {
+    cluster.deploy();
+    await cluster.run(block('Rotate the service token', 'set_tokens()'));
+    const { calls, state } = cluster;
+    const { secrets } = state;
+    const next = secrets['secret/identity-secrets']?.['service-token'];
+    expect(next).toMatch(/^[\w+/]{43}=$/);
+    for (const service of ['identity', 'issues'])
+      expect(secrets[`secret/${service}-secrets`]).toMatchObject({
+        'service-token': next,
+        'service-token-previous': '',
+      });
+    const previous = calls.flatMap((call) => /"service-token-previous":"(.*?)"/.exec(call)?.[1] ?? []);
+    expect(previous).toEqual(['CHANGE-ME', 'CHANGE-ME', '', '']);
+    expect(called('rollout status')).toHaveLength(4);
+  });
+
+  it('the session keys: the new one is added last, then first, then alone', async () => {
+    cluster.deploy();
+    await cluster.run(block('Rotate the session keys', 'set_keys()'));
+    const next = cluster.state.secrets['secret/issues-secrets']?.['session-keys'];
+    const lists = cluster.calls.flatMap((call) => /"session-keys":"(.*?)"/.exec(call)?.[1] ?? []);
+    expect(lists).toEqual([`CHANGE-ME,${next}`, `${next},CHANGE-ME`, next]);
+    expect(called('rollout status deployment/issues')).toHaveLength(3);
+  });
+
+  it('the sessions of a copied database', async () => {
+    cluster.deploy();
+    await cluster.run(block('Rotate the session keys', 'SESSIONS_VALID_AFTER'));
+    const { SESSIONS_VALID_AFTER: time = '' } = cluster.state.configMaps['configmap/identity'] ?? {};
+    expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
+    expect(called('rollout restart deployment/identity')).toHaveLength(1);
+  });
+});
+
+describe('k8s/README.md backs up and restores', () => {
+  const functions = () => block('Back up and restore', 'finished()');
+  const restore = () => block('Back up and restore', '-restore');
+
+  it.each(['identity', 'issues'])('%s', async (service) => {
+    cluster.deploy();
+    const blocks = `${functions()}\n${restore()}`.replaceAll('SERVICE=identity', `SERVICE=${service}`);
+    await cluster.run(blocks);
+    const steps = cluster.calls.map((call) => call.replace('--namespace tessera ', ''));
+    const index = (start: string) => steps.findIndex((step) => step.startsWith(start));
+    expect(steps[0]).toMatch(
+      new RegExp(`^create job ${service}-backup-\\d{8}-\\d{6} --from=cronjob/${service}-backup$`),
+    );
+    const order = [
+      `delete horizontalpodautoscaler ${service}`,
+      `scale deployment/${service} --replicas=0`,
+      `create job ${service}-restore --from=cronjob/${service}-restore`,
+      `wait --for=condition=complete --timeout=1s job/${service}-restore`,
+      'apply --kustomize k8s/overlays/production',
+      `scale deployment/${service} --replicas=2`,
+    ].map(index);
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(order).not.toContain(-1);
+    expect(called('SESSIONS_VALID_AFTER')).toHaveLength(service === 'identity' ? 1 : 0);
+    expect(cluster.state.objects).toContain(`horizontalpodautoscaler/${service}`);
+    expect(cluster.state.objects).toContain(`job/${service}-migrate`);
+  });
+
+  it('and stops when the restore fails', async () => {
+    cluster.deploy();
+    cluster.set({ condition: 'Failed' });
+    await expect(cluster.run(`${functions().split('SERVICE=')[0]}\n${restore()}`)).rejects.toThrow();
+    expect(called('apply')).toEqual([]);
+    expect(called('--replicas=2')).toEqual([]);
+  });
+});
