@@ -247,6 +247,29 @@ describe('the texts and fields', () => {
     await page.getByRole('button', { name: 'Priority: High' }).waitFor();
   });
 
+  it('is changed after a change in the list whose response is late, without a conflict', async () => {
+    const { key: own } = await ada.api.create({ title: 'Late response' });
+    const page = await web.openAs(ada, `/issues?q=${own}`);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/app/api/v1/issues/*/', async (route) => {
+      if (route.request().method() === 'PATCH') await held;
+      await route.continue();
+    });
+    await page.getByRole('link', { name: 'Late response' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('i');
+    await page.keyboard.press('o');
+    await page.getByRole('button', { name: 'Assignee:' }).click();
+    await page.getByRole('option', { name: 'Bob Kaplan' }).click();
+    await page.getByRole('button', { name: 'Assignee: Bob Kaplan' }).waitFor();
+    release();
+    await page.getByText('changed the assignee from Ada Lovelace to Bob Kaplan').waitFor();
+    expect(await page.getByRole('region', { name: /^Another person/ }).count()).toBe(0);
+  });
+
   it('shows lists of tasks and the alignment of tables', async () => {
     const description = '- [x] done\n- [ ] open\n\n3. third\n\n| a | b |\n|---|--:|\n| 1 | 2 |';
     const { key: own } = await ada.api.create({ title: 'Tasks', description });

@@ -4,6 +4,7 @@ import type { Issue, IssueStatus } from '@tessera/contracts';
 import { useRef, useState } from 'react';
 import { changeStatus, updateIssue } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
+import { inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
 import { issueQuery } from '../http/queries.ts';
 import { fieldNames, personName } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
@@ -39,41 +40,29 @@ export interface Base {
 
 const maxAttempts = 3;
 
-/**
- * Saves changes of an issue: shown at once, undone with the reason if the service refuses them. A change waits for the
- * response to the one before it, which has its version.
- */
+/** Saves changes of an issue: shown at once, undone with the reason if the service refuses them. */
 export function useIssueChanges(issue: Issue | undefined) {
   const client = useQueryClient();
   const [conflict, setConflict] = useState<Conflict>();
-  const queue = useRef<{ last: Promise<unknown>; unsaved: Change[]; answered?: Issue }>({
-    last: Promise.resolve(),
-    unsaved: [],
-  });
+  const { current: unsaved } = useRef<Change[]>([]);
 
   /** Shows an issue with the changes that are not saved yet. */
   const show = (current: Issue) =>
     client.setQueryData(
       issueQuery(current.key).queryKey,
-      Object.assign({}, current, ...queue.current.unsaved.map(({ shown }) => shown)),
+      Object.assign({}, current, ...unsaved.map(({ shown }) => shown)),
     );
 
   const save = async (change: Change, onto: Issue): Promise<boolean> => {
     const { queryKey } = issueQuery(onto.key);
     const base = change.base ?? { text: textOf(onto, change.field), version: onto.version };
     await client.cancelQueries({ queryKey });
-    const { unsaved, last } = queue.current;
     unsaved.push(change);
     show(client.getQueryData(queryKey) ?? onto);
-    const saved = last
-      .then(() => send({ ...change, base }, onto))
-      .then(({ current, isSaved }) => {
-        unsaved.splice(unsaved.indexOf(change), 1);
-        show(current);
-        return isSaved;
-      });
-    queue.current.last = saved;
-    return saved;
+    const { current, isSaved } = await inOrder(() => send({ ...change, base }, onto));
+    unsaved.splice(unsaved.indexOf(change), 1);
+    show(current);
+    return isSaved;
   };
 
   /** Returns the issue that the page shows then. Never throws. */
@@ -83,17 +72,14 @@ export function useIssueChanges(issue: Issue | undefined) {
   ): Promise<{ current: Issue; isSaved: boolean }> => {
     const { queryKey } = issueQuery(onto.key);
     const { field, shown, sent, base } = change;
-    const { answered } = queue.current;
-    const isBasis =
-      answered?.key === onto.key && answered.version > base.version && textOf(answered, field) === base.text;
-    let version = isBasis ? answered.version : base.version;
+    let version = ownVersion(onto.key, base.version);
     for (let attempt = 1; ; attempt += 1) {
       try {
         const saved =
           'status' in sent
             ? await changeStatus(onto.key, { ...sent, version })
             : await updateIssue(onto.key, { ...sent, version });
-        queue.current.answered = saved;
+        noteOwnChange(onto.key, version, saved.version);
         setConflict(undefined);
         void client.invalidateQueries({ queryKey: ['activity', onto.key] });
         void client.invalidateQueries({ queryKey: ['issues'] });
@@ -111,7 +97,6 @@ export function useIssueChanges(issue: Issue | undefined) {
         const mine = textOf({ ...current, ...shown }, field);
         // The response to the same change was lost, or both want the same.
         if (theirs === mine && field !== 'status') {
-          queue.current.answered = current;
           setConflict(undefined);
           return { current, isSaved: true };
         }

@@ -4,6 +4,7 @@ import type { IssuePriority, IssueStatus, Label, User } from '@tessera/contracts
 import { changeIssues, changeStatus, type ListedIssue, listIssues, updateIssue } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { patchRows, prependRows, rowsOf, shownLists } from '../http/issue-rows.ts';
+import { inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
 import { issueQuery } from '../http/queries.ts';
 import { formatNumber } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
@@ -24,8 +25,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 const maxIds = 100;
 
-// A change waits for those before it, so that it carries the version that they have made.
-let pending: Promise<void> = Promise.resolve();
+// While it is the last change, no other one needs the rows below.
+let latest: Promise<void> | undefined;
 /** The rows that the service has answered to the changes that others wait for. */
 const answered = new Map<string, ListedIssue>();
 
@@ -58,12 +59,10 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
   return (shown, change) => {
     if (shown.length === 0) return Promise.resolve();
     show(byKey(shown.map((row) => changed(row, change))));
-    const saving = pending
-      .then(() => save(shown.map(newest), change))
-      .then(() => {
-        if (pending === saving) answered.clear();
-      });
-    pending = saving;
+    const saving = inOrder(() => save(shown.map(newest), change)).then(() => {
+      if (latest === saving) answered.clear();
+    });
+    latest = saving;
     return saving;
   };
 
@@ -74,7 +73,9 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
     let saved = 0;
     try {
       if (row !== undefined && rows.length === 1 && !('add' in change || 'remove' in change)) {
-        const issue = await changeOne(row, change);
+        const version = ownVersion(row.key, row.version);
+        const issue = await changeOne({ ...row, version }, change);
+        noteOwnChange(row.key, version, issue.version);
         client.setQueryData(issueQuery(issue.key).queryKey, issue);
         showAnswered([issue]);
       } else {
