@@ -12,6 +12,7 @@ import { IssueListPage } from './issue-list/issue-list-page.tsx';
 import { validateBoardSearch, validateListSearch } from './issue-list/list-search.ts';
 import { focusPage } from './shell/focus.ts';
 import { Shell } from './shell/shell.tsx';
+import { ownPath } from './sign-in/own-path.ts';
 import { SignInPage } from './sign-in/sign-in-page.tsx';
 
 function ErrorPage({ error }: ErrorComponentProps) {
@@ -40,6 +41,11 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
   validateSearch: ({ next }: Record<string, unknown>) => (typeof next === 'string' ? { next } : {}),
+  beforeLoad: async ({ search: { next } }) => {
+    // The form also appears if the session cannot be read.
+    const session = await queryClient.ensureQueryData(sessionQuery).catch(() => undefined);
+    if (session?.user) throw redirect({ href: ownPath(next), replace: true });
+  },
   component: SignInPage,
 });
 

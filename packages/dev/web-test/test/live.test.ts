@@ -95,7 +95,7 @@ describe('changes of another person', () => {
     const field = page.getByLabel('Title');
     if (typed !== undefined) await field.fill(typed);
     await bob.api.update(key, { title: 'Changed by Bob' });
-    await page.getByText('Another person has changed it.').waitFor(soon);
+    await page.getByText('It was changed meanwhile.').waitFor(soon);
     expect(await field.inputValue()).toBe(typed ?? 'Edited by two');
     await field.fill('Saved by Ada');
     await field.press('Enter');

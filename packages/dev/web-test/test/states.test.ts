@@ -129,7 +129,7 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
     await page.getByRole('button', { name: 'Edit title' }).click();
     await page.getByLabel('Title').fill('Mine');
     await ada.api.update(own, { title: 'Theirs' });
-    await page.getByText('Another person has changed it.').waitFor();
+    await page.getByText('It was changed meanwhile.').waitFor();
     await page.getByLabel('Title').press('Enter');
     await page.getByRole('region', { name: 'Another person has changed the title' }).waitFor();
     await check('a conflict');

@@ -30,7 +30,7 @@ export function SessionSettings() {
               <strong>{deviceName(session.user_agent)}</strong>
               {session.is_current && <span className="badge">This browser</span>}
               <p className="muted">
-                {session.created_ip ?? 'unknown address'}, since{' '}
+                {session.created_ip ?? 'Unknown address'}, since{' '}
                 <time dateTime={session.created_at} title={fullTime(session.created_at)}>
                   {shortTime(session.created_at)}
                 </time>

@@ -1,6 +1,7 @@
 import type { Problem } from '@tessera/contracts';
 import { type FormEvent, type InputHTMLAttributes, useEffect, useId, useRef, useState } from 'react';
 import { HttpError } from '../http/http.ts';
+import { focusIfLost } from './focus.ts';
 
 export interface FormState {
   isBusy: boolean;
@@ -37,6 +38,8 @@ export function useForm(
     try {
       await send(Object.fromEntries(values) as Record<string, string>, form);
       setDone(true);
+      // The button loses the focus while it is disabled.
+      focusIfLost(() => form.querySelector<HTMLElement>('input, select, textarea'));
     } catch (error) {
       const fields = fieldProblems(error, form);
       const isShown = Object.keys(fields).length > 0;

@@ -2,6 +2,7 @@ import { useRouter, useSearch } from '@tanstack/react-router';
 import { queryClient, sessionQuery } from '../http/queries.ts';
 import { Logo } from '../shell/icons.tsx';
 import { useTitle } from '../shell/use-title.ts';
+import { ownPath } from './own-path.ts';
 import { SignInForm } from './sign-in-form.tsx';
 
 export function SignInPage() {
@@ -17,18 +18,10 @@ export function SignInPage() {
         <SignInForm
           onSignedIn={(session) => {
             queryClient.setQueryData(sessionQuery.queryKey, session);
-            router.history.replace(ownPath(next) ?? '/issues');
+            router.history.replace(ownPath(next));
           }}
         />
       </div>
     </main>
   );
-}
-
-/** Returns a target of the URL if it is a path of this app, not of another site. */
-function ownPath(target = ''): string | undefined {
-  if (!URL.canParse(target, location.origin)) return undefined;
-  const { origin, pathname, search, hash } = new URL(target, location.origin);
-  const isOwn = origin === location.origin && /^\/(?:issues|board|settings)(?:\/|$)/.test(pathname);
-  return isOwn ? pathname + search + hash : undefined;
 }
