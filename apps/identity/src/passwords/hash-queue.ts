@@ -1,4 +1,4 @@
-import { ProblemError, unavailableProblem } from '@tessera/service-kit';
+import { clientDisconnected, type ProblemError, unavailableProblem } from '@tessera/service-kit';
 
 /** The address and the account of a job, by which the queue shares its slots. */
 export interface HashClient {
@@ -183,9 +183,4 @@ function largest<Item>(items: readonly Item[], sizeOf: (item: Item) => number): 
 function moveToEnd<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
   map.delete(key);
   map.set(key, value);
-}
-
-// The response is never delivered. 408 keeps the request out of the 5xx statistics.
-function clientDisconnected(): ProblemError {
-  return new ProblemError({ status: 408, code: 'client_gone', detail: 'The client closed the connection.' });
 }

@@ -6,7 +6,7 @@ import {
   type revokeToken,
   signIn,
 } from '@tessera/contracts';
-import { abortSignalOf, type Handler, isForm, originOf, parse } from '@tessera/service-kit';
+import { abortSignalOf, assertConnected, type Handler, isForm, originOf, parse } from '@tessera/service-kit';
 import { z } from 'zod';
 import { oauthProblem } from '../oauth.ts';
 import type { SignInService } from '../sign-in/sign-in.service.ts';
@@ -19,10 +19,11 @@ export function tokenHandlers({ signIns, tokens }: { signIns: SignInService; tok
     body: await signIns.signIn(body, originOf(request), abortSignalOf(response)),
   });
 
-  const refresh: Handler<typeof refreshTokens> = async ({ body, request }) => ({
-    status: 200,
-    body: await tokens.refresh(body.refresh_token, originOf(request)),
-  });
+  const refresh: Handler<typeof refreshTokens> = async ({ body, request }) => {
+    // A rotation whose response does not arrive ends the session.
+    await assertConnected(request);
+    return { status: 200, body: await tokens.refresh(body.refresh_token, originOf(request)) };
+  };
 
   const revoke: Handler<typeof revokeToken> = async ({ body, request }) => {
     await tokens.revoke(body.token, originOf(request));

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
 import { first, httpClient, type Stack, startStack } from '@tessera/stack';
@@ -57,4 +59,37 @@ describe('when identity is killed while issues is under load', () => {
     await load.stop();
     await expectCompleteIssues(stack, created);
   }, 60_000);
+});
+
+describe('when identity is suspended', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack();
+  }, 60_000);
+  afterAll(async () => {
+    expect(await stack.stop()).toEqual([0, 0]);
+  }, 60_000);
+
+  it('a refresh whose client has given up meanwhile does not use up the refresh token', async () => {
+    const { refresh_token } = await signUp(stack, 'eve');
+    const identity = first(stack.identities);
+    const { port } = new URL(identity.url);
+    const body = JSON.stringify({ refresh_token });
+    identity.suspend();
+    const sockets = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const socket = connect(Number(port), '127.0.0.1');
+        await once(socket, 'connect');
+        socket.end(
+          `POST /token/refresh HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        );
+        await once(socket, 'finish');
+        return socket;
+      }),
+    );
+    identity.resume();
+    await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
+    const { status } = await httpClient(identity.url).post('/token/refresh', { refresh_token });
+    expect(status).toBe(200);
+  });
 });

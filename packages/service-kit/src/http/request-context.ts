@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { ProblemError } from './problem.ts';
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -100,6 +102,21 @@ export function originOf(request: IncomingMessage): RequestOrigin {
     ip: request.ip ?? '',
     userAgent: request.headers['user-agent']?.slice(0, 400) ?? null,
   };
+}
+
+/**
+ * Throws if the client has disconnected. A process that was suspended reads requests whose clients have given up meanwhile.
+ */
+export async function assertConnected({ socket }: IncomingMessage): Promise<void> {
+  // Node reads the end of a connection in the iteration of the event loop after that of its data.
+  await setImmediate();
+  await setImmediate();
+  if (socket.destroyed || socket.readableEnded) throw clientDisconnected();
+}
+
+/** The response is never delivered. 408 keeps the request out of the 5xx statistics. */
+export function clientDisconnected(): ProblemError {
+  return new ProblemError({ status: 408, code: 'client_gone', detail: 'The client closed the connection.' });
 }
 
 /** Aborted when the client disconnects before the response is written. */

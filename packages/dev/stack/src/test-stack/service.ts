@@ -111,6 +111,15 @@ export class Service {
     return (await answer)[0];
   }
 
+  /** Suspends the process until `resume`: it reads nothing, and its connections stay open. */
+  suspend(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
   /** Stops the service with SIGTERM (drains it) or SIGKILL. @returns the exit code */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
     const child = this.#process;
