@@ -95,7 +95,7 @@ describe('cross-site request forgery', () => {
   };
 
   it.each([
-    ['the app itself', () => `${web.url}/sign-in`, own, true],
+    ['the app itself', () => `${web.url}/settings/none`, own, true],
     ['another port of the host', () => others.onAnotherPort, forged, true],
     ['another site', () => others.onAnotherSite, forged, false],
   ])('from %s', async (_name, urlOf, expected, sendsCookie) => {

@@ -238,6 +238,19 @@ describe('staff pages', () => {
   });
 });
 
+it('users with long names and addresses fit a small screen', async () => {
+  const email = `${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`;
+  const { status } = await web.stack.internal.post('/internal/identities', {
+    ...{ email, username: 'c'.repeat(150), display_name: 'd'.repeat(150), password, is_verified: true },
+  });
+  expect(status).toBe(201);
+  const page = await web.openAs(ada, '/settings/users', (one) =>
+    one.setViewportSize({ width: 320, height: 800 }),
+  );
+  await page.getByRole('listitem').filter({ hasText: email }).waitFor();
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+});
+
 describe('accessibility in both themes', () => {
   it.each([1280, 320])('all settings, %i pixels wide', async (width) => {
     const { page, close } = await web.open({

@@ -1,5 +1,5 @@
 // The states that the pages of the other files do not show. Each is checked in both themes.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { fillExamples } from '../src/examples.ts';
 import { pageProblems } from '../src/page-problems.ts';
 import { type Page, type Person, type Route, signIn, startWeb, type Web } from '../src/web.ts';
@@ -58,6 +58,7 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
     await signIn(page, ada);
   });
   afterAll(() => close?.());
+  afterEach(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
 
   const check = async (state: string) =>
     expect({ state, problems: await pageProblems(page) }).toEqual({ state, problems: [] });
@@ -70,19 +71,18 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
       await page.locator('main h1').waitFor({ state: 'attached' });
       await check(`${name}, loading`);
     }
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
   }, 60_000);
 
   it('every page if the service fails', async () => {
     await onReads(page, fail);
     for (const [name, path] of pages) {
       await open(path);
+      await page.locator('main h1').waitFor({ state: 'attached' });
       // The account and the sessions are not read from this API.
       if (name !== 'the account' && name !== 'the sessions')
         await page.getByText('The service has failed.').first().waitFor();
       await check(`${name}, error`);
     }
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
   }, 60_000);
 
   it('every page without a network', async () => {
@@ -150,6 +150,5 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
     await search.fill('fails at the service');
     await page.getByRole('alert').getByText('The issues could not be searched.').waitFor();
     await check('the palette, error');
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
   }, 60_000);
 });

@@ -7,12 +7,16 @@ export class HttpError extends Error {
   readonly code: string;
   readonly body: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, body: Partial<Problem>) {
+  /** The header `Retry-After`; a minute without it. */
+  readonly retryAfterSeconds: number;
+
+  constructor(status: number, body: Partial<Problem>, retryAfter: string | null = null) {
     const reasons = body.errors?.map(({ field, message }) => `${field} ${message}`).join('; ');
     super(reasons ?? body.detail ?? 'The request failed.');
     this.status = status;
     this.code = body.code ?? 'no_response';
     this.body = body;
+    this.retryAfterSeconds = Number(retryAfter) || 60;
   }
 
   /** Whether the service may have handled the request: there is no response. */
@@ -87,7 +91,12 @@ async function send<Body>(path: string, options: RequestOptions): Promise<Reply<
     throw new HttpError(0, { detail: 'The server cannot be reached.' });
   });
   const content: unknown = text === '' ? undefined : parseJson(text);
-  if (!response.ok) throw new HttpError(response.status, (content ?? {}) as Partial<Problem>);
+  if (!response.ok)
+    throw new HttpError(
+      response.status,
+      (content ?? {}) as Partial<Problem>,
+      response.headers.get('Retry-After'),
+    );
   return { body: content as Body, headers: response.headers };
 }
 

@@ -27,7 +27,7 @@ export function EditableDescription(props: TextEditProps) {
             onChange={edit.type}
             onSubmit={edit.submit}
             onCancel={edit.close}
-            hasFocus
+            hasFocus={edit.hasFocus}
           />
           <div className="actions">
             <button type="button" className="primary" disabled={edit.isBusy} onClick={edit.submit}>

@@ -32,7 +32,7 @@ export function EditableTitle(props: TextEditProps) {
         value={edit.text}
         ref={(field) => {
           // Once, when the editor opens.
-          if (field !== null && document.activeElement === document.body) field.focus();
+          if (edit.hasFocus && field !== null && document.activeElement === document.body) field.focus();
         }}
         onChange={({ target }) => edit.type(target.value)}
         onKeyDown={({ key }) => key === 'Escape' && edit.close()}

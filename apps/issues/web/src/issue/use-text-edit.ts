@@ -27,6 +27,8 @@ export function useTextEdit(
 ) {
   const user = useUser();
   const [isOpen, setOpen] = useState(false);
+  // An editor that opens because of its draft leaves the focus, and the keys, to the page.
+  const [hasFocus, setFocus] = useState(false);
   const [isBusy, setBusy] = useState(false);
   // The base is the value at the start of editing, although another person may change the issue meanwhile.
   const [base, setBase] = useState<{ text: string; version: number }>();
@@ -42,6 +44,7 @@ export function useTextEdit(
 
   const close = () => {
     setOpen(false);
+    setFocus(false);
     setBase(undefined);
     focusIfLost(() => editButton.current);
   };
@@ -74,6 +77,7 @@ export function useTextEdit(
   return {
     isReadOnly: !mayChange(issue, user),
     isOpen,
+    hasFocus,
     isBusy,
     editButton,
     handle,
@@ -86,6 +90,7 @@ export function useTextEdit(
     note: [draftNote(handle), issue[field] === draft.base ? '' : changedNote].filter(Boolean).join('. '),
     start: () => {
       setBase({ text: issue[field], version: issue.version });
+      setFocus(true);
       setOpen(true);
     },
     /** Closes the editor. The draft stays for the next time. */

@@ -48,8 +48,8 @@ export function Palette({ typed, onClose }: PaletteProps) {
           value={search}
           onValueChange={setSearch}
         />
+        {!isError && <Command.Empty>No match</Command.Empty>}
         <Command.List label="Commands">
-          {!isError && <Command.Empty>No match</Command.Empty>}
           {commands.map(({ name, key, run }) => (
             <Command.Item key={`${name} ${key}`} value={name} onSelect={choose(run)}>
               <span>{name}</span>

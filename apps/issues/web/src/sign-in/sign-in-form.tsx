@@ -65,6 +65,11 @@ export function SignInForm({ email = '', onSignedIn }: SignInFormProps) {
 function describe(error: unknown): string {
   if (!(error instanceof HttpError)) return 'Sign-in failed. Try again.';
   if (error.status === 400 || error.status === 401) return 'The e-mail address or the password is wrong.';
-  if (error.status === 429) return 'Too many attempts. Wait a minute, then try again.';
+  if (error.status === 429) return `Too many attempts. Try again in ${inMinutes(error.retryAfterSeconds)}.`;
   return error.message;
+}
+
+function inMinutes(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  return minutes === 1 ? 'a minute' : `${minutes} minutes`;
 }
