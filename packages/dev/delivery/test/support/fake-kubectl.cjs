@@ -1,15 +1,20 @@
 #!/usr/bin/env node
 // A kubectl for the blocks of k8s/README.md. Its cluster is the file $CLUSTER: the names of the objects, the Secrets and the
 // ConfigMaps. Fails for an object that does not exist, for a Job that exists already, and for arguments that it does not know.
-const { appendFileSync, existsSync, readFileSync, writeFileSync } = require('node:fs');
+const { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { spawnSync } = require('node:child_process');
 
 const file = process.env.CLUSTER;
 const cluster = JSON.parse(readFileSync(file, 'utf8'));
 const args = process.argv.slice(2);
 appendFileSync(`${file}.calls`, `${args.join(' ')}\n`);
+// A block starts several commands at once, and none of them must read half a file.
+const save = () => {
+  writeFileSync(`${file}.${process.pid}`, JSON.stringify(cluster));
+  renameSync(`${file}.${process.pid}`, file);
+};
 const fail = (message) => {
-  writeFileSync(file, JSON.stringify(cluster));
+  save();
   process.stderr.write(`kubectl: ${message}\n`);
   process.exit(1);
 };
@@ -104,4 +109,4 @@ const verbs = {
 };
 (verbs[verb] ?? (() => fail(`unknown command: ${verb}`)))();
 // Port forwarding runs in the background, beside other commands.
-if (verb !== 'port-forward') writeFileSync(file, JSON.stringify(cluster));
+if (verb !== 'port-forward') save();
