@@ -157,6 +157,8 @@ describe('hostile texts', () => {
     await page.locator('.description .markdown p').first().waitFor();
     await page.locator('.comment').nth(12).waitFor();
     await page.getByText('<plaintext>').first().waitFor();
+    // The sync panel shows the texts of the tracker.
+    await page.getByRole('region', { name: 'Conflict of the title' }).getByText(`${line}?`).waitFor();
     expect(await page.locator('.comment .markdown').first().textContent()).toContain(
       '<script>ran()</script>',
     );
@@ -186,6 +188,25 @@ describe('hostile texts', () => {
     await page.getByRole('dialog').getByRole('combobox').fill('<script>ran()</script>');
     await page.getByRole('option', { name: key }).waitFor();
     await expectHarmless();
+  });
+
+  it('are texts in the settings', async () => {
+    await mallory.api.createWebhook({
+      url: `https://evil.example/${encodeURI('"onmouseover="ran()<script>ran()</script>')}`,
+      description: line,
+      enabled: false,
+    });
+    for (const [section, text] of [
+      ['account', 'Display name'],
+      ['sessions', 'This browser'],
+      ['users', line],
+      ['webhooks', line],
+      ['tracker', project],
+    ] as const) {
+      await page.goto(`/settings/${section}`);
+      await page.locator('.settings-content').getByText(text).first().waitFor();
+      await expectHarmless();
+    }
   });
 
   it('are texts in previews and drafts', async () => {
