@@ -20,6 +20,16 @@ export function readCodeBlocks(file: string, heading: string): CodeBlock[] {
   return codeBlocksUnder(readRepositoryFile(file), heading, file);
 }
 
+/** The shell block of a Markdown file under a heading of the second level that contains a text. @throws unless there is exactly one */
+export function readShellBlock(file: string, heading: string, part: string): string {
+  const found = readCodeBlocks(file, heading).filter(
+    ({ language, text }) => language === 'sh' && text.includes(part),
+  );
+  if (found.length !== 1 || found[0] === undefined)
+    throw new Error(`${file}, "${heading}": ${found.length} shell blocks have "${part}".`);
+  return found[0].text;
+}
+
 function codeBlocksUnder(markdown: string, heading: string, file: string): CodeBlock[] {
   const start = markdown.indexOf(`\n## ${heading}\n`);
   if (start === -1) throw new Error(`${file} has no section "${heading}".`);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { run } from '../src/command.ts';
 import { renderKustomization } from '../src/kustomize.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
-import { readCodeBlocks } from '../src/tour.ts';
+import { readShellBlock } from '../src/tour.ts';
 import { workloadsOf } from '../src/workload.ts';
 
 let folder: string;
@@ -20,12 +20,6 @@ function fake(program: string, prints = ''): void {
   const path = join(folder, 'bin', program);
   writeFileSync(path, `#!/bin/sh\necho "${program} $*" >> "${folder}/calls"\nprintf '%s' '${prints}'\n`);
   chmodSync(path, 0o755);
-}
-
-function block(file: string, heading: string, part: string): string {
-  const found = readCodeBlocks(file, heading).filter(({ text }) => text.includes(part));
-  expect(found).toHaveLength(1);
-  return found[0]?.text ?? '';
 }
 
 const runBlock = (text: string) =>
@@ -49,7 +43,7 @@ describe('the tag of the images', () => {
       cpSync(join(rootDir, 'k8s', part), join(folder, 'k8s', part), { recursive: true });
     fake('docker');
     fake('git', '0123456789ab');
-    await runBlock(block('docker/README.md', 'The image', 'compose'));
+    await runBlock(readShellBlock('docker/README.md', 'The image', 'compose'));
     const calls = readFileSync(join(folder, 'calls'), 'utf8');
     const name = (app: string) => `eu.example.com/team/tessera/${app}:0123456789ab`;
     for (const app of ['identity', 'issues']) {
@@ -68,7 +62,7 @@ describe('the tag of the images', () => {
 
 it("k8s/README.md gets the service token of the tour from the cluster's Secret", async () => {
   fake('kubectl', Buffer.from('a token of 32 characters').toString('base64'));
-  await runBlock(block('k8s/README.md', 'Deploy', '.data/service-token'));
+  await runBlock(readShellBlock('k8s/README.md', 'Deploy', '.data/service-token'));
   expect(readFileSync(join(folder, '.data/service-token'), 'utf8')).toBe('a token of 32 characters');
   expect(readFileSync(join(folder, 'calls'), 'utf8')).toBe(
     'kubectl --namespace tessera get secret identity-secrets --output jsonpath={.data.service-token}\n',
@@ -77,7 +71,7 @@ it("k8s/README.md gets the service token of the tour from the cluster's Secret",
 
 it("k8s/README.md installs the repository's chart into the namespace", async () => {
   for (const program of ['kubectl', 'helm']) fake(program);
-  await runBlock(block('k8s/README.md', 'Deploy', 'helm upgrade'));
+  await runBlock(readShellBlock('k8s/README.md', 'Deploy', 'helm upgrade'));
   expect(readFileSync(join(folder, 'calls'), 'utf8').split('\n')).toEqual([
     'kubectl label --overwrite namespace tessera pod-security.kubernetes.io/enforce=restricted',
     'helm upgrade --install tessera k8s/helm --namespace tessera --values my-values.yaml --wait',

@@ -5,17 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { rootDir } from '../src/repository.ts';
-import { readCodeBlocks } from '../src/tour.ts';
+import { readShellBlock } from '../src/tour.ts';
 import { FakeCluster } from './support/fake-cluster.ts';
 
-/** The block of k8s/README.md under a heading that has a part. */
-function block(heading: string, part: string): string {
-  const found = readCodeBlocks('k8s/README.md', heading).filter(
-    ({ language, text }) => language === 'sh' && text.includes(part),
-  );
-  expect(found).toHaveLength(1);
-  return found[0]?.text ?? '';
-}
+const block = (heading: string, part: string) => readShellBlock('k8s/README.md', heading, part);
 
 // Each command of a block is a process.
 jest.setTimeout(30_000);
