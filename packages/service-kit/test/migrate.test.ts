@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { pipeline } from 'node:stream';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MigrationError, migrate } from '../src/database/migrate.ts';
 import { listMigrations } from '../src/database/migrations.ts';
@@ -131,6 +134,30 @@ describe('migrate', () => {
       prismaDir: folder.path,
     });
     await expect(gone).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('waits for a server that does not accept connections yet, and not for a database that is missing', async () => {
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    const target = new URL(url);
+    const reserved = createServer().listen(0, '127.0.0.1');
+    await once(reserved, 'listening');
+    const { port } = reserved.address() as AddressInfo;
+    reserved.close();
+    await once(reserved, 'close');
+    const [later, wrong] = [new URL(url), new URL(url)];
+    later.host = `127.0.0.1:${port}`;
+    wrong.pathname = '/no_such_database';
+    const options = { prismaDir: folder.path, connectTimeoutMs: 20_000 };
+    const applied = migrate({ ...options, connectionString: later.href });
+    await expect(migrate({ ...options, connectionString: wrong.href })).rejects.toMatchObject({
+      code: '3D000',
+    });
+    const forwarder = createServer((socket) => {
+      const server = connect(Number(target.port), target.hostname);
+      pipeline(socket, server, socket, () => undefined);
+    }).listen(port, '127.0.0.1');
+    expect(await applied).toEqual(['20260101000000_first']);
+    forwarder.close();
   });
 });
 

@@ -87,6 +87,7 @@ describe('runMigrations', () => {
   it.each([
     ['--nonsense', "Unknown option '--nonsense'"],
     ['deploy', "Unexpected argument 'deploy'"],
+    ['--wait=soon', "'soon' is not a number of seconds"],
   ])('exits 2 for %s and applies nothing', async (argument, problem) => {
     const folder = createPrismaFolder();
     folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { listMigrations } from './migrations.ts';
 import { assertNoPooler } from './pooler.ts';
@@ -20,6 +21,8 @@ interface MigrateOptions {
   connectionString: string;
   /** The folder with `schema.prisma` and `migrations/`. */
   prismaDir: string;
+  /** How long to wait for a server that does not accept connections yet, in milliseconds. Default: 0. */
+  connectTimeoutMs?: number;
   /** How long to wait for another migrator, in milliseconds. */
   lockTimeoutMs?: number;
   /**
@@ -34,13 +37,8 @@ interface MigrateOptions {
  * the applied migrations; throws `MigrationError`.
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { connectionString, prismaDir, lockTimeoutMs = 120_000, serviceRole } = options;
-  const lockHolder = new pg.Client({
-    connectionString,
-    connectionTimeoutMillis: 5000,
-    application_name: 'migrate',
-  });
-  await lockHolder.connect();
+  const { connectionString, prismaDir, connectTimeoutMs = 0, lockTimeoutMs = 120_000, serviceRole } = options;
+  const lockHolder = await connect(connectionString, performance.now() + connectTimeoutMs);
   try {
     await assertNoPooler(lockHolder);
     // The role may have the timeouts of its service.
@@ -53,6 +51,28 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   } finally {
     await lockHolder.end();
   }
+}
+
+// Errors of a server that is starting: of the socket, of the name, or SQL state 57P03 (cannot_connect_now).
+const startingCodes =
+  /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|57P03)$/;
+
+async function connect(connectionString: string, deadline: number): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString,
+    connectionTimeoutMillis: 5000,
+    application_name: 'migrate',
+  });
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    const isStarting = startingCodes.test(String(code)) || message === 'timeout expired';
+    if (!isStarting || performance.now() >= deadline) throw error;
+  }
+  await sleep(500);
+  return connect(connectionString, deadline);
 }
 
 async function grantRights(client: pg.Client, role: ServiceRole): Promise<void> {

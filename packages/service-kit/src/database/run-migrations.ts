@@ -1,4 +1,4 @@
-import { runCommandLine } from '../process/command-line.ts';
+import { runCommandLine, UsageError } from '../process/command-line.ts';
 import { readConfig } from '../process/config.ts';
 import {
   migrationEnvironment,
@@ -13,7 +13,7 @@ interface RunMigrationsOptions {
   /** The folder with `schema.prisma` and `migrations/`. */
   prismaDir: string;
   environment: Record<string, string | undefined>;
-  /** The arguments of the command line; only `--help` is valid. Default: none. */
+  /** The arguments of the command line; see its help. Default: none. */
   args?: readonly string[];
   /** Tables whose rows the role of the service may only partly change. */
   tableRights?: TableRights;
@@ -25,7 +25,15 @@ interface RunMigrationsOptions {
  */
 export async function runMigrations({ args = [], ...options }: RunMigrationsOptions): Promise<void> {
   const code = await runCommandLine(
-    { name: 'node dist/migrate.js', help: helpFor(options.service), options: {}, run: () => apply(options) },
+    {
+      name: 'node dist/migrate.js',
+      help: helpFor(options.service),
+      options: { wait: { type: 'string', default: '0' } },
+      run: ({ wait }) => {
+        if (!/^\d{1,4}$/.test(wait)) throw new UsageError(`'${wait}' is not a number of seconds`);
+        return apply({ ...options, connectTimeoutMs: Number(wait) * 1000 });
+      },
+    },
     args,
   );
   if (code !== 0) process.exit(code);
@@ -36,13 +44,15 @@ async function apply({
   prismaDir,
   environment,
   tableRights = {},
-}: Omit<RunMigrationsOptions, 'args'>): Promise<number> {
+  connectTimeoutMs,
+}: Omit<RunMigrationsOptions, 'args'> & { connectTimeoutMs: number }): Promise<number> {
   try {
     const read = readConfig(migrationEnvironment, environment, migrationSecretNames, missingDatabaseUrl);
     const role = read.SERVICE_DATABASE_ROLE;
     const applied = await migrate({
       connectionString: read.MIGRATION_DATABASE_URL ?? read.DATABASE_URL ?? '',
       prismaDir,
+      connectTimeoutMs,
       serviceRole: role === undefined ? undefined : { name: role, tableRights },
     });
     const done = applied.length === 0 ? 'no migration to apply' : `applied ${applied.join(', ')}`;
@@ -60,6 +70,7 @@ function helpFor(service: string): string {
 Applies the migrations that the database of ${service} lacks. Two migrators at once are safe: one waits for the other.
 
 Options:
+  --wait SECONDS           How long to wait for a server that does not accept connections yet, at most 9999. Default: 0.
   -h, --help               Print this help.
 
 Environment:
