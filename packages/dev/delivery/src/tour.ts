@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isShell, readCodeBlocks, shellBlocks } from './code-blocks.ts';
 import { run } from './command.ts';
-import { readRepositoryFile } from './repository.ts';
 
 interface TourOptions {
   identityUrl: string;
@@ -10,45 +10,25 @@ interface TourOptions {
   serviceToken: string;
 }
 
-interface CodeBlock {
-  language: string;
-  text: string;
-}
-
-/** The fenced code blocks of a Markdown file under one heading of the second level, in order. */
-export function readCodeBlocks(file: string, heading: string): CodeBlock[] {
-  return codeBlocksUnder(readRepositoryFile(file), heading, file);
-}
-
-/** The shell block of a Markdown file under a heading of the second level that contains a text. @throws unless there is exactly one */
+/**
+ * The shell block of a Markdown file under a heading of any level, or of the second level above it, that contains a text.
+ * @throws unless there is exactly one
+ */
 export function readShellBlock(file: string, heading: string, part: string): string {
-  const found = readCodeBlocks(file, heading).filter(
-    ({ language, text }) => language === 'sh' && text.includes(part),
+  const found = readCodeBlocks(file).filter(
+    (block) => isShell(block) && block.section === heading && block.text.includes(part),
   );
   if (found.length !== 1 || found[0] === undefined)
     throw new Error(`${file}, "${heading}": ${found.length} shell blocks have "${part}".`);
   return found[0].text;
 }
 
-function codeBlocksUnder(markdown: string, heading: string, file: string): CodeBlock[] {
-  const start = markdown.indexOf(`\n## ${heading}\n`);
-  if (start === -1) throw new Error(`${file} has no section "${heading}".`);
-  const end = markdown.indexOf('\n## ', start + 1);
-  const section = markdown.slice(start, end === -1 ? undefined : end);
-  return [...section.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
-    language,
-    text,
-  }));
-}
-
 /** The shell commands of the README's tour, in order, and the lines that the README says they print. */
-export function readTour(readme = readRepositoryFile('README.md')): { script: string; printed: string[] } {
-  const blocks = codeBlocksUnder(readme, 'A tour', 'README.md');
-  const script = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
-  const printed = blocks
-    .filter(({ language }) => language === 'text')
+export function readTour(): { script: string; printed: string[] } {
+  const printed = readCodeBlocks('README.md')
+    .filter(({ heading, language }) => heading === 'A tour' && language === 'text')
     .flatMap(({ text }) => text.trim().split('\n'));
-  return { script: script.join('\n'), printed };
+  return { script: shellBlocks('README.md', 'A tour').join('\n'), printed };
 }
 
 /**

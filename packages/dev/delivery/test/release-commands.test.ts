@@ -2,10 +2,10 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { shellBlock } from '../src/code-blocks.ts';
 import { run } from '../src/command.ts';
 import { renderKustomization } from '../src/kustomize.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
-import { readShellBlock } from '../src/tour.ts';
 import { workloadsOf } from '../src/workload.ts';
 
 let folder: string;
@@ -43,7 +43,7 @@ describe('the tag of the images', () => {
       cpSync(join(rootDir, 'k8s', part), join(folder, 'k8s', part), { recursive: true });
     fake('docker');
     fake('git', '0123456789ab');
-    await runBlock(readShellBlock('docker/README.md', 'The image', 'compose'));
+    await runBlock(shellBlock('docker/README.md', 'The image', 0));
     const calls = readFileSync(join(folder, 'calls'), 'utf8');
     const name = (app: string) => `eu.example.com/team/tessera/${app}:0123456789ab`;
     for (const app of ['identity', 'issues']) {
@@ -62,7 +62,7 @@ describe('the tag of the images', () => {
 
 it("k8s/README.md gets the service token of the tour from the cluster's Secret", async () => {
   fake('kubectl', Buffer.from('a token of 32 characters').toString('base64'));
-  await runBlock(readShellBlock('k8s/README.md', 'Deploy', '.data/service-token'));
+  await runBlock(shellBlock('k8s/README.md', 'Deploy', 2));
   expect(readFileSync(join(folder, '.data/service-token'), 'utf8')).toBe('a token of 32 characters');
   expect(readFileSync(join(folder, 'calls'), 'utf8')).toBe(
     'kubectl --namespace tessera get secret identity-secrets --output jsonpath={.data.service-token}\n',
@@ -71,7 +71,7 @@ it("k8s/README.md gets the service token of the tour from the cluster's Secret",
 
 it("k8s/README.md installs the repository's chart into the namespace", async () => {
   for (const program of ['kubectl', 'helm']) fake(program);
-  await runBlock(readShellBlock('k8s/README.md', 'Deploy', 'helm upgrade'));
+  await runBlock(shellBlock('k8s/README.md', 'Helm', 0));
   expect(readFileSync(join(folder, 'calls'), 'utf8').split('\n')).toEqual([
     'kubectl label --overwrite namespace tessera pod-security.kubernetes.io/enforce=restricted',
     'helm upgrade --install tessera k8s/helm --namespace tessera --values my-values.yaml --wait',

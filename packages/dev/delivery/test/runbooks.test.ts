@@ -4,11 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { shellBlock } from '../src/code-blocks.ts';
 import { rootDir } from '../src/repository.ts';
-import { readShellBlock } from '../src/tour.ts';
 import { FakeCluster } from './support/fake-cluster.ts';
-
-const block = (heading: string, part: string) => readShellBlock('k8s/README.md', heading, part);
 
 // Each command of a block is a process.
 jest.setTimeout(30_000);
@@ -25,14 +23,14 @@ const verbOf = (call: string) => call.replace('--namespace tessera ', '').split(
 describe('k8s/README.md deploys', () => {
   it('to a cluster, with secrets of a file', async () => {
     copyFileSync(join(rootDir, 'k8s/examples/secrets.yaml'), join(cluster.folder, 'my-secrets.yaml'));
-    await cluster.run(block('Deploy', 'my-secrets.yaml'));
+    await cluster.run(shellBlock('k8s/README.md', 'Deploy', 0));
     expect(cluster.state.objects).toEqual(
       expect.arrayContaining(['namespace/tessera', 'deployment/identity', 'cronjob/issues-backup']),
     );
   });
 
   it('locally, with generated secrets', async () => {
-    await cluster.run(`${block('Deploy', 'make-secrets.mjs')}\nwait`);
+    await cluster.run(`${shellBlock('k8s/README.md', 'Deploy', 1)}\nwait`);
     expect(cluster.state.objects).toEqual(
       expect.arrayContaining(['secret/identity-keys', 'secret/issues-secrets', 'service/issues']),
     );
@@ -54,7 +52,7 @@ describe('k8s/README.md deploys', () => {
     writeFileSync(join(cluster.folder, 'service-token'), 'the token\n');
     cluster.set({ environment: { IDENTITY_URL: `http://127.0.0.1:${port}` } });
     const output = await cluster
-      .run(block('Deploy', 'is_superuser'), 'ada@example.com\n')
+      .run(shellBlock('k8s/README.md', 'Connections', 0), 'ada@example.com\n')
       .finally(() => identity.close());
     const [, password] = /^One-time password: (\w{24})$/m.exec(output) ?? [];
     expect(output).toContain('201 {"id":"1"}');
@@ -71,7 +69,7 @@ describe('k8s/README.md deploys', () => {
 describe('k8s/README.md upgrades', () => {
   it('with new migration Jobs, before the rollout', async () => {
     cluster.deploy();
-    await cluster.run(block('Upgrade', 'migrated()'));
+    await cluster.run(shellBlock('k8s/README.md', 'Upgrade', 0));
     expect(cluster.calls.map(verbOf).filter((verb) => verb === 'delete' || verb === 'apply')).toEqual([
       'delete',
       'apply',
@@ -83,14 +81,14 @@ describe('k8s/README.md upgrades', () => {
   it('and leaves the running release as it is when a migration fails', async () => {
     cluster.deploy();
     cluster.set({ condition: 'Failed' });
-    await cluster.run(block('Upgrade', 'migrated()')).catch(() => undefined);
+    await cluster.run(shellBlock('k8s/README.md', 'Upgrade', 0)).catch(() => undefined);
     expect(called('logs --selector job-name=identity-migrate')).toHaveLength(1);
     expect(called('apply')).toHaveLength(1);
   });
 
   it('and rolls back', async () => {
     cluster.deploy();
-    await cluster.run(block('Roll back', 'rollout undo'));
+    await cluster.run(shellBlock('k8s/README.md', 'Roll back', 0));
     expect(called('rollout undo deployment/identity')).toHaveLength(1);
   });
 });
@@ -98,7 +96,7 @@ describe('k8s/README.md upgrades', () => {
 describe('k8s/README.md rotates', () => {
   it('the service token: both services know both tokens, then only the new one', async () => {
     cluster.deploy();
-    await cluster.run(block('Rotate the service token', 'set_tokens()'));
+    await cluster.run(shellBlock('k8s/README.md', 'Rotate the service token', 0));
     const { calls, state } = cluster;
     const { secrets } = state;
     const next = secrets['secret/identity-secrets']?.['service-token'];
@@ -115,7 +113,7 @@ describe('k8s/README.md rotates', () => {
 
   it('the session keys: the new one is added last, then first, then alone', async () => {
     cluster.deploy();
-    await cluster.run(block('Rotate the session keys', 'set_keys()'));
+    await cluster.run(shellBlock('k8s/README.md', 'Rotate the session keys', 0));
     const next = cluster.state.secrets['secret/issues-secrets']?.['session-keys'];
     const lists = cluster.calls.flatMap((call) => /"session-keys":"(.*?)"/.exec(call)?.[1] ?? []);
     expect(lists).toEqual([`CHANGE-ME,${next}`, `${next},CHANGE-ME`, next]);
@@ -124,7 +122,7 @@ describe('k8s/README.md rotates', () => {
 
   it('the sessions of a copied database', async () => {
     cluster.deploy();
-    await cluster.run(block('Rotate the session keys', 'SESSIONS_VALID_AFTER'));
+    await cluster.run(shellBlock('k8s/README.md', 'Rotate the session keys', 1));
     const { SESSIONS_VALID_AFTER: time = '' } = cluster.state.configMaps['configmap/identity'] ?? {};
     expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
     expect(called('rollout restart deployment/identity')).toHaveLength(1);
@@ -132,8 +130,8 @@ describe('k8s/README.md rotates', () => {
 });
 
 describe('k8s/README.md backs up and restores', () => {
-  const functions = () => block('Back up and restore', 'finished()');
-  const restore = () => block('Back up and restore', '-restore');
+  const functions = () => shellBlock('k8s/README.md', 'Back up and restore', 0);
+  const restore = () => shellBlock('k8s/README.md', 'Back up and restore', 1);
 
   it.each(['identity', 'issues'])('%s', async (service) => {
     cluster.deploy();

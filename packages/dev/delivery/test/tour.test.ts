@@ -12,8 +12,4 @@ describe("README's tour", () => {
   it('omits the command that starts the services, and code that is not a command', () => {
     expect(readTour().script).not.toMatch(/pnpm|import /);
   });
-
-  it('is missing from a README without that section', () => {
-    expect(() => readTour('# Tessera\n')).toThrow('README.md has no section "A tour".');
-  });
 });

@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readCodeBlocks } from '@tessera/delivery/tour';
+import { shellBlock } from '@tessera/delivery/code-blocks';
 import { httpClient, type Stack, startStack } from '@tessera/stack';
 import { FakeKubectl } from './support/fake-kubectl.ts';
 
-const shell = readCodeBlocks('k8s/README.md', 'Rotate the signing key').filter(
-  ({ language }) => language === 'sh',
-);
-const [functions = '', , leaked = ''] = shell.map(({ text }) => text);
+const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
+const leaked = shellBlock('k8s/README.md', 'A key has leaked', 0);
 const password = 'a password of the runbook';
 
 let stack: Stack;

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { readCodeBlocks } from '@tessera/delivery/tour';
+import { readCodeBlocks, shellBlock } from '@tessera/delivery/code-blocks';
 import { httpClient } from '@tessera/stack';
 import { type BreakablePostgres, findFreePort, startBreakablePostgres } from '@tessera/stack/postgres';
 import pg from 'pg';
@@ -28,23 +28,25 @@ describe('a service on its own, by the recipe in its README', () => {
     rmSync(secrets, { recursive: true });
   }, 60_000);
 
-  const blocks = (name: string, language: string) =>
-    readCodeBlocks(`apps/${name}/README.md`, 'Running it')
-      .filter((block) => block.language === language)
-      .map(({ text }) => text);
+  const recipes = {
+    identity: shellBlock('apps/identity/README.md', 'Running it', 0),
+    issues: shellBlock('apps/issues/README.md', 'Running it', 0),
+  };
 
   async function createDatabase(name: string): Promise<void> {
     const client = new pg.Client(postgres.adminUrl);
     await client.connect();
-    for (const statement of blocks(name, 'sql').join('\n').split(';\n')) {
+    const sql = readCodeBlocks(`apps/${name}/README.md`)
+      .filter(({ heading, language }) => heading === 'Running it' && language === 'sql')
+      .map(({ text }) => text);
+    for (const statement of sql.join('\n').split(';\n')) {
       if (statement !== '') await client.query(statement);
     }
     await client.end();
   }
 
   async function paste(name: 'identity' | 'issues'): Promise<Shell> {
-    const script = blocks(name, 'sh')
-      .join('\n')
+    const script = recipes[name]
       .replaceAll('$HOME/tessera-secrets', secrets)
       .replaceAll('localhost:5432', new URL(postgres.adminUrl).host)
       .replaceAll('localhost:3001', `localhost:${ports.identity}`)
