@@ -1,37 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shellBlock } from '@tessera/delivery/code-blocks';
 import { httpClient, type Stack, startStack } from '@tessera/stack';
+import jwt from 'jsonwebtoken';
+import { signUp } from './support/clients.ts';
 import { FakeKubectl } from './support/fake-kubectl.ts';
 
 const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
+const rotation = shellBlock('k8s/README.md', 'Rotate the signing key', 1);
 const leaked = shellBlock('k8s/README.md', 'A key has leaked', 0);
-const password = 'a password of the runbook';
 
 let stack: Stack;
 let kubectl: FakeKubectl;
+let token: string;
 beforeAll(async () => {
   stack = await startStack();
   kubectl = new FakeKubectl(stack);
   await kubectl.start();
+  token = (await signUp(stack, 'ann')).access_token;
 }, 60_000);
 afterAll(async () => {
   kubectl.stop();
   await stack.stop();
 }, 60_000);
 
-async function signIn(): Promise<() => Promise<number[]>> {
-  const email = 'ann@example.com';
-  await stack.internal.post('/internal/identities', { email, password });
-  const { data } = await httpClient(stack.urls.identity).post('/token', {
-    grant_type: 'password',
-    email,
-    password,
-  });
-  const headers = { Authorization: `Bearer ${data.access_token}` };
-  return async () => [
+/** The answers of both services to a token. */
+async function statusesOf(accessToken: string): Promise<number[]> {
+  const headers = { Authorization: `Bearer ${accessToken}` };
+  return [
     (await httpClient(stack.urls.identity, { headers }).get('/userinfo')).status,
     (await httpClient(stack.urls.issues, { headers }).get('/api/v1/issues/')).status,
   ];
+}
+
+/** Copies a key as a thief does. Returns a function that forges a new token of a superuser with it. */
+function steal(kid: string): () => string {
+  const pem = readFileSync(join(stack.keys.directory, `${kid}.pem`), 'utf8');
+  return () => {
+    const { iat: _, exp: __, ...claims } = jwt.decode(token, { json: true }) ?? {};
+    const forged = { ...claims, jti: randomUUID(), is_staff: true, is_superuser: true };
+    const header = { alg: 'RS256', typ: 'at+jwt' };
+    return jwt.sign(forged, pem, { algorithm: 'RS256', keyid: kid, header, expiresIn: 300 });
+  };
 }
 
 const publishedKids = async () => {
@@ -40,13 +52,26 @@ const publishedKids = async () => {
 };
 
 describe("the README's steps for a leaked key", () => {
+  it('fail while the key is trusted', async () => {
+    const withoutSteps = `${functions}\nkeys() { :; }\nroll_out() { :; }\n${leaked}`;
+    const { code, output } = await kubectl.run(withoutSteps);
+    expect(code).not.toBe(0);
+    expect(output).toContain('identity-key-1 is in the key set');
+  });
+
   it('replace the key of a fresh installation, and show that it is refused', async () => {
-    const statuses = await signIn();
-    expect(await statuses()).toEqual([200, 200]);
+    const forge = steal('identity-key-1');
+    expect([await statusesOf(token), await statusesOf(forge())]).toEqual([
+      [200, 200],
+      [200, 200],
+    ]);
     const { code, output } = await kubectl.run(functions + leaked);
     expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('identity-key-1: refused') });
     expect(await publishedKids()).toEqual(['identity-key-2']);
-    expect(await statuses()).toEqual([401, 401]);
+    expect([await statusesOf(token), await statusesOf(forge())]).toEqual([
+      [401, 401],
+      [401, 401],
+    ]);
   }, 120_000);
 
   it('stop at the first error; replace every key after a rotation, also one that is not used yet', async () => {
@@ -55,6 +80,8 @@ describe("the README's steps for a leaked key", () => {
     );
     expect(rotated.code).toBe(0);
     expect(await publishedKids()).toEqual(['identity-key-2', 'identity-key-3']);
+    const thefts = ['identity-key-2', 'identity-key-3'].map(steal);
+    for (const forge of thefts) expect(await statusesOf(forge())).toEqual([200, 200]);
     expect((await kubectl.run(`${functions}\nkeys retire nothing`)).code).toBe(1);
     const early = leaked.replace('keys activate --at-once', 'keys activate');
     const failed = await kubectl.run(`${functions}\n${early}`);
@@ -65,5 +92,30 @@ describe("the README's steps for a leaked key", () => {
     expect({ code, output }).toEqual({ code: 0, output: expect.any(String) });
     for (const number of [2, 3, 4]) expect(output).toContain(`identity-key-${number}: refused`);
     expect(await publishedKids()).toEqual(['identity-key-5']);
+    for (const forge of thefts) expect(await statusesOf(forge())).toEqual([401, 401]);
+  }, 120_000);
+});
+
+describe("the README's rotation", () => {
+  it('keeps sessions, with the waiting times that it says', async () => {
+    const identity = httpClient(stack.urls.identity);
+    let session = await signUp(stack, 'bea');
+    const [old] = await publishedKids();
+    const published = [];
+    // A line is pasted after the time in its comment. The command refuses a step that is too early.
+    for (const line of rotation.replaceAll('identity-key-1', old).trim().split('\n')) {
+      const [, time = '0', unit] = /# (\d+) (minutes|days) later/.exec(line) ?? [];
+      kubectl.passTime(Number(time) * (unit === 'days' ? 24 * 60 : 1));
+      const { code, output } = await kubectl.run(`${functions}\n${line}`);
+      expect({ line, code, output }).toEqual({ line, code: 0, output: expect.any(String) });
+      const { refresh_token } = session;
+      session = (await identity.post('/token/refresh', { refresh_token })).data;
+      expect(await statusesOf(session.access_token)).toEqual([200, 200]);
+      published.push(await publishedKids());
+    }
+    const [kids = []] = published;
+    expect(kids).toHaveLength(2);
+    const next = kids.slice(1);
+    expect(published).toEqual([kids, kids, kids, next, next]);
   }, 120_000);
 });

@@ -23,8 +23,9 @@ export class FakeKubectl {
   readonly #server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const { args, input } = JSON.parse(Buffer.concat(chunks).toString());
-    response.end(JSON.stringify(await this.#answer(args, input)));
+    const [args = '', input = ''] = Buffer.concat(chunks).toString().split('\0\0');
+    const { code, stdout, stderr = '' } = await this.#answer(args.split('\0'), input);
+    response.end(`printf %s ${quote(stderr)} >&2; printf %s ${quote(stdout)}; exit ${code}\n`);
   });
   readonly #environment: Record<string, string> = {};
 
@@ -36,19 +37,15 @@ export class FakeKubectl {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     const { port } = this.#server.address() as AddressInfo;
-    const readsInput = `['--stdin', '--filename'].some((option) => args.includes(option))`;
+    // Without Node, because a runbook calls it dozens of times.
     writeFileSync(
       join(this.#folder, 'kubectl'),
-      `#!/usr/bin/env node
-const args = process.argv.slice(2);
-const input = ${readsInput} ? require('node:fs').readFileSync(0, 'utf8') : '';
-fetch('http://127.0.0.1:${port}', { method: 'POST', body: JSON.stringify({ args, input }) })
-  .then((response) => response.json())
-  .then(({ code, stdout, stderr = '' }) => {
-    process.stderr.write(stderr);
-    process.stdout.write(stdout);
-    process.exitCode = code;
-  });
+      `#!/bin/sh
+answer=$({
+  printf '%s\\0' "$@" ''
+  case " $* " in *' --stdin '* | *' --filename '*) cat ;; esac
+} | curl --silent --show-error --fail --data-binary @- http://127.0.0.1:${port}) || exit 1
+eval "$answer"
 `,
       { mode: 0o755 },
     );
@@ -65,6 +62,13 @@ fetch('http://127.0.0.1:${port}', { method: 'POST', body: JSON.stringify({ args,
     child.stdin.end(script);
     const [code] = await once(child, 'close');
     return { code, output };
+  }
+
+  /** Moves the times in the Secret into the past, as if they were longer ago. */
+  passTime(minutes: number): void {
+    const file = join(this.#stack.keys.directory, 'keys.json');
+    const earlier = (time: string) => new Date(Date.parse(time) - minutes * 60_000).toISOString();
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, earlier));
   }
 
   stop(): void {
@@ -130,6 +134,10 @@ fetch('http://127.0.0.1:${port}', { method: 'POST', body: JSON.stringify({ args,
       await replica.start(service === 'identity' ? this.#environment : {});
     }
   }
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function nameIn(target = ''): ServiceName {
