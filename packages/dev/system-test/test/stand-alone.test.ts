@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -27,6 +27,11 @@ describe('a service on its own, by the recipe in its README', () => {
     await postgres.stop();
     rmSync(secrets, { recursive: true });
   }, 60_000);
+
+  let token: string;
+
+  const issuesApi = () =>
+    httpClient(`http://localhost:${ports.issues}/api/v1`, { headers: { Authorization: `Bearer ${token}` } });
 
   const recipes = {
     identity: shellBlock('apps/identity/README.md', 'Running it', 0),
@@ -84,13 +89,35 @@ describe('a service on its own, by the recipe in its README', () => {
     const headers = { 'X-Service-Token': readFileSync(join(secrets, 'service-token'), 'utf8').trim() };
     expect((await identity.post('/internal/identities', ada, { headers })).status).toBe(201);
     const { data } = await identity.post('/token', { grant_type: 'password', ...ada });
-    const issues = httpClient(`http://localhost:${ports.issues}/api/v1`, {
-      headers: { Authorization: `Bearer ${data.access_token}` },
-    });
-    const created = await issues.post('/issues/', { title: 'The printer is on fire' });
+    token = data.access_token;
+    const created = await issuesApi().post('/issues/', { title: 'The printer is on fire' });
     expect([created.status, created.headers.location]).toEqual([
       201,
       expect.stringContaining(`http://localhost:${ports.issues}/api/v1/issues/`),
     ]);
   }, 120_000);
+
+  it('streams events of issues to curl, as its README shows', async () => {
+    const command = shellBlock('apps/issues/README.md', 'Streams of events', 0)
+      .replace('https://issues.example', `http://localhost:${ports.issues}`)
+      .replace('ISS-42', 'ISS-1');
+    const [shown = ''] = readCodeBlocks('apps/issues/README.md')
+      .filter(({ heading, language }) => heading === 'Streams of events' && language === 'text')
+      .map(({ text }) => text);
+    // In a terminal, curl shows no progress.
+    writeFileSync(join(secrets, '.curlrc'), 'silent\nshow-error\n');
+    const shell = new Shell(command, { TOKEN: token, CURL_HOME: secrets });
+    shells.push(shell);
+    await shell.waitFor(() => shell.output.includes('id: '));
+    const status = { status: 'IN_PROGRESS' };
+    expect((await issuesApi().post('/issues/ISS-1/status/', status)).status).toBe(200);
+    await shell.waitFor(() => /^data: .*\n\n/m.test(shell.output));
+    // Without values that differ.
+    const linesOf = (text: string) =>
+      text
+        .trim()
+        .replaceAll(/^id: .+$/gm, 'id: …')
+        .replaceAll(/(?<="(id|timestamp|data)":)(\{.*\}|"[^"]*"|\d+)(?=[,}])/g, '…');
+    expect(linesOf(shell.output)).toBe(linesOf(shown));
+  }, 60_000);
 });
