@@ -37,32 +37,34 @@ describe('k8s/README.md deploys', () => {
     expect(called('port-forward')).toHaveLength(2);
   });
 
-  it('and creates an administrator with a random password', async () => {
+  it('and creates an administrator with a random password, which is printed if identity accepts it', async () => {
     const requests: { token: unknown; url: unknown; body: unknown }[] = [];
+    const statuses = [201, 409];
     const identity = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
       const body = JSON.parse(Buffer.concat(chunks).toString());
       requests.push({ token: request.headers['x-service-token'], url: request.url, body });
-      response.writeHead(201).end('{"id":"1"}');
+      response.writeHead(statuses.shift() ?? 500).end('{"id":"1"}');
     }).listen(0, '127.0.0.1');
     await once(identity, 'listening');
-    const { port } = identity.address() as AddressInfo;
-    cluster.deploy();
-    writeFileSync(join(cluster.folder, 'service-token'), 'the token\n');
-    cluster.set({ environment: { IDENTITY_URL: `http://127.0.0.1:${port}` } });
-    const output = await cluster
-      .run(shellBlock('k8s/README.md', 'Connections', 0), 'ada@example.com\n')
-      .finally(() => identity.close());
-    const [, password] = /^One-time password: (\w{24})$/m.exec(output) ?? [];
-    expect(output).toContain('201 {"id":"1"}');
-    expect(requests).toEqual([
-      {
-        token: 'the token',
-        url: '/internal/identities',
-        body: { email: 'ada@example.com', password, is_verified: true, is_staff: true, is_superuser: true },
-      },
-    ]);
+    try {
+      const { port } = identity.address() as AddressInfo;
+      cluster.deploy();
+      writeFileSync(join(cluster.folder, 'service-token'), 'the token\n');
+      cluster.set({ environment: { IDENTITY_URL: `http://127.0.0.1:${port}` } });
+      const create = () => cluster.run(shellBlock('k8s/README.md', 'Connections', 0));
+      const [, password] = /^201 \{"id":"1"\}\nOne-time password: (\w{24})$/m.exec(await create()) ?? [];
+      const admin = { email: 'admin@example.com', is_verified: true, is_staff: true, is_superuser: true };
+      expect(requests).toEqual([
+        { token: 'the token', url: '/internal/identities', body: { ...admin, password } },
+      ]);
+      const failure = await create().catch(String);
+      expect(failure).toContain('409 {"id":"1"}');
+      expect(failure).not.toMatch(/^One-time password/m);
+    } finally {
+      identity.close();
+    }
   });
 });
 

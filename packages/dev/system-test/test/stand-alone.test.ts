@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readCodeBlocks, shellBlock } from '@tessera/delivery/code-blocks';
 import { httpClient } from '@tessera/stack';
 import { type BreakablePostgres, findFreePort, startBreakablePostgres } from '@tessera/stack/postgres';
+import { decodeJwt } from 'jose';
 import pg from 'pg';
 import { Shell } from './support/shell.ts';
 
@@ -96,6 +99,22 @@ describe('a service on its own, by the recipe in its README', () => {
       expect.stringContaining(`http://localhost:${ports.issues}/api/v1/issues/`),
     ]);
   }, 120_000);
+
+  it('has the administrator that the block in docker/README.md creates, once', async () => {
+    const block = shellBlock('docker/README.md', 'Images and compose', 2)
+      .replace('.data/service-token', join(secrets, 'service-token'))
+      .replace('localhost:3001', `localhost:${ports.identity}`);
+    const create = async () => (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', block])).stdout;
+    const [, email, password] = /^(admin@\S+), (\S+)$/m.exec(await create()) ?? [];
+    const identity = httpClient(`http://localhost:${ports.identity}`);
+    const signedIn = await identity.post('/token', { grant_type: 'password', email, password });
+    expect(signedIn.status).toBe(200);
+    const claims = { is_verified: true, is_staff: true, is_superuser: true };
+    expect(decodeJwt(signedIn.data.access_token)).toMatchObject(claims);
+    await expect(create()).rejects.toMatchObject({
+      stdout: expect.not.stringContaining('admin@example.com, '),
+    });
+  });
 
   it('streams events of issues to curl, as its README shows', async () => {
     const command = shellBlock('apps/issues/README.md', 'Streams of events', 0)
