@@ -1,32 +1,17 @@
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { shellBlock } from '../src/code-blocks.ts';
-import { run } from '../src/command.ts';
 import { renderKustomization } from '../src/kustomize.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
 import { workloadsOf } from '../src/workload.ts';
+import { FakePrograms } from './support/fake-programs.ts';
 
-let folder: string;
+let programs: FakePrograms;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tessera-release-'));
+  programs = new FakePrograms();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
-
-/** A program on the path of the block that writes its arguments to `calls` and prints a text. */
-function fake(program: string, prints = ''): void {
-  mkdirSync(join(folder, 'bin'), { recursive: true });
-  const path = join(folder, 'bin', program);
-  writeFileSync(path, `#!/bin/sh\necho "${program} $*" >> "${folder}/calls"\nprintf '%s' '${prints}'\n`);
-  chmodSync(path, 0o755);
-}
-
-const runBlock = (text: string) =>
-  run('bash', ['-euo', 'pipefail', '-s'], {
-    cwd: folder,
-    input: `export PATH="${folder}/bin:$PATH" REGISTRY=eu.example.com/team\n${text}`,
-  });
+afterEach(() => programs.remove());
 
 describe('the tag of the images', () => {
   it('is "local" in compose, in the base and in the local overlay', () => {
@@ -40,18 +25,21 @@ describe('the tag of the images', () => {
 
   it('is the commit in the production overlay after the commands of docker/README.md', async () => {
     for (const part of ['base', 'components', 'overlays'])
-      cpSync(join(rootDir, 'k8s', part), join(folder, 'k8s', part), { recursive: true });
-    fake('docker');
-    fake('git', '0123456789ab');
-    await runBlock(shellBlock('docker/README.md', 'The image', 0));
-    const calls = readFileSync(join(folder, 'calls'), 'utf8');
+      cpSync(join(rootDir, 'k8s', part), join(programs.folder, 'k8s', part), { recursive: true });
+    programs.add('docker');
+    programs.add('git', "printf '0123456789ab'");
+    await programs.run(shellBlock('docker/README.md', 'The image', 0), {
+      REGISTRY: 'eu.example.com/team',
+    });
     const name = (app: string) => `eu.example.com/team/tessera/${app}:0123456789ab`;
-    for (const app of ['identity', 'issues']) {
-      expect(calls).toContain(
-        `docker tag tessera/${app}:0123456789ab ${name(app)}\ndocker push ${name(app)}\n`,
-      );
-    }
-    const images = workloadsOf(renderKustomization(join(folder, 'k8s/overlays/production'))).flatMap(
+    expect(programs.calls.filter((call) => call.startsWith('docker'))).toEqual([
+      'docker compose --file docker/compose.yaml build',
+      ...['identity', 'issues'].flatMap((app) => [
+        `docker tag tessera/${app}:0123456789ab ${name(app)}`,
+        `docker push ${name(app)}`,
+      ]),
+    ]);
+    const images = workloadsOf(renderKustomization(join(programs.folder, 'k8s/overlays/production'))).flatMap(
       ({ pod }) => pod.containers.map(({ image }) => image),
     );
     // The backups use the image of the server.
@@ -60,21 +48,68 @@ describe('the tag of the images', () => {
   });
 });
 
+describe('docker/README.md', () => {
+  const service = (call = '') => /--file (\S+) (up|exec)/.exec(call)?.slice(1);
+
+  it('starts the compose project', async () => {
+    programs.add('docker');
+    await programs.run(shellBlock('docker/README.md', 'Images and compose', 0));
+    expect(programs.calls.map(service)).toEqual([['docker/compose.yaml', 'up']]);
+    expect(existsSync(join(rootDir, 'docker/compose.yaml'))).toBe(true);
+  });
+
+  it('reads the service token in the container', async () => {
+    writeFileSync(join(programs.folder, 'service-token'), 'a token of 32 characters\n');
+    // Runs what follows the name of the service, on this machine.
+    const here = `sed 's#/run/secrets/tessera#${programs.folder}#'`;
+    programs.add('docker', `shift 6; "$1" "$2" "$(printf %s "$3" | ${here})"`);
+    await programs.run(shellBlock('docker/README.md', 'Images and compose', 1));
+    expect(programs.calls.map(service)).toEqual([['docker/compose.yaml', 'exec']]);
+    expect(programs.read('.data/service-token').trim()).toBe('a token of 32 characters');
+  });
+});
+
 it("k8s/README.md gets the service token of the tour from the cluster's Secret", async () => {
-  fake('kubectl', Buffer.from('a token of 32 characters').toString('base64'));
-  await runBlock(shellBlock('k8s/README.md', 'Deploy', 2));
-  expect(readFileSync(join(folder, '.data/service-token'), 'utf8')).toBe('a token of 32 characters');
-  expect(readFileSync(join(folder, 'calls'), 'utf8')).toBe(
-    'kubectl --namespace tessera get secret identity-secrets --output jsonpath={.data.service-token}\n',
-  );
+  programs.add('kubectl', `printf ${Buffer.from('a token of 32 characters').toString('base64')}`);
+  await programs.run(shellBlock('k8s/README.md', 'Deploy', 2));
+  expect(programs.read('.data/service-token')).toBe('a token of 32 characters');
+  expect(programs.calls).toEqual([
+    'kubectl --namespace tessera get secret identity-secrets --output jsonpath={.data.service-token}',
+  ]);
 });
 
 it("k8s/README.md installs the repository's chart into the namespace", async () => {
-  for (const program of ['kubectl', 'helm']) fake(program);
-  await runBlock(shellBlock('k8s/README.md', 'Helm', 0));
-  expect(readFileSync(join(folder, 'calls'), 'utf8').split('\n')).toEqual([
+  for (const program of ['kubectl', 'helm']) programs.add(program);
+  await programs.run(shellBlock('k8s/README.md', 'Helm', 0));
+  expect(programs.calls).toEqual([
     'kubectl label --overwrite namespace tessera pod-security.kubernetes.io/enforce=restricted',
     'helm upgrade --install tessera k8s/helm --namespace tessera --values my-values.yaml --wait',
-    '',
   ]);
+});
+
+describe('the commands of the README', () => {
+  const scripts = Object.keys(JSON.parse(readRepositoryFile('package.json')).scripts);
+
+  it('are scripts of the repository', async () => {
+    programs.add('npx');
+    programs.add('sudo');
+    await programs.run(shellBlock('README.md', 'Tessera', 0));
+    expect(programs.calls).toEqual(['npx pnpm@12 start', 'npx pnpm@12 test']);
+    await programs.run(shellBlock('README.md', 'Working on it', 0));
+    for (const call of programs.calls) {
+      const [program, ...args] = call.split(' ');
+      if (program === 'npx')
+        expect([args[0], scripts]).toEqual(['pnpm@12', expect.arrayContaining(args.slice(1))]);
+      else expect([args.length, existsSync(join(rootDir, args[0] ?? ''))]).toEqual([1, true]);
+    }
+  });
+
+  it('are those of CI', () => {
+    const ci = readRepositoryFile('.ci/run');
+    expect(ci).toContain('pnpm() { npx --yes pnpm@12 "$@"; }');
+    expect(ci).toMatch(/^pnpm test /m);
+    expect(ci.match(/install-\w+\.sh/g)).toEqual(
+      shellBlock('README.md', 'Working on it', 0).match(/install-\w+\.sh/g),
+    );
+  });
 });

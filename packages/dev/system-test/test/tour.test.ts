@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { shellBlock } from '@tessera/delivery/code-blocks';
 import { takeTour } from '@tessera/delivery/tour';
 import { visitWebApp } from '@tessera/delivery/web-app';
 import { findFreePort } from '@tessera/stack/postgres';
@@ -32,7 +33,9 @@ describe('npx pnpm@12 start', () => {
     const [identity, issues] = [await findFreePort(), await findFreePort()];
     urls = { identityUrl: `http://localhost:${identity}`, issuesUrl: `http://localhost:${issues}` };
     tracker = await startGitLab({ project });
-    start = new Shell('npx --yes pnpm@12 start\n', {
+    const [command = ''] = shellBlock('README.md', 'Tessera', 0).split('\n');
+    start = new Shell(command, {
+      npm_config_yes: 'true',
       TRACKER_PROVIDER: 'gitlab',
       TRACKER_URL: tracker.url,
       TRACKER_PROJECT: project,
