@@ -1,14 +1,24 @@
-// Builds the images, starts the compose project, runs the README's tour, visits the web app, checks the containers, and removes everything.
-// Needs a Docker engine with compose, and curl.
+// Builds the images, runs the blocks of docker/README.md and the README's tour, visits the web app, checks the containers, and
+// removes everything. Needs a Docker engine with compose on this machine, curl, git and openssl. The release is that of HEAD.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
+import { shellBlock } from './code-blocks.ts';
 import { run } from './command.ts';
+import { FakeRegistry } from './fake-registry.ts';
+import { renderKustomization } from './kustomize.ts';
 import { rootDir } from './repository.ts';
 import { takeTour } from './tour.ts';
 import { visitWebApp } from './web-app.ts';
+import { workloadsOf } from './workload.ts';
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 const compose = (...args: string[]) =>
   run('docker', ['compose', '--file', 'docker/compose.yaml', ...args], { cwd: rootDir });
+const paste = (block: string, cwd = rootDir) =>
+  run('bash', ['-euo', 'pipefail', '-s'], { cwd, input: block });
+const folder = mkdtempSync(join(tmpdir(), 'tessera-docker-'));
 
 const containerSchema = z
   .array(
@@ -71,11 +81,46 @@ async function assertOwnSecretsOnly(): Promise<void> {
   if (token.trim() !== '1000 false') throw new Error(`The service can read the owner's password: ${token}`);
 }
 
-const readToken = "fs.readFileSync('/run/secrets/tessera/service-token', 'utf8').trim()";
+/** The administrator that the block creates signs in with the printed password. */
+async function assertAdministrator(block: string, identityUrl: string): Promise<void> {
+  const [, email, password] = /^(\S+@\S+), (\S+)$/m.exec(await paste(block)) ?? [];
+  const response = await fetch(`${identityUrl}/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ grant_type: 'password', email, password }),
+  });
+  if (response.status !== 200) throw new Error(`The administrator cannot sign in: ${response.status}`);
+  print(`${email} signed in.`);
+}
+
+/** Builds and pushes a release in a copy of the repository. The production overlay of the copy then names its images. */
+async function assertRelease(): Promise<void> {
+  const copy = join(folder, 'release');
+  await run('git', ['clone', '--quiet', rootDir, copy]);
+  const registry = new FakeRegistry();
+  const address = await registry.start();
+  const tag = (await run('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: copy })).trim();
+  const images = ['identity', 'issues'].map((app) => `tessera/${app}:${tag}`);
+  try {
+    await paste(`export REGISTRY=${address}\n${shellBlock('docker/README.md', 'The image', 0)}`, copy);
+    const deployed = workloadsOf(renderKustomization(join(copy, 'k8s/overlays/production')))
+      .flatMap(({ pod }) => pod.containers.map(({ image }) => image))
+      .filter((image) => image.includes('tessera/'));
+    for (const image of images) {
+      if (!registry.manifests.has(image)) throw new Error(`${image} was not pushed.`);
+      if (!deployed.includes(`${address}/${image}`)) throw new Error(`${image} is not deployed: ${deployed}`);
+    }
+    print(`pushed and named in the overlay: ${images.join(', ')}`);
+  } finally {
+    registry.stop();
+    const tagged = images.flatMap((image) => [image, `${address}/${image}`]);
+    await run('docker', ['rmi', '--force', ...tagged]).catch(() => undefined);
+  }
+}
 
 async function prove(): Promise<void> {
   await compose('build');
-  await compose('up', '--wait', '--wait-timeout', '180');
+  await paste(shellBlock('docker/README.md', 'Images and compose', 0));
   print(await compose('ps', '--all', '--format', 'table {{.Name}}\t{{.Status}}'));
   for (const service of ['identity', 'issues']) {
     await assertHardened(service);
@@ -86,10 +131,14 @@ async function prove(): Promise<void> {
     print(`${service}: ${Math.round(Number(size) / 1e6)} MB in ${layers?.trim()} layers`);
   }
   await assertOwnSecretsOnly();
-  const serviceToken = (await compose('exec', '-T', 'identity', 'node', '--print', readToken)).trim();
   const urlOf = async (service: string) =>
     `http://localhost:${(await compose('port', service, '3000')).trim().split(':').at(-1)}`;
   const urls = { identityUrl: await urlOf('identity'), issuesUrl: await urlOf('issues') };
+  const here = (block: string) =>
+    block.replaceAll('.data', folder).replaceAll('http://localhost:3001', urls.identityUrl);
+  await paste(here(shellBlock('docker/README.md', 'Images and compose', 1)));
+  const serviceToken = readFileSync(join(folder, 'service-token'), 'utf8').trim();
+  await assertAdministrator(here(shellBlock('docker/README.md', 'Images and compose', 2)), urls.identityUrl);
   print(await takeTour({ ...urls, serviceToken }));
   await visitWebApp({ ...urls, serviceToken, origin: urls.issuesUrl });
   print('The web app serves its pages and signs people in.');
@@ -98,6 +147,7 @@ async function prove(): Promise<void> {
   print(`stopped in ${Math.round(performance.now() - startedAt)} ms`);
   const states = await compose('ps', '--all', '--format', '{{.Service}} {{.ExitCode}}', 'identity', 'issues');
   if (/ [1-9]/.test(states)) throw new Error(`A service did not exit with 0:\n${states}`);
+  await assertRelease();
   print('Proven.');
 }
 
@@ -105,4 +155,5 @@ try {
   await prove();
 } finally {
   await compose('down', '--volumes');
+  rmSync(folder, { recursive: true });
 }
