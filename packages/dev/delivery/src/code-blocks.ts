@@ -43,7 +43,8 @@ export function isShell({ language }: CodeBlock): boolean {
 }
 
 /**
- * The shell blocks of a Markdown file under a heading.
+ * The shell blocks of a Markdown file under a heading. `shell-blocks.test.ts` finds the calls of this function and of
+ * `shellBlock` in tests and proofs, therefore their arguments are literals.
  * @throws if there is none
  */
 export function shellBlocks(file: string, heading: string): string[] {
