@@ -27,15 +27,24 @@ export async function startWeb(
   { replicas }: Pick<StackOptions, 'replicas'> = {},
 ) {
   const webApp = { WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') };
-  const stack = await startStack({
-    environment: { ...environment, issues: { ...webApp, ...environment.issues } },
-    ...(replicas === undefined ? {} : { replicas, started: 1 }),
-  });
+  const [starting, launching] = await Promise.allSettled([
+    startStack({
+      environment: { ...environment, issues: { ...webApp, ...environment.issues } },
+      ...(replicas === undefined ? {} : { replicas, started: 1 }),
+    }),
+    launchBrowser(),
+  ]);
+  if (starting.status === 'rejected') {
+    if (launching.status === 'fulfilled') await launching.value.close();
+    throw starting.reason;
+  }
+  if (launching.status === 'rejected') {
+    await starting.value.stop();
+    throw launching.reason;
+  }
+  const { value: stack } = starting;
+  const { value: browser } = launching;
   const { issues: issuesUrl, identity: identityUrl } = stack.urls;
-  const browser = await launchBrowser().catch(async (error: unknown) => {
-    await stack.stop();
-    throw error;
-  });
 
   const createPerson = async (username: string, name: string, isStaff = false): Promise<Person> => {
     const email = `${username}@example.com`;
@@ -83,9 +92,16 @@ export async function startWeb(
     /** The problems of all pages of `openAs`. Chromium reports every refused request. */
     problems: (expected = /^$/) =>
       opened.flatMap((page) => page.problems).filter((problem) => !expected.test(problem)),
+    /** @returns the exit codes of the services */
     stop: async () => {
-      await browser.close();
-      return stack.stop();
+      let exitCodes: (number | null)[];
+      // Services that keep running after a failure would keep Jest from exiting.
+      try {
+        await browser.close();
+      } finally {
+        exitCodes = await stack.stop();
+      }
+      return exitCodes;
     },
   };
 }

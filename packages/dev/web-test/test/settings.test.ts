@@ -1,40 +1,13 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { verifyWebhook } from '@tessera/client/webhooks';
 import { pageProblems } from '../src/page-problems.ts';
-import { type Person, password, signIn, startWeb, type Web } from '../src/web.ts';
+import { type Receiver, startReceiver } from '../src/receiver.ts';
+import { type Page, type Person, password, signIn, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
 let bob: Person;
 let receiver: Receiver;
-
-type Receiver = Awaited<ReturnType<typeof startReceiver>>;
-
-/** Records deliveries, and answers each with the next status. */
-async function startReceiver() {
-  const statuses: number[] = [];
-  const received: { headers: Record<string, string>; body: string }[] = [];
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      received.push({ headers: request.headers as Record<string, string>, body });
-      response.writeHead(statuses.shift() ?? 204).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    statuses,
-    received,
-    url: `http://127.0.0.1:${port}/hooks`,
-    close: () => server.close(),
-  };
-}
 
 beforeAll(async () => {
   receiver = await startReceiver();
@@ -54,8 +27,6 @@ beforeAll(async () => {
   bob = await web.createPerson('bob', 'Bob Kaplan');
 }, 60_000);
 
-afterEach(() => web.closePages());
-
 afterAll(async () => {
   receiver?.close();
   expect(await web?.stop()).toEqual([0, 0]);
@@ -63,8 +34,13 @@ afterAll(async () => {
 }, 30_000);
 
 describe('the account', () => {
+  let page: Page;
+  beforeAll(async () => {
+    page = await web.openAs(bob, '/settings');
+  });
+  afterAll(() => web.closePages());
+
   it('changes the display name everywhere', async () => {
-    const page = await web.openAs(bob, '/settings');
     await page.getByLabel('Display name').fill('Robert Kaplan');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved').waitFor();
@@ -76,30 +52,29 @@ describe('the account', () => {
   it('refuses a wrong or a weak password beside its field, changes it, and stays signed in', async () => {
     const cleo = await web.createPerson('cleo', 'Cleo Ruiz');
     await web.openAs(cleo, '/issues');
-    const page = await web.openAs(cleo, '/settings/account');
-    const [current, next] = [page.getByLabel('Current password'), page.getByLabel('New password')];
-    const change = page.getByRole('button', { name: 'Change the password' });
+    const own = await web.openAs(cleo, '/settings/account');
+    const [current, next] = [own.getByLabel('Current password'), own.getByLabel('New password')];
+    const change = own.getByRole('button', { name: 'Change the password' });
     await current.fill('not the password');
     await next.fill('a better password than before');
     await change.click();
-    await page.locator('input[name=current_password][aria-invalid=true]').waitFor();
-    expect(await page.evaluate('document.activeElement.name')).toBe('current_password');
+    await own.locator('input[name=current_password][aria-invalid=true]').waitFor();
+    expect(await own.evaluate('document.activeElement.name')).toBe('current_password');
     expect(await next.inputValue()).toBe('a better password than before');
     await current.fill(password);
     await next.fill('short');
     await change.click();
-    await page.locator('input[name=new_password][aria-invalid=true]').waitFor();
+    await own.locator('input[name=new_password][aria-invalid=true]').waitFor();
     await next.fill('a better password than before');
     await change.click();
-    await page.getByText('Changed', { exact: true }).waitFor();
-    await page.getByRole('link', { name: 'Sessions' }).click();
-    await page.getByText('This browser').waitFor();
+    await own.getByText('Changed', { exact: true }).waitFor();
+    await own.getByRole('link', { name: 'Sessions' }).click();
+    await own.getByText('This browser').waitFor();
     // Only the session of the change is left.
-    expect(await page.getByRole('list', { name: 'Sessions' }).getByRole('listitem').count()).toBe(1);
+    expect(await own.getByRole('list', { name: 'Sessions' }).getByRole('listitem').count()).toBe(1);
   });
 
   it('follows the system, or the chosen theme', async () => {
-    const page = await web.openAs(bob, '/settings');
     await page.getByLabel('Dark', { exact: true }).check();
     await page.locator('html[data-theme=dark]').waitFor();
     await page.reload();
@@ -110,6 +85,8 @@ describe('the account', () => {
 });
 
 describe('sessions', () => {
+  afterAll(() => web.closePages());
+
   it('shows all, ends one, and ends all', async () => {
     const other = await web.openAs(bob, '/issues');
     const page = await web.openAs(bob, '/settings/sessions');
@@ -131,15 +108,23 @@ describe('sessions', () => {
 });
 
 describe('staff pages', () => {
+  let page: Page;
+  beforeAll(async () => {
+    page = await web.openAs(ada, '/settings');
+  });
+  afterAll(() => web.closePages());
+
+  const show = (name: string) => page.getByRole('link', { name, exact: true }).click();
+
   it('are for staff only', async () => {
-    const page = await web.openAs(bob, '/settings/webhooks');
-    await page.getByText('Only staff may see this page.').waitFor();
+    const own = await web.openAs(bob, '/settings/webhooks');
+    await own.getByText('Only staff may see this page.').waitFor();
     expect(
-      await page.getByRole('navigation', { name: 'Settings' }).getByRole('link').allTextContents(),
+      await own.getByRole('navigation', { name: 'Settings' }).getByRole('link').allTextContents(),
     ).toEqual(['Account', 'Sessions']);
     // A name that every JavaScript object has.
-    await page.goto('/settings/constructor');
-    await page.getByText('There are no such settings').waitFor();
+    await own.goto('/settings/constructor');
+    await own.getByText('There are no such settings').waitFor();
   });
 
   it('are for superusers, too', async () => {
@@ -148,17 +133,16 @@ describe('staff pages', () => {
       ...{ email, username: 'ruth', password, is_verified: true, is_superuser: true },
     });
     expect(status).toBe(201);
-    const page = await web.openAs({ ...bob, email }, '/settings/users');
-    await page.getByRole('listitem').filter({ hasText: 'ada@example.com' }).waitFor();
+    const own = await web.openAs({ ...bob, email }, '/settings/users');
+    await own.getByRole('listitem').filter({ hasText: 'ada@example.com' }).waitFor();
   });
 
   it('repeat a failed request for the users', async () => {
-    const page = await web.openAs(ada, '/settings/sessions');
     const users = /\/users\/\?/;
     await page.route(users, (route) =>
       route.fulfill({ status: 500, json: { status: 500, code: 'internal_error' } }),
     );
-    await page.getByRole('link', { name: 'Users' }).click();
+    await show('Users');
     const again = page.getByRole('button', { name: 'Try again' });
     await again.waitFor();
     await page.unroute(users);
@@ -167,7 +151,7 @@ describe('staff pages', () => {
   });
 
   it('create a user, who signs in; change and deactivate the user', async () => {
-    const page = await web.openAs(ada, '/settings/users');
+    await show('Users');
     await page.getByRole('button', { name: 'New user' }).click();
     const dialog = page.getByRole('dialog', { name: 'New user' });
     await dialog.getByLabel('E-mail', { exact: true }).fill('bob@example.com');
@@ -202,7 +186,7 @@ describe('staff pages', () => {
   });
 
   it('create a webhook, show its secret once, and show, repeat and explain deliveries', async () => {
-    const page = await web.openAs(ada, '/settings/webhooks');
+    await show('Webhooks');
     await page.getByText('There are no webhooks.').waitFor();
     await page.getByRole('button', { name: 'New webhook' }).click();
     const form = page.getByRole('dialog', { name: 'New webhook' });
@@ -224,15 +208,14 @@ describe('staff pages', () => {
     await delivery.locator('summary').first().click();
     await delivery.getByText('"type": "webhook.test"').waitFor();
     const created = await ada.api.create({ title: 'For the receiver' });
-    while (receiver.received.length < 2) await page.waitForResponse(/deliveries/);
-    const { headers = {}, body = '' } =
-      receiver.received.find(({ body: text }) => text.includes(created.key)) ?? {};
-    expect(verifyWebhook({ headers, body }, [String(secret)])).toMatchObject({ type: 'issue.created' });
+    expect(verifyWebhook(await receiver.receive(created.key), [String(secret)])).toMatchObject({
+      type: 'issue.created',
+    });
     expect(await page.content()).not.toContain(secret);
   });
 
   it('say what is wrong with the tracker', async () => {
-    const page = await web.openAs(ada, '/settings/tracker');
+    await show('Tracker');
     await page.getByRole('heading', { name: 'gitea tessera/issues' }).waitFor();
     const reachable = page.getByRole('listitem').filter({ hasText: 'Reachable' });
     await reachable.getByText('Failed').waitFor();
@@ -265,16 +248,15 @@ describe('accessibility in both themes', () => {
     await page.getByLabel('Display name').waitFor();
     await check('account');
     for (const [section, text] of [
-      ['sessions', 'This browser'],
-      ['users', 'ada@example.com'],
-      ['webhooks', 'issue.created'],
-      ['tracker', 'Reachable'],
+      ['Sessions', 'This browser'],
+      ['Users', 'ada@example.com'],
+      ['Tracker', 'Reachable'],
+      ['Webhooks', 'issue.created'],
     ] as const) {
-      await page.goto(`/settings/${section}`);
+      await page.getByRole('link', { name: section }).click();
       await page.locator('.settings-content').getByText(text).first().waitFor();
       await check(section);
     }
-    await page.goto('/settings/webhooks');
     await page.getByText('Deliveries', { exact: true }).click();
     await page.locator('.deliveries li summary').first().click();
     await page.getByText('"type"').waitFor();
