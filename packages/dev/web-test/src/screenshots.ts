@@ -1,16 +1,56 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { startGitLab } from '@tessera/trackers/fakes';
 import { fillExamples } from './examples.ts';
-import { type Page, signIn, startWeb } from './web.ts';
+import { startReceiver } from './receiver.ts';
+import { type Page, type Person, signIn, startWeb } from './web.ts';
 
 const folder = process.argv[2] ?? '.data/screenshots';
 const widths = [1440, 768, 375];
 const themes = ['light', 'dark'] as const;
 
 mkdirSync(folder, { recursive: true });
-const web = await startWeb();
+const project = 'acme/website';
+const tracker = await startGitLab({ project });
+const receiver = await startReceiver('{"error": "The queue is full."}');
+const web = await startWeb({
+  issues: {
+    TRACKER_PROVIDER: 'gitlab',
+    TRACKER_URL: tracker.url,
+    TRACKER_PROJECT: project,
+    TRACKER_TOKEN: tracker.token,
+    TRACKER_ALLOW_HTTP: 'on',
+    SYNC_WORKERS: '0',
+    WEBHOOK_ALLOW_HTTP: 'on',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+  },
+});
+
+/** Both sides of the issue change its title. A webhook fails once. */
+async function fillSettings({ api }: Person, key: string): Promise<void> {
+  await api.sync(key);
+  const { title } = await api.get(key);
+  for (const { number } of tracker.issues())
+    tracker.editIssue(number, { title: 'Invoices have no address on the second page' });
+  await api.update(key, { title: `${title} in France` });
+  await api.sync(key);
+  await api.update(key, { title });
+  receiver.statuses.push(500);
+  const { id } = await api.createWebhook({
+    url: receiver.url,
+    description: 'The chat of the support team',
+    types: ['issue.created', 'issue.status_changed', 'issue.commented'],
+  });
+  await api.testWebhook(id);
+  await receiver.receive('webhook.test');
+  const { key: created } = await api.create({ title: 'The gift card is not accepted' });
+  await receiver.receive(created);
+  await api.createWebhook({ url: 'https://hooks.example/tessera', enabled: false });
+}
+
 try {
   const { ada, key } = await fillExamples(web, 60);
+  await fillSettings(ada, key);
   for (const colorScheme of themes) {
     for (const width of widths) {
       const { page, problems, close } = await web.open({ colorScheme, viewport: { width, height: 900 } });
@@ -30,6 +70,8 @@ try {
       await page.locator('.markdown ul').first().waitFor();
       await page.getByRole('heading', { name: 'Links' }).waitFor();
       await take('issue');
+      await page.getByRole('region', { name: 'Conflict of the title' }).scrollIntoViewIfNeeded();
+      await take('sync');
       await page.getByRole('button', { name: 'New issue' }).click();
       await page.getByRole('dialog').getByLabel('Title').waitFor();
       await take('create');
@@ -48,6 +90,27 @@ try {
       await page.keyboard.press('?');
       await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
       await take('keyboard');
+      for (const [section, text] of [
+        ['account', 'Display name'],
+        ['sessions', 'This browser'],
+        ['users', 'bob@example.com'],
+        ['webhooks', 'hooks.example'],
+        ['tracker', 'Reachable'],
+      ] as const) {
+        await page.goto(`/settings/${section}`);
+        await page.locator('.settings-content').getByText(text).first().waitFor();
+        await take(section);
+      }
+      await page.goto('/settings/users');
+      await page.getByRole('button', { name: 'New user' }).click();
+      await page.getByRole('dialog', { name: 'New user' }).waitFor();
+      await take('user');
+      await page.goto('/settings/webhooks');
+      const webhook = page.getByRole('listitem').filter({ hasText: 'The chat of the support team' });
+      await webhook.getByText('Deliveries', { exact: true }).click();
+      await webhook.locator('.deliveries li summary').last().click();
+      await page.getByText('"type"').waitFor();
+      await take('deliveries');
       if (problems.length > 0) throw new Error(problems.join('\n'));
       await close();
     }
@@ -55,4 +118,6 @@ try {
   process.stdout.write(`The pictures are in ${folder}.\n`);
 } finally {
   await web.stop();
+  await tracker.close();
+  receiver.close();
 }
