@@ -22,7 +22,7 @@ beforeAll(async () => {
   token = (await signUp(stack, 'ann')).access_token;
 }, 60_000);
 afterAll(async () => {
-  kubectl.stop();
+  await kubectl.stop();
   await stack.stop();
 }, 60_000);
 

@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ServiceName, Stack } from '@tessera/stack';
 
@@ -28,6 +29,8 @@ export class FakeKubectl {
     response.end(`printf %s ${quote(stderr)} >&2; printf %s ${quote(stdout)}; exit ${code}\n`);
   });
   readonly #environment: Record<string, string> = {};
+  #isReplacing = false;
+  #replaced: Promise<void> = Promise.resolve();
 
   constructor(stack: Stack) {
     this.#stack = stack;
@@ -71,17 +74,22 @@ eval "$answer"
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, earlier));
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
+    await this.#replaced;
     this.#server.close();
     rmSync(this.#folder, { recursive: true });
   }
 
   async #answer([, , verb = '', ...rest]: string[], input: string): Promise<Answer> {
+    // The pods of before serve until they have ended; `rollout status` does not wait for them.
+    if (verb === 'get' && rest[0] === 'pods') return { code: 0, stdout: 'pod/old\n' };
+    if (verb === 'get' && rest[0] === '--ignore-not-found')
+      return { code: 0, stdout: this.#isReplacing ? 'pod/old\n' : '' };
     if (verb === 'get') return { code: 0, stdout: JSON.stringify(this.#readSecret()) };
     if (verb === 'replace') return this.#replace(input);
     if (verb === 'exec') return this.#exec(nameIn(rest[1]), rest.slice(rest.indexOf('--') + 1), input);
     if (verb === 'patch') Object.assign(this.#environment, JSON.parse(rest.at(-1) ?? '{}').data);
-    if (verb === 'rollout' && rest[0] === 'restart') await this.#restart(nameIn(rest[1]));
+    if (verb === 'rollout' && rest[0] === 'restart') this.#replacePods(nameIn(rest[1]));
     return { code: 0, stdout: '' };
   }
 
@@ -125,6 +133,16 @@ eval "$answer"
     child.stdin.end(input);
     const [code] = await once(child, 'close');
     return { code, ...answer };
+  }
+
+  #replacePods(service: ServiceName): void {
+    this.#isReplacing = true;
+    this.#replaced = this.#replaced
+      .then(() => sleep(300))
+      .then(() => this.#restart(service))
+      .then(() => {
+        this.#isReplacing = false;
+      });
   }
 
   async #restart(service: ServiceName): Promise<void> {
