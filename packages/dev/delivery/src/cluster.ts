@@ -36,15 +36,6 @@ export class Cluster {
     );
   }
 
-  /** Replaces all keys of a Secret. */
-  async writeSecret(name: string, values: Record<string, string>): Promise<void> {
-    const data = Object.fromEntries(
-      Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-    );
-    const patch = JSON.stringify([{ op: 'replace', path: '/data', value: data }]);
-    await this.kubectl(['patch', 'secret', name, '--type', 'json', '--patch', patch]);
-  }
-
   async urlOf(service: string): Promise<string> {
     return `http://${await this.kubectl(['get', 'service', service, '--output', 'jsonpath={.spec.clusterIP}'])}`;
   }
@@ -55,5 +46,28 @@ export class Cluster {
       await this.kubectl(['get', 'pods', '--selector', selector, '--output', 'name'])
     ).split('\n');
     await this.kubectl(['delete', name]);
+  }
+
+  /** The names of the services' pods, without those of Jobs and databases. */
+  async listPods(): Promise<string[]> {
+    const selector = 'app.kubernetes.io/component=service';
+    return (await this.kubectl(['get', 'pods', '--selector', selector, '--output', 'name']))
+      .trim()
+      .split('\n')
+      .sort();
+  }
+
+  /** Runs a statement in the database of a service. Returns one line per row. */
+  async query(service: string, statement: string): Promise<string> {
+    const psql = ['psql', '--username=postgres', `--dbname=${service}`, '--tuples-only', '--no-align'];
+    const output = await this.kubectl([
+      'exec',
+      `${service}-postgres-0`,
+      '--',
+      ...psql,
+      '--command',
+      statement,
+    ]);
+    return output.trim();
   }
 }

@@ -3,8 +3,6 @@ import { readRepositoryFile } from './repository.ts';
 export interface CodeBlock {
   /** The nearest heading before the block, of any level. */
   heading: string;
-  /** The nearest heading of the second level. */
-  section: string;
   /** Empty if the fence names none. */
   language: string;
   text: string;
@@ -14,7 +12,6 @@ export interface CodeBlock {
 export function parseCodeBlocks(markdown: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
   let heading = '';
-  let section = '';
   let open: CodeBlock | undefined;
   for (const line of markdown.split('\n')) {
     const [, language] = /^ *```(\S*)/.exec(line) ?? [];
@@ -22,11 +19,10 @@ export function parseCodeBlocks(markdown: string): CodeBlock[] {
       if (language === undefined) open.text += `${line}\n`;
       else open = undefined;
     } else if (language !== undefined) {
-      open = { heading, section, language, text: '' };
+      open = { heading, language, text: '' };
       blocks.push(open);
     } else {
       heading = /^#+ (.+)$/.exec(line)?.[1] ?? heading;
-      section = /^## (.+)$/.exec(line)?.[1] ?? section;
     }
   }
   return blocks;

@@ -25,6 +25,8 @@ interface Session {
 
 /** Sends requests at a steady rate, whether or not the previous ones have been answered. */
 export class Load {
+  /** The ids of the issues whose creation was acknowledged. */
+  readonly created: string[] = [];
   readonly #options: LoadOptions;
   readonly #sessions = new Map<string, Session>();
   readonly #phases: Phase[] = [];
@@ -93,9 +95,14 @@ export class Load {
       return void (await this.#send(`${issuesUrl}/api/v1/users/`, 201, authorization, body));
     }
     if (turn % 4 === 1) return void (await this.#send(`${identityUrl}/userinfo`, 200, authorization));
-    if (turn % 4 === 2)
-      return void (await this.#send(`${issuesUrl}/api/v1/issues/`, 201, authorization, { title: 'Load' }));
+    if (turn % 4 === 2) return this.#createIssue(authorization);
     await this.#send(`${issuesUrl}/api/v1/issues/?page_size=20`, 200, authorization);
+  }
+
+  async #createIssue(authorization: Record<string, string>): Promise<void> {
+    const url = `${this.#options.issuesUrl}/api/v1/issues/`;
+    const { id } = Object(await this.#send(url, 201, authorization, { title: 'Load' }));
+    if (typeof id === 'string') this.created.push(id);
   }
 
   async #signIn(email: string): Promise<void> {

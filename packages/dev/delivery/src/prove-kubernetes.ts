@@ -1,16 +1,16 @@
-// Runs the README's tour against a cluster with the local overlay, then rollouts, both rotations, lost pods and a restart
-// of PostgreSQL under steady load. Run it where the Services can be reached (a node, a pod):
+// Deploys to a cluster with the blocks of k8s/README.md and runs its runbooks, read from the file, under steady load: rollouts,
+// rotations, lost pods, a failed migration, a restart of PostgreSQL; then lost volumes and the restore. Run it where the
+// Services can be reached (a node, a pod), on a cluster without the namespace tessera, with the images loaded:
 //   pnpm prove:kubernetes [--kubectl 'kubectl --context test'] [--requests-per-second 20]
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
 import { Cluster } from './cluster.ts';
-import { run } from './command.ts';
+import { shellBlock } from './code-blocks.ts';
 import { Load, type Phase } from './load.ts';
-import { rootDir } from './repository.ts';
+import { backUp, failMigration, loseVolumesAndRestore } from './recovery.ts';
+import { Runbooks } from './runbooks.ts';
 import { takeTour } from './tour.ts';
 import { visitWebApp } from './web-app.ts';
 
@@ -21,6 +21,7 @@ const { values } = parseArgs({
   },
 });
 const cluster = new Cluster(values.kubectl);
+const runbooks = new Runbooks(values.kubectl);
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
 async function createPeople(identityUrl: string, serviceToken: string, password: string): Promise<string[]> {
@@ -37,36 +38,35 @@ async function createPeople(identityUrl: string, serviceToken: string, password:
   return emails;
 }
 
-// The runbook's steps. No wait between them, because issues fetches the key set for an unknown key.
+/** The steps of a rotation, without the waiting times between them: issues fetches the key set for an unknown key. */
 async function rotateSigningKey(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'tessera-keys-'));
-  try {
-    for (const [name, text] of Object.entries(await cluster.readSecret('identity-keys')))
-      writeFileSync(join(folder, name), text, { mode: 0o600 });
-    for (const step of [['next'], ['activate', '--at-once']]) {
-      print(
-        await run('node', [join(rootDir, 'apps/identity/dist/keys-cli.js'), ...step, '--directory', folder]),
-      );
-      const files = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]);
-      await cluster.writeSecret('identity-keys', Object.fromEntries(files));
-      await cluster.rollOut('identity');
-    }
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
+  const steps = shellBlock('k8s/README.md', 'Rotate the signing key', 1);
+  const early = runbooks.paste(`${functions}${steps}`).then(
+    () => '',
+    (error: unknown) => String(error),
+  );
+  if (!/Too early to activate/.test(await early))
+    throw new Error(`A step that is too early was not refused: ${await early}`);
+  const [active = ''] = Object.keys(await cluster.readSecret('identity-keys')).sort();
+  const later = steps
+    .slice(steps.indexOf('keys activate'))
+    .replaceAll('identity-key-1', active.replace('.pem', ''))
+    .replaceAll(/^keys (activate|retire|delete)(.*?) &&/gm, 'keys $1$2 --at-once &&');
+  print(await runbooks.paste(`${functions}${later}`));
 }
 
-async function rotateServiceToken(): Promise<void> {
-  const { 'service-token': old = '' } = await cluster.readSecret('identity-secrets');
-  const next = randomBytes(32).toString('base64url');
-  for (const previous of [old, '']) {
-    for (const service of ['identity', 'issues']) {
-      const secret = await cluster.readSecret(`${service}-secrets`);
-      const changed = { ...secret, 'service-token': next, 'service-token-previous': previous };
-      await cluster.writeSecret(`${service}-secrets`, changed);
-      await cluster.rollOut(service);
-    }
-  }
+/** The runbook, which itself forges tokens with the old keys. */
+async function replaceLeakedKeys(): Promise<void> {
+  const before = Object.keys(await cluster.readSecret('identity-keys')).map((name) =>
+    name.replace('.pem', ''),
+  );
+  const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
+  const output = await runbooks.paste(functions + shellBlock('k8s/README.md', 'A key has leaked', 0));
+  for (const kid of before)
+    if (!output.includes(`${kid}: refused`)) throw new Error(`${kid} was not tried: ${output}`);
+  const after = Object.keys(await cluster.readSecret('identity-keys'));
+  print(`replaced ${before.join(', ')} by ${after.join(', ')}`);
 }
 
 async function losePods(): Promise<void> {
@@ -90,20 +90,44 @@ function report({ name, requests, failures, slowestMs }: Phase): void {
   for (const [what, count] of Object.entries(failures)) print(`  ${count} x ${what}`);
 }
 
-async function prove(): Promise<void> {
-  for (const service of ['identity', 'issues']) await cluster.waitFor(service);
-  const [identityUrl, issuesUrl] = [await cluster.urlOf('identity'), await cluster.urlOf('issues')];
-  const { 'service-token': serviceToken = '' } = await cluster.readSecret('identity-secrets');
-  print(await takeTour({ identityUrl, issuesUrl, serviceToken }));
-  await visitWebApp({ identityUrl, issuesUrl, serviceToken, origin: 'http://localhost:3002' });
-  const password = randomBytes(12).toString('hex');
-  const load = new Load({
-    identityUrl,
-    issuesUrl,
-    emails: await createPeople(identityUrl, serviceToken, password),
-    password,
-    requestsPerSecond: Number(values['requests-per-second']),
-  });
+async function deploy(): Promise<void> {
+  const stop = await runbooks.start(shellBlock('k8s/README.md', 'Deploy', 1));
+  try {
+    const urls = { identityUrl: 'http://localhost:3001', issuesUrl: 'http://localhost:3002' };
+    for (const url of Object.values(urls)) await untilReady(url);
+    await runbooks.paste(shellBlock('k8s/README.md', 'Deploy', 2));
+    const serviceToken = runbooks.readFile('.data/service-token');
+    print(await takeTour({ ...urls, serviceToken }));
+    await visitWebApp({ ...urls, serviceToken, origin: urls.issuesUrl });
+    const output = await runbooks.paste(shellBlock('k8s/README.md', 'Connections', 0), 'admin@example.com\n');
+    const [, password = ''] = /^One-time password: (\w+)$/m.exec(output) ?? [];
+    await signIn(urls.identityUrl, 'admin@example.com', password);
+  } finally {
+    stop();
+  }
+  await runbooks.paste('kubectl apply --kustomize k8s/overlays/production');
+}
+
+async function untilReady(url: string): Promise<void> {
+  const deadline = performance.now() + 120_000;
+  while (!(await fetch(`${url}/readyz`).catch(() => undefined))?.ok) {
+    if (performance.now() > deadline) throw new Error(`${url} does not become ready.`);
+    await sleep(500);
+  }
+}
+
+async function signIn(identityUrl: string, email: string, password: string): Promise<string> {
+  const response = await postJson(`${identityUrl}/token`, { grant_type: 'password', email, password });
+  if (response.status !== 200) throw new Error(`${email} cannot sign in: ${response.status}`);
+  return z.object({ refresh_token: z.string() }).parse(await response.json()).refresh_token;
+}
+
+function postJson(url: string, body: object): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json' };
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+async function proveUnderLoad(load: Load): Promise<void> {
   await load.start();
   const phases: Phase[] = [];
   const during = async (name: string, work: () => Promise<unknown>) => {
@@ -113,11 +137,18 @@ async function prove(): Promise<void> {
   };
   try {
     await during('nothing', () => sleep(10_000));
-    await during('rollout of identity', () => cluster.rollOut('identity'));
-    await during('rollout of issues', () => cluster.rollOut('issues'));
+    for (const service of ['identity', 'issues'])
+      await during(`rollout of ${service}`, () => cluster.rollOut(service));
     await during('rotation of the signing key', rotateSigningKey);
-    await during('rotation of the service token', rotateServiceToken);
+    await during('rotation of the service token', () =>
+      runbooks.paste(shellBlock('k8s/README.md', 'Rotate the service token', 0)),
+    );
+    await during('rotation of the session keys', () =>
+      runbooks.paste(shellBlock('k8s/README.md', 'Rotate the session keys', 0)),
+    );
     await during('loss of a pod of each', losePods);
+    await during('failed migration, then an upgrade', () => failMigration({ cluster, runbooks, print }));
+    await during('rollback', () => runbooks.paste(shellBlock('k8s/README.md', 'Roll back', 0)));
     report(await load.during('restart of PostgreSQL', restartPostgres));
     await sleep(5_000);
     await during('afterwards', () => sleep(10_000));
@@ -126,7 +157,56 @@ async function prove(): Promise<void> {
   }
   const failed = phases.filter(({ failures }) => Object.keys(failures).length > 0).map(({ name }) => name);
   if (failed.length > 0) throw new Error(`Requests failed during: ${failed.join(', ')}`);
+}
+
+async function proveRestore(
+  load: Load,
+  identityUrl: string,
+  emails: string[],
+  password: string,
+): Promise<void> {
+  const [email = ''] = emails;
+  const refreshToken = await signIn(identityUrl, email, password);
+  await backUp({ cluster, runbooks, print });
+  await loseVolumesAndRestore({ cluster, runbooks, print });
+  const found = new Set((await cluster.query('issues', 'SELECT id FROM issues')).split('\n'));
+  const lost = load.created.filter((id) => !found.has(id));
+  print(
+    `${load.created.length} issues were acknowledged before the backup, ${lost.length} of them are missing`,
+  );
+  if (lost.length > 0) throw new Error(`Lost: ${lost.join(', ')}`);
+  const { status } = await postJson(`${identityUrl}/token/refresh`, { refresh_token: refreshToken });
+  if (status !== 401) throw new Error(`A refresh token of before the restore got ${status}.`);
+  for (const one of emails) await signIn(identityUrl, one, password);
+  print('The sessions have ended, and everyone can sign in again.');
+}
+
+async function prove(): Promise<void> {
+  await deploy();
+  await replaceLeakedKeys();
+  const [identityUrl, issuesUrl] = [await cluster.urlOf('identity'), await cluster.urlOf('issues')];
+  const { 'service-token': serviceToken = '' } = await cluster.readSecret('identity-secrets');
+  const password = randomBytes(12).toString('hex');
+  const emails = await createPeople(identityUrl, serviceToken, password);
+  const requestsPerSecond = Number(values['requests-per-second']);
+  const load = new Load({ identityUrl, issuesUrl, emails, password, requestsPerSecond });
+  await proveUnderLoad(load);
+  await replaceLeakedKeys();
+  await runbooks.paste(shellBlock('k8s/README.md', 'Rotate the session keys', 1));
+  await cluster.waitFor('identity');
+  await proveRestore(load, identityUrl, emails, password);
+  await visitWebApp({
+    ...{ identityUrl, issuesUrl, origin: 'http://localhost:3002' },
+    serviceToken: (await cluster.readSecret('identity-secrets'))['service-token'] ?? '',
+  });
   print('Proven.');
 }
 
-await prove();
+if ((await cluster.kubectl(['get', 'namespace', 'tessera', '--ignore-not-found'])) !== '')
+  throw new Error('The namespace tessera exists. The proof creates it, and deletes it at the end.');
+try {
+  await prove();
+} finally {
+  await cluster.kubectl(['delete', 'namespace', 'tessera', '--ignore-not-found']);
+  runbooks.remove();
+}

@@ -1,26 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isShell, readCodeBlocks, shellBlocks } from './code-blocks.ts';
+import { readCodeBlocks, shellBlocks } from './code-blocks.ts';
 import { run } from './command.ts';
 
 interface TourOptions {
   identityUrl: string;
   issuesUrl: string;
   serviceToken: string;
-}
-
-/**
- * The shell block of a Markdown file under a heading of any level, or of the second level above it, that contains a text.
- * @throws unless there is exactly one
- */
-export function readShellBlock(file: string, heading: string, part: string): string {
-  const found = readCodeBlocks(file).filter(
-    (block) => isShell(block) && block.section === heading && block.text.includes(part),
-  );
-  if (found.length !== 1 || found[0] === undefined)
-    throw new Error(`${file}, "${heading}": ${found.length} shell blocks have "${part}".`);
-  return found[0].text;
 }
 
 /** The shell commands of the README's tour, in order, and the lines that the README says they print. */

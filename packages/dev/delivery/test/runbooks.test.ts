@@ -77,7 +77,7 @@ describe('k8s/README.md upgrades', () => {
       'apply',
       'apply',
     ]);
-    expect(called('rollout status')).toHaveLength(1);
+    expect(called('rollout status')).toHaveLength(2);
   });
 
   it('and leaves the running release as it is when a migration fails', async () => {

@@ -5,10 +5,15 @@ import { isShell, parseCodeBlocks, shellBlock } from '../src/code-blocks.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
 
 // The documents with blocks to paste into a terminal. A test of CI runs each block; a proof runs it on the real engine too.
-const documents: readonly { document: string; proof?: string }[] = [
+const documents: readonly { document: string; proofs?: readonly string[]; unproven?: readonly string[] }[] = [
   { document: 'README.md' },
-  { document: 'docker/README.md', proof: 'packages/dev/delivery/src/prove-docker.ts' },
-  { document: 'k8s/README.md' },
+  { document: 'docker/README.md', proofs: ['packages/dev/delivery/src/prove-docker.ts'] },
+  {
+    document: 'k8s/README.md',
+    proofs: ['packages/dev/delivery/src/prove-kubernetes.ts', 'packages/dev/delivery/src/recovery.ts'],
+    // The production overlay has the hosts and databases of its owner. Helm cannot be installed from Debian or npm.
+    unproven: ['k8s/README.md: Deploy: 0', 'k8s/README.md: Helm: 0'],
+  },
   { document: 'apps/identity/README.md' },
   { document: 'apps/issues/README.md' },
 ];
@@ -50,7 +55,7 @@ const tests = [
   readRepositoryFile('packages/dev/delivery/src/tour.ts'),
 ];
 
-describe.each(documents)('$document', ({ document, proof }) => {
+describe.each(documents)('$document', ({ document, proofs, unproven = [] }) => {
   const markdown = readRepositoryFile(document);
 
   it('has no shell block that no test runs', () => {
@@ -61,9 +66,9 @@ describe.each(documents)('$document', ({ document, proof }) => {
     expect(parseCodeBlocks(markdown).filter(({ language }) => language === '')).toEqual([]);
   });
 
-  if (proof !== undefined) {
+  if (proofs !== undefined) {
     it('has no shell block that its proof does not run', () => {
-      expect(unreadBlocks(document, markdown, [readRepositoryFile(proof)])).toEqual([]);
+      expect(unreadBlocks(document, markdown, proofs.map(readRepositoryFile))).toEqual(unproven);
     });
   }
 });
