@@ -52,6 +52,10 @@ eval "$answer"
 `,
       { mode: 0o755 },
     );
+    // The runbooks wait in steps of seconds.
+    writeFileSync(join(this.#folder, 'sleep'), '#!/bin/sh\nPATH=/usr/bin:/bin exec sleep 0.1\n', {
+      mode: 0o755,
+    });
   }
 
   /** Runs a script in bash. Returns its exit code and output. */
