@@ -4,8 +4,8 @@ import { buildBothServices } from '@tessera/stack/turbo';
 
 const help = `Usage: npx pnpm@12 pgbouncer [options]
 
-Builds both services and runs them behind PgBouncer in transaction mode, each with two replicas: the README's tour, the
-test pair, and a load during which PgBouncer is killed and started again. Fails if an acknowledged change is missing, or
+Builds both services and runs them behind PgBouncer in transaction mode: all system tests; then, each with two replicas,
+the README's tour, and a load during which PgBouncer is killed and started again. Fails if an acknowledged change is missing, or
 if a response is neither a success nor 503. The migrator must refuse PgBouncer.
 
 Options:

@@ -31,7 +31,7 @@ export interface StackOptions {
   logDirectory?: string;
   /** The repository whose built services run. Default: this one. */
   checkout?: string | undefined;
-  /** The host and port of a pooler between the services and PostgreSQL. Default: TEST_POOLER. */
+  /** The host and port of a pooler between the services and PostgreSQL. Default: TEST_POOLER, unless `postgres` is set. */
   pooler?: string | undefined;
   /** The server to use instead of a new one; the stack stops it. */
   postgres?: TestPostgres;
@@ -105,7 +105,8 @@ async function createServices(
     nodeArguments,
     logDirectory,
     checkout,
-    pooler = testPooler(),
+    postgres,
+    pooler = postgres === undefined ? testPooler() : undefined,
   }: StackOptions,
   shared: SharedSettings,
 ) {

@@ -15,7 +15,7 @@ interface ProofOptions {
   restarts: number;
 }
 
-/** Runs the tour, the test `pair` and a load through PgBouncer. @returns whether all passed */
+/** Runs the system tests, the tour and a load through PgBouncer. @returns whether all passed */
 export async function provePgBouncer({ program, restarts }: ProofOptions): Promise<boolean> {
   const postgres = await startTestPostgres();
   const pgBouncer = await PgBouncer.start(program, postgres.adminUrl);
@@ -26,7 +26,7 @@ export async function provePgBouncer({ program, restarts }: ProofOptions): Promi
     process.stdout.write(`${name}: ${found.length === 0 ? 'passed' : found.join('\n  ')}\n`);
   };
   try {
-    await step('pair', () => runPair(postgres, pgBouncer));
+    await step('system tests', () => runTests(postgres, pgBouncer));
     for (const mode of ['transaction', 'transaction-named']) {
       const stack = await startStack({
         replicas: { identity: 2, issues: 2 },
@@ -57,15 +57,15 @@ function environmentOf(mode: string) {
   return { identity: variables, issues: variables };
 }
 
-async function runPair({ adminUrl }: TestPostgres, { address }: PgBouncer): Promise<string[]> {
-  const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', 'test/pair.test.ts'];
+async function runTests({ adminUrl }: TestPostgres, { address }: PgBouncer): Promise<string[]> {
+  const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js'];
   const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=@tessera/source', ...jest], {
     cwd: packageFolder,
     env: withVariables({ TEST_DATABASE_URL: adminUrl, TEST_POOLER: address }),
     stdio: 'inherit',
   });
   const [code] = await once(child, 'exit');
-  return code === 0 ? [] : [`pair exited with ${code}`];
+  return code === 0 ? [] : [`the tests exited with ${code}`];
 }
 
 async function runTour(stack: Stack): Promise<string[]> {
