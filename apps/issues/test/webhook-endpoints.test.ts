@@ -344,6 +344,6 @@ describe('the deliveries of an endpoint', () => {
     expectProblem(await redeliver(pending), 409, 'delivery_pending');
     expectProblem(await redeliver(failed, await createWebhook()), 404, 'delivery_not_found');
     await staff.patch(webhookPath(webhook), { enabled: false }).expect(200);
-    expectProblem(await redeliver(failed), 409, 'webhook_disabled');
+    for (const id of [pending, failed]) expectProblem(await redeliver(id), 409, 'webhook_disabled');
   });
 });

@@ -90,8 +90,9 @@ export class OutgoingWebhookService {
   async redeliver(id: string, deliveryId: string, context: ChangeContext): Promise<ListedDelivery> {
     const delivery = await this.#repository.redeliver(id, deliveryId);
     if (delivery === undefined) {
-      const { state } = await this.findDelivery(id, deliveryId);
-      if (state !== 'pending') throw webhookDisabled();
+      await this.findDelivery(id, deliveryId);
+      const { isEnabled } = await this.find(id);
+      if (!isEnabled) throw webhookDisabled();
       const detail = 'Further attempts of this delivery follow already.';
       throw new ProblemError({ status: 409, code: 'delivery_pending', detail });
     }
