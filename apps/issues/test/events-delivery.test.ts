@@ -118,6 +118,8 @@ describe('parallel writers in three processes, one of which is killed', () => {
     expect(events.length).toBeGreaterThan(writes / 3);
 
     for (const issue of issues) {
+      const ids = events.filter(({ data }) => data.issue_id === issue.id).map(({ id }) => id);
+      expect(ids).toEqual(ids.toSorted((a, b) => a - b));
       const versions = events.flatMap(({ type, data }) =>
         type === 'issue.updated' && data.issue_id === issue.id ? [data.version] : [],
       );

@@ -16,7 +16,12 @@ function event<const Type extends string, Data extends z.ZodRawShape>(
 ) {
   return z
     .object({
-      id: z.int().positive().describe('Unique. To recognise an event that was read before.'),
+      id: z
+        .int()
+        .positive()
+        .describe(
+          'Unique. To recognise an event that was read before. A later change of the same issue or identity has a higher one.',
+        ),
       type: z.literal(type),
       timestamp: z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.'),
       data: z.object(data),
@@ -30,7 +35,10 @@ const ofIssue = {
 };
 const ofChange = {
   ...ofIssue,
-  version: z.int().positive().describe("The issue's version after the change."),
+  version: z
+    .int()
+    .positive()
+    .describe("The issue's version after the change. Not all changes increase it: compare `id`."),
   actor_id: uuid().nullable().describe('The person who made the change; null for the external tracker.'),
   origin: z.string().describe('`local`, or the external tracker from which the change was copied.'),
 };

@@ -94,8 +94,10 @@ describe('two replicas of each service that write events', () => {
     };
     // The consumer of the README.
     const readAll = async () => {
-      for await (const { key, title } of issues.list({ ordering: ['created_at'], limit: 10 }))
+      for await (const { id } of issues.list({ ordering: ['created_at'], limit: 10 })) {
+        const { key, title } = await issues.get(id);
         await store(key, title);
+      }
     };
     const follow = async (isDone: () => boolean) => {
       if (saved === undefined) await readAll();
