@@ -119,7 +119,7 @@ describe('more load than the services can process', () => {
       for (const answer of refused) expectUnavailable(answer);
       const origin = new URL(client.defaults.baseURL ?? '').origin;
       expect((await client.get(`${origin}/healthz`)).status).toBe(200);
-      // A busy replica stays ready. Behind a pooler, it first closes the pooler's connections of before its settings.
+      // A busy replica stays ready. Behind a pooler, another connection of the pooler may first have to get the settings.
       await eventually(
         () => client.get(`${origin}/readyz`),
         ({ status }) => status === 200,

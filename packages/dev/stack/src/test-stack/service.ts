@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { searchPath } from '../environment.ts';
+import { waitUntil } from '../processes/wait-until.ts';
 import { repositoryRoot } from '../repository-root.ts';
 import { threadPoolSize } from '../thread-pool.ts';
 import { httpClient } from './http-client.ts';
@@ -85,18 +86,21 @@ export class Service {
     };
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);
-    while (!(await this.#isAlive())) {
+    while (!(await this.#answers('/healthz'))) {
       if (child.exitCode !== null || child.signalCode !== null) {
         throw new Error(`${this.#app} exited with ${child.exitCode}: ${this.log.slice(-2000)}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+    // Behind a pooler, the service first gives its role the timeouts, and is not ready until the connections have them.
+    if (this.#environment.DATABASE_POOLER !== undefined)
+      await waitUntil(() => this.#answers('/readyz'), 15_000);
   }
 
   // Probed over HTTP, because the log may be silent.
-  async #isAlive(): Promise<boolean> {
+  async #answers(path: string): Promise<boolean> {
     try {
-      return (await httpClient(this.url).get('/healthz')).status === 200;
+      return (await httpClient(this.url).get(path)).status === 200;
     } catch {
       return false;
     }
