@@ -48,25 +48,27 @@ async function rotateSigningKey(): Promise<void> {
   );
   if (!/Too early to activate/.test(await early))
     throw new Error(`A step that is too early was not refused: ${await early}`);
-  const [active = ''] = Object.keys(await cluster.readSecret('identity-keys')).sort();
+  const [active = ''] = await listKids();
   const later = steps
     .slice(steps.indexOf('keys activate'))
-    .replaceAll('identity-key-1', active.replace('.pem', ''))
+    .replaceAll('identity-key-1', active)
     .replaceAll(/^keys (activate|retire|delete)(.*?) &&/gm, 'keys $1$2 --at-once &&');
   print(await runbooks.paste(`${functions}${later}`));
 }
 
 /** The runbook, which itself forges tokens with the old keys. */
 async function replaceLeakedKeys(): Promise<void> {
-  const before = Object.keys(await cluster.readSecret('identity-keys')).map((name) =>
-    name.replace('.pem', ''),
-  );
+  const before = await listKids();
   const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
   const output = await runbooks.paste(functions + shellBlock('k8s/README.md', 'A key has leaked', 0));
   for (const kid of before)
     if (!output.includes(`${kid}: refused`)) throw new Error(`${kid} was not tried: ${output}`);
-  const after = Object.keys(await cluster.readSecret('identity-keys'));
-  print(`replaced ${before.join(', ')} by ${after.join(', ')}`);
+  print(`replaced ${before.join(', ')} by ${(await listKids()).join(', ')}`);
+}
+
+async function listKids(): Promise<string[]> {
+  const files = Object.keys(await cluster.readSecret('identity-keys')).sort();
+  return files.filter((name) => name.endsWith('.pem')).map((name) => name.slice(0, -'.pem'.length));
 }
 
 async function losePods(): Promise<void> {
