@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startGitLab } from '@tessera/trackers/fakes';
 import { fillExamples } from './examples.ts';
-import { type Page, signIn, startWeb } from './web.ts';
+import { gitLabVariables, type Page, signIn, startWeb } from './web.ts';
 
 const folder = fileURLToPath(new URL('../pictures/', import.meta.url));
 const maxBytes = 150_000;
@@ -64,13 +64,7 @@ async function takePictures(): Promise<void> {
   const tracker = await startGitLab({ project });
   const web = await startWeb({
     issues: {
-      TRACKER_PROVIDER: 'gitlab',
-      TRACKER_URL: tracker.url,
-      TRACKER_PROJECT: project,
-      TRACKER_TOKEN: tracker.token,
-      TRACKER_ALLOW_HTTP: 'on',
-      TRACKER_WRITE_INTERVAL_MS: '0',
-      SYNC_WORKERS: '0',
+      ...gitLabVariables(tracker, project),
     },
   });
   try {

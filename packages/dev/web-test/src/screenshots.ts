@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startGitLab } from '@tessera/trackers/fakes';
 import { fillExamples } from './examples.ts';
 import { startReceiver } from './receiver.ts';
-import { type Page, type Person, signIn, startWeb } from './web.ts';
+import { gitLabVariables, type Page, type Person, signIn, startWeb } from './web.ts';
 
 const folder = process.argv[2] ?? '.data/screenshots';
 const widths = [1440, 768, 375];
@@ -15,12 +15,7 @@ const tracker = await startGitLab({ project });
 const receiver = await startReceiver('{"error": "The queue is full."}');
 const web = await startWeb({
   issues: {
-    TRACKER_PROVIDER: 'gitlab',
-    TRACKER_URL: tracker.url,
-    TRACKER_PROJECT: project,
-    TRACKER_TOKEN: tracker.token,
-    TRACKER_ALLOW_HTTP: 'on',
-    SYNC_WORKERS: '0',
+    ...gitLabVariables(tracker, project),
     WEBHOOK_ALLOW_HTTP: 'on',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
   },

@@ -9,8 +9,22 @@ import {
   type Route,
   type WatchedPage,
 } from '@tessera/testing/browser';
+import type { FakeTracker } from '@tessera/trackers/fakes';
 
 export const password = 'a password of the web tests';
+
+/** The variables of issues for a fake GitLab. Its issues are synced on request only. */
+export function gitLabVariables({ url, token }: Pick<FakeTracker, 'url' | 'token'>, project: string) {
+  return {
+    TRACKER_PROVIDER: 'gitlab',
+    TRACKER_URL: url,
+    TRACKER_PROJECT: project,
+    TRACKER_TOKEN: token,
+    TRACKER_ALLOW_HTTP: 'on',
+    TRACKER_WRITE_INTERVAL_MS: '0',
+    SYNC_WORKERS: '0',
+  };
+}
 
 export type Web = Awaited<ReturnType<typeof startWeb>>;
 

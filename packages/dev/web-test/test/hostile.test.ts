@@ -4,7 +4,15 @@ import { type FakeTracker, startGitLab } from '@tessera/trackers/fakes';
 import { hostileLines, hostileMarkdown } from '../src/hostile-texts.ts';
 import { startOtherOrigin } from '../src/other-origin.ts';
 import { type Receiver, startReceiver } from '../src/receiver.ts';
-import { type Page, type Person, signIn, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+import {
+  gitLabVariables,
+  type Page,
+  type Person,
+  signIn,
+  startWeb,
+  type WatchedPage,
+  type Web,
+} from '../src/web.ts';
 
 const project = 'acme/website';
 const line = '<img src=x onerror=ran()><script>ran()</script>';
@@ -27,13 +35,7 @@ beforeAll(async () => {
   receiver = await startReceiver(hostileLines.join('\n'));
   web = await startWeb({
     issues: {
-      TRACKER_PROVIDER: 'gitlab',
-      TRACKER_URL: tracker.url,
-      TRACKER_PROJECT: project,
-      TRACKER_TOKEN: tracker.token,
-      TRACKER_ALLOW_HTTP: 'on',
-      TRACKER_WRITE_INTERVAL_MS: '0',
-      SYNC_WORKERS: '0',
+      ...gitLabVariables(tracker, project),
       WEBHOOK_ALLOW_HTTP: 'on',
       WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     },
