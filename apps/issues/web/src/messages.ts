@@ -76,3 +76,13 @@ export function shortTime(time: string): string {
   const unit = units.find(([, size]) => seconds >= size);
   return unit === undefined ? 'just now' : relative.format(-Math.floor(seconds / unit[1]), unit[0]);
 }
+
+const trackerNames = new Map([
+  ['github', 'GitHub'],
+  ['gitea', 'Gitea'],
+  ['gitlab', 'GitLab'],
+  ['redmine', 'Redmine'],
+]);
+
+/** The name of an external tracker, by its `provider`. */
+export const trackerName = (provider: string): string => trackerNames.get(provider) ?? provider;

@@ -6,7 +6,7 @@ import { addComment, deleteComment, updateComment } from '../http/api.ts';
 import { issueQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
-import { fullTime, personName, shortTime } from '../messages.ts';
+import { fullTime, personName, shortTime, trackerName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { Confirm } from '../shell/confirm.tsx';
 import { focusIfLost } from '../shell/focus.ts';
@@ -47,7 +47,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
         <time className="muted" dateTime={time} title={fullTime(time)}>
           {shortTime(time)}
         </time>
-        {origin !== 'local' && <span className="muted">in {origin}</span>}
+        {origin !== 'local' && <span className="muted">in {trackerName(origin)}</span>}
         {updated_at !== created_at && <span className="muted">edited</span>}
         <span className="comment-actions">
           {isOwn && !isOpen && (

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Issue, SyncConflict } from '@tessera/contracts';
 import { useState } from 'react';
 import { issueQuery } from '../http/queries.ts';
-import { fullTime, syncNames } from '../messages.ts';
+import { fullTime, syncNames, trackerName } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
@@ -71,10 +71,10 @@ export function SyncPanel({ issue }: { issue: Issue }) {
             {' as '}
             {/^https?:/.test(external.url) ? (
               <a href={external.url} rel="noopener noreferrer">
-                {external.provider} {external.key}
+                {trackerName(external.provider)} {external.key}
               </a>
             ) : (
-              `${external.provider} ${external.key}`
+              `${trackerName(external.provider)} ${external.key}`
             )}
           </>
         )}

@@ -2,7 +2,7 @@ import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import type { Activity, Comment, Issue } from '@tessera/contracts';
 import { useState } from 'react';
 import { listActivity, listComments, type Page } from '../http/api.ts';
-import { fullTime, personName, shortTime } from '../messages.ts';
+import { fullTime, personName, shortTime, trackerName } from '../messages.ts';
 import { describeActivity } from './activity-text.ts';
 import { CommentItem } from './comment-item.tsx';
 import { TextDiff } from './text-diff.tsx';
@@ -94,7 +94,8 @@ function ActivityItem({ activity }: { activity: Activity }) {
     <li className="entry">
       <span className="entry-dot" aria-hidden="true" />
       <div>
-        <strong>{activity.actor === null ? activity.origin : personName(activity.actor)}</strong> {text}{' '}
+        <strong>{activity.actor === null ? trackerName(activity.origin) : personName(activity.actor)}</strong>{' '}
+        {text}{' '}
         <time className="muted" dateTime={activity.at} title={fullTime(activity.at)}>
           {shortTime(activity.at)}
         </time>

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Integration } from '@tessera/contracts';
-import { fullTime } from '../messages.ts';
+import { fullTime, trackerName } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
 import { QueryState } from './query-state.tsx';
 import { listIntegrations, retrySyncs } from './settings-api.ts';
@@ -45,7 +45,8 @@ export function TrackerSettings() {
       {integrations.data?.map(({ provider, url, project, state, checked_at, checks, failed_syncs }) => (
         <section key={`${provider} ${project}`} aria-labelledby={`tracker-${provider}`}>
           <h2 id={`tracker-${provider}`}>
-            {provider} {project} <span className={`badge badge-${state}`}>{stateNames[state]}</span>
+            {trackerName(provider)} {project}{' '}
+            <span className={`badge badge-${state}`}>{stateNames[state]}</span>
           </h2>
           <p className="muted">
             <span className="url">{url}</span>, checked {fullTime(checked_at)}
