@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Logger } from '../observability/logger.ts';
 import type { DatabaseConfig } from '../process/service-environment.ts';
@@ -14,8 +15,9 @@ type SettingsConfig = Pick<DatabaseConfig, 'statementTimeoutMs' | 'writesEvents'
 
 /**
  * Gives the timeouts to the service's role in its database, because a pooler in transaction mode accepts none as
- * parameters of a connection. Each role may do this for itself. Returns whether the connection of this call has them. A
- * connection of the pooler that is older than the change is closed, and the next call gets another one.
+ * parameters of a connection. Each role may do this for itself. Returns whether the connection of this call has them.
+ * Connections of the role that are older than the change keep the previous values and are closed once they are idle; the
+ * next call gets a new one.
  * @param pool a pool through the pooler, with one connection
  */
 export async function applyRoleSettings(
@@ -44,10 +46,28 @@ export async function applyRoleSettings(
     ${role} SET statement_timeout = ${statementTimeoutMs};
     ${role} SET idle_in_transaction_session_timeout = ${idleTransactionTimeoutMs}`);
   logger.info({ statementTimeoutMs }, 'gave the role of the database its timeouts');
+  await closeOlderConnections(pool, logger);
   // It always fails, because it ends its own connection.
   await pool.query('SELECT pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
   return false;
 }
+
+// A pooler replaces an idle connection without an error of a request. Each role may end its own sessions.
+async function closeOlderConnections(pool: pg.Pool, logger: Logger): Promise<void> {
+  const { rows } = await pool.query<{ now: string }>('SELECT clock_timestamp()::text AS now');
+  for (let attempt = 1; attempt <= 20; attempt += 1) {
+    const older = await pool.query(closeIdleConnections, [rows[0]?.now]);
+    if (older.rowCount === 0) return;
+    await sleep(25);
+  }
+  logger.warn('connections of the pooler are busy and keep the previous timeouts until it closes them');
+}
+
+const closeIdleConnections = `
+  SELECT CASE WHEN state = 'idle' THEN pg_terminate_backend(pid) END
+    FROM pg_stat_activity
+   WHERE datname = current_database() AND usename = CURRENT_USER AND pid <> pg_backend_pid()
+     AND backend_start < $1::text::timestamptz`;
 
 interface CurrentSettings {
   database: string;
