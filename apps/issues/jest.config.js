@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
+import { canRunPgBouncer } from '@tessera/stack/postgres';
 import { canRunRedmine } from '@tessera/trackers/redmine';
 import preset from '../../jest.preset.js';
 
@@ -13,7 +14,7 @@ if (!hasRedmine) {
 }
 
 // packages/dev/testing/install-proxies.sh installs both. CI runs the script and fails without them.
-const hasProxies = ['nginx', 'pgbouncer'].every((program) => spawnSync(program, ['-V']).error === undefined);
+const hasProxies = spawnSync('nginx', ['-V']).error === undefined && canRunPgBouncer();
 if (!hasProxies) {
   if (process.env.REQUIRE_PROXIES === '1')
     throw new Error('REQUIRE_PROXIES is set, and there is no nginx or no PgBouncer');

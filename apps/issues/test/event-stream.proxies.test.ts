@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
-import { findFreePort } from '@tessera/stack/postgres';
+import { findFreePort, PgBouncer } from '@tessera/stack/postgres';
 import { type OpenedStream, openReady } from './support/event-stream.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
@@ -23,16 +23,18 @@ let issue: Issue;
 let folder: string;
 const programs: ChildProcess[] = [];
 const services: IssuesService[] = [];
+let pgBouncer: PgBouncer | undefined;
 beforeAll(async () => {
   app = await startTestApp();
   ann = await aPerson(app);
   issue = await createIssue(ann);
   folder = await mkdtemp(join(tmpdir(), 'streams-'));
-  // The programs give up root.
+  // nginx gives up root.
   await chmod(folder, 0o777);
 });
 afterAll(async () => {
   for (const service of services) await service.stop();
+  await pgBouncer?.stop();
   for (const program of programs) {
     program.kill();
     await once(program, 'exit');
@@ -114,25 +116,9 @@ describe('nginx with its default settings', () => {
 
 describe('PgBouncer in transaction mode, with DATABASE_POOLER=transaction', () => {
   it('delivers the events of another process within three seconds', async () => {
-    const { hostname, port: databasePort, username, password, pathname } = new URL(app.databaseUrl);
-    const port = await findFreePort();
-    await writeFile(
-      join(folder, 'pgbouncer.ini'),
-      `[databases]
-       * = host=${hostname} port=${databasePort} user=${username} password=${password}
-       [pgbouncer]
-       listen_addr = 127.0.0.1
-       listen_port = ${port}
-       unix_socket_dir =
-       auth_type = any
-       pool_mode = transaction
-       logfile = ${join(folder, 'pgbouncer.log')}
-       verbose = 0`,
-    );
-    const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : [];
-    await run('pgbouncer', ['--quiet', ...user, join(folder, 'pgbouncer.ini')], port);
-    const databaseUrl = `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}`;
-    const pooled = { databaseUrl, identity: app.identity };
+    const { username: role, password } = new URL(app.databaseUrl);
+    pgBouncer = await PgBouncer.start(app.databaseUrl, [{ role, password }]);
+    const pooled = { databaseUrl: pgBouncer.urlOf(app.databaseUrl), identity: app.identity };
     services.push(
       await startIssuesService(pooled, { DATABASE_POOLER: 'transaction' }),
       await startIssuesService(pooled, { DATABASE_POOLER: 'transaction' }),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs Debian's nginx and PgBouncer for the tests behind them (*.proxies.test.ts of issues). Needs root. Does nothing if they
-# are already installed.
+# Installs Debian's nginx and PgBouncer for the tests behind them (*.proxies.test.ts). Needs root. Does nothing if they are
+# already installed.
 set -euo pipefail
 if dpkg -s nginx pgbouncer >/dev/null 2>&1; then exit 0; fi
 export DEBIAN_FRONTEND=noninteractive

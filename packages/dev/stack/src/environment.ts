@@ -75,9 +75,14 @@ export function testDatabaseTemplates(): string | undefined {
   return process.env.TEST_DATABASE_TEMPLATES || undefined;
 }
 
-/** The host and port of a pooler in transaction mode, through which the services of test stacks connect. */
-export function testPooler(): string | undefined {
-  return process.env.TEST_POOLER || undefined;
+/** A pooler between services and PostgreSQL, as in DATABASE_POOLER. */
+export type Pooler = 'off' | 'transaction' | 'transaction-named';
+
+/** The pooler of every test stack that names none: PgBouncer, or off. */
+export function testPooler(): Pooler {
+  const value = process.env.TEST_POOLER || 'off';
+  if (value === 'off' || value === 'transaction' || value === 'transaction-named') return value;
+  throw new StackError('TEST_POOLER must be off, transaction or transaction-named');
 }
 
 /** The only variable of this process's environment that a test stack passes to its services. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
 import { first, httpClient, type Stack, startStack } from '@tessera/stack';
 import { password, signUp, writer } from './support/clients.ts';
-import { expectCompleteIssues, expectCompleteSessions } from './support/completeness.ts';
+import { expectCompleteIssues, expectCompleteSessions, liveSuccessorsOf } from './support/completeness.ts';
 import { Load, pause } from './support/load.ts';
 
 const rounds = [1, 2, 3];
@@ -63,22 +63,11 @@ describe('a service killed by SIGKILL', () => {
       for (const token of held) {
         const { status } = await refresh(token);
         // The service had rotated it, and the response was lost.
-        if (status !== 200) expect([status, await liveSuccessorsOf(token)]).toEqual([401, 1]);
+        if (status !== 200) expect([status, await liveSuccessorsOf(stack, token)]).toEqual([401, 1]);
       }
       await expectCompleteSessions(stack);
     },
   );
-
-  async function liveSuccessorsOf(token: string): Promise<number> {
-    const { jti } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    const { rows } = await stack.sql(
-      'identity',
-      `SELECT n.jti FROM refresh_tokens t JOIN refresh_tokens n ON n.jti = t.replaced_by
-        WHERE t.jti = $1 AND n.revoked_at IS NULL`,
-      [jti],
-    );
-    return rows.length;
-  }
 
   it.each(rounds)(
     '(issues, during writes, %d) leaves complete issues, each once, also if it was sent repeatedly',

@@ -5,15 +5,27 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readCodeBlocks, shellBlock } from '@tessera/delivery/code-blocks';
-import { httpClient } from '@tessera/stack';
-import { type BreakablePostgres, findFreePort, startBreakablePostgres } from '@tessera/stack/postgres';
+import { httpClient, testPooler } from '@tessera/stack';
+import {
+  type BreakablePostgres,
+  findFreePort,
+  PgBouncer,
+  startBreakablePostgres,
+  withDatabase,
+  withRole,
+} from '@tessera/stack/postgres';
 import { decodeJwt } from 'jose';
 import pg from 'pg';
 import { Shell } from './support/shell.ts';
 
-// The recipes in the READMEs. Only the ports and the folder of secrets are replaced.
+// The roles that the recipes create.
+const roleOf = (name: 'identity' | 'issues') => ({ role: name, password: 'secret' });
+
+// The recipes in the READMEs. Only the ports and the folder of secrets are replaced; with TEST_POOLER, also the address of
+// PostgreSQL, and the variables are added that a pooler needs.
 describe('a service on its own, by the recipe in its README', () => {
   let postgres: BreakablePostgres;
+  let pgBouncer: PgBouncer | undefined;
   let secrets: string;
   let ports: Record<'identity' | 'issues', number>;
   const shells: Shell[] = [];
@@ -21,12 +33,15 @@ describe('a service on its own, by the recipe in its README', () => {
   beforeAll(async () => {
     // A separate server, because the recipes create roles with fixed names.
     postgres = await startBreakablePostgres();
+    const roles = [roleOf('identity'), roleOf('issues')];
+    if (testPooler() !== 'off') pgBouncer = await PgBouncer.start(postgres.adminUrl, roles);
     secrets = mkdtempSync(join(tmpdir(), 'tessera-secrets-'));
     ports = { identity: await findFreePort(), issues: await findFreePort() };
   }, 60_000);
 
   afterAll(async () => {
     for (const shell of shells) await shell.interrupt();
+    await pgBouncer?.stop();
     await postgres.stop();
     rmSync(secrets, { recursive: true });
   }, 60_000);
@@ -56,10 +71,18 @@ describe('a service on its own, by the recipe in its README', () => {
   async function paste(name: 'identity' | 'issues'): Promise<Shell> {
     const script = recipes[name]
       .replaceAll('$HOME/tessera-secrets', secrets)
-      .replaceAll('localhost:5432', new URL(postgres.adminUrl).host)
+      .replaceAll('localhost:5432', new URL(pgBouncer?.urlOf(postgres.adminUrl) ?? postgres.adminUrl).host)
       .replaceAll('localhost:3001', `localhost:${ports.identity}`)
       .replaceAll('localhost:3002', `localhost:${ports.issues}`);
-    const shell = new Shell(script, { PORT: String(ports[name]), SHUTDOWN_DELAY_MS: '0' });
+    const pooled = {
+      DATABASE_POOLER: testPooler(),
+      MIGRATION_DATABASE_URL: withRole(withDatabase(postgres.adminUrl, name), roleOf(name)),
+    };
+    const shell = new Shell(script, {
+      PORT: String(ports[name]),
+      SHUTDOWN_DELAY_MS: '0',
+      ...(pgBouncer === undefined ? {} : pooled),
+    });
     shells.push(shell);
     await shell.waitFor(async () => {
       const answer = await fetch(`http://localhost:${ports[name]}/readyz`).catch(() => undefined);

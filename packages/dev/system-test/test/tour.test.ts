@@ -8,16 +8,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shellBlock } from '@tessera/delivery/code-blocks';
 import { takeTour } from '@tessera/delivery/tour';
 import { visitWebApp } from '@tessera/delivery/web-app';
+import { type Stack, startStack, testPooler } from '@tessera/stack';
 import { findFreePort } from '@tessera/stack/postgres';
 import { type FakeTracker, startGitLab } from '@tessera/trackers/fakes';
-import { z } from 'zod';
-import { ExampleCaller } from './support/examples.ts';
 import { Shell } from './support/shell.ts';
-import { tryIdentityExamples, tryIssuesExamples } from './support/try-examples.ts';
+import { trackerVariables, unansweredByIdentity, unansweredByIssues } from './support/try-examples.ts';
 
-const project = 'acme/website';
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));
-const webhookSecret = 'webhook-secret-of-the-tour';
 
 describe('npx pnpm@12 start', () => {
   let data: string;
@@ -25,6 +22,7 @@ describe('npx pnpm@12 start', () => {
   let urls: { identityUrl: string; issuesUrl: string };
   let tracker: FakeTracker;
   const serviceToken = () => readFileSync(join(data, 'service-token'), 'utf8').trim();
+  const target = () => ({ ...urls, serviceToken: serviceToken() });
 
   beforeAll(async () => {
     data = mkdtempSync(join(tmpdir(), 'tessera-tour-'));
@@ -32,19 +30,11 @@ describe('npx pnpm@12 start', () => {
     chmodSync(data, 0o755);
     const [identity, issues] = [await findFreePort(), await findFreePort()];
     urls = { identityUrl: `http://localhost:${identity}`, issuesUrl: `http://localhost:${issues}` };
-    tracker = await startGitLab({ project });
+    tracker = await startGitLab({ project: 'acme/website' });
     const [command = ''] = shellBlock('README.md', 'Tessera', 0).split('\n');
     start = new Shell(command, {
       npm_config_yes: 'true',
-      TRACKER_PROVIDER: 'gitlab',
-      TRACKER_URL: tracker.url,
-      TRACKER_PROJECT: project,
-      TRACKER_TOKEN: tracker.token,
-      TRACKER_ALLOW_HTTP: 'on',
-      TRACKER_WEBHOOK_SECRET: webhookSecret,
-      // Only the examples sync.
-      SYNC_WORKERS: '0',
-      TRACKER_WRITE_INTERVAL_MS: '0',
+      ...trackerVariables(tracker),
       IDENTITY_PORT: String(identity),
       ISSUES_PORT: String(issues),
       TESSERA_DATA_DIR: data,
@@ -62,7 +52,7 @@ describe('npx pnpm@12 start', () => {
 
   it("serves the README's tour, twice", async () => {
     for (let paste = 1; paste <= 2; paste += 1) {
-      expect(await takeTour({ ...urls, serviceToken: serviceToken() })).not.toContain('"code"');
+      expect(await takeTour(target())).not.toContain('"code"');
     }
   }, 60_000);
 
@@ -117,34 +107,12 @@ describe('npx pnpm@12 start', () => {
     }, 60_000);
   });
 
-  // The page cannot know ids, tokens and secrets, so these come from earlier responses.
   it('answers the examples of all operations of identity with 2xx', async () => {
-    const identity = await ExampleCaller.read(urls.identityUrl, '/openapi.json');
-    identity.credentials.serviceToken = { 'X-Service-Token': serviceToken() };
-    await tryIdentityExamples(identity);
-    expect([...identity.answered].sort()).toEqual(identity.operationIds.toSorted());
+    expect(await unansweredByIdentity(target())).toEqual([]);
   }, 60_000);
 
   it('answers the examples of all operations of issues with 2xx', async () => {
-    const issues = await ExampleCaller.read(urls.issuesUrl, '/api/openapi.json');
-    // A superuser with the password that the example of a password change names.
-    const { current_password: password } = issues.bodyOf('changeMyPassword');
-    const email = 'examples@example.com';
-    const send = async (path: string, body: object) => {
-      const headers = { 'Content-Type': 'application/json', 'X-Service-Token': serviceToken() };
-      const init = { method: 'POST', headers, body: JSON.stringify(body) };
-      return (await fetch(`${urls.identityUrl}${path}`, init)).json();
-    };
-    await send('/internal/identities', { email, password, is_staff: true, is_superuser: true });
-    const tokens = await send('/token', { grant_type: 'password', email, password });
-    const { access_token } = z.object({ access_token: z.string() }).parse(tokens);
-    issues.credentials.accessToken = { Authorization: `Bearer ${access_token}` };
-    for (let number = 1; number <= 17; number += 1)
-      tracker.createIssue({ title: `A remote issue ${number}` });
-    await tryIssuesExamples(issues, webhookSecret);
-    // The delivery to the example's endpoint stays pending for days, so that it cannot be sent again.
-    const expected = issues.operationIds.filter((id) => id !== 'redeliverWebhook');
-    expect([...issues.answered].sort()).toEqual(expected.sort());
+    expect(await unansweredByIssues(target(), tracker)).toEqual([]);
   }, 60_000);
 
   it('stops on Ctrl-C', async () => {
@@ -153,3 +121,30 @@ describe('npx pnpm@12 start', () => {
     await expect(fetch(`${urls.identityUrl}/healthz`)).rejects.toThrow();
   }, 60_000);
 });
+
+// `start` has no pooler. With TEST_POOLER, all operations run through it on a stack.
+if (testPooler() !== 'off') {
+  describe('both services through a pooler', () => {
+    let stack: Stack;
+    let tracker: FakeTracker;
+    const target = () => ({
+      identityUrl: stack.urls.identity,
+      issuesUrl: stack.urls.issues,
+      serviceToken: stack.serviceToken,
+    });
+    beforeAll(async () => {
+      tracker = await startGitLab({ project: 'acme/website' });
+      stack = await startStack({ environment: { issues: trackerVariables(tracker) } });
+    }, 60_000);
+    afterAll(async () => {
+      expect(await stack.stop()).toEqual([0, 0]);
+      await tracker.close();
+    }, 60_000);
+
+    it("serve the README's tour, and answer the examples of all operations with 2xx", async () => {
+      expect(await takeTour(target())).not.toContain('"code"');
+      expect(await unansweredByIdentity(target())).toEqual([]);
+      expect(await unansweredByIssues(target(), tracker)).toEqual([]);
+    }, 60_000);
+  });
+}

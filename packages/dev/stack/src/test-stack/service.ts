@@ -92,13 +92,16 @@ export class Service {
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    // Behind a pooler, the service first gives its role the timeouts, and is not ready until the connections have them.
-    if (this.#environment.DATABASE_POOLER !== undefined)
-      await waitUntil(() => this.#answers('/readyz'), 15_000);
+  }
+
+  /** Waits until the service is ready, which it is only with its database. */
+  async untilReady(): Promise<void> {
+    if (!(await waitUntil(() => this.#answers('/readyz'), 30_000)))
+      throw new Error(`${this.#app} is not ready: ${this.log.slice(-2000)}`);
   }
 
   // Probed over HTTP, because the log may be silent.
-  async #answers(path: string): Promise<boolean> {
+  async #answers(path: '/healthz' | '/readyz'): Promise<boolean> {
     try {
       return (await httpClient(this.url).get(path)).status === 200;
     } catch {

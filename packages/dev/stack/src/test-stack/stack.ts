@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
-import { testDatabaseTemplates, testPooler } from '../environment.ts';
+import { type Pooler, testDatabaseTemplates, testPooler } from '../environment.ts';
 import {
   cloneDatabase,
   createServiceDatabase,
   findFreePort,
+  PgBouncer,
   startTestPostgres,
   type TestPostgres,
   withDatabase,
@@ -31,8 +32,8 @@ export interface StackOptions {
   logDirectory?: string;
   /** The repository whose built services run. Default: this one. */
   checkout?: string | undefined;
-  /** The host and port of a pooler between the services and PostgreSQL. Default: TEST_POOLER, unless `postgres` is set. */
-  pooler?: string | undefined;
+  /** Whether PgBouncer is between the services and PostgreSQL, and their DATABASE_POOLER. Default: TEST_POOLER. */
+  pooler?: Pooler;
   /** The server to use instead of a new one; the stack stops it. */
   postgres?: TestPostgres;
 }
@@ -49,10 +50,23 @@ export async function startStack(options: StackOptions = {}) {
   const keys = new SigningKeys();
   keys.add(1);
   const serviceToken = randomBytes(32).toString('base64url');
-  const services = await createServices(options, { databases, serviceToken, keysDir: keys.directory });
+  const pooler = options.pooler ?? testPooler();
+  const pgBouncer = pooler === 'off' ? undefined : await PgBouncer.start(postgres.adminUrl, poolerRoles);
+  const services = await createServices(options, {
+    variables: {
+      identity: connectionVariables(databases.identity, pooler, pgBouncer),
+      issues: connectionVariables(databases.issues, pooler, pgBouncer),
+    },
+    serviceToken,
+    keysDir: keys.directory,
+  });
   await services.startBalancers();
   for (const replicas of [services.identities, services.issues])
-    for (const service of replicas.slice(0, options.started)) await service.start();
+    for (const service of replicas.slice(0, options.started)) {
+      await service.start();
+      // Readiness gives the role its timeouts, as before the traffic of a deployment.
+      if (pgBouncer !== undefined) await service.untilReady();
+    }
   const pools = {
     identity: createPool(databases.identity.owner),
     issues: createPool(databases.issues.owner),
@@ -71,6 +85,7 @@ export async function startStack(options: StackOptions = {}) {
     const codes: (number | null)[] = [];
     for (const service of [...services.issues, ...services.identities]) codes.push(await service.stop());
     await services.stopBalancers();
+    await pgBouncer?.stop();
     await postgres.stop();
     keys.remove();
     return codes;
@@ -78,6 +93,8 @@ export async function startStack(options: StackOptions = {}) {
   return {
     ...services,
     databases,
+    /** The pooler between the services and PostgreSQL, if there is one. */
+    pgBouncer,
     adminUrl: postgres.adminUrl,
     serviceToken,
     keys,
@@ -92,22 +109,14 @@ export async function startStack(options: StackOptions = {}) {
 }
 
 interface SharedSettings {
-  databases: Record<ServiceName, StackDatabase>;
+  /** How each service connects to its database. */
+  variables: Record<ServiceName, Record<string, string>>;
   serviceToken: string;
   keysDir: string;
 }
 
 async function createServices(
-  {
-    replicas,
-    behindOneAddress = false,
-    environment,
-    nodeArguments,
-    logDirectory,
-    checkout,
-    postgres,
-    pooler = postgres === undefined ? testPooler() : undefined,
-  }: StackOptions,
+  { replicas, behindOneAddress = false, environment, nodeArguments, logDirectory, checkout }: StackOptions,
   shared: SharedSettings,
 ) {
   const identityPorts = await freePorts(replicas?.identity ?? 1);
@@ -124,7 +133,7 @@ async function createServices(
   };
   const identity = {
     ...common,
-    ...connectionTo(shared.databases.identity, pooler),
+    ...shared.variables.identity,
     JWT_KEYS_DIR: shared.keysDir,
     // A few users send all requests, which would exceed the limits.
     RATE_LIMIT_TOKENS_PER_MINUTE: '0',
@@ -133,7 +142,7 @@ async function createServices(
   };
   const issues = {
     ...common,
-    ...connectionTo(shared.databases.issues, pooler),
+    ...shared.variables.issues,
     IDENTITY_URL: identityUrl,
     PUBLIC_BASE_URL: issuesUrl,
     JWKS_COOLDOWN_SECONDS: '1',
@@ -173,11 +182,13 @@ interface StackDatabase {
   owner: string;
 }
 
-function connectionTo({ service }: StackDatabase, pooler: string | undefined): Record<string, string> {
-  if (pooler === undefined) return { DATABASE_URL: service };
-  const url = new URL(service);
-  url.host = pooler;
-  return { DATABASE_URL: url.href, DATABASE_POOLER: 'transaction' };
+function connectionVariables(
+  { service }: StackDatabase,
+  pooler: Pooler,
+  pgBouncer: PgBouncer | undefined,
+): Record<string, string> {
+  if (pgBouncer === undefined) return { DATABASE_URL: service };
+  return { DATABASE_URL: pgBouncer.urlOf(service), DATABASE_POOLER: pooler };
 }
 
 /**
@@ -221,6 +232,8 @@ async function createMigratedDatabase(
 
 const ownerOf = (name: ServiceName) => ({ role: `${name}_owner`, password: 'owner' });
 const serviceRoleOf = (name: ServiceName) => ({ role: name, password: name });
+// The owners only for the proof that the migrator refuses a pooler.
+const poolerRoles = (['identity', 'issues'] as const).flatMap((name) => [serviceRoleOf(name), ownerOf(name)]);
 
 function createPool(connectionString: string): pg.Pool {
   const pool = new pg.Pool({ connectionString, max: 1 });

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Stack } from '@tessera/stack';
+import { decodeJwt } from 'jose';
 
 /** Asserts that every confirmed issue exists, none exists twice, and each is complete. */
 export async function expectCompleteIssues(stack: Stack, created: ReadonlySet<string>): Promise<void> {
@@ -37,4 +38,16 @@ export async function expectCompleteSessions(stack: Stack): Promise<void> {
     'SELECT id FROM token_families f WHERE NOT EXISTS (SELECT FROM refresh_tokens t WHERE t.family_id = f.id)',
   );
   expect(empty.rows).toEqual([]);
+}
+
+/** Returns the number of valid tokens that directly replaced a refresh token: 0 or 1. */
+export async function liveSuccessorsOf(stack: Stack, token: string): Promise<number> {
+  const { jti } = decodeJwt(token);
+  const { rows } = await stack.sql(
+    'identity',
+    `SELECT n.jti FROM refresh_tokens t JOIN refresh_tokens n ON n.jti = t.replaced_by
+      WHERE t.jti = $1 AND n.revoked_at IS NULL`,
+    [jti],
+  );
+  return rows.length;
 }

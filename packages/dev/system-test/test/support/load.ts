@@ -6,6 +6,8 @@ export interface Outcome {
   status: number | string;
   retryAfter: string | undefined;
   code: string | undefined;
+  /** The body of an error. */
+  problem?: unknown;
 }
 
 const retryPauseMs = 50;
@@ -24,7 +26,8 @@ export class Client {
     try {
       const answer = await request();
       const { status, headers, data } = answer;
-      this.#keep({ what, status, retryAfter: headers['retry-after'], code: data?.code });
+      const problem = status < 400 ? undefined : data;
+      this.#keep({ what, status, retryAfter: headers['retry-after'], code: data?.code, problem });
       return answer;
     } catch (error) {
       const status = String((error as NodeJS.ErrnoException).code ?? error);

@@ -1,5 +1,6 @@
+import type { FakeTracker } from '@tessera/trackers/fakes';
 import { z } from 'zod';
-import type { ExampleCaller } from './examples.ts';
+import { ExampleCaller } from './examples.ts';
 
 const created = z.object({ id: z.string() });
 const tokens = z.object({ access_token: z.string(), refresh_token: z.string() });
@@ -7,8 +8,64 @@ const deliveryList = z.array(z.object({ id: z.int() })).min(1);
 const listed = z.array(created).min(1);
 const conflicts = z.object({ sync: z.object({ conflicts: listed }) });
 
+// The documentation page cannot know ids, tokens and secrets, so these come from earlier responses and from here.
+const webhookSecret = 'webhook-secret-of-the-tour';
+
+/** The addresses of both services and the service token. */
+interface Target {
+  identityUrl: string;
+  issuesUrl: string;
+  serviceToken: string;
+}
+
+/** The variables with which issues has the fake GitLab as its tracker. */
+export function trackerVariables({ url, token }: FakeTracker): Record<string, string> {
+  return {
+    TRACKER_PROVIDER: 'gitlab',
+    TRACKER_URL: url,
+    TRACKER_PROJECT: 'acme/website',
+    TRACKER_TOKEN: token,
+    TRACKER_ALLOW_HTTP: 'on',
+    TRACKER_WEBHOOK_SECRET: webhookSecret,
+    // Only the examples sync.
+    SYNC_WORKERS: '0',
+    TRACKER_WRITE_INTERVAL_MS: '0',
+  };
+}
+
+/** Sends the examples of identity. @returns the operations that did not answer 2xx */
+export async function unansweredByIdentity({ identityUrl, serviceToken }: Target): Promise<string[]> {
+  const identity = await ExampleCaller.read(identityUrl, '/openapi.json');
+  identity.credentials.serviceToken = { 'X-Service-Token': serviceToken };
+  await tryIdentityExamples(identity);
+  return identity.operationIds.filter((id) => !identity.answered.has(id));
+}
+
+/** Sends the examples of issues, as a superuser. @returns the operations that did not answer 2xx */
+export async function unansweredByIssues(
+  { identityUrl, issuesUrl, serviceToken }: Target,
+  tracker: FakeTracker,
+): Promise<string[]> {
+  const issues = await ExampleCaller.read(issuesUrl, '/api/openapi.json');
+  // The password that the example of a password change names.
+  const { current_password: password } = issues.bodyOf('changeMyPassword');
+  const email = 'examples@example.com';
+  const send = async (path: string, body: object) => {
+    const headers = { 'Content-Type': 'application/json', 'X-Service-Token': serviceToken };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await fetch(`${identityUrl}${path}`, init)).json();
+  };
+  await send('/internal/identities', { email, password, is_staff: true, is_superuser: true });
+  const { access_token } = tokens.parse(await send('/token', { grant_type: 'password', email, password }));
+  issues.credentials.accessToken = { Authorization: `Bearer ${access_token}` };
+  for (let number = 1; number <= 17; number += 1) tracker.createIssue({ title: `A remote issue ${number}` });
+  await tryIssuesExamples(issues);
+  // The delivery to the example's endpoint stays pending for days, so that it cannot be sent again.
+  return issues.operationIds.filter((id) => id !== 'redeliverWebhook' && !issues.answered.has(id));
+}
+
 /** Sends the example of each operation of identity, in an order in which the objects exist that the examples name. */
-export async function tryIdentityExamples(identity: ExampleCaller): Promise<void> {
+async function tryIdentityExamples(identity: ExampleCaller): Promise<void> {
   await identity.send('getLiveness');
   await identity.send('getReadiness');
   await identity.send('getDiscoveryDocument');
@@ -39,11 +96,8 @@ export async function tryIdentityExamples(identity: ExampleCaller): Promise<void
   await identity.send('deleteIdentity', { parameters });
 }
 
-/**
- * Sends the example of each operation of issues as a superuser. The tracker is a GitLab with an issue 17.
- * `webhookSecret`: the secret of its webhook.
- */
-export async function tryIssuesExamples(issues: ExampleCaller, webhookSecret: string): Promise<void> {
+/** Sends the example of each operation of issues as a superuser. The tracker is a GitLab with an issue 17. */
+async function tryIssuesExamples(issues: ExampleCaller): Promise<void> {
   await issues.send('getLiveness');
   await issues.send('getReadiness');
   await issues.send('createIssue');
