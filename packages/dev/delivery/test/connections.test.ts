@@ -7,11 +7,11 @@ import { readRepositoryFile, rootDir } from '../src/repository.ts';
 /** PostgreSQL's defaults for max_connections and superuser_reserved_connections. */
 const usable = 100 - 3;
 
-describe.each(['identity', 'issues'])('the connections of %s', (service) => {
-  const { replica, replicas, all } = connectionsOf(
-    service,
-    renderKustomization(join(rootDir, 'k8s/overlays/production')),
-  );
+const production = renderKustomization(join(rootDir, 'k8s/overlays/production'));
+const services = ['identity', 'issues'];
+
+describe.each(services)('the connections of %s', (service) => {
+  const { replica, replicas, all } = connectionsOf(service, production);
 
   it('fit a default PostgreSQL at the largest size, with surge and migrator', () => {
     expect(all + migratorConnections).toBeLessThanOrEqual(usable);
@@ -27,4 +27,11 @@ describe.each(['identity', 'issues'])('the connections of %s', (service) => {
       ),
     );
   });
+});
+
+it('PgBouncer accepts the connections of all replicas, with the documented configuration', () => {
+  const sum = services.map((service) => connectionsOf(service, production).all).reduce((a, b) => a + b);
+  expect(readRepositoryFile('k8s/README.md')).toContain(`its clients have ${sum} connections`);
+  const [, limit] = /^max_client_conn = (\d+)$/m.exec(readRepositoryFile('apps/identity/README.md')) ?? [];
+  expect(Number(limit)).toBeGreaterThan(sum);
 });
