@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BenchReport } from '../src/report/bench-report.ts';
 import { markdown, round, table } from '../src/report/markdown.ts';
-import { withBench } from '../src/report/write-report.ts';
+import { withSection } from '../src/report/write-report.ts';
 
 const contender = {
   perSecond: 1234.5,
@@ -110,12 +110,12 @@ describe('the report', () => {
 describe('the part of the README', () => {
   it('is replaced, and nothing else changes', () => {
     const readme = 'Before\n<!-- bench -->\n\nold\n\n<!-- /bench -->\nafter';
-    const filled = withBench(readme, 'new\n');
+    const filled = withSection(readme, 'bench', 'new\n');
     expect(filled).toBe('Before\n<!-- bench -->\n\nnew\n\n<!-- /bench -->\nafter');
-    expect(withBench(filled, 'new')).toBe(filled);
+    expect(withSection(filled, 'bench', 'new')).toBe(filled);
   });
 
   it.each(['nothing', '<!-- bench -->', '<!-- /bench --><!-- bench -->'])('must exist: %s', (readme) => {
-    expect(() => withBench(readme, 'new')).toThrow('README.md');
+    expect(() => withSection(readme, 'bench', 'new')).toThrow('README.md');
   });
 });

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { renderKustomization } from './kustomize.ts';
 import { type Manifest, nameOf } from './manifest.ts';
 import { readRepositoryFile, rootDir } from './repository.ts';
 
@@ -15,6 +16,9 @@ const configMap = z.looseObject({
   DATABASE_POOL_MAX: z.coerce.number(),
   EVENTS_LISTEN: z.string().optional(),
 });
+
+/** The manifests of the production overlay. */
+export const productionManifests = () => renderKustomization(join(rootDir, 'k8s/overlays/production'));
 
 /** The most connections of a service to its database: of a replica, and of all replicas during a rollout. */
 export function connectionsOf(service: string, manifests: readonly Manifest[]) {
@@ -32,7 +36,8 @@ export function connectionsOf(service: string, manifests: readonly Manifest[]) {
   );
   const listeners = /new EventChannel\(/.test(source) && listen !== 'off' ? 1 : 0;
   const replica = pools.reduce((sum, size) => sum + size, listeners);
-  return { replica, replicas: maxReplicas + maxSurge, all: replica * (maxReplicas + maxSurge) };
+  const replicas = maxReplicas + maxSurge;
+  return { replica, maxReplicas, surge: maxSurge, replicas, all: replica * replicas };
 }
 
 // The expressions in the code. A new one must be added here, so that the figures stay true.

@@ -18,6 +18,7 @@ const commands = [
   'generated-clients',
   'browser-client',
   'bench',
+  'sizing',
 ] as const;
 const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
@@ -89,6 +90,7 @@ describe('an invalid command line', () => {
     ['clients', 'stray', "Unexpected argument 'stray'"],
     ['browser-client', '--chromium /nowhere', '/nowhere does not exist: apt-get install chromium'],
     ['generated-clients', '--only x', '--only must be one of openapi-typescript, orval, hey-api'],
+    ['sizing', '--seconds 0', '--seconds must be a number from 0.5 to 1000000, not "0"'],
     ['bench', '--rounds 0', '--rounds must be a number from 1 to 100, not "0"'],
   ])('%s %s exits with 2', async (command, argument, problem) => {
     expect(await run(command, argument)).toEqual({

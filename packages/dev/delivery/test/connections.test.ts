@@ -1,13 +1,11 @@
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { connectionsOf, migratorConnections } from '../src/connections.ts';
-import { renderKustomization } from '../src/kustomize.ts';
-import { readRepositoryFile, rootDir } from '../src/repository.ts';
+import { connectionsOf, migratorConnections, productionManifests } from '../src/connections.ts';
+import { readRepositoryFile } from '../src/repository.ts';
 
 /** PostgreSQL's defaults for max_connections and superuser_reserved_connections. */
 const usable = 100 - 3;
 
-const production = renderKustomization(join(rootDir, 'k8s/overlays/production'));
+const production = productionManifests();
 const services = ['identity', 'issues'];
 
 describe.each(services)('the connections of %s', (service) => {

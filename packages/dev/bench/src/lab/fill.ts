@@ -37,10 +37,12 @@ const insertIdentities = `
   INSERT INTO identities (id, email, email_canonical, username, password_hash, is_verified)
   SELECT ${idOf}, 'person-' || n || '@example.com', 'person-' || n || '@example.com', 'person-' || n, $3, true
     FROM generate_series($1::int, $2::int) AS n`;
+// The service copies new identities, too, and may be first.
 const insertMirror = `
   INSERT INTO identity_mirror (id, username, email, is_verified, as_of, source, checked_at)
   SELECT ${idOf}, 'person-' || n, 'person-' || n || '@example.com', true, now(), 'lookup', now()
-    FROM generate_series($1::int, $2::int) AS n`;
+    FROM generate_series($1::int, $2::int) AS n
+      ON CONFLICT (id) DO NOTHING`;
 
 const isRich = 'number % 10 = 0';
 const insertActivity = `

@@ -21,17 +21,15 @@ export function writeReport(report: BenchReport): void {
   writeFileSync(new URL(`${name}.json`, results), document);
   writeFileSync(new URL(`${name}.md`, results), text);
   if (json !== undefined) writeFileSync(json, document);
-  if (isLatest) writeFileSync(readmeFile, withBench(readFileSync(readmeFile, 'utf8'), text));
+  if (isLatest) writeFileSync(readmeFile, withSection(readFileSync(readmeFile, 'utf8'), 'bench', text));
 }
 
-const begin = '<!-- bench -->';
-const end = '<!-- /bench -->';
-
 /**
- * Replaces the text between the markers.
+ * Replaces the text between the markers of a section.
  * @throws Error when the markers are missing or in the wrong order
  */
-export function withBench(readme: string, text: string): string {
+export function withSection(readme: string, name: 'bench' | 'sizing', text: string): string {
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const from = readme.indexOf(begin);
   const to = readme.indexOf(end);
   if (from === -1 || to < from) throw new Error(`README.md needs ${begin} followed by ${end}`);

@@ -1,0 +1,92 @@
+import type { Measurements } from './measurements.ts';
+import {
+  gatherSeconds,
+  keptDays,
+  type Operation,
+  type OperationName,
+  openShare,
+  operationNames,
+  operations,
+  peakShare,
+  spareFactor,
+  usedShare,
+} from './profile.ts';
+import { serviceNames } from './table-sizes.ts';
+
+type ServiceName = (typeof serviceNames)[number];
+
+const secondsOfPeak = 3_600;
+const daysOfYear = 365;
+
+/** The browsers that have the web app open in the busiest hour; each reads one stream of events. */
+export const openBrowsers = (users: number) => users * openShare;
+
+/** Requests a second in the busiest hour. */
+export function ratesOf(users: number): Record<OperationName, number> {
+  const rates = Object.fromEntries(
+    operationNames.map((name) => [name, (users * operations[name].perDay * peakShare) / secondsOfPeak]),
+  ) as Record<OperationName, number>;
+  const writes = sumOf(rates, 'write');
+  return { ...rates, live: (openBrowsers(users) * writes) / (1 + gatherSeconds * writes) };
+}
+
+/** The sum of the rates of a kind. */
+export function sumOf(rates: Record<OperationName, number>, kind: Operation['kind']): number {
+  return operationNames.reduce((sum, name) => (operations[name].kind === kind ? sum + rates[name] : sum), 0);
+}
+
+/** The messages a second of all streams. */
+export const messagesOf = (users: number) => openBrowsers(users) * sumOf(ratesOf(users), 'write');
+
+/** The cores that each service and PostgreSQL use in the busiest hour, without spare. */
+export function coresOf(users: number, { costs, messageMicros }: Measurements) {
+  const rates = ratesOf(users);
+  const used = (names: readonly OperationName[], time: 'serviceMicros' | 'databaseMicros') =>
+    names.reduce((sum, name) => sum + (rates[name] * costs[name][time]) / 1e6, 0);
+  const of = (service: ServiceName) =>
+    operationNames.filter((name) => operations[name].endpoint.service === service);
+  return {
+    identity: used(of('identity'), 'serviceMicros'),
+    issues: used(of('issues'), 'serviceMicros') + (messagesOf(users) * messageMicros) / 1e6,
+    live: used(['live'], 'serviceMicros') + (messagesOf(users) * messageMicros) / 1e6,
+    postgres: used(operationNames, 'databaseMicros'),
+  };
+}
+
+/** The replicas of a service for its cores; two at least, so that one can be replaced. */
+export const replicasFor = (cores: number) => Math.max(2, Math.ceil(cores / usedShare));
+
+/** The gigabytes of a database after a year, and those of the given tables alone. */
+export function gigabytesOf(
+  users: number,
+  { costs }: Pick<Measurements, 'costs'>,
+  service: ServiceName,
+  tables?: readonly string[],
+): number {
+  const bytes = operationNames.flatMap((name) =>
+    Object.entries(costs[name].bytes[service])
+      .filter(([table]) => tables === undefined || tables.includes(table))
+      .map(
+        ([table, each]) =>
+          each * operations[name].perDay * Math.min(daysOfYear, keptDays[service][table] ?? daysOfYear),
+      ),
+  );
+  return (users * spareFactor * bytes.reduce((sum, each) => sum + each, 0)) / 1e9;
+}
+
+/** The bytes of a request in all tables of both services, in files in use. */
+export function bytesOf({ costs }: Pick<Measurements, 'costs'>, name: OperationName): number {
+  const each = serviceNames.flatMap((service) => Object.values(costs[name].bytes[service]));
+  return spareFactor * each.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** The number of users at which a demand, which grows with the users, reaches a capacity. */
+export function usersAt(demand: (users: number) => number, capacity: number): number {
+  let [low, high] = [1, 1e9];
+  while (high / low > 1.001) {
+    const middle = Math.sqrt(low * high);
+    if (demand(middle) < capacity) low = middle;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,218 @@
+import { streamsMax } from '@tessera/contracts';
+import { connectionsOf, migratorConnections, productionManifests } from '@tessera/delivery/connections';
+import { round, table } from '../report/markdown.ts';
+import { isShown, type Measurements, type Proof, type SizingResults } from './measurements.ts';
+import {
+  bytesOf,
+  coresOf,
+  gigabytesOf,
+  openBrowsers,
+  ratesOf,
+  replicasFor,
+  sumOf,
+  usersAt,
+} from './model.ts';
+import {
+  gatherSeconds,
+  openShare,
+  operationNames,
+  operations,
+  peakShare,
+  referenceServer,
+  sizes,
+  usedShare,
+} from './profile.ts';
+
+/** PostgreSQL's defaults for max_connections and superuser_reserved_connections. */
+const usableConnections = 100 - 3;
+
+const manifests = productionManifests();
+const connections = {
+  identity: connectionsOf('identity', manifests),
+  issues: connectionsOf('issues', manifests),
+};
+type ServiceName = keyof typeof connections;
+
+const connectionsFor = (service: ServiceName, replicas: number) =>
+  (replicas + connections[service].surge) * connections[service].replica + migratorConnections;
+
+/** The generated section of the README. */
+export function sizingSection(results: SizingResults): string {
+  const { date, machine } = results;
+  const { cpu, cores, node, postgres, otherLoadPercent: other } = machine;
+  const others = other === undefined ? '' : ` · other load on the machine: ${other.toFixed(1)} %`;
+  return [
+    `${date.slice(0, 10)} · ${cpu}, ${cores} cores for everything · Node ${node}, PostgreSQL ${postgres}${others}`,
+    `The assumed day of a user, with measured costs of a request. The bytes are those of files in use, with indexes, audit trail,
+history, events and notifications:`,
+    costsTable(results),
+    `The busiest hour has ${percent(peakShare)} of the requests of a day, and ${percent(openShare)} of the users have a browser open. A
+list that is open is read again for each event, with the changed issues only; events within ${gatherSeconds * 1000} ms are
+gathered. Half of the processor time stays free:`,
+    sizesTable(results),
+    `Where each limit is reached, in this order. The limits refer to the production overlay, with a core for each replica at its
+largest size, and to one PostgreSQL server of ${referenceServer.cores} cores and ${referenceServer.gigabytes} GB for both databases:`,
+    limitsTable(results),
+    `Two proofs, within a third of the table: the busiest hour for ${results.mixSeconds} s, all requests at their rates, those of identity for
+${results.mixUsers.identity.toLocaleString('en')} daily users, those of issues for ${results.mixUsers.issues.toLocaleString('en')}; and the growth of the files of databases in use:`,
+    proofsTable(results.proofs),
+  ].join('\n\n');
+}
+
+function costsTable(measurements: Measurements): string {
+  const rows = operationNames.map((name) => {
+    const { title, perDay, kind, endpoint } = operations[name];
+    const { serviceMicros, databaseMicros } = measurements.costs[name];
+    return [
+      title,
+      kind === 'live' ? '' : String(perDay),
+      endpoint.service,
+      round(serviceMicros),
+      round(databaseMicros),
+      round(bytesOf(measurements, name)),
+    ];
+  });
+  const message = ['an event of a stream', '', 'issues', round(measurements.messageMicros), '', ''];
+  return table(['operation', 'a day', 'service', 'CPU µs', 'PostgreSQL µs', 'bytes'], [...rows, message]);
+}
+
+/** A line of the table: a figure for each number of users, and its formula. */
+type Line = [title: string, figure: (users: number) => string, formula: string];
+
+function sizesTable(results: SizingResults): string {
+  const rate = (kind: Parameters<typeof sumOf>[1]) => (users: number) => round(sumOf(ratesOf(users), kind));
+  const cores = (part: keyof ReturnType<typeof coresOf>) => (users: number) =>
+    round(coresOf(users, results)[part]);
+  const replicas = (service: ServiceName) => (users: number) => replicasFor(coresOf(users, results)[service]);
+  const gigabytes = (service: ServiceName, tables?: string[]) => (users: number) =>
+    round(gigabytesOf(users, results, service, tables));
+  const perSecond = (kind: string) => `${kind} a day × users × ${peakShare} ÷ 3,600`;
+  const lines: Line[] = [
+    ['sign-ins a second', rate('sign-in'), perSecond('sign-ins')],
+    ['refreshes a second', rate('refresh'), perSecond('refreshes')],
+    ['reads a second', rate('read'), perSecond('reads')],
+    ['writes a second', rate('write'), perSecond('writes')],
+    ['open browsers', (users) => openBrowsers(users).toLocaleString('en'), `users × ${openShare}`],
+    [
+      'reads of changed issues a second',
+      rate('live'),
+      `open browsers × writes ÷ (1 + ${gatherSeconds} × writes)`,
+    ],
+    ['cores of identity', cores('identity'), 'Σ requests a second × CPU'],
+    ['cores of issues', cores('issues'), 'the same, and open browsers × writes × CPU of an event'],
+    ['… of these for live updates', cores('live'), 'reads of changed issues and events of streams'],
+    ['cores of PostgreSQL', cores('postgres'), 'Σ requests a second × CPU of PostgreSQL'],
+    [
+      'replicas of identity',
+      (users) => String(replicas('identity')(users)),
+      `cores ÷ ${usedShare}, at least 2`,
+    ],
+    ['replicas of issues', (users) => String(replicas('issues')(users)), `cores ÷ ${usedShare}, at least 2`],
+    ...(['identity', 'issues'] as const).map(
+      (service): Line => [
+        `connections of ${service}`,
+        (users) => connectionsFor(service, replicas(service)(users)).toLocaleString('en'),
+        `(replicas + ${connections[service].surge}) × ${connections[service].replica} + ${migratorConnections}`,
+      ],
+    ),
+    ['GB of identity after a year', gigabytes('identity'), 'Σ requests a day × users × bytes × days kept'],
+    [
+      '… of these the audit trail',
+      gigabytes('identity', ['audit_events']),
+      '`AUDIT_RETENTION_DAYS`, a year at most',
+    ],
+    ['GB of issues after a year', gigabytes('issues'), 'Σ requests a day × users × bytes × days kept'],
+    ['… of these the history', gigabytes('issues', ['activity']), '365 days'],
+  ];
+  return table(
+    ['daily users', ...sizes.map((users) => users.toLocaleString('en')), 'formula'],
+    lines.map(([title, figure, formula]) => [title, ...sizes.map(figure), formula]),
+  );
+}
+
+interface Limit {
+  title: string;
+  users: number;
+  remedy: string;
+}
+
+// Live updates grow with the square of the users until the time of gathering limits them.
+const gatherLonger = 'a longer `gatherMs` of the web app';
+
+/** The limits in the order in which a growing number of users reaches them. */
+export function limitsOf(results: Measurements): Limit[] {
+  const cores = (part: keyof ReturnType<typeof coresOf>) => (users: number) => coresOf(users, results)[part];
+  const limits = (['identity', 'issues'] as const).flatMap((service): Limit[] => {
+    const { replica, maxReplicas, surge } = connections[service];
+    const connected = Math.floor((usableConnections - migratorConnections) / replica) - surge;
+    return [
+      {
+        title: `${maxReplicas} replicas of ${service}`,
+        users: usersAt(cores(service), maxReplicas * usedShare),
+        remedy: service === 'issues' ? `a larger \`maxReplicas\`; ${gatherLonger}` : 'a larger `maxReplicas`',
+      },
+      {
+        title: `connections of ${service}: ${connected} replicas in ${usableConnections}`,
+        users: usersAt(cores(service), connected * usedShare),
+        remedy: 'PgBouncer (`DATABASE_POOLER`), or a larger `max_connections`',
+      },
+    ];
+  });
+  const { cores: databaseCores, gigabytes } = referenceServer;
+  return [
+    ...limits,
+    {
+      title: `${databaseCores} cores of PostgreSQL`,
+      users: usersAt(cores('postgres'), databaseCores * usedShare),
+      remedy: `a server for each database, then a larger one; ${gatherLonger}; then a read replica for lists, which have their own pool and need a URL of their own in the code`,
+    },
+    {
+      title: `${gigabytes} GB after a year`,
+      users: usersAt(
+        (users) => gigabytesOf(users, results, 'identity') + gigabytesOf(users, results, 'issues'),
+        gigabytes,
+      ),
+      remedy:
+        'a shorter `AUDIT_RETENTION_DAYS`; then `audit_events` and `activity` partitioned by month, which needs a migration',
+    },
+    {
+      title: `${streamsMax.toLocaleString('en')} streams of each of ${connections.issues.maxReplicas} replicas`,
+      users: usersAt(openBrowsers, streamsMax * connections.issues.maxReplicas),
+      remedy: 'a larger `maxReplicas` of issues; browsers without a stream read the feed',
+    },
+    {
+      title: `all sign in within an hour, on ${connections.identity.maxReplicas} cores of identity`,
+      users: usersAt(
+        (users) => ((users / 3_600) * results.costs['sign-in'].serviceMicros) / 1e6,
+        connections.identity.maxReplicas,
+      ),
+      remedy: 'a larger `maxReplicas` of identity before a leaked key is replaced',
+    },
+  ].sort((one, other) => one.users - other.users);
+}
+
+function limitsTable(results: Measurements): string {
+  return table(
+    ['limit', 'daily users', 'then'],
+    limitsOf(results).map(({ title, users, remedy }) => [title, twoDigits(users), remedy]),
+  );
+}
+
+function proofsTable(proofs: readonly Proof[]): string {
+  return table(
+    ['figure', 'unit', 'table', 'measured', 'ratio', 'within a third'],
+    proofs.map((proof) => [
+      proof.claim,
+      proof.unit,
+      round(proof.table),
+      round(proof.measured),
+      (proof.measured / proof.table).toFixed(2),
+      isShown(proof) ? 'yes' : '**no**',
+    ]),
+  );
+}
+
+const percent = (share: number) => `${Math.round(share * 100)} %`;
+
+// More digits would claim more than the assumptions allow.
+const twoDigits = (value: number) => Number(value.toPrecision(2)).toLocaleString('en');

@@ -1,0 +1,22 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { withSection } from '../report/write-report.ts';
+import type { SizingResults } from './measurements.ts';
+import { sizingSection } from './sizing-report.ts';
+
+const results = new URL('../../results/', import.meta.url);
+const readmeFile = new URL('../../../../../k8s/README.md', import.meta.url);
+
+/** The results that the README shows. */
+export const latestFile = new URL('sizing.json', results);
+
+/** Writes a complete run, and the table in the README; any other run to results/partial.sizing.json, which git ignores. */
+export function writeSizing(report: SizingResults, isComplete: boolean): void {
+  mkdirSync(results, { recursive: true });
+  const file = isComplete ? latestFile : new URL('partial.sizing.json', results);
+  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
+  if (isComplete) writeReadme(report);
+}
+
+export function writeReadme(report: SizingResults): void {
+  writeFileSync(readmeFile, withSection(readFileSync(readmeFile, 'utf8'), 'sizing', sizingSection(report)));
+}

@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { withSection } from '../src/report/write-report.ts';
+import { type Cost, isShown, type SizingResults } from '../src/sizing/measurements.ts';
+import {
+  bytesOf,
+  coresOf,
+  gigabytesOf,
+  messagesOf,
+  ratesOf,
+  replicasFor,
+  usersAt,
+} from '../src/sizing/model.ts';
+import { gatherSeconds, keptDays, type OperationName, operationNames } from '../src/sizing/profile.ts';
+import { limitsOf, sizingSection } from '../src/sizing/sizing-report.ts';
+import { growthOf, type TableSizes } from '../src/sizing/table-sizes.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+
+const nothing: TableSizes = { identity: {}, issues: {} };
+const cost = (bytes: TableSizes = nothing): Cost => ({ serviceMicros: 100, databaseMicros: 50, bytes });
+const costs = {
+  ...(Object.fromEntries(operationNames.map((name) => [name, cost()])) as Record<OperationName, Cost>),
+  refresh: cost({ ...nothing, identity: { refresh_tokens: 300, audit_events: 300 } }),
+  create: cost({ ...nothing, issues: { issues: 600, events: 300 } }),
+};
+const results: SizingResults = {
+  date: '2026-11-23T10:00:00.000Z',
+  machine: {
+    ...{ cpu: 'A CPU', cores: 2, node: '20.20.2', postgres: '18.4', before: undefined },
+    ...{ loadBefore: 0.1, otherLoadPercent: 3.14 },
+  },
+  costs,
+  messageMicros: 10,
+  mixUsers: { identity: 50_000, issues: 4_000 },
+  mixSeconds: 60,
+  proofs: [
+    { claim: 'a session', unit: 'bytes', table: 900, measured: 1_190 },
+    { claim: 'an issue', unit: 'bytes', table: 900, measured: 590 },
+  ],
+};
+
+describe('the model of the sizing table', () => {
+  it('spreads a fifth of the requests of a day over an hour', () => {
+    // 0.5 + 1.5 + 1 writes a user.
+    const { create, comment, status, refresh } = ratesOf(12_000);
+    expect(create + comment + status).toBeCloseTo((12_000 * 3 * 0.2) / 3_600);
+    expect(refresh).toBeCloseTo((12_000 * 32 * 0.2) / 3_600);
+  });
+
+  it('sends each event to each open browser, which reads the changed issues of 150 ms at once', () => {
+    const writes = (12_000 * 3 * 0.2) / 3_600;
+    expect(messagesOf(12_000)).toBeCloseTo(3_600 * writes);
+    expect(ratesOf(12_000).live).toBeCloseTo((3_600 * writes) / (1 + gatherSeconds * writes));
+    expect(read('apps/issues/web/src/live/live-updates.ts')).toContain(
+      `const gatherMs = ${gatherSeconds * 1_000};`,
+    );
+  });
+
+  it('adds the costs of all requests', () => {
+    const rates = ratesOf(1_000);
+    const identity = rates['sign-in'] + rates.refresh + rates.userinfo;
+    const issues = rates.list + rates.get + rates.live + rates.create + rates.comment + rates.status;
+    const cores = coresOf(1_000, results);
+    expect(cores.identity).toBeCloseTo(identity * 100e-6);
+    expect(cores.issues).toBeCloseTo(issues * 100e-6 + messagesOf(1_000) * 10e-6);
+    expect(cores.postgres).toBeCloseTo((identity + issues) * 50e-6);
+  });
+
+  it('leaves half of the processor time of at least two replicas free', () => {
+    expect([0.1, 1, 1.2].map(replicasFor)).toEqual([2, 2, 3]);
+  });
+
+  it('keeps the rows of a year at most, and those of shorter retentions for that time', () => {
+    // 400 bytes with spare for each 300.
+    expect(gigabytesOf(1_000, results, 'identity', ['audit_events'])).toBeCloseTo(
+      (32 * 365 * 400 * 1_000) / 1e9,
+    );
+    expect(gigabytesOf(1_000, results, 'identity', ['refresh_tokens'])).toBeCloseTo(
+      (32 * 21 * 400 * 1_000) / 1e9,
+    );
+    expect(gigabytesOf(1_000, results, 'issues')).toBeCloseTo((0.5 * (365 * 800 + 7 * 400) * 1_000) / 1e9);
+    expect(bytesOf(results, 'create')).toBeCloseTo(1_200);
+  });
+
+  it('finds the number of users of a limit', () => {
+    expect(usersAt((users) => users * users, 1_000_000) / 1_000).toBeCloseTo(1, 2);
+  });
+});
+
+describe('the growth of tables', () => {
+  const before: TableSizes = {
+    identity: { events: 8_192 },
+    issues: { issues: 0, comments: 0, rate_limits: 0 },
+  };
+
+  it('is counted for each request, without pages that are not full and tables that do not grow with requests', () => {
+    const issues = { issues: 819_200, comments: 8_192, rate_limits: 819_200 };
+    const after = { identity: { events: 8_192 }, issues };
+    expect(growthOf(before, after, 100)).toEqual({ identity: {}, issues: { issues: 8_192 } });
+  });
+
+  it('is refused for a table whose retention is unknown', () => {
+    const after = { ...before, issues: { ...before.issues, attachments: 819_200 } };
+    expect(() => growthOf(before, after, 100)).toThrow('issues.attachments grows');
+  });
+
+  it.each(['identity', 'issues'] as const)('has the tables and retentions of %s', (service) => {
+    const schema = read(`apps/${service}/prisma/schema.prisma`);
+    for (const table of Object.keys(keptDays[service])) expect(schema).toContain(`@@map("${table}")`);
+    const days = keptDays[service];
+    const readme = read(`apps/${service}/README.md`);
+    expect(readme).toMatch(new RegExp(`\`EVENTS_RETENTION_DAYS\`.*\\| \`(on\`, \`)?${days.events}\` `));
+    if (service === 'issues') return;
+    expect(readme).toMatch(new RegExp(`\`AUDIT_RETENTION_DAYS\` +\\| \`${days.audit_events}\` `));
+    expect(readme).toContain(`(${Number(days.refresh_tokens) - 7} d)`);
+    expect(readme).toContain(`(${Number(days.token_families) - 7} d)`);
+  });
+});
+
+describe('the sizing section', () => {
+  const section = sizingSection(results);
+
+  it('has a line for each figure, with three sizes and a formula', () => {
+    const lines = section.split('\n');
+    expect(lines[0]).toContain('2026-11-23 · A CPU, 2 cores');
+    expect(lines.find((line) => line.startsWith('| daily users'))).toMatch(
+      /\| +1,000 \| +10,000 \| +100,000 \| formula/,
+    );
+    for (const title of ['sign-ins', 'refreshes', 'reads', 'writes']) {
+      expect(lines.find((line) => line.startsWith(`| ${title} a second`))).toMatch(/× users × 0\.2 ÷ 3,600/);
+    }
+    expect(lines.find((line) => line.startsWith('| connections of issues '))).toMatch(
+      /\| \(replicas \+ 1\) × 13 \+ 3/,
+    );
+  });
+
+  it('lists the limits in the order in which they are reached, each with a remedy', () => {
+    const limits = limitsOf(results);
+    expect(limits.map(({ users }) => users)).toEqual(limits.map(({ users }) => users).sort((a, b) => a - b));
+    for (const { title, remedy } of limits) {
+      expect(remedy).not.toBe('');
+      expect(section).toContain(`| ${title} `);
+    }
+  });
+
+  it('of k8s/README.md is that of the published results, whose proofs are within a third', () => {
+    const published = JSON.parse(read('packages/dev/bench/results/sizing.json'));
+    const readme = read('k8s/README.md');
+    expect(withSection(readme, 'sizing', sizingSection(published))).toBe(readme);
+    expect(published.proofs.map(isShown)).toEqual([true, true, true, true, true]);
+  });
+
+  it('shows proofs within a third of the table, and others', () => {
+    expect(results.proofs.map(isShown)).toEqual([true, false]);
+    expect(section).toMatch(/\| a session +\| bytes \| +900 \| +1,190 \| +1\.32 \| yes/);
+    expect(section).toMatch(/\| an issue +\| bytes \| +900 \| +590 \| +0\.66 \| \*\*no\*\*/);
+  });
+});
