@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { searchPath } from '../environment.ts';
-import { startWatchdog } from '../processes/watchdog.ts';
+import { startWatchdog, type Watchdog } from '../processes/watchdog.ts';
 import { repositoryRoot } from '../repository-root.ts';
 import { findFreePort } from './free-port.ts';
 import type { DatabaseRole } from './service-database.ts';
@@ -25,13 +25,12 @@ export function canRunPgBouncer(): boolean {
 /** PgBouncer with the configuration in the README of identity, in front of every database of a PostgreSQL. */
 export class PgBouncer {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tessera-pgbouncer-'));
-  readonly #watchdog = startWatchdog();
   readonly #port: number;
   #process: ChildProcess | undefined;
+  #watchdog: Watchdog | undefined;
 
   private constructor(port: number, server: string, roles: readonly DatabaseRole[]) {
     this.#port = port;
-    this.#watchdog.removeOnDeath(this.#folder);
     const users = roles.map(({ role, password }) => `"${role}" "${password}"\n`);
     writeFileSync(join(this.#folder, 'userlist.txt'), users.join(''));
     writeFileSync(join(this.#folder, 'pgbouncer.ini'), this.#configuration(new URL(server)));
@@ -65,6 +64,8 @@ export class PgBouncer {
     });
     await once(child, 'spawn');
     this.#process = child;
+    this.#watchdog = startWatchdog();
+    this.#watchdog.removeOnDeath(this.#folder);
     if (child.pid !== undefined) this.#watchdog.stopOnDeath(child.pid, 'INT');
     while (!(await this.#accepts())) {
       if (child.exitCode !== null) throw new Error(`PgBouncer exited with ${child.exitCode}.`);
@@ -81,13 +82,13 @@ export class PgBouncer {
     const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
     await exit;
     clearTimeout(timer);
+    this.#watchdog?.release();
   }
 
   /** Ends the program for good. */
   async stop(): Promise<void> {
     await this.end('SIGKILL');
     rmSync(this.#folder, { recursive: true });
-    this.#watchdog.release();
   }
 
   #configuration({ hostname, port }: URL): string {
