@@ -11,14 +11,14 @@ import { type OperationName, operationNames, operations } from './profile.ts';
 import { readSizes, serviceNames, totalOf } from './table-sizes.ts';
 
 /**
- * The shares of this machine's cores for the requests of each service, with those of PostgreSQL. The generator needs the others.
- * Identity uses so little that one number of users for both would measure an idle process.
+ * The cores of this machine for identity, and for issues with its PostgreSQL. The load generator needs the others.
+ * Identity uses so little that one number of users for both would measure an idle process, whose requests cost a third more.
  */
-const usedCores = { identity: 0.1 * availableParallelism(), issues: 0.25 * availableParallelism() };
+const usedCores = { identity: 0.2 * availableParallelism(), issues: 0.25 * availableParallelism() };
 
 type Users = SizingResults['mixUsers'];
 
-/** The daily users whose busiest hour takes about a third of the cores of this machine. */
+/** The daily users whose busiest hour takes the given shares of the cores of this machine. */
 export function mixUsersOf(measurements: Measurements): Users {
   const silent = { ...measurements, messageMicros: 0 };
   const at = (demand: (users: number) => number, capacity: number) =>
