@@ -129,3 +129,16 @@ export async function signIn(page: Page, { email }: Person, path = '/issues'): P
 }
 
 export type { Browser, Page, Route, WatchedPage };
+
+/** Holds the page's changes of issues until the returned function is called. */
+export async function holdChanges(page: Page): Promise<() => void> {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route('**/app/api/v1/issues/**', async (route) => {
+    if (route.request().method() !== 'GET') await released;
+    await route.continue();
+  });
+  return release;
+}

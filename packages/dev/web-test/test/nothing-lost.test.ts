@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Page, type Person, type Route, signIn, startWeb, type Web } from '../src/web.ts';
+import { holdChanges, type Page, type Person, type Route, signIn, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
@@ -20,19 +20,6 @@ afterAll(async () => {
   // Chromium reports conflicts, and what the tests refuse and cut.
   expect(problems.filter((problem) => !/409|503|ERR_FAILED/.test(problem))).toEqual([]);
 }, 30_000);
-
-/** Holds the next changes until the returned function is called. */
-async function holdChanges(): Promise<() => void> {
-  let release = () => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await page.route('**/app/api/v1/issues/**', async (route) => {
-    if (route.request().method() !== 'GET') await released;
-    await route.continue();
-  });
-  return release;
-}
 
 /** Answers the next changes instead of the service. Returns their idempotency keys. */
 async function answerChanges(answer: (route: Route) => Promise<void>): Promise<(string | undefined)[]> {
@@ -68,7 +55,7 @@ describe('what is typed while a text is sent', () => {
     if (button !== undefined) await page.getByRole('button', { name: button }).click();
     const field = page.getByLabel(label, { exact: true });
     await field.fill('First part');
-    const release = await holdChanges();
+    const release = await holdChanges(page);
     const saved = page.waitForResponse((response) => response.request().method() !== 'GET');
     await field.press(label === 'Title' ? 'Enter' : 'Control+Enter');
     await field.fill('First part, and more');
