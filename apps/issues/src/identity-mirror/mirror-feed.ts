@@ -21,7 +21,8 @@ const pause = { pauseSeconds: 0.7 * intervalSeconds };
 const reading = { pauseSeconds: 2 };
 /** Time between two checks whether the feed is on. */
 const off = { pauseSeconds: 60 };
-const maxRetrySeconds = 10;
+/** Longest time between two reads while identity is down. */
+const maxRetrySeconds = 3;
 
 /**
  * Follows identity's feed of events: reads the changed identities and stores them in the mirror, expires the tokens of web

@@ -229,12 +229,12 @@ describe.each([
   });
 });
 
-/** Repeats a request until it has the status, for at most ten seconds, because of circuit breakers and caches. */
+/** Repeats a request until it has the status, for at most 20 seconds: a breaker and the mirror wait after an outage. */
 async function eventually<Answer extends { status: number }>(
   send: () => Promise<Answer>,
   status: number,
 ): Promise<Answer> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 20_000;
   let answer = await send();
   while (answer.status !== status && Date.now() < deadline) {
     await sleep(200);
