@@ -65,16 +65,21 @@ describe('the session of the web app', () => {
   it('starts with a sign-in, gives the user, and ends with a sign-out that identity knows', async () => {
     const { email, id } = await identity.create({ email: anEmail(), password, username: 'ann' });
     const browser = new Browser(app.http);
-    expect((await browser.get('/app/session').expect(200)).body).toEqual({ user: null });
+    expect((await browser.get('/app/session').expect(200)).body).toEqual({ user: null, events_cursor: null });
     const { body } = await browser.signIn(email, password).expect(200);
     expect(body).toEqual({
       user: expect.objectContaining({ id, email, username: 'ann' }),
+      events_cursor: expect.any(String),
       expires_at: expect.any(String),
     });
     expect((await browser.get('/app/session').expect(200)).body.user).toEqual(body.user);
     expect((await browser.get(me).expect(200)).body).toEqual(body.user);
     const issue = await browser.send('post', '/app/api/v1/issues/', { title: 'From the app' }).expect(201);
     expect(issue.body.reporter.id).toBe(id);
+    const feed = await browser.get(`/app/api/v1/events/?after=${body.events_cursor}`).expect(200);
+    expect(feed.body.events.map(({ data }: { data: { issue_id: string } }) => data.issue_id)).toEqual([
+      issue.body.id,
+    ]);
     const signedIn = browser.on(app);
     await browser.send('delete', '/app/session').expect(204);
     expect(browser.sessionId).toBe('');
@@ -141,7 +146,10 @@ describe('the session of the web app', () => {
     const refused = await stranger.get(me);
     expectProblem(refused, 401, 'session_ended');
     expect(refused.headers['www-authenticate']).toBe('Cookie realm="issues"');
-    expect((await stranger.get('/app/session').expect(200)).body).toEqual({ user: null });
+    expect((await stranger.get('/app/session').expect(200)).body).toEqual({
+      user: null,
+      events_cursor: null,
+    });
     expectProblem(await browser.get('/api/v1/users/me/'), 401, 'unauthorized');
     expectProblem(await browser.get('/app/api/v1/nothing'), 404, 'not_found');
     expectProblem(await browser.get('/app/nothing'), 404, 'not_found');

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessTokenClaims } from '@tessera/contracts';
-import { type Handler, type Limit, originOf, ProblemError } from '@tessera/service-kit';
+import { type EventFeed, type Handler, type Limit, originOf, ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../authentication/actor.ts';
 import { presentFullUser } from '../users/user.presenter.ts';
 import type { UserService } from '../users/user.service.ts';
@@ -19,6 +19,7 @@ import type { SessionActor } from './web-session-access.ts';
 interface WebSessionHandlersOptions {
   sessions: WebSessionService;
   users: UserService;
+  events: Pick<EventFeed, 'findEnd'>;
   cookie: SessionCookie;
   /** Finds the actor of verified claims. A person whose e-mail is not verified may sign in and out. */
   actorOf: (claims: AccessTokenClaims, request: IncomingMessage) => Promise<Actor>;
@@ -26,7 +27,8 @@ interface WebSessionHandlersOptions {
 }
 
 /** Handlers of the web app's session. */
-export function webSessionHandlers({ sessions, users, cookie, actorOf, reads }: WebSessionHandlersOptions) {
+export function webSessionHandlers(options: WebSessionHandlersOptions) {
+  const { sessions, users, events, cookie, actorOf, reads } = options;
   const readUser = async (claims: AccessTokenClaims, request: IncomingMessage, response?: ServerResponse) => {
     const actor = await actorOf(claims, request);
     if (response !== undefined) await reads.request(actor, response);
@@ -40,7 +42,11 @@ export function webSessionHandlers({ sessions, users, cookie, actorOf, reads }: 
       return {
         status: 200,
         headers: { 'Set-Cookie': cookie.set(sessionId) },
-        body: { user: await readUser(claims, request), expires_at: expiresAt.toISOString() },
+        body: {
+          user: await readUser(claims, request),
+          events_cursor: await events.findEnd(),
+          expires_at: expiresAt.toISOString(),
+        },
       };
     } catch (error) {
       // Without its cookie, the session would be of no use.
@@ -51,12 +57,13 @@ export function webSessionHandlers({ sessions, users, cookie, actorOf, reads }: 
 
   const get: Handler<typeof getSession> = async ({ request, response }) => {
     const sessionId = cookie.read(request);
-    if (sessionId === undefined) return { status: 200, body: { user: null } };
+    if (sessionId === undefined) return signedOut;
     try {
       const { claims } = await sessions.authenticate(sessionId, originOf(request));
-      return { status: 200, body: { user: await readUser(claims, request, response) } };
+      const user = await readUser(claims, request, response);
+      return { status: 200, body: { user, events_cursor: await events.findEnd() } };
     } catch (error) {
-      if (error instanceof ProblemError && error.status === 401) return { status: 200, body: { user: null } };
+      if (error instanceof ProblemError && error.status === 401) return signedOut;
       throw error;
     }
   };
@@ -89,3 +96,5 @@ export function webSessionHandlers({ sessions, users, cookie, actorOf, reads }: 
 
   return { start, get, end, list, endOne, endAll };
 }
+
+const signedOut = { status: 200, body: { user: null, events_cursor: null } } as const;

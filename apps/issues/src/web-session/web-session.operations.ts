@@ -5,6 +5,12 @@ import { z } from 'zod';
 // document.
 
 const tags = ['Web session'];
+const eventsCursor = z
+  .string()
+  .nullable()
+  .describe(
+    'A place in the feed of events. What is read later includes all changes before it. Null without a feed.',
+  );
 const expiresAt = z.iso.datetime().describe('The end of the session, unless it is used.');
 
 export const startSession = operation({
@@ -15,7 +21,10 @@ export const startSession = operation({
   tags,
   body: { schema: passwordGrantSchema.pick({ email: true, password: true }) },
   responses: {
-    200: { description: 'Signed in.', schema: z.object({ user: fullUserSchema, expires_at: expiresAt }) },
+    200: {
+      description: 'Signed in.',
+      schema: z.object({ user: fullUserSchema, events_cursor: eventsCursor, expires_at: expiresAt }),
+    },
   },
 });
 
@@ -26,7 +35,10 @@ export const getSession = operation({
   summary: 'Read the user of the session',
   tags,
   responses: {
-    200: { description: 'The user, or null.', schema: z.object({ user: fullUserSchema.nullable() }) },
+    200: {
+      description: 'The user, or null.',
+      schema: z.object({ user: fullUserSchema.nullable(), events_cursor: eventsCursor }),
+    },
   },
 });
 

@@ -22,7 +22,7 @@ export function createWebSessionRoutes(
   dependencies: Dependencies,
   createApiRoutes: (member: Access<Actor>) => Route[],
 ): { routes: Route[]; guards: Record<string, Guard> } {
-  const { config, webSessions, mirror, users, rateLimits, shares } = dependencies;
+  const { config, webSessions, mirror, users, events, rateLimits, shares } = dependencies;
   if (webSessions === undefined) return { routes: [], guards: {} };
   const { service: sessions, cookie } = webSessions;
   const { requireVerified, publicBaseUrl } = config;
@@ -31,7 +31,7 @@ export function createWebSessionRoutes(
   const writes = limitRate(rateLimits.writes, shares.requests);
   const signIns = limitAddresses(rateLimits.signIns);
   const actorOf = findActor({ mirror, requireVerified: 'off' });
-  const handlers = webSessionHandlers({ sessions, users, cookie, actorOf, reads });
+  const handlers = webSessionHandlers({ sessions, users, events, cookie, actorOf, reads });
   const body = { limitBytes: 16 * 1024 };
   const api = createApiRoutes(member).filter(({ access }) => access === member);
   return {

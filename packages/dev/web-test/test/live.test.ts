@@ -50,6 +50,22 @@ describe('changes of another person', () => {
     await close(page);
   });
 
+  it('appear if they are made between the first read of the issue and the first read of the events', async () => {
+    const { key } = await ada.api.create({ title: 'Changed early' });
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const page = await open(`/issues/${key}`, (one) =>
+      one.route('**/app/api/v1/events/**', (route) => released.then(() => route.continue())),
+    );
+    await page.getByRole('button', { name: 'Priority: Medium' }).waitFor();
+    await bob.api.update(key, { priority: 'URGENT' });
+    release();
+    await page.getByRole('button', { name: 'Priority: Urgent' }).waitFor(soon);
+    await close(page);
+  });
+
   it('change rows where they are; new issues wait until the user asks for them', async () => {
     const { key } = await ada.api.create({ title: 'A row' });
     await ada.api.create({ title: 'A later row' });

@@ -100,6 +100,11 @@ export class EventFeed {
     return { events, next: eventCursor(isEnd || isReset ? horizon : end), isReset };
   }
 
+  /** Returns the cursor of the end of the feed; null if events are disabled. */
+  async findEnd(): Promise<string | null> {
+    return this.#isEnabled ? (await this.read(feedEnd, 0)).next : null;
+  }
+
   /** Throws a 404 problem if events are disabled. */
   assertEnabled(): void {
     if (!this.#isEnabled)

@@ -34,6 +34,8 @@ async function pageOf<Item>(path: string, options: RequestOptions): Promise<Page
 
 export interface SessionState {
   user: FullUser | null;
+  /** A place in the feed of events before all data that are read later; null without a feed. */
+  events_cursor: string | null;
 }
 
 export const readSession = (signal: AbortSignal) => bodyOf(request<SessionState>(sessionPath, { signal }));

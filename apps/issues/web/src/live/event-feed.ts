@@ -32,14 +32,14 @@ const types: Record<IssueEventType, true> = {
 export const eventTypes = Object.keys(types) as IssueEventType[];
 
 /**
- * Follows the events of all issues from now on. One tab of the browser, which holds a lock, reads them and tells the others:
+ * Follows the events of all issues after a cursor; null for the end of the feed. One tab of the browser, which holds a lock, reads them and tells the others:
  * a browser has few connections to a server, and the service limits the streams of an identity.
  * @returns a function that ends it
  */
-export function followEvents(listener: (message: FeedMessage) => void): () => void {
+export function followEvents(after: string | null, listener: (message: FeedMessage) => void): () => void {
   const stopping = new AbortController();
   const channel = new BroadcastChannel('tessera-events');
-  let cursor = 'now';
+  let cursor = after ?? 'now';
   let connection: Connection | undefined;
   let isLeader = false;
   const take = (message: FeedMessage) => {

@@ -51,7 +51,9 @@ export function useLiveUpdates(): void {
         changed.clear();
       }, gatherMs);
     };
-    const stop = followEvents((message) => {
+    // The session was read before the data of the page, so no change is missed between both.
+    const after = client.getQueryData(sessionQuery.queryKey)?.events_cursor ?? null;
+    const stop = followEvents(after, (message) => {
       if (message.kind === 'connection') setConnection(message.connection);
       else if (message.kind === 'events') gather(message.events);
       else

@@ -23,7 +23,7 @@ function Profile() {
   const client = useQueryClient();
   const form = useForm(async ({ name = '' }) => {
     const changed = await changeName(name === '' ? null : name);
-    client.setQueryData(sessionQuery.queryKey, { user: changed });
+    client.setQueryData(sessionQuery.queryKey, (session) => session && { ...session, user: changed });
   });
   return (
     <section aria-labelledby="profile">
