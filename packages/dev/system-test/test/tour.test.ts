@@ -85,7 +85,11 @@ describe('npx pnpm@12 start', () => {
       const administrator = { email, is_staff: true, is_superuser: true };
       expect([response.status, await response.json()]).toEqual([
         200,
-        { user: expect.objectContaining(administrator), expires_at: expect.any(String) },
+        {
+          user: expect.objectContaining(administrator),
+          events_cursor: expect.any(String),
+          expires_at: expect.any(String),
+        },
       ]);
       const output = await command('reset-password');
       const [, next = ''] = /^The one-time password of admin@example\.com is (\S+)$/m.exec(output) ?? [];
