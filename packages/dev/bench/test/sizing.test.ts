@@ -11,7 +11,7 @@ import {
   replicasFor,
   usersAt,
 } from '../src/sizing/model.ts';
-import { gatherSeconds, keptDays, type OperationName, operationNames } from '../src/sizing/profile.ts';
+import { keptDays, type OperationName, operationNames, pauseSeconds } from '../src/sizing/profile.ts';
 import { limitsOf, sizingSection } from '../src/sizing/sizing-report.ts';
 import { growthOf, type TableSizes } from '../src/sizing/table-sizes.ts';
 
@@ -48,13 +48,22 @@ describe('the model of the sizing table', () => {
     expect(refresh).toBeCloseTo((12_000 * 32 * 0.2) / 3_600);
   });
 
-  it('sends each event to each open browser, which reads the changed issues of 150 ms at once', () => {
+  it('sends each event to each open browser, which reads the changed issues at most every two seconds', () => {
     const writes = (12_000 * 3 * 0.2) / 3_600;
     expect(messagesOf(12_000)).toBeCloseTo(3_600 * writes);
-    expect(ratesOf(12_000).live).toBeCloseTo((3_600 * writes) / (1 + gatherSeconds * writes));
-    expect(read('apps/issues/web/src/live/live-updates.ts')).toContain(
-      `const gatherMs = ${gatherSeconds * 1_000};`,
-    );
+    expect(ratesOf(12_000).live).toBeCloseTo((3_600 * writes) / (1 + pauseSeconds * writes));
+    expect(read('apps/issues/web/src/live/live-updates.ts')).toContain('const pauseMs = 2_000;');
+    expect(pauseSeconds).toBe(2);
+  });
+
+  it('adds more for a read of many changed issues, up to the cost of a list', () => {
+    const list = { ...costs.list, serviceMicros: 590 };
+    const coresOfLive = (users: number) =>
+      coresOf(users, { ...results, messageMicros: 0, costs: { ...costs, list } }).live;
+    const readsOf = (users: number) => ratesOf(users).live * 1e-6;
+    // 1 + 2 × 1.67 changed issues, then 1 + 2 × 1,667.
+    expect(coresOfLive(10_000)).toBeCloseTo(readsOf(10_000) * (100 + (490 * (10 / 3)) / 49));
+    expect(coresOfLive(10_000_000)).toBeCloseTo(readsOf(10_000_000) * 590, 0);
   });
 
   it('adds the costs of all requests', () => {

@@ -31,6 +31,9 @@ const isStream = (one: { url: () => string }) => one.url().includes('/events/str
 const streams = '**/events/stream/**';
 const close = (page: Page) => page.context().close();
 
+/** Waits in the page for twice the time for which it gathers events. */
+const twiceGathered = 'new Promise((resolve) => setTimeout(resolve, 300))';
+
 /** Less than the interval of polls, so that only the stream can be the cause. */
 const soon = { timeout: 5_000 };
 
@@ -88,6 +91,47 @@ describe('changes of another person', () => {
     await page.getByRole('link', { name: 'A renamed row' }).waitFor({ state: 'detached' });
     expect((await titles()).slice(0, 2)).toEqual(['Two more', 'One more']);
     await button.waitFor({ state: 'detached' });
+    await close(page);
+  });
+
+  it('are read together if they follow each other closely', async () => {
+    const { key } = await ada.api.create({ title: 'Changed often' });
+    const page = await open('/issues?q=Changed+often');
+    await page.getByRole('link', { name: 'Changed often' }).waitFor();
+    const reads: string[] = [];
+    page.on('request', (one) => one.url().includes(`/issues/?`) && reads.push(one.url()));
+    const from = performance.now();
+    for (const priority of ['LOW', 'HIGH', 'URGENT'] as const) {
+      await bob.api.update(key, { priority });
+      await page.evaluate(twiceGathered);
+    }
+    await page.getByRole('row', { name: 'Changed often' }).getByText('Urgent').waitFor(soon);
+    // A read has two requests: the matching issues, and those that are shown.
+    const pauses = Math.ceil((performance.now() - from) / 2_000);
+    expect(reads.length).toBeLessThanOrEqual(2 * (1 + pauses));
+    await close(page);
+  });
+
+  it('are read by a page in the background when it is shown', async () => {
+    const { key } = await ada.api.create({ title: 'In the background' });
+    const page = await open(`/issues/${key}`);
+    await page.getByRole('button', { name: 'Priority: Medium' }).waitFor();
+    const hide = (isHidden: boolean) =>
+      page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    await hide(true);
+    const seen = page.waitForEvent('console', (message) => message.text() === 'event');
+    await page.evaluate(`new BroadcastChannel('tessera-events').onmessage = ({ data }) => {
+      if (data.kind === 'events' && data.events.length > 0) console.log('event');
+    }`);
+    const reads: string[] = [];
+    page.on('request', (one) => one.url().endsWith(`/issues/${key}/`) && reads.push(one.url()));
+    await bob.api.update(key, { priority: 'URGENT' });
+    await seen;
+    await page.evaluate(twiceGathered);
+    expect(reads).toEqual([]);
+    await hide(false);
+    await page.getByRole('button', { name: 'Priority: Urgent' }).waitFor(soon);
     await close(page);
   });
 

@@ -34,39 +34,54 @@ export const newIssuesKey = (query: object) => ['new-issues', query];
 
 // Events of one change arrive together, and the changes of an import follow each other closely.
 const gatherMs = 150;
+// Shortest time between two reads. Otherwise the reads of all browsers grow with the square of the number of users.
+const pauseMs = 2_000;
 // The largest number of ids of one request.
 const maxKeys = 100;
+// Of more issues than these, everything that is shown is read again.
+const maxChanged = 5 * maxKeys;
 
-/** Shows the changes of other people on every page. */
+/** Shows the changes of other people on every page. A page in the background waits until it is shown. */
 export function useLiveUpdates(): void {
   const client = useQueryClient();
   useEffect(() => {
     const changed = new Set<string>();
+    const ended = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let readAt = Number.NEGATIVE_INFINITY;
+    const read = () => {
+      timer = undefined;
+      readAt = performance.now();
+      if (changed.size > maxChanged) readAll(client);
+      else refresh(client, [...changed]);
+      changed.clear();
+    };
+    const schedule = () => {
+      if (changed.size === 0 || document.hidden) return;
+      timer ??= setTimeout(read, Math.max(gatherMs, readAt + pauseMs - performance.now()));
+    };
+    document.addEventListener('visibilitychange', schedule, { signal: ended.signal });
     const gather = (events: readonly IssueEvent[]) => {
-      for (const { data } of events) changed.add(data.issue_key);
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        refresh(client, [...changed]);
-        changed.clear();
-      }, gatherMs);
+      for (const { data } of events) if (changed.size <= maxChanged) changed.add(data.issue_key);
+      schedule();
     };
     // The session was read before the data of the page, so no change is missed between both.
     const after = client.getQueryData(sessionQuery.queryKey)?.events_cursor ?? null;
     const stop = followEvents(after, (message) => {
       if (message.kind === 'connection') setConnection(message.connection);
       else if (message.kind === 'events') gather(message.events);
-      else
-        void client.invalidateQueries({
-          predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0],
-        });
+      else readAll(client);
     });
     return () => {
       clearTimeout(timer);
+      ended.abort();
       stop();
     };
   }, [client]);
 }
+
+const readAll = (client: QueryClient) =>
+  void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
 
 function refresh(client: QueryClient, changed: readonly string[]): void {
   for (const key of changed)

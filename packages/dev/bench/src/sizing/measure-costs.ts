@@ -5,11 +5,16 @@ import type { Tessera } from '../lab/tessera.ts';
 import type { Load } from '../load/load.ts';
 import { cpuMicrosOf } from '../load/process-usage.ts';
 import type { Cost } from './measurements.ts';
-import { type OperationName, operationNames, operations, usedShare } from './profile.ts';
+import { type OperationName, operationNames, operations } from './profile.ts';
 import { growthOf, readSizes } from './table-sizes.ts';
 
 const warmUpSeconds = 3;
 const settleSeconds = 0.5;
+/**
+ * The share of the rate that a service can serve. Requests cost less at a high rate of one operation than in a busy hour, in which
+ * operations alternate and the process often wakes up for a single request.
+ */
+const rateShare = 0.25;
 
 /** The load of an operation: its requests and, for refreshes, new sessions. */
 export async function loadOf(tessera: Tessera, name: OperationName): Promise<Omit<Load, 'seconds'>> {
@@ -24,8 +29,8 @@ export async function loadOf(tessera: Tessera, name: OperationName): Promise<Omi
 }
 
 /**
- * Measures the operations one after the other, in the order in which they depend on each other. Each is sent at half of the rate
- * that the service can serve, because an idle core has other costs than a busy one, such as more wake-ups.
+ * Measures the operations one after the other, in the order in which they depend on each other. Each is sent at a quarter
+ * of the rate that the service can serve.
  */
 export async function measureCosts(
   lab: Lab,
@@ -57,7 +62,7 @@ async function measureCost(
     { ...load, seconds: Math.min(seconds, warmUpSeconds) },
     { server, database: undefined },
   );
-  const perSecond = usedShare * (warmUp.operations / warmUp.seconds);
+  const perSecond = rateShare * (warmUp.operations / warmUp.seconds);
   const next = {
     ...load,
     ...(await endpoint.prepare?.(tessera)),

@@ -1,12 +1,13 @@
 import type { Measurements } from './measurements.ts';
 import {
-  gatherSeconds,
   keptDays,
+  listedIssues,
   type Operation,
   type OperationName,
   openShare,
   operationNames,
   operations,
+  pauseSeconds,
   peakShare,
   spareFactor,
   usedShare,
@@ -14,6 +15,7 @@ import {
 import { serviceNames } from './table-sizes.ts';
 
 type ServiceName = (typeof serviceNames)[number];
+type CostTime = 'serviceMicros' | 'databaseMicros';
 
 const secondsOfPeak = 3_600;
 const daysOfYear = 365;
@@ -27,7 +29,7 @@ export function ratesOf(users: number): Record<OperationName, number> {
     operationNames.map((name) => [name, (users * operations[name].perDay * peakShare) / secondsOfPeak]),
   ) as Record<OperationName, number>;
   const writes = sumOf(rates, 'write');
-  return { ...rates, live: (openBrowsers(users) * writes) / (1 + gatherSeconds * writes) };
+  return { ...rates, live: (openBrowsers(users) * writes) / (1 + pauseSeconds * writes) };
 }
 
 /** The sum of the rates of a kind. */
@@ -35,14 +37,23 @@ export function sumOf(rates: Record<OperationName, number>, kind: Operation['kin
   return operationNames.reduce((sum, name) => (operations[name].kind === kind ? sum + rates[name] : sum), 0);
 }
 
+/** The changed issues of a read: that of the event that caused it, and those of the pause before it. */
+export const changesPerRead = (users: number) => 1 + pauseSeconds * sumOf(ratesOf(users), 'write');
+
 /** The messages a second of all streams. */
 export const messagesOf = (users: number) => openBrowsers(users) * sumOf(ratesOf(users), 'write');
 
 /** The cores that each service and PostgreSQL use in the busiest hour, without spare. */
 export function coresOf(users: number, { costs, messageMicros }: Measurements) {
   const rates = ratesOf(users);
-  const used = (names: readonly OperationName[], time: 'serviceMicros' | 'databaseMicros') =>
-    names.reduce((sum, name) => sum + (rates[name] * costs[name][time]) / 1e6, 0);
+  // A read of changed issues costs between one of one issue and a list.
+  const listShare = Math.min(1, (changesPerRead(users) - 1) / (listedIssues - 1));
+  const costOf = (name: OperationName, time: CostTime) =>
+    name === 'live'
+      ? costs.live[time] + listShare * (costs.list[time] - costs.live[time])
+      : costs[name][time];
+  const used = (names: readonly OperationName[], time: CostTime) =>
+    names.reduce((sum, name) => sum + (rates[name] * costOf(name, time)) / 1e6, 0);
   const of = (service: ServiceName) =>
     operationNames.filter((name) => operations[name].endpoint.service === service);
   return {

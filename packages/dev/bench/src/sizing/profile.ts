@@ -21,12 +21,20 @@ export type OperationName =
   | 'comment'
   | 'status';
 
+/** The issues of a page of the list. */
+export const listedIssues = 50;
+
 /** The assumed day of a user, who has a browser open for four hours. */
 export const operations: Record<OperationName, Operation> = {
   'sign-in': { title: 'sign in', kind: 'sign-in', endpoint: endpoints.token, perDay: 0.2 },
   refresh: { title: 'refresh the tokens', kind: 'refresh', endpoint: endpoints.refresh, perDay: 32 },
   userinfo: { title: 'read the own identity', kind: 'read', endpoint: endpoints.userinfo, perDay: 5 },
-  list: { title: 'list 50 issues', kind: 'read', endpoint: endpoints['list-issues'], perDay: 40 },
+  list: {
+    title: `list ${listedIssues} issues`,
+    kind: 'read',
+    endpoint: endpoints['list-issues'],
+    perDay: 40,
+  },
   get: { title: 'get an issue', kind: 'read', endpoint: endpoints['get-issue'], perDay: 60 },
   live: { title: 'read a changed issue', kind: 'live', endpoint: listChanged, perDay: 0 },
   create: { title: 'create an issue', kind: 'write', endpoint: endpoints['create-issue'], perDay: 0.5 },
@@ -43,8 +51,8 @@ export const sizes = [1_000, 10_000, 100_000] as const;
 export const peakShare = 0.2;
 /** The share of the daily users that have the web app open in the busiest hour. */
 export const openShare = 0.3;
-/** The web app gathers events for this time and then reads the changed issues, once for each open list. */
-export const gatherSeconds = 0.15;
+/** The web app waits at least this time between two reads of changed issues, once for each open list. */
+export const pauseSeconds = 2;
 /** The share of its processor time that a replica or a database uses in the busiest hour. */
 export const usedShare = 0.5;
 /** Files in use compared with the same tables after VACUUM FULL: dead rows and index pages that are not full. */

@@ -13,10 +13,11 @@ import {
   usersAt,
 } from './model.ts';
 import {
-  gatherSeconds,
+  listedIssues,
   openShare,
   operationNames,
   operations,
+  pauseSeconds,
   peakShare,
   referenceServer,
   sizes,
@@ -47,8 +48,8 @@ export function sizingSection(results: SizingResults): string {
 history, events and notifications:`,
     costsTable(results),
     `The busiest hour has ${percent(peakShare)} of the requests of a day, and ${percent(openShare)} of the users have a browser open. A
-list that is open is read again for each event, with the changed issues only; events within ${gatherSeconds * 1000} ms are
-gathered. Half of the processor time stays free:`,
+list that is open is read again after an event, with the changed issues only, and at most every ${pauseSeconds} s: the more issues
+a read has, the more it costs, up to a list of ${listedIssues}. Half of the processor time stays free:`,
     sizesTable(results),
     `Where each limit is reached, in this order. The limits refer to the production overlay, with a core for each replica at its
 largest size, and to one PostgreSQL server of ${referenceServer.cores} cores and ${referenceServer.gigabytes} GB for both databases:`,
@@ -96,7 +97,7 @@ function sizesTable(results: SizingResults): string {
     [
       'reads of changed issues a second',
       rate('live'),
-      `open browsers × writes ÷ (1 + ${gatherSeconds} × writes)`,
+      `open browsers × writes ÷ (1 + ${pauseSeconds} × writes)`,
     ],
     ['cores of identity', cores('identity'), 'Σ requests a second × CPU'],
     ['cores of issues', cores('issues'), 'the same, and open browsers × writes × CPU of an event'],
@@ -136,8 +137,8 @@ interface Limit {
   remedy: string;
 }
 
-// Live updates grow with the square of the users until the time of gathering limits them.
-const gatherLonger = 'a longer `gatherMs` of the web app';
+// Live updates grow with the square of the users until the pause limits them.
+const longerPause = 'a longer `pauseMs` of the web app';
 
 /** The limits in the order in which a growing number of users reaches them. */
 export function limitsOf(results: Measurements): Limit[] {
@@ -149,7 +150,7 @@ export function limitsOf(results: Measurements): Limit[] {
       {
         title: `${maxReplicas} replicas of ${service}`,
         users: usersAt(cores(service), maxReplicas * usedShare),
-        remedy: service === 'issues' ? `a larger \`maxReplicas\`; ${gatherLonger}` : 'a larger `maxReplicas`',
+        remedy: service === 'issues' ? `a larger \`maxReplicas\`; ${longerPause}` : 'a larger `maxReplicas`',
       },
       {
         title: `connections of ${service}: ${connected} replicas in ${usableConnections}`,
@@ -164,7 +165,7 @@ export function limitsOf(results: Measurements): Limit[] {
     {
       title: `${databaseCores} cores of PostgreSQL`,
       users: usersAt(cores('postgres'), databaseCores * usedShare),
-      remedy: `a server for each database, then a larger one; ${gatherLonger}; then a read replica for lists, which have their own pool and need a URL of their own in the code`,
+      remedy: `a server for each database, then a larger one; ${longerPause}; then a read replica for lists, which have their own pool and need a URL of their own in the code`,
     },
     {
       title: `${gigabytes} GB after a year`,
