@@ -42,7 +42,7 @@ async function createPeople(identityUrl: string, serviceToken: string, password:
 async function rotateSigningKey(): Promise<void> {
   const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
   const steps = shellBlock('k8s/README.md', 'Rotate the signing key', 1);
-  const early = runbooks.paste(`${functions}${steps}`).then(
+  const early = runbooks.paste(functions, steps).then(
     () => '',
     (error: unknown) => String(error),
   );
@@ -53,14 +53,14 @@ async function rotateSigningKey(): Promise<void> {
     .slice(steps.indexOf('keys activate'))
     .replaceAll('identity-key-1', active)
     .replaceAll(/^keys (activate|retire|delete)(.*?) &&/gm, 'keys $1$2 --at-once &&');
-  print(await runbooks.paste(`${functions}${later}`));
+  print(await runbooks.paste(functions, later));
 }
 
 /** The runbook, which itself forges tokens with the old keys. */
 async function replaceLeakedKeys(): Promise<void> {
   const before = await listKids();
   const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
-  const output = await runbooks.paste(functions + shellBlock('k8s/README.md', 'A key has leaked', 0));
+  const output = await runbooks.paste(functions, shellBlock('k8s/README.md', 'A key has leaked', 0));
   for (const kid of before)
     if (!output.includes(`${kid}: refused`)) throw new Error(`${kid} was not tried: ${output}`);
   print(`replaced ${before.join(', ')} by ${(await listKids()).join(', ')}`);
@@ -101,7 +101,7 @@ async function deploy(): Promise<void> {
     const serviceToken = runbooks.readFile('.data/service-token');
     print(await takeTour({ ...urls, serviceToken }));
     await visitWebApp({ ...urls, serviceToken, origin: urls.issuesUrl });
-    const output = await runbooks.paste(shellBlock('k8s/README.md', 'Connections', 0), 'admin@example.com\n');
+    const output = await runbooks.paste(shellBlock('k8s/README.md', 'Connections', 0));
     const [, password = ''] = /^One-time password: (\w+)$/m.exec(output) ?? [];
     await signIn(urls.identityUrl, 'admin@example.com', password);
   } finally {
@@ -143,10 +143,16 @@ async function proveUnderLoad(load: Load): Promise<void> {
       await during(`rollout of ${service}`, () => cluster.rollOut(service));
     await during('rotation of the signing key', rotateSigningKey);
     await during('rotation of the service token', () =>
-      runbooks.paste(shellBlock('k8s/README.md', 'Rotate the service token', 0)),
+      runbooks.paste(
+        shellBlock('k8s/README.md', 'Rotate the service token', 0),
+        shellBlock('k8s/README.md', 'Rotate the service token', 1),
+      ),
     );
     await during('rotation of the session keys', () =>
-      runbooks.paste(shellBlock('k8s/README.md', 'Rotate the session keys', 0)),
+      runbooks.paste(
+        shellBlock('k8s/README.md', 'Rotate the session keys', 0),
+        shellBlock('k8s/README.md', 'Rotate the session keys', 1),
+      ),
     );
     await during('loss of a pod of each', losePods);
     await during('failed migration, then an upgrade', () => failMigration({ cluster, runbooks, print }));
@@ -169,8 +175,8 @@ async function proveRestore(
 ): Promise<void> {
   const [email = ''] = emails;
   const refreshToken = await signIn(identityUrl, email, password);
-  await backUp({ cluster, runbooks, print });
-  await loseVolumesAndRestore({ cluster, runbooks, print });
+  const issuesFile = await backUp({ cluster, runbooks, print });
+  await loseVolumesAndRestore({ cluster, runbooks, print }, issuesFile);
   const found = new Set((await cluster.query('issues', 'SELECT id FROM issues')).split('\n'));
   const lost = load.created.filter((id) => !found.has(id));
   print(
@@ -194,8 +200,8 @@ async function prove(): Promise<void> {
   const load = new Load({ identityUrl, issuesUrl, emails, password, requestsPerSecond });
   await proveUnderLoad(load);
   await replaceLeakedKeys();
-  await runbooks.paste(shellBlock('k8s/README.md', 'Rotate the session keys', 1));
-  await cluster.waitFor('identity');
+  const [setUp = ''] = shellBlock('k8s/README.md', 'Rotate the session keys', 0).split('\nOLD=');
+  await runbooks.paste(setUp, shellBlock('k8s/README.md', 'Rotate the session keys', 2));
   await proveRestore(load, identityUrl, emails, password);
   await visitWebApp({
     ...{ identityUrl, issuesUrl, origin: 'http://localhost:3002' },

@@ -42,15 +42,25 @@ export async function failMigration({ cluster, runbooks, print }: Options): Prom
   if (state !== 'none 0') throw new Error(`The failed migration left something behind: ${state}`);
 }
 
-/** Backs up both databases with the runbook's block. */
-export async function backUp({ runbooks, print }: Options): Promise<void> {
+/** Backs up both databases with the runbook's block. Returns the file of issues. */
+export async function backUp({ runbooks, print }: Options): Promise<string> {
   const block = shellBlock('k8s/README.md', 'Back up and restore', 0);
-  for (const service of services)
-    print(await runbooks.paste(block.replace('SERVICE=identity', `SERVICE=${service}`)));
+  print(await runbooks.paste(block));
+  const output = await runbooks.paste(block.replace('SERVICE=identity', 'SERVICE=issues'));
+  print(output);
+  const [file] = /\/backups\/issues-\w+\.dump/.exec(output) ?? [];
+  if (file === undefined) throw new Error(`The file was not printed: ${output}`);
+  return file;
 }
 
-/** Deletes both database servers with their volumes, creates empty ones and restores the backups with the runbook's block. */
-export async function loseVolumesAndRestore({ cluster, runbooks, print }: Options): Promise<void> {
+/**
+ * Deletes both database servers with their volumes, creates empty ones and restores the backups with the runbook's block: the
+ * newest of identity, and the given file of issues.
+ */
+export async function loseVolumesAndRestore(
+  { cluster, runbooks, print }: Options,
+  issuesFile: string,
+): Promise<void> {
   for (const service of services) {
     await cluster.kubectl(['delete', `statefulset/${service}-postgres`]);
     await cluster.kubectl(['wait', '--for=delete', `pod/${service}-postgres-0`, '--timeout=120s']);
@@ -59,8 +69,11 @@ export async function loseVolumesAndRestore({ cluster, runbooks, print }: Option
   await runbooks.paste('kubectl apply --kustomize k8s/overlays/production');
   for (const service of services)
     await cluster.kubectl(['rollout', 'status', `statefulset/${service}-postgres`, '--timeout=300s']);
-  const [functions = ''] = shellBlock('k8s/README.md', 'Back up and restore', 0).split('\nSERVICE=');
   const block = shellBlock('k8s/README.md', 'Back up and restore', 1);
-  for (const service of services)
-    print(await runbooks.paste(`${functions}\n${block.replace('SERVICE=identity', `SERVICE=${service}`)}`));
+  const wrong = block.replace('FILE=', 'FILE=/backups/missing.dump');
+  const refused = await runbooks.paste(wrong).catch(String);
+  if (!refused.includes('There is no backup /backups/missing.dump. The backups:\n/backups/identity-'))
+    throw new Error(`A missing file was not refused: ${refused}`);
+  print(await runbooks.paste(block));
+  print(await runbooks.paste(block.replace('SERVICE=identity FILE=', `SERVICE=issues FILE=${issuesFile}`)));
 }

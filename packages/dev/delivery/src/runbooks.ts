@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { shellBlock } from './code-blocks.ts';
 import { run } from './command.ts';
 import { rootDir } from './repository.ts';
 
@@ -46,12 +47,13 @@ export class Runbooks {
     writeFileSync(file, failing ? overlay + failingMigration : overlay);
   }
 
-  /** Runs text in a shell that stops at the first error. Resolves with its output; rejects when a command fails. */
-  paste(text: string, input = ''): Promise<string> {
-    return run('bash', ['--norc', '-euo', 'pipefail', '-c', `${this.#prelude}${text}`], {
-      cwd: this.folder,
-      input,
-    });
+  /**
+   * Runs blocks after the functions of the runbooks, in a shell that stops at the first error. Resolves with the output; rejects
+   * when a command fails.
+   */
+  paste(...blocks: string[]): Promise<string> {
+    const text = [this.#prelude, shellBlock('k8s/README.md', 'Runbooks', 0), ...blocks].join('\n');
+    return run('bash', ['--norc', '-euo', 'pipefail', '-c', text], { cwd: this.folder });
   }
 
   /** Runs text whose last commands continue in the background. Returns a function that ends them. */

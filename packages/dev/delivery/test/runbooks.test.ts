@@ -17,6 +17,8 @@ beforeEach(() => {
 });
 afterEach(() => cluster.remove());
 
+const functions = shellBlock('k8s/README.md', 'Runbooks', 0);
+const paste = (...blocks: string[]) => cluster.run([functions, ...blocks].join('\n'));
 const called = (part: string) => cluster.calls.filter((call) => call.includes(part));
 const verbOf = (call: string) => call.replace('--namespace tessera ', '').split(' ')[0];
 
@@ -71,7 +73,7 @@ describe('k8s/README.md deploys', () => {
 describe('k8s/README.md upgrades', () => {
   it('with new migration Jobs, before the rollout', async () => {
     cluster.deploy();
-    await cluster.run(shellBlock('k8s/README.md', 'Upgrade', 0));
+    await paste(shellBlock('k8s/README.md', 'Upgrade', 0));
     expect(cluster.calls.map(verbOf).filter((verb) => verb === 'delete' || verb === 'apply')).toEqual([
       'delete',
       'apply',
@@ -83,62 +85,90 @@ describe('k8s/README.md upgrades', () => {
   it('and leaves the running release as it is when a migration fails', async () => {
     cluster.deploy();
     cluster.set({ condition: 'Failed' });
-    await cluster.run(shellBlock('k8s/README.md', 'Upgrade', 0)).catch(() => undefined);
+    await paste(shellBlock('k8s/README.md', 'Upgrade', 0)).catch(() => undefined);
     expect(called('logs --selector job-name=identity-migrate')).toHaveLength(1);
     expect(called('apply')).toHaveLength(1);
   });
 
   it('and rolls back', async () => {
     cluster.deploy();
-    await cluster.run(shellBlock('k8s/README.md', 'Roll back', 0));
+    await paste(shellBlock('k8s/README.md', 'Roll back', 0));
     expect(called('rollout undo deployment/identity')).toHaveLength(1);
   });
 });
 
 describe('k8s/README.md rotates', () => {
-  it('the service token: both services know both tokens, then only the new one', async () => {
-    cluster.deploy();
-    await cluster.run(shellBlock('k8s/README.md', 'Rotate the service token', 0));
-    const { calls, state } = cluster;
-    const { secrets } = state;
-    const next = secrets['secret/identity-secrets']?.['service-token'];
-    expect(next).toMatch(/^[\w+/]{43}=$/);
-    for (const service of ['identity', 'issues'])
-      expect(secrets[`secret/${service}-secrets`]).toMatchObject({
-        'service-token': next,
-        'service-token-previous': '',
-      });
-    const previous = calls.flatMap((call) => /"service-token-previous":"(.*?)"/.exec(call)?.[1] ?? []);
-    expect(previous).toEqual(['CHANGE-ME', 'CHANGE-ME', '', '']);
-    expect(called('rollout status')).toHaveLength(4);
+  describe('the service token', () => {
+    const begin = shellBlock('k8s/README.md', 'Rotate the service token', 0);
+    const end = shellBlock('k8s/README.md', 'Rotate the service token', 1);
+    const tokensOf = (service: string) => {
+      const secret = cluster.state.secrets[`secret/${service}-secrets`];
+      return [secret?.['service-token'], secret?.['service-token-previous']];
+    };
+
+    it('both services know both tokens, then only the new one', async () => {
+      cluster.deploy();
+      await paste(begin);
+      const [next] = tokensOf('identity');
+      expect(next).toMatch(/^[\w+/]{43}=$/);
+      for (const service of ['identity', 'issues']) expect(tokensOf(service)).toEqual([next, 'CHANGE-ME']);
+      await paste(begin.split('\nOLD=')[0] ?? '', end);
+      for (const service of ['identity', 'issues']) expect(tokensOf(service)).toEqual([next, '']);
+      expect(called('rollout status')).toHaveLength(4);
+    });
+
+    it('continues with the same tokens after an interruption', async () => {
+      cluster.deploy();
+      const interrupted = begin.replace('for service in identity issues', 'for service in identity');
+      await paste(interrupted);
+      const tokens = tokensOf('identity');
+      await paste(begin);
+      for (const service of ['identity', 'issues']) expect(tokensOf(service)).toEqual(tokens);
+      expect(tokens[1]).toBe('CHANGE-ME');
+    });
+
+    it('is not changed if the Secrets cannot be read', async () => {
+      // As in an interactive shell, which continues after an error.
+      await paste('set +euo pipefail', begin, end).catch(() => undefined);
+      expect(called('get secret').length).toBeGreaterThan(0);
+      expect(called('patch')).toEqual([]);
+    });
   });
 
-  it('the session keys: the new one is added last, then first, then alone', async () => {
-    cluster.deploy();
-    await cluster.run(shellBlock('k8s/README.md', 'Rotate the session keys', 0));
-    const next = cluster.state.secrets['secret/issues-secrets']?.['session-keys'];
-    const lists = cluster.calls.flatMap((call) => /"session-keys":"(.*?)"/.exec(call)?.[1] ?? []);
-    expect(lists).toEqual([`CHANGE-ME,${next}`, `${next},CHANGE-ME`, next]);
-    expect(called('rollout status deployment/issues')).toHaveLength(3);
-  });
+  describe('the session keys', () => {
+    const begin = shellBlock('k8s/README.md', 'Rotate the session keys', 0);
+    const [setUp = ''] = begin.split('\nOLD=');
+    const current = () => cluster.state.secrets['secret/issues-secrets']?.['session-keys'];
+    const lists = () => cluster.calls.flatMap((call) => /"session-keys":"(.*?)"/.exec(call)?.[1] ?? []);
 
-  it('the sessions of a copied database', async () => {
-    cluster.deploy();
-    await cluster.run(shellBlock('k8s/README.md', 'Rotate the session keys', 1));
-    const { SESSIONS_VALID_AFTER: time = '' } = cluster.state.configMaps['configmap/identity'] ?? {};
-    expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
-    expect(called('rollout restart deployment/identity')).toHaveLength(1);
+    it('the new one is added last, then first, and later the others are removed', async () => {
+      cluster.deploy();
+      await paste(begin);
+      const [next = ''] = current()?.split(',') ?? [];
+      expect(lists()).toEqual([`CHANGE-ME,${next}`, `${next},CHANGE-ME`]);
+      await paste(setUp, shellBlock('k8s/README.md', 'Rotate the session keys', 1));
+      expect(current()).toBe(next);
+      expect(called('rollout status deployment/issues')).toHaveLength(3);
+    });
+
+    it('all are replaced after a leak, and the sessions end', async () => {
+      cluster.deploy();
+      await paste(setUp, shellBlock('k8s/README.md', 'Rotate the session keys', 2));
+      expect(current()).toMatch(/^[\w+/]{43}=$/);
+      const { SESSIONS_VALID_AFTER: time = '' } = cluster.state.configMaps['configmap/identity'] ?? {};
+      expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
+      expect(called('rollout restart deployment/identity')).toHaveLength(1);
+    });
   });
 });
 
 describe('k8s/README.md backs up and restores', () => {
-  const functions = () => shellBlock('k8s/README.md', 'Back up and restore', 0);
-  const restore = () => shellBlock('k8s/README.md', 'Back up and restore', 1);
+  const backUp = shellBlock('k8s/README.md', 'Back up and restore', 0);
+  const restore = shellBlock('k8s/README.md', 'Back up and restore', 1);
 
   it.each(['identity', 'issues'])('%s', async (service) => {
     cluster.deploy();
-    const blocks = `${functions()}\n${restore()}`.replaceAll('SERVICE=identity', `SERVICE=${service}`);
-    await cluster.run(blocks);
+    await paste(`${backUp}\n${restore}`.replaceAll('SERVICE=identity', `SERVICE=${service}`));
     const steps = cluster.calls.map((call) => call.replace('--namespace tessera ', ''));
     const index = (start: string) => steps.findIndex((step) => step.startsWith(start));
     expect(steps[0]).toMatch(
@@ -147,6 +177,7 @@ describe('k8s/README.md backs up and restores', () => {
     const order = [
       `delete horizontalpodautoscaler ${service}`,
       `scale deployment/${service} --replicas=0`,
+      `set env cronjob/${service}-restore BACKUP_FILE=`,
       `create job ${service}-restore --from=cronjob/${service}-restore`,
       `wait --for=condition=complete --timeout=1s job/${service}-restore`,
       'apply --kustomize k8s/overlays/production',
@@ -162,7 +193,7 @@ describe('k8s/README.md backs up and restores', () => {
   it('and stops when the restore fails', async () => {
     cluster.deploy();
     cluster.set({ condition: 'Failed' });
-    await expect(cluster.run(`${functions().split('SERVICE=')[0]}\n${restore()}`)).rejects.toThrow();
+    await expect(paste(restore)).rejects.toThrow();
     expect(called('apply')).toEqual([]);
     expect(called('--replicas=2')).toEqual([]);
   });

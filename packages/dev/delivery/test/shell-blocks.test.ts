@@ -10,7 +10,9 @@ const documents: readonly { document: string; proofs?: readonly string[]; unprov
   { document: 'docker/README.md', proofs: ['packages/dev/delivery/src/prove-docker.ts'] },
   {
     document: 'k8s/README.md',
-    proofs: ['packages/dev/delivery/src/prove-kubernetes.ts', 'packages/dev/delivery/src/recovery.ts'],
+    proofs: ['prove-kubernetes', 'runbooks', 'recovery'].map(
+      (name) => `packages/dev/delivery/src/${name}.ts`,
+    ),
     // The production overlay has the hosts and databases of its owner. Helm cannot be installed from Debian or npm.
     unproven: ['k8s/README.md: Deploy: 0', 'k8s/README.md: Helm: 0'],
   },

@@ -164,15 +164,6 @@ describe('the session keys', () => {
       "ensureSecret('issues/session-keys', () => randomBytes(32).toString('base64url'))",
     );
   });
-
-  it('can be rotated as the runbook says: added last, then first, then alone', () => {
-    const runbook = readRepositoryFile('k8s/README.md').split('\n## Rotate the session keys\n')[1] ?? '';
-    expect([...runbook.matchAll(/^set_keys "(.*?)"/gm)].map(([, list]) => list)).toEqual([
-      '$OLD,$NEW',
-      '$NEW,$OLD',
-      '$NEW',
-    ]);
-  });
 });
 
 it('has four small pictures in the README', () => {

@@ -8,7 +8,8 @@ import jwt from 'jsonwebtoken';
 import { signUp } from './support/clients.ts';
 import { FakeKubectl } from './support/fake-kubectl.ts';
 
-const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
+const functions =
+  shellBlock('k8s/README.md', 'Runbooks', 0) + shellBlock('k8s/README.md', 'Rotate the signing key', 0);
 const rotation = shellBlock('k8s/README.md', 'Rotate the signing key', 1);
 const leaked = shellBlock('k8s/README.md', 'A key has leaked', 0);
 

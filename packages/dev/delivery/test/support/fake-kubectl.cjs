@@ -106,6 +106,7 @@ const verbs = {
       fail('timed out waiting for the condition');
   },
   rollout: () => need(named(rest.slice(1))),
+  set: () => (rest[0] === 'env' ? need([rest[1]]) : fail(`cannot set ${rest[0]}`)),
   scale: () => need(named(rest)),
   label: () => need([`namespace/${rest.at(-2)}`]),
   'port-forward': () => need(named(rest)),
