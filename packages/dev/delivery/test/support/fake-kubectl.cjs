@@ -75,9 +75,8 @@ const verbs = {
     cluster.objects = cluster.objects.filter((name) => !names.includes(name));
   },
   get() {
-    // The rollouts of this cluster replace every pod at once.
-    if (rest[0] === 'pods') return process.stdout.write('pod/old-1\npod/old-2\n');
-    if (rest.includes('--ignore-not-found')) return;
+    // The rollouts of this cluster replace every pod at once, so that none is terminating.
+    if (rest[0] === 'pods') return;
     const [name] = need(named(rest));
     const [, key] = /^jsonpath=\{\.data\.([\w-]+)\}$/.exec(option('--output')) ?? [];
     if (key !== undefined)

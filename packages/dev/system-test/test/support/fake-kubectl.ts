@@ -86,9 +86,7 @@ eval "$answer"
 
   async #answer([, , verb = '', ...rest]: string[], input: string): Promise<Answer> {
     // The pods of before serve until they have ended; `rollout status` does not wait for them.
-    if (verb === 'get' && rest[0] === 'pods') return { code: 0, stdout: 'pod/old\n' };
-    if (verb === 'get' && rest[0] === '--ignore-not-found')
-      return { code: 0, stdout: this.#isReplacing ? 'pod/old\n' : '' };
+    if (verb === 'get' && rest[0] === 'pods') return { code: 0, stdout: this.#isReplacing ? 'old' : '' };
     if (verb === 'get') return { code: 0, stdout: JSON.stringify(this.#readSecret()) };
     if (verb === 'replace') return this.#replace(input);
     if (verb === 'exec') return this.#exec(nameIn(rest[1]), rest.slice(rest.indexOf('--') + 1), input);
