@@ -1,5 +1,5 @@
-// Prints new secrets for the local overlay as one List. Run it once: `node k8s/make-secrets.mjs | kubectl apply -f -`.
-// A second run changes the passwords in the Secrets, but not in the databases.
+// Prints new secrets for the local overlay as one List. Run it once: `node k8s/make-secrets.mjs | kubectl create -f -`.
+// A second run has other passwords than the databases; `create` refuses Secrets that exist.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
 const password = () => randomBytes(24).toString('hex');

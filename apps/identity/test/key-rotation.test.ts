@@ -184,6 +184,28 @@ describe('a service that reads keys.json', () => {
     await refresh(fifth, tokens.refresh_token).expect(401);
   });
 
+  it('does not trust a deleted key whose file comes back', async () => {
+    rotation().createNext();
+    const leaked = join(directory, 'identity-key-1.pem');
+    const copy = readFileSync(leaked);
+    const before = await start();
+    const { tokens } = await signedIn(before);
+    rotation().createNext();
+    rotation({ atOnce: true }).activate();
+    rotation({ atOnce: true }).delete('identity-key-1');
+    writeFileSync(leaked, copy);
+    // A key that was added by hand has a new number.
+    writeFileSync(join(directory, 'identity-key-3.pem'), signingPem());
+    const after = await start();
+    expect(await published(after)).toEqual(['identity-key-2', 'identity-key-3']);
+    const { access_token, refresh_token } = tokens;
+    await after.http.get('/userinfo').set('Authorization', `Bearer ${access_token}`).expect(401);
+    await refresh(after, refresh_token).expect(401);
+    rotation().delete('identity-key-1');
+    expect(readdirSync(directory).sort()).toEqual(['identity-key-2.pem', 'identity-key-3.pem', 'keys.json']);
+    expect(() => rotation().delete('identity-key-1')).toThrow('There is no key identity-key-1.');
+  });
+
   it('reports the age of its key', async () => {
     rotation().createNext();
     const app = await start();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { kidPattern } from '@tessera/contracts';
 import { ConfigError, type Logger } from '@tessera/service-kit';
 import type { Config } from '../config.ts';
-import { type KeyState, readKeyRing, stateOf } from './key-ring.ts';
+import { isDeleted, type KeyState, keyRingFile, readKeyRing, stateOf } from './key-ring.ts';
 
 /** A private signing key and its `kid`. */
 export interface PrivateKey {
@@ -21,7 +21,7 @@ export interface PrivateKey {
  */
 export function readPrivateKeys(config: Config['keys'], logger: Logger): PrivateKey[] {
   const { directory, privateKey, keyName } = config;
-  if (directory !== undefined) return readDirectory(directory);
+  if (directory !== undefined) return readDirectory(directory, logger);
   const kid = `${keyName}-key-1`;
   if (privateKey !== undefined) {
     const pem = privateKey.includes('-----BEGIN')
@@ -46,9 +46,10 @@ export function readKeyStates({ directory, activeKid, verifyOnlyKids }: Config['
   return { activeKid: kidsOf('active')[0], verifyOnlyKids: kidsOf('verify_only') };
 }
 
-function readDirectory(directory: string): PrivateKey[] {
+function readDirectory(directory: string, logger: Logger): PrivateKey[] {
   const names = listPemFiles(directory);
-  const madeAt = new Map(readKeyRing(directory)?.records.map((record) => [record.kid, record.madeAt]));
+  const ring = readKeyRing(directory);
+  const madeAt = new Map(ring?.records.map((record) => [record.kid, record.madeAt]));
   const problems: string[] = [];
   const keys: PrivateKey[] = [];
   for (const name of names) {
@@ -56,6 +57,11 @@ function readDirectory(directory: string): PrivateKey[] {
     try {
       if (!kidPattern.test(kid))
         throw new ConfigError([`JWT_KEYS_DIR: ${name} must be named <name>-key-<number>.pem`]);
+      // A key that leaked and was deleted may come back with an old copy of the files or of the Secret.
+      if (ring !== undefined && isDeleted(kid, ring)) {
+        logger.error({ kid }, `ignoring a deleted key, which is not in ${keyRingFile}; delete it again`);
+        continue;
+      }
       const path = join(directory, name);
       const key = parseKey(readFileSync(path, 'utf8'), `JWT_KEYS_DIR: ${name}`);
       keys.push({ kid, key, madeAt: madeAt.get(kid) ?? statSync(path).mtime });

@@ -51,6 +51,18 @@ export function stateOf({ activatedAt, replacedAt, unpublishedAt }: KeyRecord): 
   return activatedAt === undefined ? 'next' : 'active';
 }
 
+/** The highest number that a `kid` of the ring has had. */
+export function highestNumber({ records, lastNumber }: KeyRing): number {
+  return Math.max(lastNumber, ...records.map(({ kid }) => numberOf(kid)));
+}
+
+/** Whether a key that the ring does not contain has a number that was in use. */
+export function isDeleted(kid: string, ring: KeyRing): boolean {
+  return ring.records.every((record) => record.kid !== kid) && numberOf(kid) <= highestNumber(ring);
+}
+
+const numberOf = (kid: string) => Number(/\d+$/.exec(kid)?.[0] ?? 0);
+
 /** Returns undefined if the directory has no `keys.json`. Throws a `ConfigError` if the file is invalid. */
 export function readKeyRing(directory: string): KeyRing | undefined {
   const file = join(directory, keyRingFile);

@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { kidPattern } from '@tessera/contracts';
 import {
+  highestNumber,
+  isDeleted,
   type KeyRecord,
   type KeyRing,
   type KeyState,
@@ -105,14 +108,19 @@ export class KeyRotation {
     );
   }
 
-  /** Deletes a key. Refresh tokens signed with it become invalid. */
+  /** Deletes a key. Refresh tokens signed with it become invalid. The file of a deleted key that came back is removed. */
   delete(kid: string): void {
+    const file = join(this.#options.directory, `${kid}.pem`);
+    if (kidPattern.test(kid) && isDeleted(kid, this.#ring()) && existsSync(file)) {
+      rmSync(file);
+      return;
+    }
     const states: KeyState[] = this.#options.atOnce ? ['verify_only', 'retiring', 'next'] : ['verify_only'];
     const { records, lastNumber, record } = this.#find(kid, states, 'delete');
     this.#assertTime(record, 'delete');
-    // Delete the PEM file first: a crash in between then leaves a record without a file, which the service rejects at
-    // start. The reverse order would leave a file without a record, which the service would publish.
-    rmSync(join(this.#options.directory, `${kid}.pem`));
+    // Delete the PEM file first: a crash in between then leaves a record without a file, which the next step names. The
+    // reverse order would leave the file of a key that nothing deletes.
+    rmSync(file);
     this.#save(
       records.filter((one) => one !== record),
       lastNumber,
@@ -142,14 +150,10 @@ export class KeyRotation {
 
   #ring(): KeyRing {
     const { directory } = this.#options;
-    const { records, lastNumber } = readKeyRing(directory) ?? {
-      records: this.#inferRecords(),
-      lastNumber: 0,
-    };
-    const missing = records.find(({ kid }) => !existsSync(join(directory, `${kid}.pem`)));
+    const ring = readKeyRing(directory) ?? { records: this.#inferRecords(), lastNumber: 0 };
+    const missing = ring.records.find(({ kid }) => !existsSync(join(directory, `${kid}.pem`)));
     if (missing !== undefined) throw new RotationRefusal(`${missing.kid}.pem is missing.`);
-    const numbers = records.map(({ kid }) => Number(/\d+$/.exec(kid)?.[0] ?? 0));
-    return { records, lastNumber: Math.max(lastNumber, ...numbers) };
+    return { records: ring.records, lastNumber: highestNumber(ring) };
   }
 
   // For a directory without keys.json: the only key, or the configured one, is active.

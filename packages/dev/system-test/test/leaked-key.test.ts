@@ -60,6 +60,16 @@ describe("the README's steps for a leaked key", () => {
     expect(output).toContain('identity-key-1 is in the key set');
   });
 
+  it('fail while identity, or else issues, accepts a token of the key', async () => {
+    const withoutSteps = `${functions}\nkeys() { :; }\nroll_out() { :; }\nend_sessions() { :; }\n${leaked}`;
+    const unpublished = withoutSteps.replace(/.* is in the key set.*\n/, '');
+    expect((await kubectl.run(unpublished)).output).toContain(
+      '/userinfo answered 200 to a token of identity-key-1',
+    );
+    const { output } = await kubectl.run(unpublished.replace(/`\${identity}\/userinfo`, /, ''));
+    expect(output).toContain('/api/v1/issues/ answered 200 to a token of identity-key-1');
+  });
+
   it('replace the key of a fresh installation, and show that it is refused', async () => {
     const forge = steal('identity-key-1');
     expect([await statusesOf(token), await statusesOf(forge())]).toEqual([

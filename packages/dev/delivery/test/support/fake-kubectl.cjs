@@ -47,11 +47,16 @@ const add = (names) => {
     if (!has(name)) cluster.objects.push(name);
   }
 };
+function addFile(path) {
+  if (path !== '-') return existsSync(path) ? undefined : fail(`${path} does not exist`);
+  add(JSON.parse(readFileSync(0, 'utf8')).items.map(nameOf));
+}
 const nameOf = ({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`;
 
 const verbs = {
   create() {
     if (rest[0] === 'namespace') return add([`namespace/${rest[1]}`]);
+    if (option('--filename') !== undefined) return addFile(option('--filename'));
     if (rest[0] !== 'job') fail(`cannot create ${rest[0]}`);
     need([option('--from')]);
     if (has(`job/${rest[1]}`)) fail(`job/${rest[1]} already exists`);
@@ -65,9 +70,7 @@ const verbs = {
       const objects = cluster.overlays[selected] ?? fail(`nothing is selected by ${selected}`);
       return add(objects.filter((name) => !name.startsWith('job/') || !has(name) || option('--selector')));
     }
-    const path = option('--filename');
-    if (path !== '-') return existsSync(path) ? undefined : fail(`${path} does not exist`);
-    add(JSON.parse(readFileSync(0, 'utf8')).items.map(nameOf));
+    addFile(option('--filename'));
   },
   delete() {
     const names = named(rest);

@@ -21,6 +21,7 @@ interface Answer {
 export class FakeKubectl {
   readonly #stack: Stack;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tessera-kubectl-'));
+  readonly #serviceTokenFile = join(this.#folder, 'service-token');
   readonly #server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -34,6 +35,7 @@ export class FakeKubectl {
 
   constructor(stack: Stack) {
     this.#stack = stack;
+    writeFileSync(this.#serviceTokenFile, stack.serviceToken);
   }
 
   async start(): Promise<void> {
@@ -123,6 +125,7 @@ eval "$answer"
       IDENTITY_URL: this.#stack.urls.identity,
       JWT_ISSUER: this.#stack.urls.identity,
       PORT: String(replica?.port),
+      SERVICE_TOKEN_FILE: this.#serviceTokenFile,
     };
     const child = spawn(program, args, { cwd: join(repositoryRoot, 'apps', service), env });
     const answer = { stdout: '', stderr: '' };
