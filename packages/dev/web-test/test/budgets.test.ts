@@ -95,6 +95,28 @@ describe('the first rows', () => {
   }, 60_000);
 });
 
+/** Scrolls 120 frames by 400 px each. Returns the 95th percentile of their times and the largest number of elements. */
+async function scrollByFrames(page: Page): Promise<{ p95: number; elements: number; end: number }> {
+  const { times, elements, end } = await page.evaluate<{ times: number[]; elements: number; end: number }>(
+    `new Promise((resolve) => {
+      const times = [];
+      let elements = 0;
+      let last;
+      const frame = (now) => {
+        if (last !== undefined) times.push(now - last);
+        last = now;
+        elements = Math.max(elements, document.getElementsByTagName('*').length);
+        if (times.length === 120) return resolve({ times, elements, end: scrollY });
+        scrollBy(0, 400);
+        requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+    })`,
+  );
+  const p95 = times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN;
+  return { p95, elements, end };
+}
+
 it('10,000 rows scroll with at most 600 elements', async () => {
   const { page, close } = await openSignedIn();
   // Without the 200 requests for pages, which the limit of reads slows down.
@@ -112,29 +134,20 @@ it('10,000 rows scroll with at most 600 elements', async () => {
   await page.goto(openIssues);
   await page.getByRole('table', { name: 'Issues' }).waitFor();
   expect(await page.getByRole('table').getAttribute('aria-rowcount')).toBe(String(rowCount + 1));
-  const { times, elements, end } = await page.evaluate<{ times: number[]; elements: number; end: number }>(
-    `new Promise((resolve) => {
-      const times = [];
-      let elements = 0;
-      let last;
-      const frame = (now) => {
-        if (last !== undefined) times.push(now - last);
-        last = now;
-        elements = Math.max(elements, document.getElementsByTagName('*').length);
-        if (times.length === 120) return resolve({ times, elements, end: scrollY });
-        scrollBy(0, 400);
-        requestAnimationFrame(frame);
-      };
-      requestAnimationFrame(frame);
-    })`,
-  );
-  expect(end).toBe(120 * 400);
+  const frames: number[] = [];
+  let elements = 0;
+  for (let run = 0; run < 3; run += 1) {
+    await page.evaluate('scrollTo(0, 0)');
+    const scrolled = await scrollByFrames(page);
+    expect(scrolled.end).toBe(120 * 400);
+    frames.push(scrolled.p95);
+    elements = Math.max(elements, scrolled.elements);
+  }
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
   await page.getByRole('link', { name: `Row ${rowCount - 1}`, exact: true }).waitFor();
-  const p95 = times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN;
   figures.push(`${elements} elements (budget 600)`);
   expect(elements).toBeLessThanOrEqual(600);
-  record('scroll frame p95', [p95], 33);
+  record('scroll frame p95', frames, 33);
   await close();
 }, 30_000);
 
