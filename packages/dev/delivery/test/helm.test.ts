@@ -1,50 +1,36 @@
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { Ajv } from 'ajv';
 import { checkManifests } from '../src/check-manifests.ts';
-import { makeChart } from '../src/helm/chart.ts';
-import { expectedManifests, switchSets, valuesFor } from '../src/helm/chart-cases.ts';
-import { mergeVariants } from '../src/helm/merge-variants.ts';
-import { mergeValues, readValues, renderChart } from '../src/helm/render-chart.ts';
+import { expectedManifests, ofFirstRevision, switchSets, valuesFor } from '../src/helm/chart-cases.ts';
+import { renderWithHelm, runHelm } from '../src/helm/helm.ts';
 import { renderKustomization } from '../src/kustomize.ts';
 import { type Manifest, nameOf, readManifests } from '../src/manifest.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
-
-const folder = join(rootDir, 'k8s/helm');
-const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile())
-  .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
-const chart = new Map(files.map((file) => [file, readRepositoryFile(join('k8s/helm', file))]));
-const release = { namespace: 'tessera', revision: 7 };
 
 const byName = (manifests: readonly Manifest[]) =>
   Object.fromEntries(manifests.map((manifest) => [nameOf(manifest), manifest]));
 const find = (manifests: readonly Manifest[], name: string) =>
   manifests.find((manifest) => nameOf(manifest) === name);
 
-describe('the Helm chart', () => {
-  it('is generated from the manifests: "pnpm chart" changes nothing', () => {
-    expect(Object.fromEntries(chart)).toEqual(Object.fromEntries(makeChart()));
-  });
-
-  it('renders the objects of the production overlay by default', () => {
-    const production = renderKustomization(join(rootDir, 'k8s/overlays/production'))
-      .filter(({ kind }) => kind !== 'Namespace')
-      .map((manifest) => {
-        if (manifest.kind === 'Job') manifest.metadata.name += '-7';
-        return manifest;
-      });
-    const rendered = renderChart(chart, {}, release);
+describe('Helm', () => {
+  it('renders the objects of the production overlay by default', async () => {
+    const production = ofFirstRevision(
+      renderKustomization(join(rootDir, 'k8s/overlays/production')).filter(
+        ({ kind }) => kind !== 'Namespace',
+      ),
+    );
+    const rendered = await renderWithHelm();
     expect(rendered).toHaveLength(production.length);
     expect(byName(rendered)).toEqual(byName(production));
   });
 
   it.each(switchSets.map((on) => [on.map(({ value }) => value).join(', ') || 'no switch', on] as const))(
     'renders the objects of kustomize with %s',
-    (_title, on) => {
-      const rendered = renderChart(chart, valuesFor(on), release);
-      const expected = expectedManifests(on, release);
+    async (_title, on) => {
+      const rendered = await renderWithHelm({ values: valuesFor(on) });
+      const expected = expectedManifests(on);
       expect(rendered).toHaveLength(expected.length);
       expect(byName(rendered)).toEqual(byName(expected));
     },
@@ -53,18 +39,18 @@ describe('the Helm chart', () => {
   it('renders manifests without problems, with the example secrets', async () => {
     const values = { httpRoute: { enabled: true }, monitoring: { enabled: true } };
     const secrets = readManifests(readRepositoryFile('k8s/examples/secrets.yaml'));
-    expect(await checkManifests([...renderChart(chart, values, release), ...secrets])).toEqual([]);
+    expect(await checkManifests([...(await renderWithHelm({ values })), ...secrets])).toEqual([]);
   });
 
-  it('fills in the values of the user', () => {
+  it('fills in the values of the user', async () => {
     const values = {
       identity: { image: 'example.com/id:1', host: 'id.test', config: { JWT_ISSUER: 'https://id.test' } },
       autoscaling: { enabled: false },
       issues: { replicas: 5 },
     };
-    const rendered = renderChart(chart, values, { namespace: 'other', revision: 2 });
+    const rendered = await renderWithHelm({ namespace: 'other', values });
     expect(new Set(rendered.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['other']));
-    expect(JSON.stringify(find(rendered, 'Job/identity-migrate-2'))).toContain('"image":"example.com/id:1"');
+    expect(JSON.stringify(find(rendered, 'Job/identity-migrate-1'))).toContain('"image":"example.com/id:1"');
     expect(find(rendered, 'Deployment/issues')?.spec).toMatchObject({ replicas: 5 });
     expect(find(rendered, 'Ingress/identity')?.spec).toMatchObject({
       rules: [{ host: 'id.test' }],
@@ -76,39 +62,25 @@ describe('the Helm chart', () => {
     });
   });
 
-  it('has a schema that accepts its values and refuses unknown ones', () => {
-    const validate = new Ajv({ allErrors: true }).compile(JSON.parse(chart.get('values.schema.json') ?? ''));
-    const check = (values: Record<string, unknown>) => validate(mergeValues(readValues(chart), values));
-    expect(check({})).toBe(true);
-    expect(check({ identity: { config: { AUDIT_RETENTION_DAYS: '30' } } })).toBe(true);
-    expect(check({ backups: { enabled: true } })).toBe(false);
-    expect(check({ backup: { enable: true } })).toBe(false);
-    expect(check({ issues: { config: { DATABASE_POOL_MAX: 6 } } })).toBe(false);
-  });
-});
-
-describe('renderChart', () => {
-  const render = (template: string) =>
-    renderChart(
-      new Map([
-        ['values.yaml', 'a: { enabled: true }'],
-        ['templates/x.yaml', template],
-      ]),
-      {},
-      release,
-    );
-
   it.each([
-    ['a function', '{{ include "x" . }}', /unknown template/],
-    ['a value that is not there', 'a: {{ .Values.b.c | toJson }}', /no value b\.c/],
-    ['an if without an end', '{{- if .Values.a.enabled }}', /without an end/],
-    ['an end without an if', '{{- end }}', /without an if/],
-  ])('refuses %s', (_name, template, message) => {
-    expect(() => render(template)).toThrow(message);
+    ['a value that does not exist', { backups: { enabled: true } }, 'backups is not allowed'],
+    ['a member that does not exist', { backup: { enable: true } }, 'enable is not allowed'],
+    ['a number in a ConfigMap', { issues: { config: { DATABASE_POOL_MAX: 6 } } }, 'DATABASE_POOL_MAX'],
+  ])('refuses %s', async (_title, values, message) => {
+    await expect(renderWithHelm({ values })).rejects.toThrow(message);
   });
-});
 
-it('mergeVariants refuses two switches that remove the same line', () => {
-  const variants = ['x', 'y'].map((value) => ({ value, lines: ['a'] }));
-  expect(() => mergeVariants(['a', 'b'], variants)).toThrow('y and x remove the line b');
+  it('finds no mistake in the chart, and packs it with its schema', async () => {
+    expect(await runHelm(['lint', '--strict', join(rootDir, 'k8s/helm')])).toContain('0 chart(s) failed');
+    const folder = mkdtempSync(join(tmpdir(), 'tessera-chart-'));
+    try {
+      await runHelm(['package', join(rootDir, 'k8s/helm'), '--destination', folder]);
+      const file = join(folder, 'tessera-0.1.0.tgz');
+      expect(readFileSync(file).byteLength).toBeGreaterThan(5_000);
+      const shown = await runHelm(['show', 'values', file]);
+      expect(shown.trim()).toBe(readRepositoryFile('k8s/helm/values.yaml').trim());
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });

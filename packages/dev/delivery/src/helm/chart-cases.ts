@@ -1,5 +1,4 @@
 import type { Manifest } from '../manifest.ts';
-import type { Release } from './render-chart.ts';
 import { renderSwitches, type Switch, switches } from './switches.ts';
 
 const isComplete = (on: readonly Switch[]) =>
@@ -23,12 +22,16 @@ export function valuesFor(on: readonly Switch[]): Record<string, object> {
   return Object.fromEntries([...enabled, ...images]);
 }
 
-/** The manifests of kustomize, which the chart must render, with the one difference that Jobs are named by release. */
-export function expectedManifests(on: readonly Switch[], { namespace, revision }: Release): Manifest[] {
-  return [...renderSwitches(on).values()].map((manifest) => {
+/** The manifests of kustomize, which the chart must render. */
+export function expectedManifests(on: readonly Switch[]): Manifest[] {
+  return ofFirstRevision([...renderSwitches(on).values()]);
+}
+
+/** The one difference between the chart and kustomize: each revision of a release has Jobs of its own. */
+export function ofFirstRevision(manifests: readonly Manifest[]): Manifest[] {
+  return manifests.map((manifest) => {
     const copy = structuredClone(manifest);
-    copy.metadata.namespace = namespace;
-    if (copy.kind === 'Job') copy.metadata.name += `-${revision}`;
+    if (copy.kind === 'Job') copy.metadata.name += '-1';
     return copy;
   });
 }

@@ -5,10 +5,15 @@ import { renderKustomization } from '../kustomize.ts';
 import { readRepositoryFile, rootDir } from '../repository.ts';
 import { workloadsOf } from '../workload.ts';
 import { mergeVariants } from './merge-variants.ts';
-import { type Chart, helmYaml } from './render-chart.ts';
 import { renderSwitches, type Switch, switches } from './switches.ts';
 import { takeValues, templateLine } from './values.ts';
 import { valuesSchema } from './values-schema.ts';
+
+/** The files of a chart, by path. */
+export type Chart = ReadonlyMap<string, string>;
+
+// In the version of YAML that Helm reads, `on` and `off` are not strings.
+export const helmYaml = { version: '1.1' } as const;
 
 const generated =
   '# Generated from the manifests in k8s/ ("pnpm chart" in packages/dev/delivery): change those.\n';
