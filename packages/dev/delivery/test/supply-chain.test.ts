@@ -51,7 +51,7 @@ packages:
 `;
 
 function installed(name: string, version: string, details: Partial<InstalledPackage> = {}): InstalledPackage {
-  return { name, version, licence: 'MIT', hasInstallScript: false, ...details };
+  return { name, version, licence: 'MIT', hasInstallScript: false, optionalDependencies: [], ...details };
 }
 
 const packages = [
@@ -75,6 +75,7 @@ function violations(changes: Partial<SupplyChain> & { having?: InstalledPackage 
     locked: readLockFile(lockFile),
     installed: new Map(all.map((one) => [`${one.name}@${one.version}`, one])),
     allowBuilds: { builds: true },
+    overrides: {},
     oldestNode: '20.19.0',
     policy,
     ...rest,
@@ -134,6 +135,15 @@ describe('findViolations', () => {
     expect(violations({ policy: excepting('MIT') })).toEqual([
       'the policy has an unused licence exception for good',
     ]);
+  });
+
+  it('reports a build for another platform that is not in the lock file, unless an override removes it', () => {
+    const optionalDependencies = ['elsewhere', 'mac'];
+    const having = installed('good', '1.0.0', { optionalDependencies });
+    expect(violations({ having })).toEqual([
+      'mac of good@1.0.0 is not in the lock file: run pnpm install --fix-lockfile',
+    ]);
+    expect(violations({ having, overrides: { 'good>mac': '-' } })).toEqual([]);
   });
 
   it('reports packages from outside the registry and missing packages', () => {

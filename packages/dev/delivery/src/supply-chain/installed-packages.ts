@@ -11,6 +11,8 @@ export interface InstalledPackage {
   licence: string | undefined;
   /** Whether the package has install scripts. */
   hasInstallScript: boolean;
+  /** The names of its optional dependencies, most of which are builds for other platforms. */
+  optionalDependencies: readonly string[];
 }
 
 const manifestSchema = z.object({
@@ -20,6 +22,7 @@ const manifestSchema = z.object({
   license: z.union([z.string(), z.object({ type: z.string() }).transform(({ type }) => type)]).optional(),
   licenses: z.array(z.object({ type: z.string() })).optional(),
   scripts: z.record(z.string(), z.string()).optional(),
+  optionalDependencies: z.record(z.string(), z.string()).optional(),
 });
 
 /** All packages in pnpm's virtual store, by `name@version`. */
@@ -47,7 +50,7 @@ function packageFolders(folder: string): string[] {
 
 function readPackage(folder: string): InstalledPackage {
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')));
-  const { name, version, license, licenses, scripts = {} } = manifest;
+  const { name, version, license, licenses, scripts = {}, optionalDependencies = {} } = manifest;
   const declared = license ?? licenses?.map(({ type }) => type).join(' OR ');
   return {
     name,
@@ -56,5 +59,6 @@ function readPackage(folder: string): InstalledPackage {
     hasInstallScript:
       ['preinstall', 'install', 'postinstall'].some((script) => script in scripts) ||
       existsSync(path.join(folder, 'binding.gyp')),
+    optionalDependencies: Object.keys(optionalDependencies),
   };
 }

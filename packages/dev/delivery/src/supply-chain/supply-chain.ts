@@ -9,14 +9,16 @@ import type { SupplyChain } from './violations.ts';
 
 /** Reads this repository's locked and installed packages, pnpm settings and policy from files. */
 export function readSupplyChain(): SupplyChain {
-  const settings = parse(readRepositoryFile('pnpm-workspace.yaml'));
+  const settings = z
+    .object({ allowBuilds: z.record(z.string(), z.boolean()), overrides: z.record(z.string(), z.string()) })
+    .parse(parse(readRepositoryFile('pnpm-workspace.yaml')));
   const manifest = z
     .object({ engines: z.object({ node: z.string() }) })
     .parse(JSON.parse(readRepositoryFile('package.json')));
   return {
     locked: readLockFile(readRepositoryFile('pnpm-lock.yaml')),
     installed: readInstalledPackages(rootDir),
-    allowBuilds: z.object({ allowBuilds: z.record(z.string(), z.boolean()) }).parse(settings).allowBuilds,
+    ...settings,
     oldestNode: String(minVersion(manifest.engines.node)),
     policy: policySchema.parse(JSON.parse(readRepositoryFile('packages/dev/delivery/policy.json'))),
   };

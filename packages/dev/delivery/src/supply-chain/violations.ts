@@ -10,6 +10,8 @@ export interface SupplyChain {
   installed: ReadonlyMap<string, InstalledPackage>;
   /** pnpm's `allowBuilds`: packages whose install scripts run (true) or do not run (false). */
   allowBuilds: Readonly<Record<string, boolean>>;
+  /** pnpm's `overrides`: versions in place of those that packages ask for; `-` removes a dependency. */
+  overrides: Readonly<Record<string, string>>;
   /** The oldest version of Node that the product supports, such as `20.19.0`. */
   oldestNode: string;
   policy: Policy;
@@ -20,6 +22,7 @@ export function findViolations(chain: SupplyChain): string[] {
   return [
     ...findForeign(chain),
     ...findMissing(chain),
+    ...findUnlockedBuilds(chain),
     ...findDeprecated(chain),
     ...findUnsupportedNode(chain),
     ...findInstallScripts(chain),
@@ -38,6 +41,16 @@ function findMissing({ locked, installed }: SupplyChain): string[] {
   return locked
     .filter((one) => !one.isPlatformBuild && !installed.has(idOf(one)))
     .map((one) => `${idOf(one)} is not installed: run pnpm install`);
+}
+
+// pnpm leaves out an optional package that it cannot read when it resolves. Machines of that platform would lack it.
+function findUnlockedBuilds({ locked, installed, overrides }: SupplyChain): string[] {
+  const names = new Set(locked.map(({ name }) => name));
+  return [...installed.values()].flatMap((one) =>
+    one.optionalDependencies
+      .filter((name) => !names.has(name) && overrides[`${one.name}>${name}`] !== '-')
+      .map((name) => `${name} of ${idOf(one)} is not in the lock file: run pnpm install --fix-lockfile`),
+  );
 }
 
 function findDeprecated({ locked, policy }: SupplyChain): string[] {
