@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MigrationError, migrate } from '../src/database/migrate.ts';
@@ -47,6 +49,15 @@ describe('migrate', () => {
     expect(await apply()).toEqual([]);
     folder.write('20260103000000_third', 'CREATE TABLE more (id int PRIMARY KEY);');
     expect(await apply()).toEqual(['20260103000000_third']);
+    expect(await tables()).toEqual(['more', 'things']);
+  });
+
+  it('changes nothing if a newer release has migrated already, so that a release can be rolled back', async () => {
+    folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
+    folder.write('20260102000000_second', 'CREATE TABLE more (id int PRIMARY KEY);');
+    await apply();
+    rmSync(join(folder.path, 'migrations/20260102000000_second'), { recursive: true });
+    expect(await apply()).toEqual([]);
     expect(await tables()).toEqual(['more', 'things']);
   });
 
