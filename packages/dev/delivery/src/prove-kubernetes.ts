@@ -1,15 +1,19 @@
 // Deploys to a cluster with the blocks of k8s/README.md and runs its runbooks, read from the file, under steady load: rollouts,
-// rotations, lost pods, a failed migration, a restart of PostgreSQL; then lost volumes and the restore. Run it where the
-// Services can be reached (a node, a pod), on a cluster without the namespace tessera, with the images loaded:
-//   pnpm prove:kubernetes [--kubectl 'kubectl --context test'] [--requests-per-second 20]
+// rotations, lost pods, a failed migration, a restart of PostgreSQL; then lost volumes and the restore; then a release by Helm.
+// Run it where the Services can be reached (a node, a pod), on a cluster without the namespace tessera, with the images loaded:
+//   pnpm prove:kubernetes [--kubectl 'kubectl --context test'] [--helm 'helm --kube-context test'] [--requests-per-second 20]
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { Cluster } from './cluster.ts';
 import { shellBlock } from './code-blocks.ts';
+import { findHelm } from './helm/helm.ts';
+import { renderKustomization } from './kustomize.ts';
 import { Load, type Phase } from './load.ts';
 import { backUp, failMigration, loseVolumesAndRestore } from './recovery.ts';
+import { rootDir } from './repository.ts';
 import { Runbooks } from './runbooks.ts';
 import { takeTour } from './tour.ts';
 import { visitWebApp } from './web-app.ts';
@@ -17,11 +21,12 @@ import { visitWebApp } from './web-app.ts';
 const { values } = parseArgs({
   options: {
     kubectl: { type: 'string', default: 'kubectl' },
+    helm: { type: 'string', default: findHelm() ?? 'helm' },
     'requests-per-second': { type: 'string', default: '20' },
   },
 });
 const cluster = new Cluster(values.kubectl);
-const runbooks = new Runbooks(values.kubectl);
+const runbooks = new Runbooks(values);
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
 async function createPeople(identityUrl: string, serviceToken: string, password: string): Promise<string[]> {
@@ -129,15 +134,27 @@ function postJson(url: string, body: object): Promise<Response> {
   return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
-async function proveUnderLoad(load: Load): Promise<void> {
+type During = (name: string, work: () => Promise<unknown>) => Promise<void>;
+
+/** @throws if a request fails during one of the steps */
+async function underLoad(load: Load, steps: (during: During) => Promise<void>): Promise<void> {
   await load.start();
   const phases: Phase[] = [];
-  const during = async (name: string, work: () => Promise<unknown>) => {
-    const phase = await load.during(name, work);
-    report(phase);
-    phases.push(phase);
-  };
   try {
+    await steps(async (name, work) => {
+      const phase = await load.during(name, work);
+      report(phase);
+      phases.push(phase);
+    });
+  } finally {
+    await load.stop();
+  }
+  const failed = phases.filter(({ failures }) => Object.keys(failures).length > 0).map(({ name }) => name);
+  if (failed.length > 0) throw new Error(`Requests failed during: ${failed.join(', ')}`);
+}
+
+function proveRunbooks(load: Load): Promise<void> {
+  return underLoad(load, async (during) => {
     await during('nothing', () => sleep(10_000));
     for (const service of ['identity', 'issues'])
       await during(`rollout of ${service}`, () => cluster.rollOut(service));
@@ -160,11 +177,7 @@ async function proveUnderLoad(load: Load): Promise<void> {
     report(await load.during('restart of PostgreSQL', restartPostgres));
     await sleep(5_000);
     await during('afterwards', () => sleep(10_000));
-  } finally {
-    await load.stop();
-  }
-  const failed = phases.filter(({ failures }) => Object.keys(failures).length > 0).map(({ name }) => name);
-  if (failed.length > 0) throw new Error(`Requests failed during: ${failed.join(', ')}`);
+  });
 }
 
 async function proveRestore(
@@ -189,16 +202,74 @@ async function proveRestore(
   print('The sessions have ended, and everyone can sign in again.');
 }
 
-async function prove(): Promise<void> {
-  await deploy();
-  await replaceLeakedKeys();
+/** People of the running services, and load by them. */
+async function prepareLoad() {
   const [identityUrl, issuesUrl] = [await cluster.urlOf('identity'), await cluster.urlOf('issues')];
   const { 'service-token': serviceToken = '' } = await cluster.readSecret('identity-secrets');
   const password = randomBytes(12).toString('hex');
   const emails = await createPeople(identityUrl, serviceToken, password);
   const requestsPerSecond = Number(values['requests-per-second']);
   const load = new Load({ identityUrl, issuesUrl, emails, password, requestsPerSecond });
-  await proveUnderLoad(load);
+  return { load, identityUrl, issuesUrl, emails, password };
+}
+
+/** The chart with the databases and the configuration of the local overlay: installed, upgraded, rolled back, removed. */
+async function proveHelm(): Promise<void> {
+  const [secrets = ''] = shellBlock('k8s/README.md', 'Deploy', 1).split('\n');
+  await runbooks.paste(secrets, 'kubectl apply --filename k8s/overlays/local/postgres.yaml');
+  const install = shellBlock('k8s/README.md', 'Helm', 0);
+  runbooks.writeFile('my-values.yaml', JSON.stringify(localValues('250m')));
+  print(await runbooks.paste(install));
+  const { load } = await prepareLoad();
+  await underLoad(load, async (during) => {
+    runbooks.writeFile('my-values.yaml', JSON.stringify(localValues('200m')));
+    await during('helm upgrade', () => runbooks.paste(install));
+    print(await runbooks.paste('finished identity-migrate-2 && finished issues-migrate-2'));
+    await during('helm rollback', () =>
+      runbooks.paste('helm rollback tessera 1 --namespace tessera --wait', 'finished identity-migrate-1'),
+    );
+  });
+  await runbooks.paste('helm uninstall tessera --namespace tessera');
+  const left = await cluster.kubectl([
+    'get',
+    'deployments,cronjobs,persistentvolumeclaims',
+    '--output',
+    'name',
+  ]);
+  const [identity, issues, ...others] = left.split('\n').filter((name) => name.endsWith('-backups'));
+  if (identity === undefined || issues === undefined || others.length > 0 || /deployment|cronjob/.test(left))
+    throw new Error(`helm uninstall left: ${left}`);
+  print('helm uninstall removed the services and left the volumes of the backups.');
+}
+
+/** The values that the chart needs to be as the local overlay, with backups. */
+function localValues(cpu: string): object {
+  const config = Object.fromEntries(
+    renderKustomization(join(rootDir, 'k8s/overlays/local'))
+      .filter(({ kind }) => kind === 'ConfigMap')
+      .map(({ metadata, data }) => [metadata.name, data]),
+  );
+  const off = { enabled: false };
+  const of = (service: string) => ({
+    image: `tessera/${service}:local`,
+    config: config[service],
+    resources: { requests: { cpu } },
+  });
+  return {
+    ...{ ingress: off, autoscaling: off, databaseTls: off, backup: { storage: '1Gi' } },
+    ...{ identity: of('identity'), issues: of('issues') },
+  };
+}
+
+async function removeNamespace(): Promise<void> {
+  await cluster.kubectl(['delete', 'namespace', 'tessera', '--ignore-not-found']);
+}
+
+async function prove(): Promise<void> {
+  await deploy();
+  await replaceLeakedKeys();
+  const { load, identityUrl, issuesUrl, emails, password } = await prepareLoad();
+  await proveRunbooks(load);
   await replaceLeakedKeys();
   const [setUp = ''] = shellBlock('k8s/README.md', 'Rotate the session keys', 0).split('\nOLD=');
   await runbooks.paste(setUp, shellBlock('k8s/README.md', 'Rotate the session keys', 2));
@@ -207,6 +278,8 @@ async function prove(): Promise<void> {
     ...{ identityUrl, issuesUrl, origin: 'http://localhost:3002' },
     serviceToken: (await cluster.readSecret('identity-secrets'))['service-token'] ?? '',
   });
+  await removeNamespace();
+  await proveHelm();
   print('Proven.');
 }
 
@@ -215,6 +288,6 @@ if ((await cluster.kubectl(['get', 'namespace', 'tessera', '--ignore-not-found']
 try {
   await prove();
 } finally {
-  await cluster.kubectl(['delete', 'namespace', 'tessera', '--ignore-not-found']);
+  await removeNamespace();
   runbooks.remove();
 }

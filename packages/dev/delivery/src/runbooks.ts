@@ -33,18 +33,23 @@ ${['identity', 'issues']
 /** A shell in a folder with a copy of k8s/, into which the blocks of k8s/README.md are pasted. */
 export class Runbooks {
   readonly folder = mkdtempSync(join(tmpdir(), 'tessera-cluster-'));
-  readonly #kubectl: string;
+  readonly #programs: string;
 
-  constructor(kubectl: string) {
-    this.#kubectl = kubectl;
+  /** @param programs the commands in place of `kubectl` and `helm`, with their first arguments */
+  constructor(programs: { kubectl: string; helm: string }) {
+    this.#programs = Object.entries(programs)
+      .map(([name, command]) => `${name}() { command ${command} "$@"; }\n`)
+      .join('');
     cpSync(join(rootDir, 'k8s'), join(this.folder, 'k8s'), { recursive: true });
     this.release();
   }
 
   /** Changes what the next `kubectl apply` of the production overlay deploys. */
   release({ failing = false } = {}): void {
-    const file = join(this.folder, 'k8s/overlays/production/kustomization.yaml');
-    writeFileSync(file, failing ? overlay + failingMigration : overlay);
+    this.writeFile(
+      'k8s/overlays/production/kustomization.yaml',
+      failing ? overlay + failingMigration : overlay,
+    );
   }
 
   /**
@@ -52,13 +57,13 @@ export class Runbooks {
    * when a command fails.
    */
   paste(...blocks: string[]): Promise<string> {
-    const text = [this.#prelude, shellBlock('k8s/README.md', 'Runbooks', 0), ...blocks].join('\n');
+    const text = [this.#programs, shellBlock('k8s/README.md', 'Runbooks', 0), ...blocks].join('\n');
     return run('bash', ['--norc', '-euo', 'pipefail', '-c', text], { cwd: this.folder });
   }
 
   /** Runs text whose last commands continue in the background. Returns a function that ends them. */
   async start(text: string): Promise<() => void> {
-    const shell = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', `${this.#prelude}${text}\nwait`], {
+    const shell = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', `${this.#programs}${text}\nwait`], {
       cwd: this.folder,
       detached: true,
       stdio: ['ignore', 'inherit', 'inherit'],
@@ -72,11 +77,11 @@ export class Runbooks {
     return readFileSync(join(this.folder, path), 'utf8');
   }
 
-  remove(): void {
-    rmSync(this.folder, { recursive: true });
+  writeFile(path: string, text: string): void {
+    writeFileSync(join(this.folder, path), text);
   }
 
-  get #prelude(): string {
-    return `kubectl() { command ${this.#kubectl} "$@"; }\n`;
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
   }
 }
