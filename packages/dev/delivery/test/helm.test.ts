@@ -8,6 +8,7 @@ import { renderWithHelm, runHelm } from '../src/helm/helm.ts';
 import { renderKustomization } from '../src/kustomize.ts';
 import { type Manifest, nameOf, readManifests } from '../src/manifest.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
+import { workloadsOf } from '../src/workload.ts';
 
 const byName = (manifests: readonly Manifest[]) =>
   Object.fromEntries(manifests.map((manifest) => [nameOf(manifest), manifest]));
@@ -60,6 +61,17 @@ describe('Helm', () => {
       JWT_ISSUER: 'https://id.test',
       PASSWORD_BLOCKLIST: 'on',
     });
+  });
+
+  it('gives every pod the settings of the cluster', async () => {
+    const pods = {
+      imagePullSecrets: [{ name: 'registry' }],
+      nodeSelector: { 'kubernetes.io/arch': 'amd64' },
+      tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+    };
+    const found = workloadsOf(await renderWithHelm({ values: { pods } })).map(({ pod }) => pod);
+    expect(found).toHaveLength(8);
+    for (const pod of found) expect(pod).toMatchObject(pods);
   });
 
   it.each([

@@ -30,6 +30,7 @@ export function makeChart(): Chart {
     templates.set(path, (templates.get(path) ?? generated) + template(name, owner, values));
   }
   for (const [service, image] of imagesOfProduction()) values.set(`${service}.image`, image);
+  for (const [name, empty] of Object.entries(podSettings)) values.set(`pods.${name}`, empty);
   for (const { value, isOn } of switches) values.set(`${value}.enabled`, isOn);
   const tree = treeOf(values);
   return new Map([
@@ -67,7 +68,22 @@ function template(name: string, owner: Switch | undefined, values: Map<string, u
   const body = ['---', ...mergeVariants(linesWith(own), variants)];
   const lines =
     owner === undefined ? body : [`{{- if .Values.${owner.value}.enabled }}`, ...body, '{{- end }}'];
-  return `${lines.join('\n')}\n`;
+  return `${lines.flatMap(addPodSettings).join('\n')}\n`;
+}
+
+// Fields of a pod that depend on the cluster, and that k8s/ does not set: an overlay adds them by a patch.
+const podSettings = { imagePullSecrets: [], nodeSelector: {}, tolerations: [] };
+
+/** Adds the settings behind the account of a pod, which each pod has. */
+function addPodSettings(line: string): string[] {
+  const [, indent] = /^( *)serviceAccountName: /.exec(line) ?? [];
+  if (indent === undefined) return [line];
+  const settings = Object.keys(podSettings).flatMap((name) => [
+    `${indent}{{- with .Values.pods.${name} }}`,
+    `${indent}${name}: {{ . | toJson }}`,
+    `${indent}{{- end }}`,
+  ]);
+  return [line, ...settings];
 }
 
 function pathOf(name: string): string {
@@ -87,6 +103,7 @@ function imagesOfProduction(): [string, string][] {
 const comments: Record<string, string> = {
   identity: ' `config` is the environment (apps/identity/README.md); its values are strings.',
   issues: ' `config` is the environment (apps/issues/README.md); its values are strings.',
+  pods: ' Of all pods: the services, the migrations and the backups.',
   ingress: ' The public paths. `namespace` is that of the controller.',
   httpRoute: ' The same paths through the Gateway API.',
   autoscaling: ' Without it, `replicas` of each service. Needs Kubernetes 1.27.',

@@ -7,7 +7,7 @@ export function valuesSchema(value: unknown, key = ''): object {
   if (typeof value !== 'object' || value === null) {
     return { type: Number.isInteger(value) ? 'integer' : typeof value };
   }
-  if (key === 'config' || key === 'annotations')
+  if (key === 'config' || key === 'annotations' || key === 'nodeSelector')
     return { type: 'object', additionalProperties: { type: 'string' } };
   if (open.has(key)) return { type: 'object' };
   const properties = Object.fromEntries(
