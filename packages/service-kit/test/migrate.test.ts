@@ -118,24 +118,95 @@ describe('migrate', () => {
     for (const _attempt of [1, 2]) await expect(apply()).rejects.toThrow(/20260101000000_wrong failed/);
   });
 
-  it('refuses to continue after a killed migrator, and names the migration', async () => {
-    folder.write('20260101000000_slow', 'CREATE TABLE things (id int PRIMARY KEY); SELECT pg_sleep(1);');
-    const migrator = startChild('migrate-process.ts', { connectionString: url, prismaDir: folder.path });
-    await until(
-      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(1)%'",
-      2,
-    );
-    migrator.process.kill('SIGKILL');
-    expect(await migrator.ended).toBe('SIGKILL');
-    await until(
-      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'migrate'",
-      0,
-    );
-    for (const _attempt of [1, 2]) {
-      await expect(apply()).rejects.toThrow(/20260101000000_slow failed: .*never finished/);
-    }
-    // The script had committed, but the killed migrator had not recorded it.
-    expect(await tables()).toEqual(['things']);
+  describe('after an interruption', () => {
+    const running = "datname = current_database() AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()";
+    const startSlow = async () => {
+      folder.write('20260101000000_first', 'CREATE TABLE first (id int);');
+      folder.write('20260102000000_slow', 'CREATE TABLE things (id int PRIMARY KEY); SELECT pg_sleep(1);');
+      folder.write('20260103000000_last', 'CREATE TABLE last (id int);');
+      const migrator = startChild('migrate-process.ts', { connectionString: url, prismaDir: folder.path });
+      await until(`SELECT 1 FROM pg_stat_activity WHERE ${running} AND state = 'active'`, 1);
+      return migrator;
+    };
+    const history = () =>
+      run(url, 'SELECT migration_name AS name, finished_at IS NOT NULL AS done FROM _prisma_migrations');
+
+    it('of the migrator, continues after the migration that the server completes', async () => {
+      const migrator = await startSlow();
+      migrator.process.kill('SIGKILL');
+      expect(await migrator.ended).toBe('SIGKILL');
+      expect(await apply()).toEqual(['20260103000000_last']);
+      expect(await tables()).toEqual(['first', 'last', 'things']);
+      expect(await history()).toHaveLength(3);
+      expect(await apply()).toEqual([]);
+    });
+
+    it.each([
+      ['the connection', `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${running}`],
+      [
+        'every connection, as when the server restarts',
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = 'migrate'`,
+      ],
+    ])('of %s, runs the migration again', async (_what, interruption) => {
+      const migrator = await startSlow();
+      await run(url, interruption);
+      expect(await migrator.ended).toBe(1);
+      expect(migrator.errors()).not.toContain("Unhandled 'error' event");
+      expect(await tables()).toEqual(['first']);
+      expect(await apply()).toEqual(['20260102000000_slow', '20260103000000_last']);
+      expect(await tables()).toEqual(['first', 'last', 'things']);
+    });
+
+    it('at any time, continues', async () => {
+      for (let index = 0; index < 8; index += 1)
+        folder.write(
+          `2026010${index + 1}000000_step`,
+          `CREATE TABLE t${index} (id int); SELECT pg_sleep(0.05);`,
+        );
+      const isConnected =
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'migrate' LIMIT 1";
+      for (const delay of [0, 60, 150, 260]) {
+        const migrator = startChild('migrate-process.ts', { connectionString: url, prismaDir: folder.path });
+        await until(isConnected, 1);
+        await new Promise((resolve) => setTimeout(resolve, delay));
+        migrator.process.kill('SIGKILL');
+        await migrator.ended;
+      }
+      await apply();
+      expect(await tables()).toHaveLength(8);
+      const rows = await run<{ done: boolean }>(
+        url,
+        'SELECT rolled_back_at IS NULL AS done FROM _prisma_migrations',
+      );
+      expect(rows.filter(({ done }) => done)).toHaveLength(8);
+    });
+
+    it('of an older migrator, whose record of the step shows that the script was committed', async () => {
+      folder.write('20260101000000_first', 'CREATE TABLE first (id int);');
+      await apply();
+      await run(url, 'UPDATE _prisma_migrations SET finished_at = NULL');
+      expect(await apply()).toEqual([]);
+      expect(await history()).toEqual([{ name: '20260101000000_first', done: true }]);
+    });
+  });
+
+  it('runs scripts with the same text, and one that ends with a comment', async () => {
+    for (const day of [1, 2])
+      folder.write(`2026010${day}000000_same`, 'CREATE TABLE IF NOT EXISTS a (); -- end');
+    expect(await apply()).toHaveLength(2);
+    expect(await run(url, 'SELECT 1 FROM _prisma_migrations WHERE applied_steps_count = 1')).toHaveLength(2);
+  });
+
+  it('refuses the database of another service, and changes nothing', async () => {
+    folder.write('20260101000000_theirs', 'CREATE TABLE theirs (id int);');
+    await apply();
+    rmSync(join(folder.path, 'migrations/20260101000000_theirs'), { recursive: true });
+    folder.write('20260102000000_ours', 'CREATE TABLE ours (id int);');
+    const refusal =
+      'its first migration is 20260101000000_theirs, that of this service is 20260102000000_ours';
+    await expect(apply()).rejects.toThrow(refusal);
+    expect(await tables()).toEqual(['theirs']);
   });
 
   it('reports an unavailable database as such, not as a failed migration', async () => {

@@ -53,11 +53,18 @@ function imports(): Record<string, unknown> {
  * Sent as one string, PostgreSQL runs the script in one transaction: a failed migration changes nothing.
  */
 class WholeScriptPrismaPg extends PrismaPg {
+  readonly #prepareScript: (script: string) => string;
+
+  constructor(pool: pg.Pool, prepareScript: (script: string) => string) {
+    super(pool);
+    this.#prepareScript = prepareScript;
+  }
+
   override async connect() {
     const adapter = await super.connect();
     adapter.executeScript = async (script) => {
       try {
-        await adapter.underlyingDriver().query(script);
+        await adapter.underlyingDriver().query(this.#prepareScript(script));
       } catch (error) {
         throw toDriverAdapterError(error);
       }
@@ -79,11 +86,15 @@ function toDriverAdapterError(error: unknown): unknown {
   });
 }
 
-/** Runs Prisma's schema engine (WebAssembly) against a database, with a service's `schema.prisma` as its data model. */
+/**
+ * Runs Prisma's schema engine (WebAssembly) against a database, with a service's `schema.prisma` as its data model.
+ * @param prepareScript returns the SQL to run for a script of the engine; by default the script
+ */
 export async function withSchemaEngine<Result>(
   connectionString: string,
   schema: { path: string; content: string },
   use: (engine: SchemaEngine) => Promise<Result>,
+  prepareScript = (script: string) => script,
 ): Promise<Result> {
   loaded ??= loadEngine();
   await loaded;
@@ -95,7 +106,9 @@ export async function withSchemaEngine<Result>(
     application_name: 'migrate',
     options: '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0',
   });
-  const adapter = bindMigrationAwareSqlAdapterFactory(new WholeScriptPrismaPg(pool));
+  // The statement that needs the connection fails, too.
+  pool.on('error', () => undefined);
+  const adapter = bindMigrationAwareSqlAdapterFactory(new WholeScriptPrismaPg(pool, prepareScript));
   const engine = await bindings.SchemaEngine.new(
     { datamodels: [[schema.path, schema.content]] },
     () => undefined,
