@@ -147,6 +147,18 @@ describe('GET /internal/events', () => {
     expect(await readPage(`?after=${body.next}`)).toMatchObject({ events: [], reset: true });
   });
 
+  it('returns a reset after a dump was restored into the same database', async () => {
+    const { next } = await readPage('?after=now');
+    // As pg_restore: the table is created again, with its rows.
+    await app.sql('ALTER SEQUENCE events_id_seq OWNED BY NONE');
+    await app.sql('CREATE TABLE restored (LIKE events INCLUDING ALL)');
+    await app.sql('INSERT INTO restored SELECT * FROM events');
+    await app.sql('DROP TABLE events');
+    await app.sql('ALTER TABLE restored RENAME TO events');
+    expect(await readPage(`?after=${next}`)).toMatchObject({ events: [], reset: true });
+    expect(await eventsOf(() => createIdentity(app))).toHaveLength(1);
+  });
+
   it('writes nothing with EVENTS=off', async () => {
     const off = await startTestApp({ EVENTS: 'off' }, app.databaseUrl);
     const silent = async () => {

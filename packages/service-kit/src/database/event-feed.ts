@@ -71,8 +71,8 @@ export function parseEventCursor(cursor: string, field = 'after'): EventPlace {
 
 /**
  * Reads the table `events` in the order of (`tx`, `id`). A page ends before the oldest running transaction: a transaction
- * with a lower id has ended, so no event can appear before a cursor. A cursor names its database and timeline, because
- * another one counts transactions differently.
+ * with a lower id has ended, so no event can appear before a cursor. A cursor names its database, timeline and table: another
+ * database counts transactions differently, and a restored dump creates the table again.
  */
 export class EventFeed {
   readonly #pool: pg.Pool;
@@ -155,7 +155,7 @@ export class EventFeed {
 export const eventPageStatement = `
   WITH here AS MATERIALIZED (
     SELECT hashtextextended(concat_ws('.', system_identifier, timeline_id,
-             (SELECT oid FROM pg_database WHERE datname = current_database())), 0)::text AS database,
+             (SELECT oid FROM pg_database WHERE datname = current_database()), 'events'::regclass::oid), 0)::text AS database,
            pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS horizon,
            pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS newest
       FROM pg_control_system(), pg_control_checkpoint()
