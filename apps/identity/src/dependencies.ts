@@ -86,7 +86,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       await close();
     },
     documents: createDocuments(config.issuer, keys),
-    health: new Health({ checks: readiness }),
+    health: new Health({ checks: readiness, logger }),
     ...createTokenServices(config, { keys, database, hasher, logger, metrics }),
     identities: new IdentityService({
       repository: new IdentityRepository(database),

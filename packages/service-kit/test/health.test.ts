@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { getLiveness, getReadiness } from '@tessera/contracts';
 import { everyone, Health, route } from '../src/index.ts';
+import { keepLogLines } from './support/log-lines.ts';
 import { startApp } from './support/test-app.ts';
 
 function probes(health: Health) {
@@ -47,6 +48,30 @@ describe('Health', () => {
       { status: 'not_ready', checks: { cache: true, database: false, not_draining: true } },
     ]);
     expect((await client.get('/healthz')).status).toBe(200);
+  });
+
+  it('logs the reasons when they change, and when the service is ready', async () => {
+    const { logger, lines } = keepLogLines();
+    let problem: (() => Promise<boolean>) | undefined = () => Promise.reject(new Error('no such host'));
+    const checks = [{ name: 'database', check: async () => problem?.() ?? true }];
+    const health = new Health({ checks, cacheMs: 0, timeoutMs: 20, logger });
+    const probe = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      await health.readiness();
+    };
+    for (let count = 0; count < 3; count += 1) await probe();
+    problem = never;
+    await probe();
+    problem = async () => false;
+    await probe();
+    problem = undefined;
+    for (let count = 0; count < 2; count += 1) await probe();
+    expect(lines.map(({ msg, reasons }) => [msg, reasons])).toEqual([
+      ['not ready', { database: 'no such host' }],
+      ['not ready', { database: 'no result within 20 ms' }],
+      ['not ready', { database: 'not yet' }],
+      ['ready', undefined],
+    ]);
   });
 
   it('runs the checks once for concurrent probes, and again when the cached result is old', async () => {

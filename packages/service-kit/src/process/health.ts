@@ -1,5 +1,6 @@
 import type { getLiveness, getReadiness } from '@tessera/contracts';
 import type { ResponseOf } from '../http/json-response.ts';
+import type { Logger } from '../observability/logger.ts';
 
 /** A condition of readiness. It fails if it returns false or throws. */
 export interface ReadinessCheck {
@@ -15,6 +16,8 @@ export interface ReadinessWarning {
 
 interface ReadinessOptions {
   checks: ReadinessCheck[];
+  /** Gets a line when the failing checks or their reasons change. */
+  logger?: Logger;
   /** Warnings. The response lists the names of the active ones. */
   warnings?: ReadinessWarning[];
   /** How long a result is cached, in milliseconds, so that many probes cause few queries. */
@@ -23,17 +26,20 @@ interface ReadinessOptions {
   timeoutMs?: number;
 }
 
-/** Liveness and readiness (Kubernetes probes). Responses reveal no more than the names of the checks. */
+/** Liveness and readiness (Kubernetes probes). Responses reveal no more than the names of the checks; the log has reasons. */
 export class Health {
   readonly #checks: ReadinessCheck[];
   readonly #warnings: ReadinessWarning[];
   readonly #cacheMs: number;
   readonly #timeoutMs: number;
+  readonly #logger: Logger | undefined;
+  #logged = '{}';
   #draining = false;
   #cached: { at: number; answer: Promise<Record<string, boolean>> } | undefined;
 
-  constructor({ checks, warnings = [], cacheMs = 2000, timeoutMs = 1000 }: ReadinessOptions) {
+  constructor({ checks, warnings = [], cacheMs = 2000, timeoutMs = 1000, logger }: ReadinessOptions) {
     this.#checks = checks;
+    this.#logger = logger;
     this.#warnings = warnings;
     this.#cacheMs = cacheMs;
     this.#timeoutMs = timeoutMs;
@@ -72,21 +78,35 @@ export class Health {
 
   async #run(): Promise<Record<string, boolean>> {
     const outcomes = await Promise.all(
-      this.#checks.map(async ({ name, check }) => [name, await withinTime(check, this.#timeoutMs)] as const),
+      this.#checks.map(async ({ name, check }) => ({
+        name,
+        problem: await problemOf(check, this.#timeoutMs),
+      })),
     );
-    return Object.fromEntries(outcomes);
+    this.#log(outcomes.filter(({ problem }) => problem !== undefined));
+    return Object.fromEntries(outcomes.map(({ name, problem }) => [name, problem === undefined]));
+  }
+
+  #log(failed: { name: string; problem: string | undefined }[]): void {
+    const reasons = Object.fromEntries(failed.map(({ name, problem }) => [name, problem]));
+    const text = JSON.stringify(reasons);
+    if (text === this.#logged) return;
+    this.#logged = text;
+    if (failed.length === 0) this.#logger?.info('ready');
+    else this.#logger?.warn({ reasons }, 'not ready');
   }
 }
 
-async function withinTime(check: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
+/** The reason why a check fails; undefined if it passes. */
+async function problemOf(check: () => Promise<boolean>, timeoutMs: number): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
+  const timeout = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`no result within ${timeoutMs} ms`), timeoutMs);
   });
   try {
-    return await Promise.race([check(), timeout]);
-  } catch {
-    return false;
+    return await Promise.race([check().then((passes) => (passes ? undefined : 'not yet')), timeout]);
+  } catch (error) {
+    return error instanceof Error ? error.message || error.name : String(error);
   } finally {
     clearTimeout(timer);
   }
