@@ -39,6 +39,8 @@ const environmentSchema = z.object({
   SESSIONS_VALID_AFTER: z.iso
     .datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' })
     .transform((value) => new Date(value))
+    // Every token would be refused until then. The clocks of operators may differ.
+    .refine((time) => time.getTime() < Date.now() + 86_400_000, { error: 'must not be in the future' })
     .optional(),
 
   BCRYPT_COST: integer({ min: 4, max: 16, default: 10 }),

@@ -4,6 +4,7 @@ import {
   flag,
   integer,
   isProduction,
+  isRepetitive,
   issuerProblems,
   readConfig,
   serviceSecretNames,
@@ -152,10 +153,11 @@ function parseSessionKeys(value: string, context: z.RefinementCtx): KeyObject[] 
     .map((text) => text.trim())
     .filter((text) => text !== '');
   // 43 characters are 32 bytes.
-  if (texts.every((text) => /^[A-Za-z0-9+/_-]{43}=?$/.test(text)))
-    return texts.map((text) => createSecretKey(text, 'base64'));
-  context.addIssue({ code: 'custom', message: 'must be a list of keys of 32 bytes, each as base64' });
-  return z.NEVER;
+  if (!texts.every((text) => /^[A-Za-z0-9+/_-]{43}=?$/.test(text)))
+    context.addIssue({ code: 'custom', message: 'must be a list of keys of 32 bytes, each as base64' });
+  else if (texts.some((text) => isRepetitive(Buffer.from(text, 'base64'))))
+    context.addIssue({ code: 'custom', message: 'must be random (for example: openssl rand -base64 32)' });
+  return texts.map((text) => createSecretKey(text, 'base64'));
 }
 
 // Outside production, defaults to identity's default issuer.

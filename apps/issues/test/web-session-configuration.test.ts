@@ -39,6 +39,14 @@ describe('the configuration of the web app', () => {
     );
   });
 
+  it('refuses keys that are not random', () => {
+    for (const keys of [
+      Buffer.alloc(32).toString('base64'),
+      `${key},${Buffer.alloc(32, 'ab').toString('base64')}`,
+    ])
+      expect(() => load({ ...inProduction, SESSION_KEYS: keys })).toThrow('SESSION_KEYS: must be random');
+  });
+
   it.each([
     ['https://issues.test', true],
     ['http://localhost:3002', false],

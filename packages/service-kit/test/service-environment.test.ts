@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import {
   commonConfig,
   isProduction,
   issuerProblems,
+  migrationEnvironment,
+  missingDatabaseUrl,
   readConfig,
   serviceTokenProblems,
   serviceVariables,
@@ -87,13 +90,62 @@ describe('serviceVariables', () => {
   );
 });
 
+describe('DATABASE_URL', () => {
+  it.each([
+    'postgres://service@db',
+    'postgresql://service:p%2Fw@db:6432/service?sslmode=verify-full&sslrootcert=/ca.crt',
+    'postgresql://service@%2Fvar%2Frun%2Fpostgresql/service',
+    'postgresql:///service?host=/var/run/postgresql&sslmode=disable',
+  ])('accepts %s', (url) => {
+    expect(read({ DATABASE_URL: url }).DATABASE_URL).toBe(url);
+  });
+
+  it.each([
+    ['mysql://db/service', 'must be a postgresql:// URL'],
+    ['postgresql://u:SECRET@db:port/service', 'must be a valid postgresql:// URL'],
+    ['postgresql://u:SEC/RET@db/service', 'percent-encoded'],
+    ['postgresql://db/service?ssl_mode=verify-full', 'has an unknown parameter for TLS'],
+    ['postgresql://db/service?SSLMODE=verify-full', 'has an unknown parameter for TLS'],
+    ['postgresql://db/service?ssl=no-verify', 'has an unknown parameter for TLS'],
+    ['postgresql://db/service?sslmode=verify-full&sslmode=disable', 'has a parameter for TLS twice'],
+    ['postgresql://db/service?sslmode=verify_full', 'has an unknown sslmode'],
+    ['postgresql://db/service?sslmode=VERIFY-FULL', 'has an unknown sslmode'],
+  ])('refuses %s, without its value', (url, message) => {
+    const failure = String(tryTo(() => read({ DATABASE_URL: url })));
+    expect(failure).toContain('DATABASE_URL: ');
+    expect(failure).toContain(message);
+    expect(failure).not.toMatch(/SEC|@db|verify_full/);
+  });
+
+  it('is not reported as missing if the URL of the migrator is not valid', () => {
+    const load = () =>
+      readConfig(migrationEnvironment, { MIGRATION_DATABASE_URL: 'mysql://x' }, [], missingDatabaseUrl);
+    expect(load).toThrow(/^The configuration is invalid:\n {2}MIGRATION_DATABASE_URL: must be a \S+ URL$/);
+  });
+});
+
+function tryTo(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}
+
 describe('serviceTokenProblems', () => {
   it('require a token, and in production a long one', () => {
     expect(serviceTokenProblems({})).toEqual(['SERVICE_TOKEN: is required']);
-    expect(serviceTokenProblems({ SERVICE_TOKEN: 'x'.repeat(32) })).toEqual([]);
+    const token = randomBytes(32).toString('base64');
+    expect(serviceTokenProblems({ SERVICE_TOKEN: token })).toEqual([]);
     expect(serviceTokenProblems({ SERVICE_TOKEN: 'short', NODE_ENV: 'test' })).toEqual([]);
-    expect(serviceTokenProblems({ SERVICE_TOKEN: 'x'.repeat(32), SERVICE_TOKEN_PREVIOUS: 'short' })).toEqual([
+    expect(serviceTokenProblems({ SERVICE_TOKEN: token, SERVICE_TOKEN_PREVIOUS: 'short' })).toEqual([
       expect.stringMatching(/^SERVICE_TOKEN_PREVIOUS: must be at least 32 characters/),
+    ]);
+  });
+
+  it.each(['x'.repeat(36), 'abcdefg'.repeat(6)])('refuse %s in production', (token) => {
+    expect(serviceTokenProblems({ SERVICE_TOKEN: token })).toEqual([
+      'SERVICE_TOKEN: must be random (for example: openssl rand -base64 32)',
     ]);
   });
 });

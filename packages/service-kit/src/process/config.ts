@@ -13,9 +13,10 @@ export class ConfigError extends Error {
 }
 
 /**
- * A rule over several variables: returns problems, each starting with a variable's name. Invalid variables are absent.
+ * A rule over several variables: returns problems, each starting with a variable's name. Invalid variables are absent;
+ * `invalid` has their names.
  */
-export type ConfigRule<Output> = (read: Partial<Output>) => string[];
+export type ConfigRule<Output> = (read: Partial<Output>, invalid: ReadonlySet<string>) => string[];
 
 /**
  * Parses a service's environment by its schema. A variable set to the empty string counts as not set.
@@ -38,7 +39,7 @@ export function readConfig<Shape extends z.ZodRawShape>(
   }
   const named = new Set(problems.map(variableOf));
   const usable = result.success ? result.data : parseUsable(schema, given);
-  problems.push(...rule(usable).filter((problem) => !named.has(variableOf(problem))));
+  problems.push(...rule(usable, named).filter((problem) => !named.has(variableOf(problem))));
   if (problems.length > 0 || !result.success) throw new ConfigError(problems);
   return result.data;
 }

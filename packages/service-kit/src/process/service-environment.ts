@@ -63,9 +63,28 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
   };
 }
 
-const databaseUrl = z
-  .string({ error: 'is required: a postgresql:// URL' })
-  .regex(/^postgres(ql)?:\/\//, { error: 'must be a postgresql:// URL' });
+const databaseUrl = z.string({ error: 'is required: a postgresql:// URL' }).superRefine((value, context) => {
+  for (const message of databaseUrlProblems(value)) context.addIssue({ code: 'custom', message });
+});
+
+const tlsModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+// The driver ignores parameters that it does not know: a misspelled one would silently turn TLS off.
+function databaseUrlProblems(value: string): string[] {
+  if (!/^postgres(ql)?:\/\//.test(value)) return ['must be a postgresql:// URL'];
+  if (!URL.canParse(value)) {
+    return ['must be a valid postgresql:// URL; special characters of a password are percent-encoded'];
+  }
+  const parameters = [...new URL(value).searchParams].filter(([name]) => /^ssl/i.test(name));
+  const names = parameters.map(([name]) => name);
+  const problems: string[] = [];
+  if (!names.every((name) => /^ssl(mode|rootcert|cert|key)$/.test(name)))
+    problems.push('has an unknown parameter for TLS: use sslmode, sslrootcert, sslcert and sslkey');
+  if (new Set(names).size < names.length) problems.push('has a parameter for TLS twice');
+  if (parameters.some(([name, mode]) => name === 'sslmode' && !tlsModes.includes(mode)))
+    problems.push(`has an unknown sslmode: use one of ${tlsModes.join(', ')}`);
+  return problems;
+}
 
 const databaseVariables = {
   DATABASE_URL: databaseUrl,
@@ -91,8 +110,13 @@ export const migrationEnvironment = z.object({
 export const migrationSecretNames = ['DATABASE_URL', 'MIGRATION_DATABASE_URL'] as const;
 
 /** Returns a problem if neither `MIGRATION_DATABASE_URL` nor `DATABASE_URL` is set. The migrator prefers the first. */
-export function missingDatabaseUrl(read: Partial<z.output<typeof migrationEnvironment>>): string[] {
-  return read.MIGRATION_DATABASE_URL === undefined && read.DATABASE_URL === undefined
+export function missingDatabaseUrl(
+  read: Partial<z.output<typeof migrationEnvironment>>,
+  invalid: ReadonlySet<string>,
+): string[] {
+  return read.MIGRATION_DATABASE_URL === undefined &&
+    read.DATABASE_URL === undefined &&
+    !invalid.has('MIGRATION_DATABASE_URL')
     ? ['DATABASE_URL: is required, or MIGRATION_DATABASE_URL: a postgresql:// URL']
     : [];
 }
@@ -163,13 +187,23 @@ export function isProduction(read: Partial<CommonEnvironment>): boolean {
   return (read.NODE_ENV ?? 'production') === 'production';
 }
 
-/** Returns the problems of the service token: it is required, and in production it must be long. */
+/** Returns the problems of the service token: it is required, and in production it must be long and random. */
 export function serviceTokenProblems(read: Partial<CommonEnvironment>): string[] {
   if (read.SERVICE_TOKEN === undefined) return ['SERVICE_TOKEN: is required'];
+  if (!isProduction(read)) return [];
   const names = ['SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
-  return names
-    .filter((name) => isProduction(read) && (read[name]?.length ?? 32) < 32)
-    .map((name) => `${name}: must be at least 32 characters (for example: openssl rand -base64 32)`);
+  return names.flatMap((name) => {
+    const token = read[name];
+    if (token === undefined) return [];
+    const example = '(for example: openssl rand -base64 32)';
+    if (token.length < 32) return [`${name}: must be at least 32 characters ${example}`];
+    return isRepetitive(token) ? [`${name}: must be random ${example}`] : [];
+  });
+}
+
+/** Whether a secret of 32 characters or bytes has so few different ones that it is not random. */
+export function isRepetitive(secret: Iterable<unknown>): boolean {
+  return new Set(secret).size < 8;
 }
 
 /** identity-service.md 2.6: an HTTP(S) URL without query string or fragment; https in production. */
