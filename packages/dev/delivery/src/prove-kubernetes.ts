@@ -67,7 +67,8 @@ async function replaceLeakedKeys(): Promise<void> {
   const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
   const output = await runbooks.paste(functions, shellBlock('k8s/README.md', 'A key has leaked', 0));
   for (const kid of before)
-    if (!output.includes(`${kid}: refused`)) throw new Error(`${kid} was not tried: ${output}`);
+    if (!output.includes(`${kid}: accepted`) || !output.includes(`${kid}: refused`))
+      throw new Error(`${kid} was not accepted before and refused at the end: ${output}`);
   print(`replaced ${before.join(', ')} by ${(await listKids()).join(', ')}`);
 }
 

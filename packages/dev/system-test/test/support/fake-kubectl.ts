@@ -20,6 +20,7 @@ interface Answer {
 /** A `kubectl` whose cluster is a stack: the Secret is the folder of the keys, a pod is the service's folder. */
 export class FakeKubectl {
   readonly #stack: Stack;
+  readonly #podEnvironment: Record<string, string>;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tessera-kubectl-'));
   readonly #serviceTokenFile = join(this.#folder, 'service-token');
   readonly #server = createServer(async (request, response) => {
@@ -33,8 +34,10 @@ export class FakeKubectl {
   #isReplacing = false;
   #replaced: Promise<void> = Promise.resolve();
 
-  constructor(stack: Stack) {
+  /** @param podEnvironment variables of the services beyond those that every stack sets */
+  constructor(stack: Stack, podEnvironment: Record<string, string> = {}) {
     this.#stack = stack;
+    this.#podEnvironment = podEnvironment;
     writeFileSync(this.#serviceTokenFile, stack.serviceToken);
   }
 
@@ -126,6 +129,7 @@ eval "$answer"
       JWT_ISSUER: this.#stack.urls.identity,
       PORT: String(replica?.port),
       SERVICE_TOKEN_FILE: this.#serviceTokenFile,
+      ...this.#podEnvironment,
     };
     const child = spawn(program, args, { cwd: join(repositoryRoot, 'apps', service), env });
     const answer = { stdout: '', stderr: '' };
