@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { problemSchema, type TokenResponse } from '@tessera/contracts';
+import { createDatabase, createLogger } from '@tessera/service-kit';
 import { httpClient, type Stack, searchPath, startStack, testPooler } from '@tessera/stack';
-import type { PgBouncer } from '@tessera/stack/postgres';
+import { PgBouncer } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { issuesClient, password, reader, signUp, writer } from './support/clients.ts';
 import { expectCompleteIssues, expectCompleteSessions, liveSuccessorsOf } from './support/completeness.ts';
@@ -54,6 +55,23 @@ describe('both services through PgBouncer', () => {
     );
     await client.end();
     expect(rows.map(({ setting }) => setting)).toEqual(['10000', '7000']);
+  });
+
+  it('a service is not ready if the pooler ends each transaction after a statement', async () => {
+    const { service: url } = stack.databases.identity;
+    const { username, password: secret } = new URL(url);
+    const roles = [{ role: username, password: decodeURIComponent(secret) }];
+    const pooler = await PgBouncer.start(url, roles, 'pool_mode = statement\n');
+    const { readiness, close } = createDatabase({
+      config: { url: pooler.urlOf(url), poolMax: 1, statementTimeoutMs: 7000, throughPooler: true },
+      applicationName: 'statement-mode',
+      logger: createLogger({ service: 'statement-mode', level: 'silent' }),
+      prismaDir: new URL('apps/identity/prisma', repository).pathname,
+      createClient: () => ({ $disconnect: async () => undefined }),
+    });
+    await expect(readiness[0]?.check()).rejects.toThrow('transaction blocks not allowed');
+    await close();
+    await pooler.stop();
   });
 
   it.each(Array.from({ length: rounds }, () => ['SIGTERM', 'SIGKILL'] as const).flat())(

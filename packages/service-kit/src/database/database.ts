@@ -40,7 +40,7 @@ function stopNamingWhenLost(pool: pg.Pool, names: StatementNames, logger: Logger
       if (code === undefined || !lostStatementStates.includes(code)) return;
       names.stop();
       if (!isWarned)
-        logger.warn({ code }, 'no named statements from now on; set DATABASE_POOLER for a pooler');
+        logger.warn({ code }, 'no named statements from now on; a pooler needs DATABASE_POOLER=transaction');
       isWarned = true;
     });
   });

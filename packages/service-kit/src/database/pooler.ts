@@ -25,6 +25,7 @@ export async function applyRoleSettings(
   { statementTimeoutMs, writesEvents = true }: SettingsConfig,
   logger: Logger,
 ): Promise<boolean> {
+  await assertTransactions(pool);
   const { rows } = await pool.query<CurrentSettings>(currentSettings);
   const [current] = rows;
   if (current === undefined) return false;
@@ -50,6 +51,23 @@ export async function applyRoleSettings(
   // It always fails, because it ends its own connection.
   await pool.query('SELECT pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
   return false;
+}
+
+/** @throws if the pooler permits no transactions of several statements, as PgBouncer with pool_mode=statement */
+async function assertTransactions(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect();
+  // A statement on the lost connection fails, too.
+  const ignore = () => undefined;
+  client.on('error', ignore);
+  let isUsable = false;
+  try {
+    await client.query('BEGIN');
+    await client.query('COMMIT');
+    isUsable = true;
+  } finally {
+    client.off('error', ignore);
+    client.release(!isUsable);
+  }
 }
 
 // A pooler replaces an idle connection without an error of a request. Each role may end its own sessions.

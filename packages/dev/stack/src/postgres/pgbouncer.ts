@@ -29,11 +29,11 @@ export class PgBouncer {
   #process: ChildProcess | undefined;
   #watchdog: Watchdog | undefined;
 
-  private constructor(port: number, server: string, roles: readonly DatabaseRole[]) {
+  private constructor(port: number, server: string, roles: readonly DatabaseRole[], settings: string) {
     this.#port = port;
     const users = roles.map(({ role, password }) => `"${role}" "${password}"\n`);
     writeFileSync(join(this.#folder, 'userlist.txt'), users.join(''));
-    writeFileSync(join(this.#folder, 'pgbouncer.ini'), this.#configuration(new URL(server)));
+    writeFileSync(join(this.#folder, 'pgbouncer.ini'), this.#configuration(new URL(server)) + settings);
     // PgBouncer gives up root.
     chmodSync(this.#folder, 0o755);
   }
@@ -41,9 +41,10 @@ export class PgBouncer {
   /**
    * @param server any URL of the PostgreSQL
    * @param roles the roles that connect
+   * @param settings lines in place of those of the README
    */
-  static async start(server: string, roles: readonly DatabaseRole[]): Promise<PgBouncer> {
-    const pgBouncer = new PgBouncer(await findFreePort(), server, roles);
+  static async start(server: string, roles: readonly DatabaseRole[], settings = ''): Promise<PgBouncer> {
+    const pgBouncer = new PgBouncer(await findFreePort(), server, roles, settings);
     await pgBouncer.restart();
     return pgBouncer;
   }
