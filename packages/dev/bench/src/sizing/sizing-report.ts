@@ -1,5 +1,10 @@
 import { streamsMax } from '@tessera/contracts';
-import { connectionsOf, migratorConnections, productionManifests } from '@tessera/delivery/connections';
+import {
+  connectionsOf,
+  migratorConnections,
+  productionManifests,
+  usableConnections,
+} from '@tessera/delivery/connections';
 import { round, table } from '../report/markdown.ts';
 import { isShown, type Measurements, type Proof, type SizingResults } from './measurements.ts';
 import {
@@ -23,9 +28,6 @@ import {
   sizes,
   usedShare,
 } from './profile.ts';
-
-/** PostgreSQL's defaults for max_connections and superuser_reserved_connections. */
-const usableConnections = 100 - 3;
 
 const manifests = productionManifests();
 const connections = {
