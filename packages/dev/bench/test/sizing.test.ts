@@ -12,7 +12,7 @@ import {
   usersAt,
 } from '../src/sizing/model.ts';
 import { keptDays, type OperationName, operationNames, pauseSeconds } from '../src/sizing/profile.ts';
-import { limitsOf, sizingSection } from '../src/sizing/sizing-report.ts';
+import { limitsOf, sharedLimitsOf, sizingSection } from '../src/sizing/sizing-report.ts';
 import { growthOf, type TableSizes } from '../src/sizing/table-sizes.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
@@ -73,7 +73,8 @@ describe('the model of the sizing table', () => {
     const cores = coresOf(1_000, results);
     expect(cores.identity).toBeCloseTo(identity * 100e-6);
     expect(cores.issues).toBeCloseTo(issues * 100e-6 + messagesOf(1_000) * 10e-6);
-    expect(cores.postgres).toBeCloseTo((identity + issues) * 50e-6);
+    expect(cores.postgres.identity).toBeCloseTo(identity * 50e-6);
+    expect(cores.postgres.issues).toBeCloseTo(issues * 50e-6);
   });
 
   it('leaves half of the processor time of at least two replicas free', () => {
@@ -151,6 +152,24 @@ describe('the sizing section', () => {
       expect(remedy).not.toBe('');
       expect(section).toContain(`| ${title} `);
     }
+  });
+
+  it('has lower limits of one server for both databases than of a server for each', () => {
+    const separate = limitsOf(results);
+    const shared = sharedLimitsOf(results);
+    const usersOf = (limits: readonly { title: string; users: number }[], start: string) =>
+      limits.filter(({ title }) => title.startsWith(start)).map(({ users }) => users);
+    expect(shared.map(({ users }) => users)).toEqual(shared.map(({ users }) => users).sort((a, b) => a - b));
+    for (const start of ['4 cores', '500 GB']) {
+      expect(usersOf(shared, start)).toHaveLength(1);
+      expect(usersOf(separate, start)).toHaveLength(2);
+      expect(usersOf(shared, start)[0]).toBeLessThan(Math.min(...usersOf(separate, start)));
+    }
+    // (2 + 1) × 11 + 3 and (3 + 1) × 13 + 3; those of a fourth replica of issues do not fit.
+    expect(shared.map(({ title }) => title)).toContain(
+      '97 connections (replicas: 2 of identity and 3 of issues; 36 + 55)',
+    );
+    for (const { title } of shared) expect(section).toContain(`| ${title} `);
   });
 
   it('of k8s/README.md is that of the published results, whose proofs are within a third', () => {

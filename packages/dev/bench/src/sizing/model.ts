@@ -14,8 +14,8 @@ import {
 } from './profile.ts';
 import { serviceNames } from './table-sizes.ts';
 
-type ServiceName = (typeof serviceNames)[number];
-type CostTime = 'serviceMicros' | 'databaseMicros';
+export type ServiceName = (typeof serviceNames)[number];
+export type CostTime = 'serviceMicros' | 'databaseMicros';
 
 const secondsOfPeak = 3_600;
 const daysOfYear = 365;
@@ -43,15 +43,18 @@ export const changesPerRead = (users: number) => 1 + pauseSeconds * sumOf(ratesO
 /** The messages a second of all streams. */
 export const messagesOf = (users: number) => openBrowsers(users) * sumOf(ratesOf(users), 'write');
 
-/** The cores that each service and PostgreSQL use in the busiest hour, without spare. */
-export function coresOf(users: number, { costs, messageMicros }: Measurements) {
-  const rates = ratesOf(users);
-  // A read of changed issues costs between one of one issue and a list.
+/** The processor time of a read of changed issues: between that of one issue and that of a list, by their number. */
+export function liveMicrosOf(users: number, { costs }: Pick<Measurements, 'costs'>, time: CostTime): number {
   const listShare = Math.min(1, (changesPerRead(users) - 1) / (listedIssues - 1));
+  return costs.live[time] + listShare * (costs.list[time] - costs.live[time]);
+}
+
+/** The cores that each service, and the PostgreSQL server of each, use in the busiest hour, without spare. */
+export function coresOf(users: number, measurements: Measurements) {
+  const { costs, messageMicros } = measurements;
+  const rates = ratesOf(users);
   const costOf = (name: OperationName, time: CostTime) =>
-    name === 'live'
-      ? costs.live[time] + listShare * (costs.list[time] - costs.live[time])
-      : costs[name][time];
+    name === 'live' ? liveMicrosOf(users, measurements, time) : costs[name][time];
   const used = (names: readonly OperationName[], time: CostTime) =>
     names.reduce((sum, name) => sum + (rates[name] * costOf(name, time)) / 1e6, 0);
   const of = (service: ServiceName) =>
@@ -60,7 +63,10 @@ export function coresOf(users: number, { costs, messageMicros }: Measurements) {
     identity: used(of('identity'), 'serviceMicros'),
     issues: used(of('issues'), 'serviceMicros') + (messagesOf(users) * messageMicros) / 1e6,
     live: used(['live'], 'serviceMicros') + (messagesOf(users) * messageMicros) / 1e6,
-    postgres: used(operationNames, 'databaseMicros'),
+    postgres: {
+      identity: used(of('identity'), 'databaseMicros'),
+      issues: used(of('issues'), 'databaseMicros'),
+    },
   };
 }
 
@@ -94,7 +100,7 @@ export function bytesOf({ costs }: Pick<Measurements, 'costs'>, name: OperationN
 /** The number of users at which a demand, which grows with the users, reaches a capacity. */
 export function usersAt(demand: (users: number) => number, capacity: number): number {
   let [low, high] = [1, 1e9];
-  while (high / low > 1.001) {
+  while (high / low > 1 + 1e-9) {
     const middle = Math.sqrt(low * high);
     if (demand(middle) < capacity) low = middle;
     else high = middle;

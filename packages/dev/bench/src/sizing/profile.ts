@@ -57,7 +57,7 @@ export const pauseSeconds = 2;
 export const usedShare = 0.5;
 /** Files in use compared with the same tables after VACUUM FULL: dead rows and index pages that are not full. */
 export const spareFactor = 4 / 3;
-/** The PostgreSQL server that the limits refer to. */
+/** The PostgreSQL server of each service that the limits refer to. */
 export const referenceServer = { cores: 4, gigabytes: 500 };
 
 /**

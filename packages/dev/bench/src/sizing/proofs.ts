@@ -25,7 +25,10 @@ export function mixUsersOf(measurements: Measurements): Users {
     Number(usersAt(demand, capacity).toPrecision(2));
   return {
     identity: at((users) => coresOf(users, silent).identity, usedCores.identity),
-    issues: at((users) => coresOf(users, silent).issues + coresOf(users, silent).postgres, usedCores.issues),
+    issues: at(
+      (users) => coresOf(users, silent).issues + coresOf(users, silent).postgres.issues,
+      usedCores.issues,
+    ),
   };
 }
 

@@ -14,6 +14,7 @@ import {
   openBrowsers,
   ratesOf,
   replicasFor,
+  type ServiceName,
   sumOf,
   usersAt,
 } from './model.ts';
@@ -28,13 +29,13 @@ import {
   sizes,
   usedShare,
 } from './profile.ts';
+import { serviceNames } from './table-sizes.ts';
 
 const manifests = productionManifests();
 const connections = {
   identity: connectionsOf('identity', manifests),
   issues: connectionsOf('issues', manifests),
 };
-type ServiceName = keyof typeof connections;
 
 const connectionsFor = (service: ServiceName, replicas: number) =>
   (replicas + connections[service].surge) * connections[service].replica + migratorConnections;
@@ -51,11 +52,15 @@ history, events and notifications:`,
     costsTable(results),
     `The busiest hour has ${percent(peakShare)} of the requests of a day, and ${percent(openShare)} of the users have a browser open. A
 list that is open is read again after an event, with the changed issues only, and at most every ${pauseSeconds} s: the more issues
-a read has, the more it costs, up to a list of ${listedIssues}. Half of the processor time stays free:`,
+a read has, the more it costs, up to a list of ${listedIssues}. ${percent(1 - usedShare)} of the processor time stays free. Each service has its
+own PostgreSQL server:`,
     sizesTable(results),
     `Where each limit is reached, in this order. The limits refer to the production overlay, with a core for each replica at its
-largest size, and to one PostgreSQL server of ${referenceServer.cores} cores and ${referenceServer.gigabytes} GB for both databases:`,
+largest size, and to a PostgreSQL server of ${referenceServer.cores} cores and ${referenceServer.gigabytes} GB for each service. In each of them,
+${percent(1 - usedShare)} of the cores stay free, also when all users sign in:`,
     limitsTable(results),
+    'With both databases, one such server has these limits, in this order:',
+    sharedLimitsTable(results),
     `Two proofs, within a third of the table: the busiest hour for ${results.mixSeconds} s, all requests at their rates, those of identity for
 ${results.mixUsers.identity.toLocaleString('en')} daily users, those of issues for ${results.mixUsers.issues.toLocaleString('en')}; and the growth of the files of databases in use:`,
     proofsTable(results.proofs),
@@ -84,8 +89,9 @@ type Line = [title: string, figure: (users: number) => string, formula: string];
 
 function sizesTable(results: SizingResults): string {
   const rate = (kind: Parameters<typeof sumOf>[1]) => (users: number) => round(sumOf(ratesOf(users), kind));
-  const cores = (part: keyof ReturnType<typeof coresOf>) => (users: number) =>
-    round(coresOf(users, results)[part]);
+  const cores = (part: ServiceName | 'live') => (users: number) => round(coresOf(users, results)[part]);
+  const databaseCores = (service: ServiceName) => (users: number) =>
+    round(coresOf(users, results).postgres[service]);
   const replicas = (service: ServiceName) => (users: number) => replicasFor(coresOf(users, results)[service]);
   const gigabytes = (service: ServiceName, tables?: string[]) => (users: number) =>
     round(gigabytesOf(users, results, service, tables));
@@ -101,17 +107,23 @@ function sizesTable(results: SizingResults): string {
       rate('live'),
       `open browsers × writes ÷ (1 + ${pauseSeconds} × writes)`,
     ],
-    ['cores of identity', cores('identity'), 'Σ requests a second × CPU'],
+    ['cores of identity', cores('identity'), 'Σ requests a second of the service × CPU'],
     ['cores of issues', cores('issues'), 'the same, and open browsers × writes × CPU of an event'],
     ['… of these for live updates', cores('live'), 'reads of changed issues and events of streams'],
-    ['cores of PostgreSQL', cores('postgres'), 'Σ requests a second × CPU of PostgreSQL'],
+    ...serviceNames.map(
+      (service): Line => [
+        `cores of PostgreSQL of ${service}`,
+        databaseCores(service),
+        'Σ requests a second of the service × CPU of PostgreSQL',
+      ],
+    ),
     [
       'replicas of identity',
       (users) => String(replicas('identity')(users)),
       `cores ÷ ${usedShare}, at least 2`,
     ],
     ['replicas of issues', (users) => String(replicas('issues')(users)), `cores ÷ ${usedShare}, at least 2`],
-    ...(['identity', 'issues'] as const).map(
+    ...serviceNames.map(
       (service): Line => [
         `connections of ${service}`,
         (users) => connectionsFor(service, replicas(service)(users)).toLocaleString('en'),
@@ -142,62 +154,108 @@ interface Limit {
 // Live updates grow with the square of the users until the pause limits them.
 const longerPause = 'a longer `pauseMs` of the web app';
 
-/** The limits in the order in which a growing number of users reaches them. */
+const databaseRemedies = {
+  identity: {
+    cores: 'a larger server',
+    gigabytes:
+      'a shorter `AUDIT_RETENTION_DAYS`; then `audit_events` partitioned by month, which needs a migration',
+  },
+  issues: {
+    cores: `a larger server; ${longerPause}; then a read replica for lists, which have their own pool and need a URL of their own in the code`,
+    gigabytes: 'a larger volume; then `activity` partitioned by month, which needs a migration',
+  },
+};
+
+/** The limits in the order in which a growing number of users reaches them, with a PostgreSQL server for each service. */
 export function limitsOf(results: Measurements): Limit[] {
-  const cores = (part: keyof ReturnType<typeof coresOf>) => (users: number) => coresOf(users, results)[part];
-  const limits = (['identity', 'issues'] as const).flatMap((service): Limit[] => {
+  const { cores: databaseCores, gigabytes } = referenceServer;
+  const limits = serviceNames.flatMap((service): Limit[] => {
     const { replica, maxReplicas, surge } = connections[service];
     const connected = Math.floor((usableConnections - migratorConnections) / replica) - surge;
+    const cores = (users: number) => coresOf(users, results)[service];
     return [
       {
         title: `${maxReplicas} replicas of ${service}`,
-        users: usersAt(cores(service), maxReplicas * usedShare),
+        users: usersAt(cores, maxReplicas * usedShare),
         remedy: service === 'issues' ? `a larger \`maxReplicas\`; ${longerPause}` : 'a larger `maxReplicas`',
       },
       {
         title: `connections of ${service}: ${connected} replicas in ${usableConnections}`,
-        users: usersAt(cores(service), connected * usedShare),
+        users: usersAt(cores, connected * usedShare),
         remedy: 'PgBouncer (`DATABASE_POOLER`), or a larger `max_connections`',
+      },
+      {
+        title: `${databaseCores} cores of PostgreSQL of ${service}`,
+        users: usersAt((users) => coresOf(users, results).postgres[service], databaseCores * usedShare),
+        remedy: databaseRemedies[service].cores,
+      },
+      {
+        title: `${gigabytes} GB of ${service} after a year`,
+        users: usersAt((users) => gigabytesOf(users, results, service), gigabytes),
+        remedy: databaseRemedies[service].gigabytes,
       },
     ];
   });
-  const { cores: databaseCores, gigabytes } = referenceServer;
   return [
     ...limits,
-    {
-      title: `${databaseCores} cores of PostgreSQL`,
-      users: usersAt(cores('postgres'), databaseCores * usedShare),
-      remedy: `a server for each database, then a larger one; ${longerPause}; then a read replica for lists, which have their own pool and need a URL of their own in the code`,
-    },
-    {
-      title: `${gigabytes} GB after a year`,
-      users: usersAt(
-        (users) => gigabytesOf(users, results, 'identity') + gigabytesOf(users, results, 'issues'),
-        gigabytes,
-      ),
-      remedy:
-        'a shorter `AUDIT_RETENTION_DAYS`; then `audit_events` and `activity` partitioned by month, which needs a migration',
-    },
     {
       title: `${streamsMax.toLocaleString('en')} streams of each of ${connections.issues.maxReplicas} replicas`,
       users: usersAt(openBrowsers, streamsMax * connections.issues.maxReplicas),
       remedy: 'a larger `maxReplicas` of issues; browsers without a stream read the feed',
     },
     {
-      title: `all sign in within an hour, on ${connections.identity.maxReplicas} cores of identity`,
+      title: `all sign in within an hour, on ${connections.identity.maxReplicas} replicas of identity`,
       users: usersAt(
         (users) => ((users / 3_600) * results.costs['sign-in'].serviceMicros) / 1e6,
-        connections.identity.maxReplicas,
+        connections.identity.maxReplicas * usedShare,
       ),
       remedy: 'a larger `maxReplicas` of identity before a leaked key is replaced',
     },
-  ].sort((one, other) => one.users - other.users);
+  ].sort(byUsers);
 }
+
+/** The limits of one PostgreSQL server that has both databases, in their order. */
+export function sharedLimitsOf(results: Measurements): Omit<Limit, 'remedy'>[] {
+  const { cores, gigabytes } = referenceServer;
+  const sum = (demand: (service: ServiceName) => number) => demand('identity') + demand('issues');
+  const replicas = (users: number) => (service: ServiceName) => replicasFor(coresOf(users, results)[service]);
+  const connected = (users: number) => (service: ServiceName) =>
+    connectionsFor(service, replicas(users)(service));
+  // Up to this number of users, the connections fit.
+  const fitting = usersAt((users) => sum(connected(users)), usableConnections + 1);
+  const counts = serviceNames.map((service) => `${replicas(fitting)(service)} of ${service}`).join(' and ');
+  return [
+    {
+      title: `${usableConnections} connections (replicas: ${counts}; ${serviceNames.map(connected(fitting)).join(' + ')})`,
+      users: fitting,
+    },
+    {
+      title: `${cores} cores`,
+      users: usersAt(
+        (users) => sum((service) => coresOf(users, results).postgres[service]),
+        cores * usedShare,
+      ),
+    },
+    {
+      title: `${gigabytes} GB after a year`,
+      users: usersAt((users) => sum((service) => gigabytesOf(users, results, service)), gigabytes),
+    },
+  ].sort(byUsers);
+}
+
+const byUsers = (one: { users: number }, other: { users: number }) => one.users - other.users;
 
 function limitsTable(results: Measurements): string {
   return table(
     ['limit', 'daily users', 'then'],
     limitsOf(results).map(({ title, users, remedy }) => [title, twoDigits(users), remedy]),
+  );
+}
+
+function sharedLimitsTable(results: Measurements): string {
+  return table(
+    ['limit of one server', 'daily users'],
+    sharedLimitsOf(results).map(({ title, users }) => [title, twoDigits(users)]),
   );
 }
 
