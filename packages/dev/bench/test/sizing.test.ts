@@ -11,6 +11,7 @@ import {
   replicasFor,
   usersAt,
 } from '../src/sizing/model.ts';
+import { asPrinted } from '../src/sizing/printed.ts';
 import { keptDays, type OperationName, operationNames, pauseSeconds } from '../src/sizing/profile.ts';
 import { limitsOf, sharedLimitsOf, sizingSection } from '../src/sizing/sizing-report.ts';
 import { growthOf, type TableSizes } from '../src/sizing/table-sizes.ts';
@@ -152,6 +153,23 @@ describe('the sizing section', () => {
       expect(remedy).not.toBe('');
       expect(section).toContain(`| ${title} `);
     }
+  });
+
+  it('rounds the costs before it computes with them', () => {
+    const exact = { serviceMicros: 1_234.5678, databaseMicros: 42.7627 };
+    const bytes: TableSizes = { identity: { audit_events: 502.7581 }, issues: {} };
+    const refresh = { ...exact, bytes };
+    const { costs: printed, messageMicros } = asPrinted({
+      messageMicros: 9.7512,
+      costs: { ...costs, refresh },
+    });
+    expect(messageMicros).toBe(9.75);
+    expect(printed.refresh).toMatchObject({ serviceMicros: 1_235, databaseMicros: 42.8 });
+    // 502.7581 × 4 ÷ 3 is 670.3441.
+    expect(bytesOf({ costs: printed }, 'refresh')).toBeCloseTo(670.3, 9);
+    const measured = { ...results, costs: { ...costs, refresh } };
+    expect(sizingSection({ ...measured, ...asPrinted(measured) })).toBe(sizingSection(measured));
+    expect(sizingSection(measured)).toMatch(/\| `audit_events` +\| identity +\| 400 +\| +670\.3 \|/);
   });
 
   it('has lower limits of one server for both databases than of a server for each', () => {

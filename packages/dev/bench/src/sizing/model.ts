@@ -18,7 +18,7 @@ export type ServiceName = (typeof serviceNames)[number];
 export type CostTime = 'serviceMicros' | 'databaseMicros';
 
 const secondsOfPeak = 3_600;
-const daysOfYear = 365;
+export const daysOfYear = 365;
 
 /** The browsers that have the web app open in the busiest hour; each reads one stream of events. */
 export const openBrowsers = (users: number) => users * openShare;

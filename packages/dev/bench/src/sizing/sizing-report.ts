@@ -9,8 +9,11 @@ import { round, table } from '../report/markdown.ts';
 import { isShown, type Measurements, type Proof, type SizingResults } from './measurements.ts';
 import {
   bytesOf,
+  type CostTime,
   coresOf,
+  daysOfYear,
   gigabytesOf,
+  liveMicrosOf,
   openBrowsers,
   ratesOf,
   replicasFor,
@@ -18,7 +21,9 @@ import {
   sumOf,
   usersAt,
 } from './model.ts';
+import { asPrinted, bytesText } from './printed.ts';
 import {
+  keptDays,
   listedIssues,
   openShare,
   operationNames,
@@ -27,6 +32,7 @@ import {
   peakShare,
   referenceServer,
   sizes,
+  spareFactor,
   usedShare,
 } from './profile.ts';
 import { serviceNames } from './table-sizes.ts';
@@ -40,29 +46,34 @@ const connections = {
 const connectionsFor = (service: ServiceName, replicas: number) =>
   (replicas + connections[service].surge) * connections[service].replica + migratorConnections;
 
-/** The generated section of the README. */
+/** The generated section of the README. All its figures follow from the printed costs, except those of the proofs. */
 export function sizingSection(results: SizingResults): string {
   const { date, machine } = results;
+  const printed = asPrinted(results);
   const { cpu, cores, node, postgres, otherLoadPercent: other } = machine;
   const others = other === undefined ? '' : ` · other load on the machine: ${other.toFixed(1)} %`;
   return [
     `${date.slice(0, 10)} · ${cpu}, ${cores} cores for everything · Node ${node}, PostgreSQL ${postgres}${others}`,
-    `The assumed day of a user, with measured costs of a request. The bytes are those of files in use, with indexes, audit trail,
-history, events and notifications:`,
-    costsTable(results),
-    `The busiest hour has ${percent(peakShare)} of the requests of a day, and ${percent(openShare)} of the users have a browser open. A
-list that is open is read again after an event, with the changed issues only, and at most every ${pauseSeconds} s: the more issues
-a read has, the more it costs, up to a list of ${listedIssues}. ${percent(1 - usedShare)} of the processor time stays free. Each service has its
-own PostgreSQL server:`,
-    sizesTable(results),
+    `The assumed day of a user, with measured costs of a request. The other figures of this section, except the proofs, follow from
+the costs, bytes and assumptions as they are printed:`,
+    costsTable(printed),
+    `The bytes of a request in each table, and the days that a service keeps its rows. They are those of files in use: with indexes,
+and ${percent(spareFactor - 1)} more than after \`VACUUM FULL\`:`,
+    bytesTable(printed),
+    `The busiest hour has ${percent(peakShare)} of the requests of a day, and ${percent(openShare)} of the users have a browser open. A list
+that is open is read again after an event, with the changed issues only, and at most every ${pauseSeconds} s. Such a read has one change and
+those of the last ${pauseSeconds} s. Its cost grows with their number, from that of one issue to that of a list of ${listedIssues}. ${percent(1 - usedShare)} of the
+processor time stays free. Each service has its own PostgreSQL server:`,
+    sizesTable(printed),
     `Where each limit is reached, in this order. The limits refer to the production overlay, with a core for each replica at its
 largest size, and to a PostgreSQL server of ${referenceServer.cores} cores and ${referenceServer.gigabytes} GB for each service. In each of them,
 ${percent(1 - usedShare)} of the cores stay free, also when all users sign in:`,
-    limitsTable(results),
+    limitsTable(printed),
     'With both databases, one such server has these limits, in this order:',
-    sharedLimitsTable(results),
+    sharedLimitsTable(printed),
     `Two proofs, within a third of the table: the busiest hour for ${results.mixSeconds} s, all requests at their rates, those of identity for
-${results.mixUsers.identity.toLocaleString('en')} daily users, those of issues for ${results.mixUsers.issues.toLocaleString('en')}; and the growth of the files of databases in use:`,
+${results.mixUsers.identity.toLocaleString('en')} daily users, those of issues for ${results.mixUsers.issues.toLocaleString('en')}, with one issue in each read of changed issues; and the growth of the
+files of databases in use. The column "table" was computed from the costs before they were rounded:`,
     proofsTable(results.proofs),
   ].join('\n\n');
 }
@@ -84,10 +95,29 @@ function costsTable(measurements: Measurements): string {
   return table(['operation', 'a day', 'service', 'CPU µs', 'PostgreSQL µs', 'bytes'], [...rows, message]);
 }
 
+function bytesTable(measurements: Measurements): string {
+  const writing = operationNames.filter((name) => bytesOf(measurements, name) > 0);
+  const rows = serviceNames.flatMap((service) =>
+    Object.entries(keptDays[service]).map(([name, days]) => [
+      `\`${name}\``,
+      service,
+      days === undefined ? 'always' : String(days),
+      ...writing.map((operation) => {
+        const bytes = measurements.costs[operation].bytes[service][name];
+        return bytes === undefined ? '' : bytesText(spareFactor * bytes);
+      }),
+    ]),
+  );
+  return table(
+    ['table', 'service', 'days kept', ...writing.map((name) => operations[name].title)],
+    rows.filter(([, , , ...cells]) => cells.some((cell) => cell !== '')),
+  );
+}
+
 /** A line of the table: a figure for each number of users, and its formula. */
 type Line = [title: string, figure: (users: number) => string, formula: string];
 
-function sizesTable(results: SizingResults): string {
+function sizesTable(results: Measurements): string {
   const rate = (kind: Parameters<typeof sumOf>[1]) => (users: number) => round(sumOf(ratesOf(users), kind));
   const cores = (part: ServiceName | 'live') => (users: number) => round(coresOf(users, results)[part]);
   const databaseCores = (service: ServiceName) => (users: number) =>
@@ -95,7 +125,16 @@ function sizesTable(results: SizingResults): string {
   const replicas = (service: ServiceName) => (users: number) => replicasFor(coresOf(users, results)[service]);
   const gigabytes = (service: ServiceName, tables?: string[]) => (users: number) =>
     round(gigabytesOf(users, results, service, tables));
+  const liveLine = (title: string, time: CostTime): Line => {
+    const [one, list] = [round(results.costs.live[time]), round(results.costs.list[time])];
+    return [
+      `${title} µs of a read of changed issues`,
+      (users) => round(liveMicrosOf(users, results, time)),
+      `${one} + (${list} − ${one}) × min(1, ${pauseSeconds} × writes ÷ ${listedIssues - 1})`,
+    ];
+  };
   const perSecond = (kind: string) => `${kind} a day × users × ${peakShare} ÷ 3,600`;
+  const stored = `Σ requests a day × users × bytes × days kept, at most ${daysOfYear}`;
   const lines: Line[] = [
     ['sign-ins a second', rate('sign-in'), perSecond('sign-ins')],
     ['refreshes a second', rate('refresh'), perSecond('refreshes')],
@@ -107,6 +146,8 @@ function sizesTable(results: SizingResults): string {
       rate('live'),
       `open browsers × writes ÷ (1 + ${pauseSeconds} × writes)`,
     ],
+    liveLine('CPU', 'serviceMicros'),
+    liveLine('PostgreSQL', 'databaseMicros'),
     ['cores of identity', cores('identity'), 'Σ requests a second of the service × CPU'],
     ['cores of issues', cores('issues'), 'the same, and open browsers × writes × CPU of an event'],
     ['… of these for live updates', cores('live'), 'reads of changed issues and events of streams'],
@@ -130,14 +171,14 @@ function sizesTable(results: SizingResults): string {
         `(replicas + ${connections[service].surge}) × ${connections[service].replica} + ${migratorConnections}`,
       ],
     ),
-    ['GB of identity after a year', gigabytes('identity'), 'Σ requests a day × users × bytes × days kept'],
+    ['GB of identity after a year', gigabytes('identity'), stored],
     [
       '… of these the audit trail',
       gigabytes('identity', ['audit_events']),
-      '`AUDIT_RETENTION_DAYS`, a year at most',
+      'the same, only `audit_events` (`AUDIT_RETENTION_DAYS`)',
     ],
-    ['GB of issues after a year', gigabytes('issues'), 'Σ requests a day × users × bytes × days kept'],
-    ['… of these the history', gigabytes('issues', ['activity']), '365 days'],
+    ['GB of issues after a year', gigabytes('issues'), stored],
+    ['… of these the history', gigabytes('issues', ['activity']), 'the same, only `activity`'],
   ];
   return table(
     ['daily users', ...sizes.map((users) => users.toLocaleString('en')), 'formula'],
