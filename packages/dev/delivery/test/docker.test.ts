@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { findComposeProblems } from '../src/compose.ts';
@@ -16,6 +17,20 @@ describe('the Dockerfile', () => {
 
   it('has no problems', () => {
     expect(findDockerfileProblems(text)).toEqual([]);
+  });
+
+  it.each([
+    ['', 1],
+    ['nothing', 1],
+    ['identity', 0],
+    ['issues', 0],
+  ])('checks before it copies anything that APP is a service: "%s"', (app, status) => {
+    const [, check = ''] = /^ARG APP\nRUN (.*)\nCOPY \. \.$/m.exec(text) ?? [];
+    const result = spawnSync('sh', ['-c', check], { env: { ...process.env, APP: app }, encoding: 'utf8' });
+    expect([result.status, result.stderr]).toEqual([
+      status,
+      status === 0 ? '' : 'APP is required: identity or issues\n',
+    ]);
   });
 
   it.each([
