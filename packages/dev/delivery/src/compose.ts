@@ -13,6 +13,7 @@ const serviceSchema = z.looseObject({
   cap_drop: z.array(z.string()).default([]),
   security_opt: z.array(z.string()).default([]),
   ports: z.array(z.string()).default([]),
+  logging: z.looseObject({ options: z.record(z.string(), z.string()).default({}) }).optional(),
   environment: z.record(z.string(), z.string()).default({}),
   volumes: z.array(z.string()).default([]),
 });
@@ -34,6 +35,7 @@ function serviceProblems(name: string, service: z.infer<typeof serviceSchema>): 
   if (!service.cap_drop.includes('ALL')) problems.push('does not drop all capabilities');
   if (!service.security_opt.includes('no-new-privileges:true')) problems.push('allows privilege escalation');
   if (service.privileged) problems.push('is privileged');
+  if (service.logging?.options['max-size'] === undefined) problems.push('has no limit on its log');
   if (/:latest\}?$|^[^:]+$/.test(image)) problems.push(`has no fixed image: ${image}`);
   if (ports.some((port) => !port.startsWith('127.0.0.1:')))
     problems.push('publishes a port to other machines');

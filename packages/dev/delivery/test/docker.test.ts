@@ -92,6 +92,12 @@ describe('the compose file', () => {
       /allows privilege escalation/,
     ],
     ['root', 'user: "1000:1000"', 'user: "0:0"', /runs as 0:0/],
+    [
+      'an unlimited log',
+      '    logging: *logging\n    restart',
+      '    restart',
+      /postgres: has no limit on its log/,
+    ],
     ['a public port', '127.0.0.1:${IDENTITY_PORT', '${IDENTITY_PORT', /publishes a port to other machines/],
     [
       'a secret in the environment',
