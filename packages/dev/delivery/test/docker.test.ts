@@ -5,6 +5,11 @@ import { findComposeProblems } from '../src/compose.ts';
 import { findDockerfileProblems } from '../src/dockerfile.ts';
 import { readRepositoryFile } from '../src/repository.ts';
 
+interface Bind {
+  source: string;
+  target: string;
+}
+
 /** Replaces one part of a text. @throws if the text does not contain it */
 function replaceOne(text: string, from: string | RegExp, to: string): string {
   const replaced = text.replace(from, to);
@@ -56,7 +61,7 @@ describe('the compose file', () => {
 
   it('verifies the certificate of a database elsewhere in the example with TLS', () => {
     const example = readRepositoryFile('docker/compose.tls.yaml');
-    const { services } = parse(example, { logLevel: 'silent' });
+    const { services } = parse(example, { logLevel: 'silent', merge: true });
     expect(example).toContain('?sslmode=verify-full&sslrootcert=/run/database/ca.crt');
     expect(Object.keys(services).sort()).toEqual([
       'identity',
@@ -64,9 +69,11 @@ describe('the compose file', () => {
       'issues',
       'issues-migrate',
     ]);
-    for (const service of Object.values<{ environment: object; volumes: string[] }>(services)) {
-      const targets = service.volumes.map((volume) => volume.split(':').at(-2));
+    for (const service of Object.values<{ environment: object; volumes: Bind[] }>(services)) {
+      const targets = service.volumes.map(({ target }) => target);
       expect(targets).toContain('/run/database/ca.crt');
+      for (const volume of service.volumes)
+        expect(volume).toMatchObject({ read_only: true, bind: { create_host_path: false } });
       for (const file of Object.values(service.environment)) expect(targets).toContain(file);
     }
   });
