@@ -18,8 +18,14 @@ const rules = [
   { drop: 'node_modules/.pnpm/@types+*' },
   // A glob does not match directories that start with a dot, unless it names them.
   { drop: 'node_modules/.pnpm/**/*.{map,d.ts,d.mts,d.cts}' },
-  { drop: 'dist/**/*.d.ts' },
+  // The source maps too: Node runs without --enable-source-maps.
+  { drop: 'dist/**/*.{map,d.ts}' },
+  // Only a package manager reads these.
   { drop: 'node_modules/.pnpm/lock.yaml' },
+  { drop: 'node_modules/.modules.yaml' },
+  { drop: 'node_modules/.pnpm-workspace-state-v1.json' },
+  { drop: 'pnpm-{lock,workspace}.yaml' },
+  { drop: 'README.md' },
 ];
 // bcrypt contains binaries for all platforms.
 const optionalRules = [{ drop: `${package_('bcrypt')}/prebuilds/{win32,darwin}-*` }];
