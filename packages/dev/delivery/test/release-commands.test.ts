@@ -1,4 +1,4 @@
-import { cpSync, existsSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { shellBlock } from '../src/code-blocks.ts';
@@ -76,6 +76,33 @@ it("k8s/README.md gets the service token of the tour from the cluster's Secret",
   expect(programs.calls).toEqual([
     'kubectl --namespace tessera get secret identity-secrets --output jsonpath={.data.service-token}',
   ]);
+});
+
+describe.each([
+  {
+    from: 'docker/README.md',
+    program: 'docker',
+    block: shellBlock('docker/README.md', 'Images and compose', 1),
+  },
+  { from: 'k8s/README.md', program: 'kubectl', block: shellBlock('k8s/README.md', 'Deploy', 2) },
+])('the block of $from that reads the service token', ({ program, block }) => {
+  const present = () => join(programs.folder, '.data/service-token');
+
+  it.each(['sh', 'bash'])('creates a file that only its owner can read in %s', async (shell) => {
+    programs.add(program, 'printf VE9LRU4=');
+    await programs.runIn(shell, block);
+    expect(statSync(present()).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(programs.folder, '.data'))).toEqual(['service-token']);
+  });
+
+  it.each(['sh', 'bash'])('keeps the present file in %s if the command fails', async (shell) => {
+    mkdirSync(join(programs.folder, '.data'));
+    writeFileSync(present(), 'the present token');
+    programs.add(program, 'echo "service is not running" >&2; exit 1');
+    await expect(programs.runIn(shell, block)).rejects.toThrow('service is not running');
+    expect(programs.read('.data/service-token')).toBe('the present token');
+    expect(readdirSync(join(programs.folder, '.data'))).toEqual(['service-token']);
+  });
 });
 
 it("k8s/README.md installs the repository's chart into the namespace", async () => {

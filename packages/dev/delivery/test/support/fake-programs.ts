@@ -31,8 +31,17 @@ export class FakePrograms {
   /** Runs a block. Rejects when a command fails. */
   run(block: string, environment: Record<string, string> = {}): Promise<string> {
     const variables = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'\n`);
-    const input = `export PATH="${this.folder}/bin:$PATH"\n${variables.join('')}${block}`;
+    const input = `${this.#path}${variables.join('')}${block}`;
     return run('bash', ['-euo', 'pipefail', '-s'], { cwd: this.folder, input });
+  }
+
+  /** Runs a block in a shell that continues after errors, as a terminal does. Rejects when the last command fails. */
+  runIn(shell: string, block: string): Promise<string> {
+    return run(shell, ['-s'], { cwd: this.folder, input: `${this.#path}${block}` });
+  }
+
+  get #path(): string {
+    return `export PATH="${this.folder}/bin:$PATH"\n`;
   }
 
   remove(): void {
