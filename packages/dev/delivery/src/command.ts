@@ -21,7 +21,9 @@ export function run(program: string, args: readonly string[], options: CommandOp
     errors += chunk.toString();
     if (show) process.stderr.write(chunk);
   });
-  child.stdin.end(input ?? '');
+  // A program may end before it has read its input. Its exit code reports whether that is a failure.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {

@@ -20,6 +20,16 @@ const paste = (block: string, cwd = rootDir) =>
   run('bash', ['-euo', 'pipefail', '-s'], { cwd, input: block });
 const folder = mkdtempSync(join(tmpdir(), 'tessera-docker-'));
 
+/** The message of work that must fail. @throws if it does not */
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  const failure = await work.then(
+    () => undefined,
+    (error: unknown) => String(error),
+  );
+  if (failure === undefined) throw new Error('The block must fail.');
+  return failure;
+}
+
 const containerSchema = z
   .array(
     z.object({
@@ -99,10 +109,17 @@ async function assertRelease(): Promise<void> {
   await run('git', ['clone', '--quiet', rootDir, copy]);
   const registry = new FakeRegistry();
   const address = await registry.start();
-  const tag = (await run('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: copy })).trim();
+  const git = (...args: string[]) => run('git', args, { cwd: copy });
+  const release = (to: string) =>
+    paste(`export REGISTRY=${to}\n${shellBlock('docker/README.md', 'The image', 0)}`, copy);
+  const tag = (await git('rev-parse', '--short=12', 'HEAD')).trim();
   const images = ['identity', 'issues'].map((app) => `tessera/${app}:${tag}`);
   try {
-    await paste(`export REGISTRY=${address}\n${shellBlock('docker/README.md', 'The image', 0)}`, copy);
+    const dead = await failureOf(release('127.0.0.1:1'));
+    if (!dead.includes('127.0.0.1:1') || (await git('status', '--porcelain')) !== '')
+      throw new Error(`A failed push changed the overlay, or failed for another reason: ${dead}`);
+    print('A push that fails leaves the overlay as it is.');
+    await release(address);
     const deployed = workloadsOf(renderKustomization(join(copy, 'k8s/overlays/production')))
       .flatMap(({ pod }) => pod.containers.map(({ image }) => image))
       .filter((image) => image.includes('tessera/'));
@@ -113,7 +130,7 @@ async function assertRelease(): Promise<void> {
     print(`pushed and named in the overlay: ${images.join(', ')}`);
   } finally {
     registry.stop();
-    const tagged = images.flatMap((image) => [image, `${address}/${image}`]);
+    const tagged = images.flatMap((image) => [image, `${address}/${image}`, `127.0.0.1:1/${image}`]);
     await run('docker', ['rmi', '--force', ...tagged]).catch(() => undefined);
   }
 }

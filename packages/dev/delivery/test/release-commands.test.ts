@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { shellBlock } from '../src/code-blocks.ts';
+import { run } from '../src/command.ts';
 import { renderKustomization } from '../src/kustomize.ts';
 import { readRepositoryFile, rootDir } from '../src/repository.ts';
 import { workloadsOf } from '../src/workload.ts';
@@ -23,28 +24,75 @@ describe('the tag of the images', () => {
         expect(image).toMatch(/^tessera\/(identity|issues):local$|^postgres:/);
   });
 
-  it('is the commit in the production overlay after the commands of docker/README.md', async () => {
-    for (const part of ['base', 'components', 'overlays'])
-      cpSync(join(rootDir, 'k8s', part), join(programs.folder, 'k8s', part), { recursive: true });
-    programs.add('docker');
-    programs.add('git', "printf '0123456789ab'");
-    await programs.run(shellBlock('docker/README.md', 'The image', 0), {
-      REGISTRY: 'eu.example.com/team',
+  describe('after the block of docker/README.md', () => {
+    const overlay = 'k8s/overlays/production';
+    const block = shellBlock('docker/README.md', 'The image', 0);
+    const release = (shell: string) => programs.runIn(shell, `export REGISTRY=eu.example.com/team\n${block}`);
+    const git = async (...args: string[]) =>
+      (
+        await run('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
+          cwd: programs.folder,
+        })
+      ).trim();
+    const called = (program: string) => programs.calls.filter((call) => call.startsWith(program));
+
+    beforeEach(async () => {
+      for (const part of ['base', 'components', 'overlays'])
+        cpSync(join(rootDir, 'k8s', part), join(programs.folder, 'k8s', part), { recursive: true });
+      programs.add('docker');
+      writeFileSync(join(programs.folder, '.gitignore'), 'bin\ncalls\n');
+      await git('init', '--quiet');
+      await git('add', '.');
+      await git('commit', '--quiet', '--message', 'A release');
     });
-    const name = (app: string) => `eu.example.com/team/tessera/${app}:0123456789ab`;
-    expect(programs.calls.filter((call) => call.startsWith('docker'))).toEqual([
-      'docker compose --file docker/compose.yaml build',
-      ...['identity', 'issues'].flatMap((app) => [
-        `docker tag tessera/${app}:0123456789ab ${name(app)}`,
-        `docker push ${name(app)}`,
-      ]),
-    ]);
-    const images = workloadsOf(renderKustomization(join(programs.folder, 'k8s/overlays/production'))).flatMap(
-      ({ pod }) => pod.containers.map(({ image }) => image),
+
+    it('is the commit in the production overlay', async () => {
+      await release('sh');
+      const tag = await git('rev-parse', '--short=12', 'HEAD');
+      const name = (app: string) => `eu.example.com/team/tessera/${app}:${tag}`;
+      expect(called('docker')).toEqual([
+        'docker compose --file docker/compose.yaml build',
+        ...['identity', 'issues'].flatMap((app) => [
+          `docker tag tessera/${app}:${tag} ${name(app)}`,
+          `docker push ${name(app)}`,
+        ]),
+      ]);
+      const images = workloadsOf(renderKustomization(join(programs.folder, overlay))).flatMap(({ pod }) =>
+        pod.containers.map(({ image }) => image),
+      );
+      // The backups use the image of the server.
+      const built = images.filter((image) => !image.startsWith('postgres:'));
+      expect(new Set(built)).toEqual(new Set([name('identity'), name('issues')]));
+      // The next release starts with the overlay of this one.
+      await release('sh');
+    });
+
+    it('builds with the tag, the revision and the time of the commit, and exports nothing', async () => {
+      programs.add('docker', 'echo "$1 $TESSERA_VERSION $TESSERA_REVISION $SOURCE_DATE_EPOCH"');
+      const output = await programs.runIn('sh', `${block}\necho "left: \${TESSERA_VERSION-} \${REGISTRY-}"`);
+      const [tag, revision, time] = (await git('log', '-1', '--abbrev=12', '--format=%h %H %ct')).split(' ');
+      expect(output).toContain(`compose ${tag} ${revision} ${time}\n`);
+      expect(output).toMatch(/^left: {2}$/m);
+    });
+
+    it.each(['compose', 'tag', 'push'])(
+      'stops if docker %s fails, and leaves the overlay as it is',
+      async (step) => {
+        programs.add('docker', `[ "$1" != ${step} ]`);
+        await expect(release('sh')).rejects.toThrow();
+        expect(called('docker').at(-1)).toContain(`docker ${step} `);
+        expect(called(`docker ${step}`)).toHaveLength(1);
+        expect(await git('status', '--porcelain')).toBe('');
+      },
     );
-    // The backups use the image of the server.
-    const built = images.filter((image) => !image.startsWith('postgres:'));
-    expect(new Set(built)).toEqual(new Set([name('identity'), name('issues')]));
+
+    it.each(['k8s/base/kustomization.yaml', 'new-file'])('refuses a changed work tree: %s', async (file) => {
+      writeFileSync(join(programs.folder, file), '# changed');
+      await expect(release('sh')).rejects.toThrow(
+        new RegExp(`Not released: the work tree differs from its commit:\\n.. ${file}\\n`),
+      );
+      expect(called('docker')).toEqual([]);
+    });
   });
 });
 
