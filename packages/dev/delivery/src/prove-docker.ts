@@ -1,8 +1,9 @@
-// Builds the images, runs the blocks of docker/README.md and the README's tour, visits the web app, checks the containers, and
-// removes everything. Needs a Docker engine with compose on this machine, curl, git and openssl. The release is that of HEAD.
+// Builds the images, runs the blocks of docker/README.md and the README's tour, visits the web app, checks the containers,
+// upgrades, also with a migration that fails, and removes everything. Needs a Docker engine with compose on this machine, curl, git and openssl. The release is that of HEAD.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { shellBlock } from './code-blocks.ts';
 import { run } from './command.ts';
@@ -19,6 +20,15 @@ const compose = (...args: string[]) =>
 const paste = (block: string, cwd = rootDir) =>
   run('bash', ['-euo', 'pipefail', '-s'], { cwd, input: block });
 const folder = mkdtempSync(join(tmpdir(), 'tessera-docker-'));
+
+// The revision in the labels of the images from which the proof upgrades. Those of a build without a revision have "unknown".
+const previous = 'previous';
+const revisionLabel = 'org.opencontainers.image.revision';
+
+interface Urls {
+  identityUrl: string;
+  issuesUrl: string;
+}
 
 /** The message of work that must fail. @throws if it does not */
 async function failureOf(work: Promise<unknown>): Promise<string> {
@@ -135,8 +145,78 @@ async function assertRelease(): Promise<void> {
   }
 }
 
+async function readinessOf(urls: Urls): Promise<string> {
+  const readiness = Object.values(urls).map(async (url) => (await fetch(`${url}/readyz`)).status);
+  return (await Promise.all(readiness)).join();
+}
+
+/**
+ * Upgrades from the previous release: first with a migration that fails, which must leave the containers of the services as they
+ * are, then without.
+ */
+async function assertUpgrade(urls: Urls): Promise<void> {
+  const upgrade = shellBlock('docker/README.md', 'Upgrade', 0);
+  const containers = () => compose('ps', '--quiet', 'identity', 'issues');
+  const revisions = async () =>
+    (
+      await run('docker', [
+        'inspect',
+        '--format',
+        `{{index .Config.Labels "${revisionLabel}"}}`,
+        ...(await containers()).trim().split('\n'),
+      ])
+    )
+      .trim()
+      .split('\n')
+      .join();
+  const sql = (statement: string) =>
+    compose('exec', '-T', 'postgres', 'psql', '--username=postgres', '--command', statement);
+  const before = await containers();
+  await sql('ALTER ROLE issues_owner NOLOGIN');
+  const failure = await failureOf(paste(upgrade));
+  if (!failure.includes('issues_owner')) throw new Error(`The upgrade failed for another reason: ${failure}`);
+  const after = {
+    containers: await containers(),
+    readiness: await readinessOf(urls),
+    revisions: await revisions(),
+  };
+  if (
+    JSON.stringify(after) !==
+    JSON.stringify({ containers: before, readiness: '200,200', revisions: `${previous},${previous}` })
+  )
+    throw new Error(`A failed migration changed the running release: ${JSON.stringify(after)}`);
+  print('A migration that fails leaves the running release as it is.');
+  await sql('ALTER ROLE issues_owner LOGIN');
+  const gap = await longestGap(Object.values(urls), () => paste(upgrade));
+  if ((await readinessOf(urls)) !== '200,200' || (await revisions()) !== 'unknown,unknown')
+    throw new Error(`Not upgraded: ${await revisions()}`);
+  print(`upgraded; the services were interrupted for at most ${gap} ms`);
+}
+
+/** The longest time in milliseconds that one of the servers was not ready during the work. */
+async function longestGap(urls: readonly string[], work: () => Promise<unknown>): Promise<number> {
+  let isDone = false;
+  const watch = async (url: string) => {
+    let longest = 0;
+    for (let readyAt = performance.now(); !isDone; await sleep(20)) {
+      const isReady = await fetch(`${url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+      longest = Math.max(longest, performance.now() - readyAt);
+      if (isReady) readyAt = performance.now();
+    }
+    return longest;
+  };
+  const watches = urls.map(watch);
+  await work().finally(() => {
+    isDone = true;
+  });
+  return Math.round(Math.max(...(await Promise.all(watches))));
+}
+
 async function prove(): Promise<void> {
-  await compose('build');
+  await paste(`export TESSERA_REVISION=${previous}\ndocker compose --file docker/compose.yaml build`);
   await paste(shellBlock('docker/README.md', 'Images and compose', 0));
   print(await compose('ps', '--all', '--format', 'table {{.Name}}\t{{.Status}}'));
   for (const service of ['identity', 'issues']) {
@@ -159,6 +239,7 @@ async function prove(): Promise<void> {
   print(await takeTour({ ...urls, serviceToken }));
   await visitWebApp({ ...urls, serviceToken, origin: urls.issuesUrl });
   print('The web app serves its pages and signs people in.');
+  await assertUpgrade(urls);
   const startedAt = performance.now();
   await compose('stop', 'identity', 'issues');
   print(`stopped in ${Math.round(performance.now() - startedAt)} ms`);

@@ -106,6 +106,28 @@ describe('docker/README.md', () => {
     expect(existsSync(join(rootDir, 'docker/compose.yaml'))).toBe(true);
   });
 
+  const upgradeSteps = [
+    'build',
+    'run --rm --no-deps identity-migrate',
+    'run --rm --no-deps issues-migrate',
+    'up --wait identity',
+    'up --wait',
+  ].map((step) => `docker compose --file docker/compose.yaml ${step}`);
+
+  it('upgrades the compose project', async () => {
+    // A program that reads its input would take the commands that are pasted after the block.
+    programs.add('docker', 'cat');
+    const block = shellBlock('docker/README.md', 'Upgrade', 0);
+    expect(await programs.runIn('sh', `${block}\necho the next command`)).toBe('the next command\n');
+    expect(programs.calls).toEqual(upgradeSteps);
+  });
+
+  it.each([1, 2, 3, 4])('stops if step %d of the upgrade fails', async (failing) => {
+    programs.add('docker', `[ "$(wc -l < "${programs.folder}/calls")" -lt ${failing} ]`);
+    await expect(programs.runIn('sh', shellBlock('docker/README.md', 'Upgrade', 0))).rejects.toThrow();
+    expect(programs.calls).toEqual(upgradeSteps.slice(0, failing));
+  });
+
   it('reads the service token in the container', async () => {
     writeFileSync(join(programs.folder, 'service-token'), 'a token of 32 characters\n');
     // Runs what follows the name of the service, on this machine.
