@@ -272,8 +272,7 @@ async function prove(): Promise<void> {
   const { load, identityUrl, issuesUrl, emails, password } = await prepareLoad();
   await proveRunbooks(load);
   await replaceLeakedKeys();
-  const [setUp = ''] = shellBlock('k8s/README.md', 'Rotate the session keys', 0).split('\nOLD=');
-  await runbooks.paste(setUp, shellBlock('k8s/README.md', 'Rotate the session keys', 2));
+  await runbooks.paste(shellBlock('k8s/README.md', 'Rotate the session keys', 2));
   await proveRestore(load, identityUrl, emails, password);
   await visitWebApp({
     ...{ identityUrl, issuesUrl, origin: 'http://localhost:3002' },

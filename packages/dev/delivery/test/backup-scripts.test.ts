@@ -79,6 +79,22 @@ describe('a restore', () => {
     await expect(run('restore.sh')).rejects.toThrow('password authentication failed');
   });
 
+  it('ends without a change if the service keeps its connections', async () => {
+    programs.add(
+      'psql',
+      `case "$*" in *--command*) echo 3 ;; *) cat > ${programs.folder}/statements ;; esac`,
+    );
+    await expect(run('restore.sh', { WAIT_SECONDS: '0' })).rejects.toThrow(
+      'identity still has 3 connections: stop it first.',
+    );
+    expect(() => programs.read('statements')).toThrow('ENOENT');
+  });
+
+  it('ends at once when its pod is deleted while it waits', async () => {
+    programs.add('psql', 'echo 1; kill -TERM $PPID');
+    await expect(run('restore.sh')).rejects.toThrow('ended with 143');
+  });
+
   it('commits nothing if the file cannot be read', async () => {
     programs.add('pg_restore', 'echo "CREATE TABLE half ();"; exit 1');
     await expect(run('restore.sh')).rejects.toThrow();

@@ -180,7 +180,7 @@ it("k8s/README.md installs the repository's chart into the namespace", async () 
   await programs.run(shellBlock('k8s/README.md', 'Helm', 0));
   expect(programs.calls).toEqual([
     'kubectl label --overwrite namespace tessera pod-security.kubernetes.io/enforce=restricted',
-    'helm upgrade --install tessera k8s/helm --namespace tessera --values my-values.yaml --wait',
+    'helm upgrade --install tessera k8s/helm --namespace tessera --values my-values.yaml --wait --wait-for-jobs',
   ]);
 });
 
