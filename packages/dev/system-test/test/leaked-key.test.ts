@@ -17,7 +17,7 @@ let stack: Stack;
 let kubectl: FakeKubectl;
 let token: string;
 beforeAll(async () => {
-  // A list of audiences, which the forged tokens must have, too.
+  // The proof on a cluster has one audience, as a string. The forged tokens must have the list, too.
   const environment = { JWT_AUDIENCE: 'tessera, other' };
   stack = await startStack({ environment: { identity: environment, issues: environment } });
   kubectl = new FakeKubectl(stack, environment);
