@@ -176,7 +176,7 @@ it('the text of a comment that another person deletes stays, and becomes a new c
   await page.getByText('The comment was deleted by another person.').waitFor();
   await page.getByRole('button', { name: 'Add as a new comment' }).click();
   await page.locator('.comment .markdown', { hasText: 'At first, and more' }).waitFor();
-  expect(await page.getByLabel('Edited text').count()).toBe(0);
+  await page.getByLabel('Edited text').waitFor({ state: 'detached' });
 });
 
 it('keys that are pressed before the palette is loaded are typed into it', async () => {
