@@ -122,9 +122,11 @@ describe("the mirror follows identity's events", () => {
     await identity.update(changed.id, { username: 'during-the-gap' });
     await service.sql("UPDATE events SET at = now() - interval '8 days'");
     await service.sql('DELETE FROM events WHERE (tx, id) < (SELECT max(tx), max(id) FROM events)');
-    // A row that was confirmed within a minute may be newer than the list.
+    // More identities than a page, which identity had before its database was restored.
     await app.sql(
-      "UPDATE identity_mirror SET checked_at = now() - interval '1 hour', as_of = now() - interval '1 hour'",
+      `INSERT INTO identity_mirror (id, email, username, is_active, is_verified, is_staff, is_superuser, as_of, source, checked_at)
+       SELECT gen_random_uuid(), n || '@example.com', 'lost-' || n, true, true, false, false, now(), 'lookup', now()
+         FROM generate_series(1, 450) n`,
     );
     await readBy(app);
     expect(logged('reading all identities')).toBe(2);

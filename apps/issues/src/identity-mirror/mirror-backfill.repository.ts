@@ -72,17 +72,15 @@ export class MirrorBackfillRepository {
 
   /**
    * Returns the ids of active rows in the range of a page that identity did not list, such as those of deleted
-   * identities.
+   * identities, and those that were written after the page.
    */
-  async findUnlisted({ after, listed, askedAt }: MirrorSnapshot, limit: number): Promise<string[]> {
+  async findUnlisted({ after, listed }: MirrorSnapshot, limit: number): Promise<string[]> {
     const last = listed.at(-1) ?? null;
-    // Excludes rows that were just confirmed, because they may be newer than the page.
     const rows = await this.#database.$queryRaw<{ id: string }[]>`
       SELECT id FROM identity_mirror
        WHERE id > coalesce(${after}::uuid, '00000000-0000-0000-0000-000000000000')
          AND id <= coalesce(${last}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
          AND id <> ALL (${[...listed]}::uuid[]) AND missing_since IS NULL
-         AND greatest(as_of, checked_at) < ${askedAt}::timestamptz - interval '1 minute'
        ORDER BY id LIMIT ${limit}::int`;
     return rows.map(({ id }) => id);
   }

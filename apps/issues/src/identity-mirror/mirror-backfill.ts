@@ -8,7 +8,6 @@ import type { BackfillLease, MirrorBackfillRepository } from './mirror-backfill.
 export interface MirrorSnapshot {
   after: string | null;
   listed: readonly string[];
-  askedAt: Date;
 }
 
 interface BackfillDependencies {
@@ -124,7 +123,7 @@ export class MirrorBackfill {
       const { identities, ...observation } = await client.list({ after, limit: pageSize });
       await mirror.upsertFromList(identities, observation);
       const listed = identities.map(({ id }) => id);
-      await this.#lookUpUnlisted({ after, listed, askedAt: observation.askedAt });
+      await this.#lookUpUnlisted({ after, listed });
       const last = listed.at(-1);
       if (last === undefined) return copied;
       after = last;
@@ -140,12 +139,17 @@ export class MirrorBackfill {
   }
 
   // A lookup by id determines whether an identity was deleted, because its absence from a page is no proof.
-  async #lookUpUnlisted(snapshot: MirrorSnapshot): Promise<void> {
+  async #lookUpUnlisted({ after, listed }: MirrorSnapshot): Promise<void> {
     const { mirror, repository } = this.#dependencies;
-    for (const id of await repository.findUnlisted(snapshot, pageSize)) {
-      if (this.#stopping.signal.aborted) return;
-      await mirror.refresh(id);
-    }
+    let ids: string[];
+    do {
+      ids = await repository.findUnlisted({ after, listed }, pageSize);
+      for (const id of ids) {
+        if (this.#stopping.signal.aborted) return;
+        await mirror.refresh(id);
+      }
+      after = ids.at(-1) ?? after;
+    } while (ids.length === pageSize);
   }
 }
 
