@@ -185,7 +185,8 @@ export function planCases(count: number): PlanCase[] {
     list('two labels', labelled(rareLabel, commonLabel), 'issues_labels_idx', count / 490),
     list('a failed sync', only({ sync: 'failed' }), 'tracker_links_attention_idx', count / 490),
     list('a conflict', only({ sync: 'conflict' }), 'tracker_links_conflicts_idx', count / 490),
-    list('a stale sync', only({ sync: 'stale' }), 'issues_created_idx', 25_000),
+    // Parallel workers read 23,000 to 26,000 issues until the page is full.
+    list('a stale sync', only({ sync: 'stale' }), 'issues_created_idx', 40_000),
     list('the latest issues', only({ createdFrom: recent }), 'issues_created_idx', 1_100),
     list(
       'recently changed issues',
