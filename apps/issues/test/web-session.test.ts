@@ -76,6 +76,7 @@ describe('the session of the web app', () => {
     expect((await browser.get(me).expect(200)).body).toEqual(body.user);
     const issue = await browser.send('post', '/app/api/v1/issues/', { title: 'From the app' }).expect(201);
     expect(issue.body.reporter.id).toBe(id);
+    await untilDeliverable(app);
     const feed = await browser.get(`/app/api/v1/events/?after=${body.events_cursor}`).expect(200);
     expect(feed.body.events.map(({ data }: { data: { issue_id: string } }) => data.issue_id)).toEqual([
       issue.body.id,
