@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { type Page, type Person, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
@@ -215,6 +216,10 @@ describe('without a stream', () => {
     await page.clock.fastForward(60_000);
     await next;
     await bob.api.update(key, { priority: 'HIGH' });
+    // The page reads the feed once, because its clock moves once.
+    await untilDeliverable({
+      sql: async (text: string, values: unknown[] = []) => (await web.sql('issues', text, values)).rows,
+    });
     await page.clock.fastForward(10_000);
     await page.getByRole('button', { name: 'Priority: High' }).waitFor(soon);
     await close(page);
