@@ -11,6 +11,8 @@ const containerMiB = 512;
 const drainTimeoutMs = 5_000;
 /** The p99 of the other users without stalled clients, on two idle cores, in milliseconds. */
 const usualP99 = 40;
+/** Kubernetes stops the traffic to a pod that is not ready in three checks, five seconds apart, in milliseconds. */
+const unreadyMax = 10_000;
 
 /** A client that sends requests and never reads. */
 class StalledClient {
@@ -150,12 +152,15 @@ describe('clients that cost much memory', () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       const slowness = Math.max(1, percentile99(await idle.stop()) / usualP99);
       const stopSampling = sampleMemory(service);
-      const readiness = new Set<number>();
+      let unreadyFor = 0;
       let isStalling = true;
       const others = startOthers();
       const probe = (async () => {
+        let readyAt = performance.now();
         while (isStalling) {
-          readiness.add((await issues.get(`${service.url}/readyz`)).status);
+          const { status } = await issues.get(`${service.url}/readyz`);
+          unreadyFor = Math.max(unreadyFor, performance.now() - readyAt);
+          if (status === 200) readyAt = performance.now();
           await pause();
         }
       })();
@@ -172,7 +177,7 @@ describe('clients that cost much memory', () => {
       await probe;
       expect(peak).toBeLessThan(containerMiB);
       expect(percentile99(waits) / slowness).toBeLessThan(1_000);
-      expect([...readiness]).toEqual([200]);
+      expect(unreadyFor).toBeLessThan(unreadyMax);
     },
     60_000,
   );
