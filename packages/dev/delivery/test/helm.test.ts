@@ -77,6 +77,8 @@ describe('Helm', () => {
   it.each([
     ['a value that does not exist', { backups: { enabled: true } }, 'backups is not allowed'],
     ['a member that does not exist', { backup: { enable: true } }, 'enable is not allowed'],
+    ['a negative number of pods', { issues: { replicas: -1 } }, 'replicas'],
+    ['an empty image', { identity: { image: '' } }, 'image'],
     ['a number in a ConfigMap', { issues: { config: { DATABASE_POOL_MAX: 6 } } }, 'DATABASE_POOL_MAX'],
   ])('refuses %s', async (_title, values, message) => {
     await expect(renderWithHelm({ values })).rejects.toThrow(message);
