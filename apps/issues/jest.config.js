@@ -27,6 +27,8 @@ export default {
   ...preset,
   // At least two workers, also on two cores, because these tests mostly wait for processes, Redmine and timeouts.
   maxWorkers: Math.max(2, availableParallelism() - 1),
+  // Jest keeps the modules of each file that a worker has run, about 40 MB. Both workers grew to 3 GB.
+  workerIdleMemoryLimit: '1GB',
   testPathIgnorePatterns: [
     '/node_modules/',
     ...(hasRedmine ? [] : ['\\.redmine\\.test\\.ts$']),
