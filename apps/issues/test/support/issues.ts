@@ -14,7 +14,10 @@ export function issueIn(response: Response): Issue {
 }
 
 export async function createIssue(person: TestPerson, body: object = {}): Promise<Issue> {
-  return issueIn(await person.post(issuesPath, { title: 'Printer does not print', ...body }).expect(201));
+  const created = await person.post(issuesPath, { title: 'Printer does not print', ...body });
+  // Unlike supertest's message, it contains the reason.
+  if (created.status !== 201) throw new Error(`the issue was not created: ${created.status} ${created.text}`);
+  return issueIn(created);
 }
 
 export async function getIssue(person: TestPerson, issue: { id: string }): Promise<Issue> {
