@@ -11,8 +11,6 @@ const containerMiB = 512;
 const drainTimeoutMs = 5_000;
 /** The p99 of the other users without stalled clients, on two idle cores, in milliseconds. */
 const usualP99 = 40;
-/** Kubernetes stops the traffic to a pod that is not ready in three checks, five seconds apart, in milliseconds. */
-const unreadyMax = 10_000;
 
 /** A client that sends requests and never reads. */
 class StalledClient {
@@ -152,6 +150,7 @@ describe('clients that cost much memory', () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       const slowness = Math.max(1, percentile99(await idle.stop()) / usualP99);
       const stopSampling = sampleMemory(service);
+      const readiness = new Set<number>();
       let unreadyFor = 0;
       let isStalling = true;
       const others = startOthers();
@@ -159,8 +158,9 @@ describe('clients that cost much memory', () => {
         let readyAt = performance.now();
         while (isStalling) {
           const { status } = await issues.get(`${service.url}/readyz`);
-          unreadyFor = Math.max(unreadyFor, performance.now() - readyAt);
-          if (status === 200) readyAt = performance.now();
+          if (status !== 200) unreadyFor = Math.max(unreadyFor, performance.now() - readyAt);
+          else readyAt = performance.now();
+          readiness.add(status);
           await pause();
         }
       })();
@@ -177,7 +177,9 @@ describe('clients that cost much memory', () => {
       await probe;
       expect(peak).toBeLessThan(containerMiB);
       expect(percentile99(waits) / slowness).toBeLessThan(1_000);
-      expect(unreadyFor).toBeLessThan(unreadyMax);
+      expect([200, 503]).toEqual(expect.arrayContaining([...readiness]));
+      // A failed check takes or lasts a second or more, so none may fail on a machine that is not slow.
+      expect(unreadyFor / slowness).toBeLessThan(1_000);
     },
     60_000,
   );
