@@ -69,14 +69,14 @@ import {
   type Route,
   route,
 } from '@tessera/service-kit';
-import { assertMayAdministerLabels, assertMayAdministerSync } from './access/issue-access.ts';
 import { activityHandlers } from './activity/activity.handlers.ts';
-import type { Actor } from './authentication/actor.ts';
 import { authenticate } from './authentication/authenticate.ts';
 import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
 import { eventHandlers } from './events/event.handlers.ts';
 import { issueBulkHandlers } from './issue-bulk/issue-bulk.handlers.ts';
+import type { Actor } from './issue-core/actor.ts';
+import { assertMayAdministerLabels, assertMayAdministerSync } from './issue-core/issue-access.ts';
 import { issueListHandlers } from './issue-list/issue-list.handlers.ts';
 import { issueHandlers } from './issues/issue.handlers.ts';
 import { labelHandlers } from './labels/label.handlers.ts';

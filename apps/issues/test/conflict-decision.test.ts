@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { type IssuePriority, type IssueStatus, issueStatuses, type SyncConflict } from '@tessera/contracts';
 import { createLogger, ProblemError } from '@tessera/service-kit';
-import { mayFollow } from '../src/issue-status/issue-status.ts';
+import { mayFollow } from '../src/issue-core/issue-status.ts';
 import { planDecision } from '../src/tracker-sync/sync-binding.service.ts';
 import {
   addConflicts,

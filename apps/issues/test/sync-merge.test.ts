@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type IssueLabel, type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
 import fc from 'fast-check';
-import { mayFollow } from '../src/issue-status/issue-status.ts';
+import { mayFollow } from '../src/issue-core/issue-status.ts';
 import { mergeLabels, verifyLabels } from '../src/tracker-sync/label-merge.ts';
 import {
   addConflicts,

@@ -1,8 +1,8 @@
 import type { listActivity } from '@tessera/contracts';
 import { type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { Actor } from '../authentication/actor.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import { presentActivity } from './activity.presenter.ts';
 import type { ActivityService } from './activity.service.ts';
 

@@ -2,8 +2,8 @@ import type { ActivityKind, TimelineOrder } from '@tessera/contracts';
 import { pageBytesMax } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { isReferredTo } from '../issues/issue.sql.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { isReferredTo } from '../issue-store/issue.sql.ts';
 
 /** A stored history entry with the current names of its people. */
 export interface ActivityLine {

@@ -1,5 +1,5 @@
+import type { IssueReference } from '../issue-core/issue-reference.ts';
 import { found } from '../issues/issue.service.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
 import type { ActivityLine, ActivityPage, ActivityRepository } from './activity.repository.ts';
 
 /** Reads the history of an issue. Every active user may read it. */

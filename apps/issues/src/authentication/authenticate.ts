@@ -9,7 +9,7 @@ import {
 import { ProblemError } from '@tessera/service-kit';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import { isOlderThan, type MirroredIdentity } from '../identity-mirror/mirrored-identity.ts';
-import type { Actor } from './actor.ts';
+import type { Actor } from '../issue-core/actor.ts';
 
 /** The realm in `WWW-Authenticate`. */
 export const realm = 'issues';

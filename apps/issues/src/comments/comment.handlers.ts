@@ -8,12 +8,12 @@ import {
 } from '@tessera/contracts';
 import { type Call, cursorTime, type Handler, type Limit, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
-import { readIfMatch, unlessKnown } from '../issues/precondition.ts';
-import { commentResponse, createdCommentResponse, presentComment } from './comment.presenter.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { commentResponse, createdCommentResponse, presentComment } from '../issue-core/comment.presenter.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import { readIfMatch, unlessKnown } from '../issue-core/precondition.ts';
 import type { CommentContext, CommentService } from './comment.service.ts';
 
 interface CommentHandlersOptions {

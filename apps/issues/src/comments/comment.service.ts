@@ -1,14 +1,14 @@
 import { ProblemError } from '@tessera/service-kit';
-import { assertMayChangeComment, assertMayDeleteComment } from '../access/issue-access.ts';
-import type { Actor } from '../authentication/actor.ts';
 import type { Transaction } from '../database.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { type Comment, type CommentDraft, stateOf } from '../issue-core/comment.ts';
+import type { ChangedBy } from '../issue-core/issue.ts';
+import { assertMayChangeComment, assertMayDeleteComment } from '../issue-core/issue-access.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { assertState } from '../issue-core/precondition.ts';
+import type { CommentPage, CommentRepository } from '../issue-store/comment.repository.ts';
 import { found } from '../issues/issue.service.ts';
-import type { ChangedBy } from '../issues/issue.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
-import { assertState } from '../issues/precondition.ts';
 import type { MentionResolver } from '../mentions/mention-resolver.ts';
-import type { CommentPage, CommentRepository } from './comment.repository.ts';
-import { type Comment, type CommentDraft, stateOf } from './comment.ts';
 
 interface CommentServiceDependencies {
   repository: CommentRepository;

@@ -1,7 +1,7 @@
 import type { IssueEventType } from '@tessera/contracts';
 import { type EventPlace, eventCursor, type PlacedEvent } from '@tessera/service-kit';
-import type { IssueReference } from '../issues/issue-reference.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import { presentEvent } from './event.presenter.ts';
 
 /** An event as all streams send it, encoded once. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { validationProblem } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
 
 /** A request with an `Idempotency-Key`. Its user, operation, issue and key identify it. */
 export interface IdempotencyRequest {

@@ -1,6 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import { isReferredTo } from '../issues/issue.sql.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { isReferredTo } from '../issue-store/issue.sql.ts';
 import type { PeopleFilter, RankedPlace } from './people-list.ts';
 
 /** Selects people sorted by id. */

@@ -1,4 +1,4 @@
-import type { IssueReference } from '../issues/issue-reference.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
 
 /** The filter of a list of people. With `search` or `issue` the list is ranked, otherwise it is sorted by id. */
 export interface PeopleFilter {

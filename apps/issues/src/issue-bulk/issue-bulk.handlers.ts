@@ -1,10 +1,10 @@
 import type { changeIssues } from '@tessera/contracts';
 import { type Handler, jsonText } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import { parseIssueReference } from '../issues/issue-reference.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { parseIssueReference } from '../issue-core/issue-reference.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import type { WriteQuota } from '../rate-limit/limit-rate.ts';
 import type { IssueBulkService } from './issue-bulk.service.ts';
 

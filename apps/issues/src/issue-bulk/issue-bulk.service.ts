@@ -5,17 +5,17 @@ import {
   type IssueStatus,
   issueLabelsMax,
 } from '@tessera/contracts';
-import { may } from '../access/issue-access.ts';
-import type { Actor } from '../authentication/actor.ts';
 import type { Transaction } from '../database.ts';
-import type { IssueStatusRepository } from '../issue-status/issue-status.repository.ts';
-import { mayFollow } from '../issue-status/issue-status.ts';
-import type { IssueRepository } from '../issues/issue.repository.ts';
-import type { ChangedBy, IssueFields, IssueWithLinks } from '../issues/issue.ts';
-import { planChange } from '../issues/issue-change.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { ChangedBy, IssueFields, IssueWithLinks } from '../issue-core/issue.ts';
+import { may } from '../issue-core/issue-access.ts';
+import { planChange } from '../issue-core/issue-change.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { mayFollow } from '../issue-core/issue-status.ts';
+import { isSelf, type PersonResolver } from '../issue-core/person-resolver.ts';
+import type { IssueRepository } from '../issue-store/issue.repository.ts';
+import type { IssueStatusRepository } from '../issue-store/issue-status.repository.ts';
 import type { LabelService } from '../labels/label.service.ts';
-import { isSelf, type PersonResolver } from '../people/person-resolver.ts';
 
 interface IssueBulkServiceDependencies {
   issues: IssueRepository;

@@ -25,12 +25,12 @@ import {
   withParameters,
 } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { Actor } from '../authentication/actor.ts';
-import { openStatuses } from '../issue-status/issue-status.ts';
-import { parseIssueNumber, parseIssueReference } from '../issues/issue-reference.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
-import { isKnown, shortHash, unlessKnown } from '../issues/precondition.ts';
-import { labelKey } from '../labels/label.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { parseIssueNumber, parseIssueReference } from '../issue-core/issue-reference.ts';
+import { openStatuses } from '../issue-core/issue-status.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import { labelKey } from '../issue-core/label.ts';
+import { isKnown, shortHash, unlessKnown } from '../issue-core/precondition.ts';
 import type { IssueListService } from './issue-list.service.ts';
 import {
   completeOrder,

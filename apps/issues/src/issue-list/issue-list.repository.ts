@@ -1,6 +1,7 @@
 import type { CountedField, IssueField } from '@tessera/contracts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import type { IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
 import {
   listedColumns,
   partsOf,
@@ -9,8 +10,7 @@ import {
   selectListedLinks,
   selectSnapshots,
   toSnapshots,
-} from '../issues/issue.sql.ts';
-import type { IssueSnapshot, TrackerIdentity } from '../issues/issue.ts';
+} from '../issue-store/issue.sql.ts';
 import { LabelRepository } from '../labels/label.repository.ts';
 import { countStatement } from './issue-counts.sql.ts';
 import { pageStatement } from './issue-list.sql.ts';

@@ -19,11 +19,11 @@ import {
   validationProblem,
 } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
-import type { IssuePresenter } from '../issues/issue.presenter.ts';
-import type { IssueSnapshot } from '../issues/issue.ts';
-import { shortHash } from '../issues/precondition.ts';
-import { createTextCache } from '../issues/text-cache.ts';
-import { presentPerson } from '../people/person.presenter.ts';
+import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
+import type { IssueSnapshot } from '../issue-core/issue.ts';
+import { presentPerson } from '../issue-core/person.presenter.ts';
+import { shortHash } from '../issue-core/precondition.ts';
+import { createTextCache } from '../issue-core/text-cache.ts';
 import type { IssueListRepository } from './issue-list.repository.ts';
 import {
   type IssueFilters,

@@ -1,7 +1,7 @@
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { people, revisionColumns, selectSynced, trackerLink } from '../issues/issue.sql.ts';
-import type { TrackerIdentity } from '../issues/issue.ts';
+import type { TrackerIdentity } from '../issue-core/issue.ts';
+import { people, revisionColumns, selectSynced, trackerLink } from '../issue-store/issue.sql.ts';
 import {
   type IssueFilters,
   type IssueListRequest,

@@ -9,7 +9,7 @@ import type {
   SyncFilter,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
-import type { IssueRevision } from '../issues/issue.ts';
+import type { IssueRevision } from '../issue-core/issue.ts';
 
 /** A sort field. `id` is the last one unless another field is unique. */
 export type SortField = OrderingField | 'id';

@@ -6,22 +6,22 @@ import type {
   updateIssue,
 } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
 import type { CommentService } from '../comments/comment.service.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import type { IssueStatusService } from '../issue-status/issue-status.service.ts';
+import type { Actor } from '../issue-core/actor.ts';
 import {
   createdIssueResponse,
   type IssuePresenter,
   issueResponse,
   readIssueEdit,
   readNewIssue,
-} from './issue.presenter.ts';
+} from '../issue-core/issue.presenter.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import { isKnown, readIfMatch } from '../issue-core/precondition.ts';
 import type { IssueService } from './issue.service.ts';
 import { issueMetadata } from './issue-metadata.ts';
-import type { IssueUrls } from './issue-urls.ts';
-import { isKnown, readIfMatch } from './precondition.ts';
+import type { IssueStatusService } from './issue-status.service.ts';
 
 interface IssueHandlersOptions {
   issues: IssueService;

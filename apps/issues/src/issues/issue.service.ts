@@ -1,15 +1,8 @@
 import { conflictsBytesMax } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
-import { assertMay, may } from '../access/issue-access.ts';
-import type { Actor } from '../authentication/actor.ts';
 import type { Transaction } from '../database.ts';
-import { initialStatus } from '../issue-status/issue-status.ts';
-import type { LabelService } from '../labels/label.service.ts';
-import { resolveLinks } from '../links/link-resolver.ts';
-import type { MentionResolver } from '../mentions/mention-resolver.ts';
-import { assertMayName, isSelf, type PersonResolver } from '../people/person-resolver.ts';
-import type { IssuePresenter } from './issue.presenter.ts';
-import type { IssueRepository } from './issue.repository.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
 import type {
   ChangedBy,
   IssueDraft,
@@ -21,17 +14,24 @@ import type {
   NamedAssignee,
   NewIssue,
   PresentedIssue,
-} from './issue.ts';
-import { planChange, type WantedIssue } from './issue-change.ts';
-import type { IssueReference } from './issue-reference.ts';
+} from '../issue-core/issue.ts';
+import { assertMay, may } from '../issue-core/issue-access.ts';
+import { planChange, type WantedIssue } from '../issue-core/issue-change.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { initialStatus } from '../issue-core/issue-status.ts';
+import { assertMayName, isSelf, type PersonResolver } from '../issue-core/person-resolver.ts';
 import {
   assertConditional,
   assertMatches,
   isStale,
   type Precondition,
   versionConflict,
-} from './precondition.ts';
-import { createTextCache } from './text-cache.ts';
+} from '../issue-core/precondition.ts';
+import { createTextCache } from '../issue-core/text-cache.ts';
+import type { IssueRepository } from '../issue-store/issue.repository.ts';
+import type { LabelService } from '../labels/label.service.ts';
+import { resolveLinks } from '../links/link-resolver.ts';
+import type { MentionResolver } from '../mentions/mention-resolver.ts';
 
 interface IssueServiceDependencies {
   repository: IssueRepository;

@@ -6,13 +6,13 @@ import {
   type updateLabel,
 } from '@tessera/contracts';
 import { type Handler, jsonText } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import { assertNames, readIfMatch, shortHash, unlessKnown } from '../issues/precondition.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { Label } from '../issue-core/label.ts';
+import { assertNames, readIfMatch, shortHash, unlessKnown } from '../issue-core/precondition.ts';
 import { createdLabelResponse, labelResponse, presentLabel } from './label.presenter.ts';
 import type { LabelService } from './label.service.ts';
-import type { Label } from './label.ts';
 
 interface LabelHandlersOptions {
   labels: LabelService;

@@ -1,7 +1,7 @@
 import type { createLabel, getLabel, Label as WireLabel } from '@tessera/contracts';
 import { jsonText, type ResponseOf } from '@tessera/service-kit';
-import { shortHash } from '../issues/precondition.ts';
-import type { Label } from './label.ts';
+import type { Label } from '../issue-core/label.ts';
+import { shortHash } from '../issue-core/precondition.ts';
 
 /** Converts a label to its representation in the API. */
 export function presentLabel({ id, name, color, createdAt, updatedAt }: Label): WireLabel {

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { type Label, labelKey } from './label.ts';
+import { type Label, labelKey } from '../issue-core/label.ts';
 
 const columns = Prisma.raw('id, name, color, created_at AS "createdAt", updated_at AS "updatedAt"');
 

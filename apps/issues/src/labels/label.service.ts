@@ -8,9 +8,9 @@ import {
 } from '@tessera/contracts';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
+import { type Label, labelKey } from '../issue-core/label.ts';
 import { presentLabel } from './label.presenter.ts';
 import type { LabelRepository } from './label.repository.ts';
-import { type Label, labelKey } from './label.ts';
 
 /** Reads and writes labels. Every active user may read them; staff may write them. */
 export class LabelService {

@@ -1,6 +1,5 @@
 import { validationProblem } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
-import { assertMayName, type PersonResolver } from '../people/person-resolver.ts';
+import type { Actor } from '../issue-core/actor.ts';
 import {
   findSameTarget,
   isSameLink,
@@ -8,7 +7,8 @@ import {
   type NewLink,
   type StoredLink,
   withoutRepeats,
-} from './link.ts';
+} from '../issue-core/link.ts';
+import { assertMayName, type PersonResolver } from '../issue-core/person-resolver.ts';
 
 interface ResolveOptions {
   actor: Actor;

@@ -1,10 +1,10 @@
 import type { deleteLink, putLink } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
-import type { IssuePresenter } from '../issues/issue.presenter.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
-import { readIfMatch } from '../issues/precondition.ts';
-import { presentLink, readLink } from './link.presenter.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import { presentLink, readLink } from '../issue-core/link.presenter.ts';
+import { readIfMatch } from '../issue-core/precondition.ts';
 import type { LinkService } from './link.service.ts';
 
 interface LinkHandlersOptions {

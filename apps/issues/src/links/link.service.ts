@@ -1,12 +1,8 @@
 import { ProblemError, validationProblem } from '@tessera/service-kit';
-import { assertMay, may } from '../access/issue-access.ts';
-import type { Actor } from '../authentication/actor.ts';
-import type { IssueRepository } from '../issues/issue.repository.ts';
-import { found } from '../issues/issue.service.ts';
-import type { IssueSnapshot, IssueWithLinks } from '../issues/issue.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
-import { assertMatches, type Precondition } from '../issues/precondition.ts';
-import type { PersonResolver } from '../people/person-resolver.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { IssueSnapshot, IssueWithLinks } from '../issue-core/issue.ts';
+import { assertMay, may } from '../issue-core/issue-access.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
 import {
   describeLinkChanges,
   findSameTarget,
@@ -14,7 +10,11 @@ import {
   type LinkDraft,
   planLinks,
   type StoredLink,
-} from './link.ts';
+} from '../issue-core/link.ts';
+import type { PersonResolver } from '../issue-core/person-resolver.ts';
+import { assertMatches, type Precondition } from '../issue-core/precondition.ts';
+import type { IssueRepository } from '../issue-store/issue.repository.ts';
+import { found } from '../issues/issue.service.ts';
 import { resolveLinks } from './link-resolver.ts';
 
 interface LinkServiceDependencies {

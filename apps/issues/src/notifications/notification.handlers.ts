@@ -6,11 +6,11 @@ import type {
 } from '@tessera/contracts';
 import { type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { Actor } from '../authentication/actor.ts';
-import { parseIssueReference } from '../issues/issue-reference.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
-import { shortHash, unlessKnown } from '../issues/precondition.ts';
-import { presentPerson } from '../people/person.presenter.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { parseIssueReference } from '../issue-core/issue-reference.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import { presentPerson } from '../issue-core/person.presenter.ts';
+import { shortHash, unlessKnown } from '../issue-core/precondition.ts';
 import type { NotificationService } from './notification.service.ts';
 import type { Notification } from './notification.ts';
 

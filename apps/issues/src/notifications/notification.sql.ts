@@ -6,7 +6,7 @@ import {
 } from '@tessera/contracts';
 import { unreadEvents } from '@tessera/service-kit';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
 import type { NotificationFilters, NotificationPage } from './notification.ts';
 
 /** Maximum number of watchers of an issue who are notified of an event. */

@@ -1,5 +1,5 @@
 import type { NotificationReason, NotificationType } from '@tessera/contracts';
-import type { IssueReference } from '../issues/issue-reference.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
 
 /** An event that concerns a person, as it is shown. */
 export interface Notification {

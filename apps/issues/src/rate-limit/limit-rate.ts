@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type Limit, ProblemError, type RequestShares } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
+import type { Actor } from '../issue-core/actor.ts';
 import { type RateLimiter, type RateLimitStatus, windowSeconds } from './rate-limiter.ts';
 
 /** The limits of one identity. Undefined means no limit. */

@@ -2,9 +2,9 @@ import type { Import, IssuePriority, IssueStatus } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { TrackerIdentity } from '../issues/issue.ts';
+import type { TrackerIdentity } from '../issue-core/issue.ts';
+import { startWatching } from '../issue-store/watching.sql.ts';
 import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
-import { startWatching } from '../watching/watching.sql.ts';
 import { leaseEnd, type Retry, retryDelay } from './sync.repository.ts';
 import type { MergeBase } from './sync-merge.ts';
 

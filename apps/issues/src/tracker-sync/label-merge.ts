@@ -1,5 +1,5 @@
 import { type IssueLabel, issueLabelsMax } from '@tessera/contracts';
-import { labelKey } from '../labels/label.ts';
+import { labelKey } from '../issue-core/label.ts';
 import type { RemoteLabel, TrackerLabels } from '../trackers/external-tracker.ts';
 
 // Merges labels as sets: each side's additions and removals since the last sync are applied to the other side.

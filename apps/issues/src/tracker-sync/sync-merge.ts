@@ -7,7 +7,7 @@ import {
   type SyncedField,
 } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
-import type { ActivityEntry } from '../activity/activity-entry.ts';
+import type { ActivityEntry } from '../issue-core/activity-entry.ts';
 import type {
   ExternalTracker,
   LocalState,

@@ -2,7 +2,7 @@ import type { RetriedSyncs, RetrySyncs } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { isSynced } from '../issues/issue.sql.ts';
+import { isSynced } from '../issue-store/issue.sql.ts';
 import type { ChangedIssue, RemoteStamp, TrackerLimit } from '../trackers/external-tracker.ts';
 import { issueErrorCodes, outageErrorCodes } from '../trackers/tracker-error.ts';
 import {

@@ -11,12 +11,12 @@ import type {
   syncIssue,
 } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
 import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
 import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
-import { type IssuePresenter, issueResponse, presentSyncReport } from '../issues/issue.presenter.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { type IssuePresenter, issueResponse, presentSyncReport } from '../issue-core/issue.presenter.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import type { IssueService } from '../issues/issue.service.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
 import type { ImportService } from './import.service.ts';
 import type { IntegrationService } from './integration.service.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';

@@ -3,7 +3,7 @@ import { violatedUniqueIndex } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { TrackerIdentity } from '../issues/issue.ts';
+import type { TrackerIdentity } from '../issue-core/issue.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import type { MergeBase, NewRemoteComment, UnsentComment, UnverifiedPush } from './sync-merge.ts';

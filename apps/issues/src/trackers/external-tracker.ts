@@ -1,6 +1,6 @@
 import type { IssuePriority, IssueStatus, SyncedField, TrackerProvider } from '@tessera/contracts';
 import type { Logger } from '@tessera/service-kit';
-import { mayFollow } from '../issue-status/issue-status.ts';
+import { mayFollow } from '../issue-core/issue-status.ts';
 import type { TrackerCheck } from './tracker-check.ts';
 import type { TrackerError } from './tracker-error.ts';
 import { endMarker, issueOfMarker } from './tracker-text.ts';

@@ -1,6 +1,6 @@
 import { decodeHTML } from 'entities';
 import { z } from 'zod';
-import { labelKey } from '../labels/label.ts';
+import { labelKey } from '../issue-core/label.ts';
 import type { RemoteLabel, TrackerLabels } from './external-tracker.ts';
 import { problemOr, TrackerError, type TrackerErrorCode } from './tracker-error.ts';
 import { remoteNameSchema } from './tracker-text.ts';

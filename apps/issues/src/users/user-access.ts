@@ -1,5 +1,5 @@
 import { ProblemError } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
+import type { Actor } from '../issue-core/actor.ts';
 
 /** Flags that only a superuser may set or clear. */
 const privilegeFlags = ['is_staff', 'is_superuser'] as const;

@@ -12,10 +12,10 @@ import {
 } from '@tessera/contracts';
 import { type Handler, readKeysetPage, withParameters } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { Actor } from '../authentication/actor.ts';
 import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
 import { isRanked } from '../identity-mirror/people-list.ts';
-import { parseIssueReference } from '../issues/issue-reference.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { parseIssueReference } from '../issue-core/issue-reference.ts';
 import { presentFullUser, presentUser, readUserBody } from './user.presenter.ts';
 import type { UserService } from './user.service.ts';
 

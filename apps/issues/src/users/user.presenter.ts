@@ -1,6 +1,6 @@
 import type { FullUser, UpdateIdentity, UpdateUser, User } from '@tessera/contracts';
-import type { Actor } from '../authentication/actor.ts';
 import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
+import type { Actor } from '../issue-core/actor.ts';
 import { maySeeAll } from './user-access.ts';
 
 /** Returns the fields of a person that the actor may see. */

@@ -1,12 +1,12 @@
 import type { ChangePassword, CreateIdentity, UpdateIdentity } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
 import type { IdentityClient } from '../identity-mirror/identity-client.ts';
 import type { IdentityMirrorRepository } from '../identity-mirror/identity-mirror.repository.ts';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import { isOutage } from '../identity-mirror/identity-problem.ts';
 import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
 import type { PeopleFilter, RankedPlace } from '../identity-mirror/people-list.ts';
+import type { Actor } from '../issue-core/actor.ts';
 import { assertMayAdminister, maySeeAll } from './user-access.ts';
 
 interface UserServiceDependencies {

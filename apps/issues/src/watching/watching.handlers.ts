@@ -8,8 +8,8 @@ import {
 } from '@tessera/contracts';
 import { cursorTime, type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { Actor } from '../authentication/actor.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import type { WatchingService } from './watching.service.ts';
 import type { WatchState } from './watching.ts';
 

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
-import { isReferredTo } from '../issues/issue.sql.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
-import { selectWatched } from './watching.sql.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { isReferredTo } from '../issue-store/issue.sql.ts';
+import { selectWatched } from '../issue-store/watching.sql.ts';
 import type { WatchedIssue, WatchedPage, WatchState } from './watching.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { IssueReference } from '../issue-core/issue-reference.ts';
 import { found } from '../issues/issue.service.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
 import type { WatchingRepository } from './watching.repository.ts';
 import type { WatchedIssue, WatchedPage, WatchState } from './watching.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Access, originOf, ProblemError } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
 import { type ActorOptions, findActor, isSafe } from '../authentication/authenticate.ts';
+import type { Actor } from '../issue-core/actor.ts';
 import type { SessionCookie } from './session-id.ts';
 import type { StoredSession } from './web-session.repository.ts';
 import type { WebSessionService } from './web-session.service.ts';

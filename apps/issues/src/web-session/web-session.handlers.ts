@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessTokenClaims } from '@tessera/contracts';
 import { type EventFeed, type Handler, type Limit, originOf, ProblemError } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
+import type { Actor } from '../issue-core/actor.ts';
 import { presentFullUser } from '../users/user.presenter.ts';
 import type { UserService } from '../users/user.service.ts';
 import type { SessionCookie } from './session-id.ts';

@@ -1,7 +1,7 @@
 import { type Access, type Guard, guard, type Route, route } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
 import { findActor } from '../authentication/authenticate.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Actor } from '../issue-core/actor.ts';
 import { limitAddresses, limitRate } from '../rate-limit/limit-rate.ts';
 import { webSessionHandlers } from './web-session.handlers.ts';
 import {

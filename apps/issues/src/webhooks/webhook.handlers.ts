@@ -12,8 +12,8 @@ import {
 } from '@tessera/contracts';
 import { type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { Actor } from '../authentication/actor.ts';
-import type { IssueUrls } from '../issues/issue-urls.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import { presentDelivery, presentDetails, presentWebhook, presentWithSecret } from './webhook.presenter.ts';
 import type { ChangeContext, OutgoingWebhookService } from './webhook.service.ts';
 

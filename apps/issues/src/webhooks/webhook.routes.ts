@@ -11,9 +11,9 @@ import {
   updateWebhook,
 } from '@tessera/contracts';
 import { type Access, type Route, route } from '@tessera/service-kit';
-import { assertMayAdministerWebhooks as authorize } from '../access/issue-access.ts';
-import type { Actor } from '../authentication/actor.ts';
 import type { Dependencies } from '../dependencies.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { assertMayAdministerWebhooks as authorize } from '../issue-core/issue-access.ts';
 import type { limitRate } from '../rate-limit/limit-rate.ts';
 import { outgoingWebhookHandlers } from './webhook.handlers.ts';
 

@@ -1,6 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import type { ChangedBy } from '../issues/issue.ts';
-import type { ActivityEntry } from './activity-entry.ts';
+import type { ActivityEntry } from '../issue-core/activity-entry.ts';
+import type { ChangedBy } from '../issue-core/issue.ts';
 
 /**
  * Inserts history entries of an issue in the given order, as a statement or as a CTE of the statement that makes the

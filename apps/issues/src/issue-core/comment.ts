@@ -1,6 +1,6 @@
-import type { ActivityEntry } from '../activity/activity-entry.ts';
-import { shortHash } from '../issues/precondition.ts';
-import type { NamedPerson } from '../people/person.presenter.ts';
+import type { ActivityEntry } from './activity-entry.ts';
+import type { NamedPerson } from './person.presenter.ts';
+import { shortHash } from './precondition.ts';
 
 /** A comment with the displayed fields of its author. */
 export interface Comment {

@@ -8,15 +8,15 @@ import {
   type SyncFilter,
 } from '@tessera/contracts';
 import pg from 'pg';
-import { commentDetails, commentRelations } from '../comments/comment.sql.ts';
-import type { Comment } from '../comments/comment.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { labelColumn, labelRevision } from '../labels/label.sql.ts';
-import { linkDetails } from '../links/link.sql.ts';
-import type { StoredLink } from '../links/link.ts';
-import { mentionedPeople } from '../mentions/mention.sql.ts';
-import type { IssueRecord, IssueSnapshot, TrackerIdentity } from './issue.ts';
-import type { IssueReference } from './issue-reference.ts';
+import type { Comment } from '../issue-core/comment.ts';
+import type { IssueRecord, IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { StoredLink } from '../issue-core/link.ts';
+import { commentDetails, commentRelations } from './comment.sql.ts';
+import { labelColumn, labelRevision } from './label.sql.ts';
+import { linkDetails } from './link.sql.ts';
+import { mentionedPeople } from './mention.sql.ts';
 
 const shortColumns =
   'id, number, title, priority, status, reporter_id, assignee_id, version, rev, comments_count, created_at, updated_at, resolved_at, closed_at, label_ids';

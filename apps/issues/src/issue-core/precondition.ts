@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Issue } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
-import { linkValue } from '../links/link.ts';
 import type { IssueWithLinks } from './issue.ts';
+import { linkValue } from './link.ts';
 
 /** The state that a client bases its change on. */
 export interface Precondition {

@@ -1,8 +1,9 @@
 import type { IssueStatus } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
-import type { CommentDraft } from '../comments/comment.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import type { CommentDraft } from '../issue-core/comment.ts';
+import type { ChangedBy, IssueSnapshot, IssueState, TrackerIdentity } from '../issue-core/issue.ts';
 import {
   allComments,
   allLinks,
@@ -10,9 +11,8 @@ import {
   type SnapshotRow,
   selectSnapshots,
   toSnapshots,
-} from '../issues/issue.sql.ts';
-import type { ChangedBy, IssueSnapshot, IssueState, TrackerIdentity } from '../issues/issue.ts';
-import { participants, startWatching } from '../watching/watching.sql.ts';
+} from './issue.sql.ts';
+import { participants, startWatching } from './watching.sql.ts';
 
 export interface StatusChange {
   /** The state of the issue that the rules have checked. */

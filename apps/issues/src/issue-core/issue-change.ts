@@ -1,8 +1,8 @@
 import type { IssueLabel } from '@tessera/contracts';
-import type { ActivityEntry } from '../activity/activity-entry.ts';
-import { describeLabelChanges } from '../labels/label.ts';
-import { describeLinkChanges, type LinkChanges, type NewLink, planLinks } from '../links/link.ts';
+import type { ActivityEntry } from './activity-entry.ts';
 import type { IssueChange, IssueFields, IssueState, IssueWithLinks } from './issue.ts';
+import { describeLabelChanges } from './label.ts';
+import { describeLinkChanges, type LinkChanges, type NewLink, planLinks } from './link.ts';
 
 /** The requested values of an issue. Absent members stay unchanged. */
 export interface WantedIssue extends IssueFields {

@@ -1,23 +1,23 @@
 import type { IssueStatus } from '@tessera/contracts';
 import { ProblemError, unavailableProblem } from '@tessera/service-kit';
-import { assertMay } from '../access/issue-access.ts';
-import type { Actor } from '../authentication/actor.ts';
-import type { CommentDraft } from '../comments/comment.ts';
 import type { Transaction } from '../database.ts';
-import type { IssuePresenter } from '../issues/issue.presenter.ts';
-import type { IssueRepository } from '../issues/issue.repository.ts';
-import { found } from '../issues/issue.service.ts';
-import type { IssueSnapshot, IssueWithLinks } from '../issues/issue.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import type { CommentDraft } from '../issue-core/comment.ts';
+import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
+import type { IssueSnapshot, IssueWithLinks } from '../issue-core/issue.ts';
+import { assertMay } from '../issue-core/issue-access.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { allowedTransitions, mayFollow } from '../issue-core/issue-status.ts';
 import {
   assertConditional,
   assertMatches,
   isStale,
   type Precondition,
   versionConflict,
-} from '../issues/precondition.ts';
-import type { IssueStatusRepository } from './issue-status.repository.ts';
-import { allowedTransitions, mayFollow } from './issue-status.ts';
+} from '../issue-core/precondition.ts';
+import type { IssueRepository } from '../issue-store/issue.repository.ts';
+import type { IssueStatusRepository } from '../issue-store/issue-status.repository.ts';
+import { found } from './issue.service.ts';
 
 interface StatusServiceDependencies {
   issues: IssueRepository;

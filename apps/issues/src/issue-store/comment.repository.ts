@@ -1,15 +1,15 @@
 import type { TimelineOrder } from '@tessera/contracts';
 import { pageBytesMax } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
-import { insertActivity } from '../activity/activity.sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { isReferredTo } from '../issues/issue.sql.ts';
-import type { ChangedBy } from '../issues/issue.ts';
-import type { IssueReference } from '../issues/issue-reference.ts';
-import { participants, startWatching, startWatchingAs } from '../watching/watching.sql.ts';
+import type { Comment, CommentChange, CommentDraft, StoredComment } from '../issue-core/comment.ts';
+import type { ChangedBy } from '../issue-core/issue.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { insertActivity } from './activity.sql.ts';
 import { commentColumns, commentRelations } from './comment.sql.ts';
-import type { Comment, CommentChange, CommentDraft, StoredComment } from './comment.ts';
+import { isReferredTo } from './issue.sql.ts';
+import { participants, startWatching, startWatchingAs } from './watching.sql.ts';
 
 /** The keyset position of a comment: the last comment of a page. */
 export interface CommentPlace {

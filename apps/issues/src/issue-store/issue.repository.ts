@@ -1,9 +1,18 @@
 import { v7 as uuidv7 } from 'uuid';
-import { insertActivity } from '../activity/activity.sql.ts';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { deleteLinks, upsertLinks } from '../links/link.sql.ts';
-import { startWatchingAs } from '../watching/watching.sql.ts';
+import type {
+  ChangedBy,
+  IssueChange,
+  IssueRevision,
+  IssueSnapshot,
+  IssueState,
+  IssueWithLinks,
+  NewIssue,
+  TrackerIdentity,
+} from '../issue-core/issue.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { insertActivity } from './activity.sql.ts';
 import {
   allComments,
   allLinks,
@@ -22,17 +31,8 @@ import {
   toSnapshots,
   trackerLink,
 } from './issue.sql.ts';
-import type {
-  ChangedBy,
-  IssueChange,
-  IssueRevision,
-  IssueSnapshot,
-  IssueState,
-  IssueWithLinks,
-  NewIssue,
-  TrackerIdentity,
-} from './issue.ts';
-import type { IssueReference } from './issue-reference.ts';
+import { deleteLinks, upsertLinks } from './link.sql.ts';
+import { startWatchingAs } from './watching.sql.ts';
 
 interface RevisionRow {
   rev: number;

@@ -1,6 +1,6 @@
 import type { PersonInput } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
+import type { Actor } from './actor.ts';
 
 /** Identifies a person to look up. */
 export type PersonReference = { id: string } | { email: string } | { ssoProvider: string; ssoId: string };

@@ -1,5 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import { mentionedPeople } from '../mentions/mention.sql.ts';
+import { mentionedPeople } from './mention.sql.ts';
 
 /** The columns that only rows of comments have, of `c` with `commentRelations`. */
 export const commentDetails = Prisma.sql`${Prisma.raw(`c.body, c.author_id AS "authorId", author.names AS "authorName", c.origin,

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { NewLink } from './link.ts';
+import type { NewLink } from '../issue-core/link.ts';
 
 /** The columns that only rows of links have, of `l`. */
 export const linkDetails = Prisma.raw(

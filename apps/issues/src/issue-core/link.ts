@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LinkRelation, type LinkType, linksMax } from '@tessera/contracts';
 import { validationProblem } from '@tessera/service-kit';
-import type { ActivityEntry } from '../activity/activity-entry.ts';
-import type { PersonReference } from '../people/person-resolver.ts';
+import type { ActivityEntry } from './activity-entry.ts';
+import type { PersonReference } from './person-resolver.ts';
 
 /** A link to write. Type and ref are unique within an issue. */
 export interface NewLink {

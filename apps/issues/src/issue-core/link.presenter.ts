@@ -1,6 +1,6 @@
 import type { Link, LinkInput } from '@tessera/contracts';
-import { toPersonReference } from '../people/person-resolver.ts';
 import type { LinkDraft, StoredLink } from './link.ts';
+import { toPersonReference } from './person-resolver.ts';
 
 /** Converts a link to its representation in the API, which is the same in an issue. */
 export function presentLink(link: StoredLink): Link {

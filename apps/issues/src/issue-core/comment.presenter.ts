@@ -1,9 +1,9 @@
 import type { addComment, getComment, Comment as WireComment } from '@tessera/contracts';
 import { jsonText, type ResponseOf } from '@tessera/service-kit';
-import type { IssueUrls } from '../issues/issue-urls.ts';
-import { shortHash } from '../issues/precondition.ts';
-import { presentPerson } from '../people/person.presenter.ts';
 import { type Comment, stateOf } from './comment.ts';
+import type { IssueUrls } from './issue-urls.ts';
+import { presentPerson } from './person.presenter.ts';
+import { shortHash } from './precondition.ts';
 
 /** Converts a comment to its representation in the API, which is the same in an issue. */
 export function presentComment(comment: Comment): WireComment {

@@ -9,12 +9,12 @@ import type {
   TrackerProvider,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
-import type { IssueParties } from '../access/issue-access.ts';
-import type { ActivityEntry } from '../activity/activity-entry.ts';
-import type { Comment } from '../comments/comment.ts';
-import type { LinkChanges, LinkDraft, NewLink, StoredLink } from '../links/link.ts';
-import type { NamedPerson } from '../people/person.presenter.ts';
-import type { PersonReference } from '../people/person-resolver.ts';
+import type { ActivityEntry } from './activity-entry.ts';
+import type { Comment } from './comment.ts';
+import type { IssueParties } from './issue-access.ts';
+import type { LinkChanges, LinkDraft, NewLink, StoredLink } from './link.ts';
+import type { NamedPerson } from './person.presenter.ts';
+import type { PersonReference } from './person-resolver.ts';
 
 /** A person to assign, and the field of the request that names the person. */
 export interface NamedAssignee {

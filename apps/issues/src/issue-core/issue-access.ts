@@ -1,5 +1,5 @@
 import { ProblemError } from '@tessera/service-kit';
-import type { Actor } from '../authentication/actor.ts';
+import type { Actor } from './actor.ts';
 
 type Role = 'user' | 'reporter' | 'assignee' | 'staff' | 'superuser';
 

@@ -1,5 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import type { WatchedPage } from './watching.ts';
+import type { WatchedPage } from '../watching/watching.ts';
 
 /**
  * Makes people watch an issue because they take part in it, as a CTE of the statement in which they do. `people` selects

@@ -1,5 +1,5 @@
 import type { IssueLabel } from '@tessera/contracts';
-import type { ActivityEntry } from '../activity/activity-entry.ts';
+import type { ActivityEntry } from './activity-entry.ts';
 
 export interface Label extends IssueLabel {
   createdAt: Date;

@@ -18,10 +18,7 @@ import {
 } from '@tessera/contracts';
 import { jsonText, type ResponseOf } from '@tessera/service-kit';
 import { z } from 'zod';
-import { presentComment } from '../comments/comment.presenter.ts';
-import { allowedTransitions } from '../issue-status/issue-status.ts';
-import { presentLink, presentListedLink, readLink } from '../links/link.presenter.ts';
-import { presentPerson } from '../people/person.presenter.ts';
+import { presentComment } from './comment.presenter.ts';
 import type {
   IssueDraft,
   IssueEdit,
@@ -30,7 +27,10 @@ import type {
   PresentedIssue,
   TrackerIdentity,
 } from './issue.ts';
+import { allowedTransitions } from './issue-status.ts';
 import type { IssueUrls } from './issue-urls.ts';
+import { presentLink, presentListedLink, readLink } from './link.presenter.ts';
+import { presentPerson } from './person.presenter.ts';
 import { etagOf, shortHash } from './precondition.ts';
 
 /** Converts issues to their representation in the API. */
