@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Session, sessionSchema } from '@tessera/contracts';
+import { type SessionDetails, sessionSchema } from '@tessera/contracts';
 import { encodeCursor } from '@tessera/service-kit';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
@@ -16,7 +16,7 @@ afterAll(() => app.close());
 
 const internal = internalClient(() => app);
 const sessionsPath = (id: string) => `/internal/identities/${id}/sessions`;
-const sessionsOf = async (id: string): Promise<Session[]> =>
+const sessionsOf = async (id: string): Promise<SessionDetails[]> =>
   (await internal('get', sessionsPath(id)).expect(200)).body;
 const refresh = (token: string) => app.http.post('/token/refresh').send({ refresh_token: token });
 const auditOf = (id: string, type: string) =>
@@ -109,7 +109,7 @@ describe('GET /internal/identities/{id}/sessions', () => {
       `UPDATE token_families SET created_at = date_trunc('second', now()) WHERE identity_id = $1`,
       [identity.id],
     );
-    const { items, pages } = await walk<Session>(
+    const { items, pages } = await walk<SessionDetails>(
       (path) => internal('get', path),
       `${sessionsPath(identity.id)}?limit=2`,
     );

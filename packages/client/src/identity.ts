@@ -5,7 +5,7 @@ import type {
   Identity,
   IdentityEvent,
   Introspection,
-  Session,
+  SessionDetails,
 } from '@tessera/contracts';
 import { type EventOptions, followEvents } from './event-feed.ts';
 import type { IdentityInput } from './identity-input.ts';
@@ -99,7 +99,7 @@ export class IdentityClient {
   }
 
   /** Iterates over the active sessions of an identity, newest first. */
-  sessions(id: string, options: PageSize & CallOptions = {}): AsyncGenerator<Session, void> {
+  sessions(id: string, options: PageSize & CallOptions = {}): AsyncGenerator<SessionDetails, void> {
     const { limit, ...call } = options;
     return this.#transport.pages(pathOf(id, 'sessions'), { limit }, call);
   }

@@ -53,7 +53,7 @@ import type {
   PersonInput,
   patchIssue,
   putLink,
-  ResponseOf,
+  ResponseBodyOf,
   RetrySyncs,
   redeliverWebhook,
   resolveSyncConflict,
@@ -368,7 +368,7 @@ export class IssuesClient {
   }
 
   /** Returns the members of an issue with their types, limits and choices. */
-  describe(options?: CallOptions): Promise<ResponseOf<typeof describeIssues>> {
+  describe(options?: CallOptions): Promise<ResponseBodyOf<typeof describeIssues>> {
     return this.#call<typeof describeIssues>({ method: 'OPTIONS', path: issues, ...options });
   }
 
@@ -421,7 +421,7 @@ export class IssuesClient {
     issue: IssueReference,
     link: LinkDraft,
     options?: CallOptions,
-  ): Promise<ResponseOf<typeof putLink>> {
+  ): Promise<ResponseBodyOf<typeof putLink>> {
     return this.#call<typeof putLink>({
       method: 'POST',
       path: pathOf(issue, 'links/'),
@@ -452,11 +452,11 @@ export class IssuesClient {
   }
 
   /** Returns whether the calling user watches an issue. */
-  watchState(issue: IssueReference, options?: CallOptions): Promise<ResponseOf<typeof getWatching>> {
+  watchState(issue: IssueReference, options?: CallOptions): Promise<ResponseBodyOf<typeof getWatching>> {
     return this.#call<typeof getWatching>({ method: 'GET', path: pathOf(issue, 'watch/'), ...options });
   }
 
-  watch(issue: IssueReference, options?: CallOptions): Promise<ResponseOf<typeof startWatching>> {
+  watch(issue: IssueReference, options?: CallOptions): Promise<ResponseBodyOf<typeof startWatching>> {
     return this.#call<typeof startWatching>({
       method: 'PUT',
       path: pathOf(issue, 'watch/'),
@@ -535,11 +535,11 @@ export class IssuesClient {
   }
 
   /** Returns all labels, sorted by name. */
-  labels(options?: CallOptions): Promise<ResponseOf<typeof listLabels>> {
+  labels(options?: CallOptions): Promise<ResponseBodyOf<typeof listLabels>> {
     return this.#call<typeof listLabels>({ method: 'GET', path: labels, ...options });
   }
 
-  label(id: string, options?: CallOptions): Promise<ResponseOf<typeof getLabel>> {
+  label(id: string, options?: CallOptions): Promise<ResponseBodyOf<typeof getLabel>> {
     return this.#call<typeof getLabel>({ method: 'GET', path: labelPath(id), ...options });
   }
 
@@ -560,7 +560,7 @@ export class IssuesClient {
   }
 
   /** Returns all endpoints of webhooks, the oldest first. All operations on endpoints are for staff. */
-  webhooks(options?: CallOptions): Promise<ResponseOf<typeof listWebhooks>> {
+  webhooks(options?: CallOptions): Promise<ResponseBodyOf<typeof listWebhooks>> {
     return this.#call<typeof listWebhooks>({ method: 'GET', path: webhooks, ...options });
   }
 
@@ -614,7 +614,7 @@ export class IssuesClient {
   }
 
   /** Returns the sync state with both values of each conflict. */
-  syncState(issue: IssueReference, options?: CallOptions): Promise<ResponseOf<typeof getSyncState>> {
+  syncState(issue: IssueReference, options?: CallOptions): Promise<ResponseBodyOf<typeof getSyncState>> {
     return this.#call<typeof getSyncState>({ method: 'GET', path: pathOf(issue, 'sync/'), ...options });
   }
 
@@ -655,14 +655,14 @@ export class IssuesClient {
   }
 
   /** Checks whether syncs can work. Returns the problems and their solutions. */
-  integrations(options?: CallOptions): Promise<ResponseOf<typeof listIntegrations>> {
+  integrations(options?: CallOptions): Promise<ResponseBodyOf<typeof listIntegrations>> {
     return this.#call<typeof listIntegrations>({ method: 'GET', path: '/api/v1/integrations/', ...options });
   }
 
   retrySyncs(
     filter: Partial<RetrySyncs> & Pick<RetrySyncs, 'sync'>,
     options?: CallOptions,
-  ): Promise<ResponseOf<typeof retrySyncs>> {
+  ): Promise<ResponseBodyOf<typeof retrySyncs>> {
     return this.#call<typeof retrySyncs>({
       method: 'POST',
       path: '/api/v1/sync/retry/',
@@ -686,7 +686,7 @@ export class IssuesClient {
   }
 
   /** Returns the progress of the last import. */
-  importState(options?: CallOptions): Promise<ResponseOf<typeof getImport>> {
+  importState(options?: CallOptions): Promise<ResponseBodyOf<typeof getImport>> {
     return this.#call<typeof getImport>({ method: 'GET', path: importPath, ...options });
   }
 
@@ -694,7 +694,7 @@ export class IssuesClient {
   backfill(
     { limit, dry_run }: { limit?: number; dry_run?: boolean } = {},
     options?: CallOptions,
-  ): Promise<ResponseOf<typeof backfillSyncs>> {
+  ): Promise<ResponseBodyOf<typeof backfillSyncs>> {
     return this.#call<typeof backfillSyncs>({
       method: 'POST',
       path: '/api/v1/sync/backfill/',
@@ -723,12 +723,12 @@ export class IssuesClient {
   }
 
   /** Returns the calling user. */
-  me(options?: CallOptions): Promise<ResponseOf<typeof getMe>> {
+  me(options?: CallOptions): Promise<ResponseBodyOf<typeof getMe>> {
     return this.#call<typeof getMe>({ method: 'GET', path: `${users}me/`, ...options });
   }
 
   /** Changes the display name of the calling user; null removes it. */
-  rename(name: string | null, options?: CallOptions): Promise<ResponseOf<typeof updateMe>> {
+  rename(name: string | null, options?: CallOptions): Promise<ResponseBodyOf<typeof updateMe>> {
     return this.#call<typeof updateMe>({ method: 'PATCH', path: `${users}me/`, body: { name }, ...options });
   }
 
@@ -738,18 +738,22 @@ export class IssuesClient {
     await this.#transport.send({ method: 'POST', path: `${users}me/password/`, body, ...options });
   }
 
-  user(id: string, options?: CallOptions): Promise<ResponseOf<typeof getUser>> {
+  user(id: string, options?: CallOptions): Promise<ResponseBodyOf<typeof getUser>> {
     return this.#call<typeof getUser>({ method: 'GET', path: userPath(id), ...options });
   }
 
   createUser(
     user: UserInput & { email: string },
     options?: CallOptions,
-  ): Promise<ResponseOf<typeof createUser>> {
+  ): Promise<ResponseBodyOf<typeof createUser>> {
     return this.#call<typeof createUser>({ method: 'POST', path: users, body: user, ...options });
   }
 
-  updateUser(id: string, change: UserInput, options?: CallOptions): Promise<ResponseOf<typeof updateUser>> {
+  updateUser(
+    id: string,
+    change: UserInput,
+    options?: CallOptions,
+  ): Promise<ResponseBodyOf<typeof updateUser>> {
     return this.#call<typeof updateUser>({ method: 'PUT', path: userPath(id), body: change, ...options });
   }
 
@@ -757,12 +761,12 @@ export class IssuesClient {
     await this.#transport.send({ method: 'DELETE', path: userPath(id), ...options });
   }
 
-  async #call<Op extends Operation>(call: Call): Promise<ResponseOf<Op>> {
-    return (await this.#transport.send(call)).body as ResponseOf<Op>;
+  async #call<Op extends Operation>(call: Call): Promise<ResponseBodyOf<Op>> {
+    return (await this.#transport.send(call)).body as ResponseBodyOf<Op>;
   }
 
   // The key is the same in all attempts.
-  #once<Op extends Operation>(call: Call): Promise<ResponseOf<Op>> {
+  #once<Op extends Operation>(call: Call): Promise<ResponseBodyOf<Op>> {
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
     return this.#call<Op>({ ...call, headers, isRepeatable: true });
   }

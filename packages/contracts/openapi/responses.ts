@@ -7,7 +7,7 @@ import {
   type OperationResponse,
   problemsOf,
 } from '../src/operation.ts';
-import { commonCodes, oauthProblemSchema, problemSchema } from '../src/problem.ts';
+import { commonCodes, oauthProblemSchema, problemSchema } from '../src/problem.schemas.ts';
 
 const descriptions: Record<number, string> = {
   400: 'The path, a header or the body is malformed.',

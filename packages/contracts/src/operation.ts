@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CommonCodes, commonCodes } from './problem.ts';
+import { type CommonCodes, commonCodes } from './problem.schemas.ts';
 
 /** A schema of an object whose members become parameters. */
 type ParametersSchema = z.ZodType<unknown, Record<string, unknown>> & { shape: Record<string, z.ZodType> };
@@ -106,7 +106,7 @@ export type BodyOf<Op extends Operation> = Op extends { readonly body: { readonl
   : undefined;
 
 /** The body of the successful responses of an operation; undefined for one without a body. */
-export type ResponseOf<Op extends Operation> = {
+export type ResponseBodyOf<Op extends Operation> = {
   [Status in keyof Op['responses']]: Op['responses'][Status] extends { readonly schema: infer Schema }
     ? Output<Schema, undefined>
     : undefined;

@@ -1,7 +1,7 @@
-import type { Session as WireSession } from '@tessera/contracts';
+import type { SessionDetails } from '@tessera/contracts';
 import type { Session } from './session.ts';
 
-export function presentSession(session: Session): WireSession {
+export function presentSession(session: Session): SessionDetails {
   return {
     id: session.id,
     created_at: session.createdAt.toISOString(),

@@ -1,4 +1,4 @@
-import { type Session, sessionSchema } from '@tessera/contracts';
+import { type SessionDetails, sessionSchema } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import { z } from 'zod';
 import { identityAnswerInvalid } from '../identity-mirror/identity-problem.ts';
@@ -34,7 +34,7 @@ export class IdentitySessions {
   }
 
   /** Lists the newest active sessions. */
-  async list(identityId: string, requestId: string): Promise<Session[]> {
+  async list(identityId: string, requestId: string): Promise<SessionDetails[]> {
     const { status, data } = await this.#transport.send({
       method: 'GET',
       path: `/internal/identities/${identityId}/sessions?limit=${listMax}`,

@@ -1,9 +1,10 @@
-import { identityEvents, listIdentityEvents } from '../event.ts';
-import { getLiveness, getReadiness } from '../health.ts';
+import { listIdentityEvents } from '../event.operations.ts';
+import { identityEvents } from '../event.schemas.ts';
+import { getLiveness, getReadiness } from '../health.operations.ts';
 import type { Api } from '../operation.ts';
-import { transportErrors } from '../problem.ts';
-import { listAuditEvents } from './audit.ts';
-import { getDiscoveryDocument, getKeySet } from './discovery.ts';
+import { transportErrors } from '../problem.schemas.ts';
+import { listAuditEvents } from './audit.operations.ts';
+import { getDiscoveryDocument, getKeySet } from './discovery.operations.ts';
 import {
   changeIdentityPassword,
   createIdentity,
@@ -13,10 +14,10 @@ import {
   getIdentity,
   listIdentities,
   updateIdentity,
-} from './identity.ts';
-import { introspectToken } from './introspection.ts';
-import { listSessions, revokeSession, revokeSessions } from './session.ts';
-import { getUserInfo, postUserInfo, refreshTokens, revokeToken, signIn } from './token.ts';
+} from './identity.operations.ts';
+import { introspectToken } from './introspection.operations.ts';
+import { listSessions, revokeSession, revokeSessions } from './session.operations.ts';
+import { getUserInfo, postUserInfo, refreshTokens, revokeToken, signIn } from './token.operations.ts';
 
 /** The API of the identity service, in the order of its document. */
 export const identityApi = {

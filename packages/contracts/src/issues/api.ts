@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { issueEvents, listEvents } from '../event.ts';
-import { streamEvents } from '../event-stream.ts';
-import { getLiveness, getReadiness } from '../health.ts';
+import { listEvents } from '../event.operations.ts';
+import { issueEvents } from '../event.schemas.ts';
+import { streamEvents } from '../event-stream.operations.ts';
+import { getLiveness, getReadiness } from '../health.operations.ts';
 import type { Api } from '../operation.ts';
-import { transportErrors } from '../problem.ts';
-import { listActivity } from './activity.ts';
-import { changeIssues } from './bulk.ts';
-import { addComment, deleteComment, getComment, listComments, updateComment } from './comment.ts';
+import { transportErrors } from '../problem.schemas.ts';
+import { listActivity } from './activity.operations.ts';
+import { changeIssues } from './bulk.operations.ts';
+import { addComment, deleteComment, getComment, listComments, updateComment } from './comment.operations.ts';
 import {
   changeIssueStatus,
   countIssues,
@@ -17,23 +18,25 @@ import {
   listIssues,
   patchIssue,
   updateIssue,
-} from './issue.ts';
-import { deleteLink, putLink } from './issue-link.ts';
-import { createLabel, deleteLabel, getLabel, listLabels, updateLabel } from './label.ts';
-import { listNotifications, markNotificationsRead, markNotificationsUnread } from './notification.ts';
+} from './issue.operations.ts';
+import { deleteLink, putLink } from './issue-link.operations.ts';
+import { createLabel, deleteLabel, getLabel, listLabels, updateLabel } from './label.operations.ts';
+import {
+  listNotifications,
+  markNotificationsRead,
+  markNotificationsUnread,
+} from './notification.operations.ts';
+import { backfillSyncs, getImport, importIssues } from './tracker-import.operations.ts';
 import {
   attachExternalIssue,
-  backfillSyncs,
   detachExternalIssue,
-  getImport,
   getSyncState,
-  importIssues,
   listIntegrations,
   resolveSyncConflict,
   retrySyncs,
   syncIssue,
-  takeWebhook,
-} from './sync.ts';
+} from './tracker-sync.operations.ts';
+import { takeWebhook } from './tracker-webhook.operations.ts';
 import {
   changeMyPassword,
   createUser,
@@ -44,8 +47,8 @@ import {
   patchUser,
   updateMe,
   updateUser,
-} from './users.ts';
-import { getWatching, listWatching, startWatching, stopWatching } from './watching.ts';
+} from './user.operations.ts';
+import { getWatching, listWatching, startWatching, stopWatching } from './watching.operations.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -57,7 +60,7 @@ import {
   rotateWebhookSecret,
   testWebhook,
   updateWebhook,
-} from './webhooks.ts';
+} from './webhook.operations.ts';
 
 /** The API of the issues service, in the order of its document. */
 export const issuesApi = {

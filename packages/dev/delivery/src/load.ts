@@ -18,7 +18,7 @@ export interface Phase {
   slowestMs: number;
 }
 
-interface Session {
+interface Tokens {
   access: string;
   refresh: string;
 }
@@ -28,7 +28,7 @@ export class Load {
   /** The ids of the issues whose creation was acknowledged. */
   readonly created: string[] = [];
   readonly #options: LoadOptions;
-  readonly #sessions = new Map<string, Session>();
+  readonly #sessions = new Map<string, Tokens>();
   readonly #phases: Phase[] = [];
   readonly #pending = new Set<Promise<void>>();
   #running = true;
@@ -113,7 +113,7 @@ export class Load {
     );
   }
 
-  async #refresh(email: string, { refresh }: Session): Promise<void> {
+  async #refresh(email: string, { refresh }: Tokens): Promise<void> {
     // Removed during the refresh, because a refresh token works once.
     this.#sessions.delete(email);
     this.#keep(

@@ -1,7 +1,7 @@
 import type {
   FullUser,
   Integration,
-  Session,
+  SessionDetails,
   Webhook,
   WebhookDelivery,
   WebhookDeliveryDetails,
@@ -10,7 +10,7 @@ import type {
 import { root } from '../http/api.ts';
 import { nextCursor, request } from '../http/http.ts';
 
-export type OwnSession = Session & { is_current: boolean };
+export type OwnSession = SessionDetails & { is_current: boolean };
 
 const sessionsPath = '/app/sessions';
 

@@ -2,15 +2,15 @@ import type { CommandContext } from '../command.ts';
 import { readTail } from '../data-folder/log-tail.ts';
 import { prepareSecrets } from '../data-folder/secrets.ts';
 import { findServices } from '../services/services.ts';
-import { Session } from '../session.ts';
 import { StackError } from '../stack-error.ts';
+import { StackSession } from '../stack-session.ts';
 
 /** Runs the embedded PostgreSQL for development, with the data and secrets of `start`. */
 export async function runDevDatabase(
   rootDir: string,
   { environment, print, stop }: CommandContext,
 ): Promise<void> {
-  const session = await Session.open({ mode: 'dev', rootDir, environment, print });
+  const session = await StackSession.open({ mode: 'dev', rootDir, environment, print });
   try {
     prepareSecrets(session.folder, environment.passedOn);
     const server = await session.startDatabases(environment, findServices(rootDir));

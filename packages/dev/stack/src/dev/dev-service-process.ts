@@ -14,8 +14,8 @@ import { isRunning, recordProcess, stopProcess } from '../processes/recorded-pro
 import { startWatchdog } from '../processes/watchdog.ts';
 import { serviceEnvironment } from '../services/service-environment.ts';
 import type { Service } from '../services/services.ts';
-import { resolveDataDir } from '../session.ts';
 import { StackError } from '../stack-error.ts';
+import { resolveDataDir } from '../stack-session.ts';
 
 const DATABASE_TIMEOUT_MS = 60_000;
 const FROM_SOURCE = '--conditions=@tessera/source';

@@ -18,8 +18,8 @@ import {
   waitUntilReady,
 } from '../services/service-process.ts';
 import { findServices, type Service } from '../services/services.ts';
-import { Session } from '../session.ts';
 import { StackError } from '../stack-error.ts';
+import { StackSession } from '../stack-session.ts';
 import { bannerOf, hasWebApp } from './banner.ts';
 import { ensureFirstAdministrator, serviceTokenOf } from './first-administrator.ts';
 
@@ -36,7 +36,7 @@ export async function runProduct(options: LauncherOptions): Promise<void> {
   const services = findServices(rootDir);
   if (services.length === 0) throw new StackError(`${rootDir}/apps contains no service.`);
   print('Tessera is starting.');
-  const session = await Session.open({ mode: 'start', rootDir, environment, print });
+  const session = await StackSession.open({ mode: 'start', rootDir, environment, print });
   void stop.requested.then((reason) => print(`\nStopping (${reason}).`));
   try {
     for (const { name, portVariable } of services) {
@@ -54,7 +54,7 @@ export async function runProduct(options: LauncherOptions): Promise<void> {
 
 async function bringUp(
   options: LauncherOptions,
-  session: Session,
+  session: StackSession,
   services: readonly Service[],
 ): Promise<void> {
   const { rootDir, environment, print, stop } = options;
@@ -97,7 +97,7 @@ interface ServiceVariables {
 
 async function bringUpService(
   { rootDir, print, stop }: LauncherOptions,
-  session: Session,
+  session: StackSession,
   { service, variables, migration }: ServiceVariables,
 ): Promise<ServiceProcess> {
   const { name } = service;
@@ -115,7 +115,7 @@ async function bringUpService(
 
 async function startServer(
   { environment, print, stop }: LauncherOptions,
-  session: Session,
+  session: StackSession,
   services: readonly Service[],
 ) {
   print('  starting PostgreSQL 18');

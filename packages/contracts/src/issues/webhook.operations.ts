@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
-import { uuid } from '../text.ts';
-import { locationHeader } from './issue-operation.ts';
+import { uuid } from '../text.schemas.ts';
+import { locationHeader } from './operation-parts.schemas.ts';
 import {
   createWebhookSchema,
   deliveryIdSchema,
@@ -13,7 +13,7 @@ import {
   webhookSchema,
   webhooksMax,
   webhookWithSecretSchema,
-} from './webhook.ts';
+} from './webhook.schemas.ts';
 
 const path = '/api/v1/webhooks/';
 const common = { tags: ['Webhooks'], security: ['accessToken'] };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { cursor, limit } from './query-value.ts';
+import { cursor, limit } from './query-value.schemas.ts';
 
-export { pageSizeDefault, pageSizeMax } from './query-value.ts';
+export { pageSizeDefault, pageSizeMax } from './query-value.schemas.ts';
 
 /** The query of a list without filters and orderings. */
 export const pageQuerySchema = z.strictObject({ limit: limit.optional(), cursor: cursor.optional() });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { uuid } from '../text.ts';
-import { issuePrioritySchema, issueStatusSchema } from './issue-input.ts';
-import { linkSchema, linksMax } from './issue-link.ts';
-import { issueLabelSchema, issueLabelsMax } from './label.ts';
-import { externalIssueSchema, syncStateSchema, syncSummarySchema } from './tracker-sync.ts';
+import { uuid } from '../text.schemas.ts';
+import { issuePrioritySchema, issueStatusSchema } from './issue-input.schemas.ts';
+import { linkSchema, linksMax } from './issue-link.schemas.ts';
+import { issueLabelSchema, issueLabelsMax } from './label.schemas.ts';
+import { externalIssueSchema, syncStateSchema, syncSummarySchema } from './tracker-sync.schemas.ts';
 
 /** Maximum number and size (in bytes of JSON) of the newest comments in an issue. The list of comments contains all. */
 export const embeddedCommentsMax = 50;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { uuid } from '../text.ts';
-import { issueStatusSchema } from './issue-input.ts';
+import { uuid } from '../text.schemas.ts';
+import { issueStatusSchema } from './issue-input.schemas.ts';
+import { issueSchema } from './issue-response.schemas.ts';
 import {
   etagHeader,
   idempotencyHeaders,
@@ -12,72 +13,25 @@ import {
   keyReusedCode,
   replayedHeader,
   unverifiedProblem,
-} from './issue-operation.ts';
-import { issueSchema } from './issue-response.ts';
+} from './operation-parts.schemas.ts';
+import {
+  attemptMembers,
+  notConfigured,
+  rejectedCodes,
+  rejectedDescription,
+  remoteCodes,
+  trackerProblems,
+} from './tracker-problem.schemas.ts';
 import {
   attachExternalSchema,
-  backfilledSchema,
-  backfillQuerySchema,
-  backfillSchema,
-  importPreviewSchema,
-  importQuerySchema,
-  importSchema,
   integrationSchema,
   resolveConflictSchema,
   retriedSyncsSchema,
   retrySyncsSchema,
   syncReportSchema,
-  trackerProviderSchema,
-} from './tracker-sync.ts';
+} from './tracker-sync.schemas.ts';
 
 const path = `${issuesPath}/:id`;
-// The members of a failed attempt.
-const attemptMembers = {
-  retry_scheduled: z.boolean().describe('Whether the background retries the sync.'),
-  next_attempt_at: z.iso.datetime().nullable(),
-  location: z
-    .string()
-    .nullable()
-    .describe('`remote_moved`: the new URL of the issue, if the tracker names it.'),
-};
-const trackerProblems = [
-  {
-    status: 502,
-    codes: [
-      'tracker_unavailable',
-      'tracker_auth_failed',
-      'project_not_found',
-      'project_archived',
-      'issues_disabled',
-      'rest_api_disabled',
-      'not_a_member',
-    ],
-    description: 'The tracker or its project cannot be used.',
-    members: attemptMembers,
-  },
-  {
-    status: 503,
-    codes: ['tracker_rate_limited', 'tracker_busy', 'create_outcome_unknown'],
-    description:
-      '`tracker_rate_limited`, `tracker_busy`, or `create_outcome_unknown`; `Retry-After` has the time until a retry.',
-    members: attemptMembers,
-  },
-  {
-    status: 504,
-    codes: ['tracker_timeout'],
-    description: '`tracker_timeout`.',
-    members: attemptMembers,
-  },
-] as const;
-const remoteCodes = ['remote_gone', 'remote_moved', 'remote_private', 'remote_locked'] as const;
-const rejectedCodes = ['tracker_rejected', 'remote_too_large'] as const;
-const rejectedDescription =
-  'The request is invalid, `tracker_rejected` with its reasons, or `remote_too_large`.';
-const notConfigured = {
-  status: 409,
-  codes: ['tracker_not_configured'],
-  description: '`tracker_not_configured`.',
-} as const;
 const conflictNotFound = { status: 404, codes: ['issue_not_found', 'conflict_not_found'] } as const;
 const issueResponse = { 200: { description: 'The issue.', schema: issueSchema, headers: etagHeader } };
 
@@ -251,92 +205,4 @@ export const retrySyncs = operation({
   body: { schema: retrySyncsSchema, example: { sync: 'failed' } },
   responses: { 200: { description: 'How many issues were made due.', schema: retriedSyncsSchema } },
   problems: [401, 403, notConfigured, 422],
-});
-
-const importPath = '/api/v1/sync/import/';
-
-export const importIssues = operation({
-  id: 'importIssues',
-  ...issueOperation,
-  tags: ['Sync'],
-  method: 'POST',
-  path: importPath,
-  summary: 'Import the issues of the external tracker',
-  description:
-    'For staff. Creates an issue for each public issue of the project that belongs to none yet; the caller becomes its reporter. The background reads the list page by page, and continues after a failure or a crash; `GET` shows the progress. While an import is running, another request continues it at once. With `dry_run=true` the response lists what an import would do, page by page, and nothing is written.',
-  query: importQuerySchema,
-  responses: {
-    200: { description: 'What an import would do (`dry_run=true`).', schema: importPreviewSchema },
-    202: { description: 'The import.', schema: importSchema },
-  },
-  problems: [
-    401,
-    403,
-    { status: 409, codes: ['tracker_not_configured', ...remoteCodes], members: attemptMembers },
-    {
-      status: 422,
-      codes: ['validation_failed', ...rejectedCodes],
-      description: rejectedDescription,
-      members: attemptMembers,
-    },
-    ...trackerProblems,
-  ],
-});
-
-export const getImport = operation({
-  id: 'getImport',
-  ...issueOperation,
-  tags: ['Sync'],
-  method: 'GET',
-  path: importPath,
-  summary: 'Read the progress of the last import',
-  description: 'For staff.',
-  responses: { 200: { description: 'The last import.', schema: importSchema } },
-  problems: [401, 403, notConfigured],
-});
-
-export const backfillSyncs = operation({
-  id: 'backfillSyncs',
-  ...issueOperation,
-  tags: ['Sync'],
-  method: 'POST',
-  path: '/api/v1/sync/backfill/',
-  summary: 'Sync the issues that were never synced',
-  description:
-    'For staff. Makes issues due that have never been synced, the oldest first; the background creates them in the tracker. `SYNC_AUTO=all` does so only for issues that change. With `dry_run=true` nothing is written.',
-  query: backfillQuerySchema,
-  body: { schema: backfillSchema, optional: true, example: { limit: 100 } },
-  responses: { 200: { description: 'The issues.', schema: backfilledSchema } },
-  problems: [401, 403, notConfigured, 422],
-});
-
-export const takeWebhook = operation({
-  id: 'takeWebhook',
-  tags: ['Sync'],
-  method: 'POST',
-  path: '/api/v1/integrations/:provider/webhook/',
-  summary: "Receive a tracker's webhook",
-  description:
-    'Signed by the tracker: `X-Hub-Signature-256` (GitHub), `X-Gitea-Signature` (Gitea, Forgejo), `X-Gitlab-Token` (GitLab). Causes a sync of the issue; a repeated delivery has no effect.',
-  params: z.object({ provider: trackerProviderSchema.meta({ param: { example: 'gitlab' } }) }),
-  headers: z.object({
-    'X-Hub-Signature-256': z.string().optional().describe('GitHub: `sha256=` and the HMAC of the body.'),
-    'X-Gitea-Signature': z.string().optional().describe('Gitea, Forgejo: the HMAC of the body.'),
-    'X-Gitlab-Token': z.string().optional().describe('GitLab: the secret.'),
-  }),
-  body: { schema: z.looseObject({}), example: {} },
-  responses: {
-    202: {
-      description: 'Accepted, or known already.',
-      schema: z.object({ status: z.enum(['accepted', 'known']) }),
-    },
-  },
-  problems: [
-    {
-      status: 401,
-      codes: ['invalid_signature'],
-      description: 'The signature of the tracker is missing or invalid.',
-    },
-    { status: 404, codes: ['webhook_not_configured'] },
-  ],
 });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ignoredFieldsHeader, operation } from '../operation.ts';
-import { uuid } from '../text.ts';
-import { issueStatusSchema, priorityInputSchema } from './issue-input.ts';
+import { uuid } from '../text.schemas.ts';
+import { issueStatusSchema, priorityInputSchema } from './issue-input.schemas.ts';
+import { labelsInput } from './label.schemas.ts';
 import {
   idempotencyHeaders,
   idempotencyProblem,
@@ -10,8 +11,7 @@ import {
   keyReusedCode,
   personLookupProblems,
   unverifiedProblem,
-} from './issue-operation.ts';
-import { labelsInput } from './label.ts';
+} from './operation-parts.schemas.ts';
 
 /** Maximum number of issues in a bulk change. */
 export const bulkIssuesMax = 100;

@@ -5,7 +5,15 @@ import {
   createIssueSchema,
   issueStatusSchema,
   updateIssueSchema,
-} from './issue-input.ts';
+} from './issue-input.schemas.ts';
+import {
+  issueCountsQuerySchema,
+  issueCountsSchema,
+  issueListQuerySchema,
+  issuePageQuerySchema,
+  issuePageSchema,
+} from './issue-query.schemas.ts';
+import { issueDescriptionSchema, issueSchema, listedIssueSchema } from './issue-response.schemas.ts';
 import {
   etagHeader,
   idempotencyHeaders,
@@ -23,15 +31,7 @@ import {
   preconditionHeaders,
   replayedHeader,
   unverifiedProblem,
-} from './issue-operation.ts';
-import {
-  issueCountsQuerySchema,
-  issueCountsSchema,
-  issueListQuerySchema,
-  issuePageQuerySchema,
-  issuePageSchema,
-} from './issue-query.ts';
-import { issueDescriptionSchema, issueSchema, listedIssueSchema } from './issue-response.ts';
+} from './operation-parts.schemas.ts';
 
 const issueResponse = { description: 'The issue.', schema: issueSchema, headers: etagHeader };
 const replayable = {

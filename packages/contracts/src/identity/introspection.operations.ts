@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
-import { uuid } from '../text.ts';
-import { serviceTokenRefused } from './identity.ts';
+import { uuid } from '../text.schemas.ts';
+import { serviceTokenRefused } from './identity.schemas.ts';
 
 /** POST /internal/introspect (RFC 7662 2.1). Accepts any text, because an unknown token is inactive. */
 export const introspectionRequestSchema = z

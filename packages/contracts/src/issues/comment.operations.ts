@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
-import { timelineQuerySchema } from '../page.ts';
-import { uuid } from '../text.ts';
-import { createCommentSchema, updateCommentSchema } from './issue-input.ts';
+import { timelineQuerySchema } from '../page.schemas.ts';
+import { uuid } from '../text.schemas.ts';
+import { createCommentSchema, updateCommentSchema } from './issue-input.schemas.ts';
+import { commentSchema } from './issue-response.schemas.ts';
 import {
   idempotencyHeaders,
   idempotencyProblem,
@@ -15,8 +16,7 @@ import {
   locationHeader,
   replayedHeader,
   unverifiedProblem,
-} from './issue-operation.ts';
-import { commentSchema } from './issue-response.ts';
+} from './operation-parts.schemas.ts';
 
 const path = `${issuesPath}/:id/comments/`;
 const commentParams = issueParams.extend({ comment_id: uuid() });

@@ -1,68 +1,16 @@
 import { z } from 'zod';
-import {
-  changePasswordBody,
-  displayNameSchema,
-  emailSchema,
-  identityMirrorFieldsSchema,
-  passwordRefused,
-  withNewCredentials,
-  withSsoPair,
-  writableIdentityMembers,
-} from '../identity/identity.ts';
+import { changePasswordBody, passwordRefused } from '../identity/identity.schemas.ts';
 import { nextLinkHeader, operation } from '../operation.ts';
-import { pageQuerySchema } from '../page.ts';
-import { flag, once, uuids } from '../query-value.ts';
-import { singleLineText, uuid } from '../text.ts';
-import { unverifiedProblem } from './issue-operation.ts';
-
-/** The fields of a user that every user may see. */
-export const userSchema = z
-  .object({ id: uuid(), username: z.string(), name: z.string().optional().describe('Absent without one.') })
-  .meta({ id: 'User', description: 'A user, with the fields that every user may see.' });
-export type User = z.infer<typeof userSchema>;
-
-/** The fields of a user that staff and the user may see: the fields of the mirror. */
-export const fullUserSchema = identityMirrorFieldsSchema
-  .extend({ name: z.string().nullable().describe('The display name; null without one.') })
-  .meta({ id: 'FullUser', description: 'A user, with the fields that staff and the user may see.' });
-export type FullUser = z.infer<typeof fullUserSchema>;
-
-const name = displayNameSchema.nullable().describe('The display name; null removes it.');
-
-/** POST and PUT /api/v1/users/: the input of the identity service, with `name` for `display_name`. */
-export const createUserSchema = withNewCredentials(
-  z.strictObject({ email: emailSchema, name: name.optional(), ...writableIdentityMembers }),
-).meta({ id: 'CreateUser' });
-export type CreateUser = z.output<typeof createUserSchema>;
-export const updateUserSchema = withSsoPair(
-  z.strictObject({ email: emailSchema.optional(), name: name.optional(), ...writableIdentityMembers }),
-).meta({ id: 'UpdateUser' });
-export type UpdateUser = z.output<typeof updateUserSchema>;
-
-export const userParamsSchema = z.object({ id: uuid() });
-
-export const userIdsMax = 100;
-
-/** GET /api/v1/users/ */
-export const userListQuerySchema = pageQuerySchema.extend({
-  search: singleLineText()
-    .trim()
-    .min(1)
-    .max(150)
-    .optional()
-    .describe(
-      'Words, each the beginning of a word of the username or the name; for staff also of the e-mail address.',
-    ),
-  is_active: flag.optional(),
-  ids: uuids(userIdsMax).optional().describe(`At most ${userIdsMax} ids, separated by commas.`),
-  issue: once
-    .max(50)
-    .optional()
-    .describe(
-      'The id, key or number of an issue, whose people come first: reporter, assignee, commenters, linked users.',
-    ),
-});
-export type UserListQuery = z.output<typeof userListQuerySchema>;
+import { unverifiedProblem } from './operation-parts.schemas.ts';
+import {
+  createUserSchema,
+  displayNameInput,
+  fullUserSchema,
+  updateUserSchema,
+  userListQuerySchema,
+  userParamsSchema,
+  userSchema,
+} from './user.schemas.ts';
 
 const common = { tags: ['Users'], security: ['accessToken'] };
 const fullUser = { description: 'The user.', schema: fullUserSchema };
@@ -124,7 +72,10 @@ export const updateMe = operation({
   path: '/api/v1/users/me/',
   summary: 'Change the display name of the calling user',
   description: 'Other fields of a user are changed by staff.',
-  body: { schema: z.strictObject({ name }).meta({ id: 'UpdateMe' }), example: { name: 'Ann Lee' } },
+  body: {
+    schema: z.strictObject({ name: displayNameInput }).meta({ id: 'UpdateMe' }),
+    example: { name: 'Ann Lee' },
+  },
   responses: { 200: fullUser },
   problems: [401, unverifiedProblem, userNotFound, 422, ...identityProblems],
 });

@@ -8,7 +8,7 @@ import type { RunningPostgres } from './postgres/server.ts';
 import { startWatchdog, type Watchdog } from './processes/watchdog.ts';
 import type { Service } from './services/services.ts';
 
-export interface SessionOptions {
+export interface StackSessionOptions {
   readonly mode: RunRecord['mode'];
   readonly rootDir: string;
   readonly environment: StackEnvironment;
@@ -17,7 +17,7 @@ export interface SessionOptions {
 }
 
 /** A locked data folder and the processes that run on it; `close` stops them in reverse order. */
-export class Session {
+export class StackSession {
   readonly folder: DataFolder;
   readonly #lock: RunLock;
   readonly #watchdog: Watchdog;
@@ -30,7 +30,7 @@ export class Session {
   }
 
   /** @throws StackError when the folder is not a data folder, is damaged or is in use */
-  static async open({ mode, rootDir, environment, print }: SessionOptions): Promise<Session> {
+  static async open({ mode, rootDir, environment, print }: StackSessionOptions): Promise<StackSession> {
     const folder = openDataFolder(resolveDataDir(rootDir, environment));
     const lock = await RunLock.acquire(folder.runFile, mode, async (dead) => {
       const stopped = await stopLeftovers(folder, dead);
@@ -38,7 +38,7 @@ export class Session {
     });
     const watchdog = startWatchdog();
     if (watchdog.process !== undefined) lock.update({ watchdog: watchdog.process });
-    return new Session(folder, lock, watchdog);
+    return new StackSession(folder, lock, watchdog);
   }
 
   /** Starts the embedded PostgreSQL. @returns undefined when every service uses an external database */

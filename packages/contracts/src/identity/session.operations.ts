@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
-import { pageQuerySchema } from '../page.ts';
-import { uuid } from '../text.ts';
-import { identityIdParamsSchema, identityNotFound, serviceTokenRefused } from './identity.ts';
+import { pageQuerySchema } from '../page.schemas.ts';
+import { uuid } from '../text.schemas.ts';
+import { identityIdParamsSchema, identityNotFound, serviceTokenRefused } from './identity.schemas.ts';
 
 const timestamp = z.iso.datetime().describe('ISO 8601, UTC.');
 
@@ -18,7 +18,7 @@ export const sessionSchema = z
     user_agent: z.string().nullable().describe('The User-Agent header of the sign-in.'),
   })
   .meta({ id: 'Session' });
-export type Session = z.infer<typeof sessionSchema>;
+export type SessionDetails = z.infer<typeof sessionSchema>;
 
 export const sessionParamsSchema = z.object({ id: uuid(), session_id: uuid() });
 

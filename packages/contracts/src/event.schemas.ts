@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { serviceTokenRefused } from './identity/identity.ts';
-import { issueStatusSchema } from './issues/issue-input.ts';
-import { linkTypeSchema } from './issues/issue-link.ts';
-import { unverifiedProblem } from './issues/issue-operation.ts';
-import { operation } from './operation.ts';
-import { once, pageSizeMax, wholeNumber } from './query-value.ts';
-import { uuid } from './text.ts';
+import { issueStatusSchema } from './issues/issue-input.schemas.ts';
+import { linkTypeSchema } from './issues/issue-link.schemas.ts';
+import { once, pageSizeMax, wholeNumber } from './query-value.schemas.ts';
+import { uuid } from './text.schemas.ts';
 
 // All events are in this file. Their shape is that of the payloads of Standard Webhooks, with an id.
 function event<const Type extends string, Data extends z.ZodRawShape>(
@@ -221,32 +218,3 @@ export const eventsOff = {
   codes: ['events_off'],
   description: '`events_off`: the service runs with `EVENTS=off`.',
 } as const;
-
-const guarantee =
-  'Every committed change has its events, and every event its change. A reader that stores `next` after it has processed a page reads each event at least once, and exactly once if it never repeats a page.';
-
-export const listEvents = operation({
-  id: 'listEvents',
-  method: 'GET',
-  path: '/api/v1/events/',
-  summary: 'Read the events of all issues',
-  description: `${guarantee} Events of one issue are in the order of its \`version\`. Events are kept for 7 days by default. An empty page means that nothing happened: ask again after some seconds. Ignore unknown types.`,
-  tags: ['Events'],
-  security: ['accessToken'],
-  query: eventQuerySchema,
-  responses: { 200: { description: 'A page of events.', schema: issueEventFeedSchema } },
-  problems: [401, unverifiedProblem, eventsOff, 422],
-});
-
-export const listIdentityEvents = operation({
-  id: 'listIdentityEvents',
-  method: 'GET',
-  path: '/internal/events',
-  summary: 'Read the events of all identities',
-  description: `${guarantee} Changes of one identity are in their order. Events are kept for 7 days by default. An empty page means that nothing happened: ask again after some seconds. Ignore unknown types.`,
-  tags: ['Internal identity API'],
-  security: ['serviceToken'],
-  query: eventQuerySchema,
-  responses: { 200: { description: 'A page of events.', schema: identityEventFeedSchema } },
-  problems: [serviceTokenRefused, eventsOff, 422],
-});

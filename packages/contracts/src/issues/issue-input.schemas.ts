@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { emailMaxLength } from '../identity/identity.ts';
-import { atMost, oneLine, singleLineText, text, uuid } from '../text.ts';
-import { linkInputSchema, linksMax } from './issue-link.ts';
-import { labelsInput } from './label.ts';
+import { emailMaxLength } from '../identity/identity.schemas.ts';
+import { atMost, oneLine, singleLineText, text, uuid } from '../text.schemas.ts';
+import { linkInputSchema, linksMax } from './issue-link.schemas.ts';
+import { labelsInput } from './label.schemas.ts';
 
 /** issue-tracking.md 2.1 */
 export const issueStatuses = ['OPEN', 'IN_PROGRESS', 'RESOLVED', 'CLOSED', 'REOPENED'] as const;

@@ -11,19 +11,19 @@ import {
   undocumented,
   valuesOf,
   wholeNumber,
-} from '../query-value.ts';
-import { singleLineText, uuid } from '../text.ts';
+} from '../query-value.schemas.ts';
+import { singleLineText, uuid } from '../text.schemas.ts';
 import {
   issuePriorities,
   issuePrioritySchema,
   issueStatuses,
   issueStatusSchema,
   priorityInputSchema,
-} from './issue-input.ts';
-import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.ts';
-import { issueFieldSchema, listedIssueSchema, personSchema } from './issue-response.ts';
-import { labelFilter } from './label.ts';
-import { syncFilterSchema } from './tracker-sync.ts';
+} from './issue-input.schemas.ts';
+import { linkRefMaxLength, linkTypeSchema, linkTypes } from './issue-link.schemas.ts';
+import { issueFieldSchema, listedIssueSchema, personSchema } from './issue-response.schemas.ts';
+import { labelFilter } from './label.schemas.ts';
+import { syncFilterSchema } from './tracker-sync.schemas.ts';
 
 export const searchMaxLength = 200;
 /** PostgreSQL compares up to 256 places of each word of a phrase in each issue that has all its words. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { eventsOff } from '../event.ts';
+import { eventsOff } from '../event.schemas.ts';
 import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
-import { pageQuerySchema } from '../page.ts';
-import { flag, once, oneOrMore } from '../query-value.ts';
-import { uuid } from '../text.ts';
-import { knownEtagHeaders, listEtagHeader, unverifiedProblem } from './issue-operation.ts';
-import { personSchema } from './issue-response.ts';
+import { pageQuerySchema } from '../page.schemas.ts';
+import { flag, once, oneOrMore } from '../query-value.schemas.ts';
+import { uuid } from '../text.schemas.ts';
+import { personSchema } from './issue-response.schemas.ts';
+import { knownEtagHeaders, listEtagHeader, unverifiedProblem } from './operation-parts.schemas.ts';
 
 /** Maximum number of notifications of a person. Older ones are deleted. */
 export const notificationsMax = 1_000;

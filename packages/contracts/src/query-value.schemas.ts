@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { uuid } from './text.ts';
+import { uuid } from './text.schemas.ts';
 
 /** Maximum size of a page. */
 export const pageSizeMax = 200;

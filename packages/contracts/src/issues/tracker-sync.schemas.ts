@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { flag, once } from '../query-value.ts';
-import { uuid } from '../text.ts';
-import { issuePrioritySchema, issueStatusSchema } from './issue-input.ts';
+import { uuid } from '../text.schemas.ts';
 
 const timestamp = z.iso.datetime().describe('RFC 3339, UTC, with milliseconds.');
 
@@ -213,96 +211,6 @@ export const retriedSyncsSchema = z
   })
   .meta({ id: 'RetriedSyncs' });
 export type RetriedSyncs = z.infer<typeof retriedSyncsSchema>;
-
-const dryRun = flag.optional();
-
-/** A position in the tracker's list of issues. */
-const importCursor = once
-  .regex(/^\d{1,14}-\d{1,7}$/, { error: 'must be the `next` of another dry run' })
-  .transform((value) => {
-    const [since, page] = value.split('-').map(Number);
-    return { since: new Date(since ?? 0), page: Math.max(1, page ?? 1) };
-  })
-  .optional();
-
-/** POST /api/v1/sync/import/ */
-export const importQuerySchema = z.object({
-  dry_run: dryRun.describe('Whether to list what an import would do, without writing.'),
-  cursor: importCursor.describe('From the `next` of another dry run; opaque.'),
-});
-
-export const importStates = ['none', 'running', 'retrying', 'finished'] as const;
-
-/** The last import of the issues of the tracker. */
-export const importSchema = z
-  .object({
-    state: z.enum(importStates).meta({
-      description:
-        '`none`: nothing was imported yet; `running`; `retrying`: `last_error` says why it waits until `next_attempt_at`; `finished`.',
-    }),
-    requested_by: uuid().nullable(),
-    started_at: timestamp.nullable(),
-    finished_at: timestamp.nullable(),
-    imported: z.int().nonnegative().describe('The number of new issues.'),
-    linked: z.int().nonnegative().describe('The number of remote issues that already had a local issue.'),
-    skipped: z
-      .int()
-      .nonnegative()
-      .describe('The number of remote issues that are private, or that a sync created here.'),
-    unassigned: z
-      .int()
-      .nonnegative()
-      .describe(
-        'The number of new issues without an assignee because no active user is known for the one there.',
-      ),
-    read_until: timestamp
-      .nullable()
-      .describe('The list was read up to issues with this time of their last update.'),
-    last_error: z.string().nullable().describe('The `code` of the last failure.'),
-    detail: z.string().nullable().describe('Advice on the error.'),
-    next_attempt_at: timestamp.nullable(),
-  })
-  .meta({ id: 'Import' });
-export type Import = z.infer<typeof importSchema>;
-
-/** The effects that an import of one page would have. */
-export const importPreviewSchema = z
-  .object({
-    issues: z.array(
-      z.object({
-        external: externalIssueSchema.pick({ provider: true, id: true, key: true, url: true }),
-        action: z.enum(['import', 'skip']),
-        reason: z.enum(['linked', 'private', 'created_here']).nullable().meta({
-          description:
-            'Why it is skipped. `linked`: it belongs to an issue already; `private`: not every user may see it; `created_here`: it has the marker of an issue of this service, and no other user of the tracker has copied it.',
-        }),
-        title: z.string().nullable().describe('Null for a private issue.'),
-        status: issueStatusSchema.nullable(),
-        priority: issuePrioritySchema.nullable(),
-        assignee_id: uuid().nullable(),
-        external_assignee: z.string().nullable().describe("The tracker's name of the assignee."),
-      }),
-    ),
-    next: z.string().nullable().describe('The `cursor` of the next page.'),
-  })
-  .meta({ id: 'ImportPreview' });
-export type ImportPreview = z.infer<typeof importPreviewSchema>;
-
-/** POST /api/v1/sync/backfill/ */
-export const backfillQuerySchema = z.object({
-  dry_run: dryRun.describe('Whether to list the issues only.'),
-});
-
-export const backfillSchema = z
-  .object({ limit: z.int().min(1).max(syncRetriesMax).default(syncRetriesMax) })
-  .meta({ id: 'Backfill' });
-
-export const backfilledSchema = z
-  .object({
-    issues: z.array(z.string()).describe('The keys of the issues that were made due, or would be.'),
-    has_more: z.boolean().describe('Whether more issues were never synced: repeat the request.'),
-  })
-  .meta({ id: 'Backfilled' });
 
 /** PUT /api/v1/issues/{id}/external/ */
 export const attachExternalSchema = z

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type IssueEventType, issueEvents } from '../event.ts';
-import { pageQuerySchema } from '../page.ts';
-import { atMost, isStorableText, singleLineText, uuid } from '../text.ts';
-import { personSchema } from './issue-response.ts';
+import { type IssueEventType, issueEvents } from '../event.schemas.ts';
+import { pageQuerySchema } from '../page.schemas.ts';
+import { atMost, isStorableText, singleLineText, uuid } from '../text.schemas.ts';
+import { personSchema } from './issue-response.schemas.ts';
 
 /** Maximum number of endpoints of the service. */
 export const webhooksMax = 50;

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
-import { timelineQuerySchema } from '../page.ts';
+import { timelineQuerySchema } from '../page.schemas.ts';
+import { activitySchema } from './issue-response.schemas.ts';
 import {
   issueNotFound,
   issueOperation,
   issueParams,
   issuesPath,
   unverifiedProblem,
-} from './issue-operation.ts';
-import { activitySchema } from './issue-response.ts';
+} from './operation-parts.schemas.ts';
 
 export const listActivity = operation({
   id: 'listActivity',

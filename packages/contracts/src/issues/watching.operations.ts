@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
-import { pageQuerySchema } from '../page.ts';
-import { uuid } from '../text.ts';
-import { issueNotFound, issueParams, issuesPath, unverifiedProblem } from './issue-operation.ts';
-import { issueSummarySchema } from './issue-response.ts';
+import { pageQuerySchema } from '../page.schemas.ts';
+import { uuid } from '../text.schemas.ts';
+import { issueSummarySchema } from './issue-response.schemas.ts';
+import { issueNotFound, issueParams, issuesPath, unverifiedProblem } from './operation-parts.schemas.ts';
 
 /** Whether the caller watches an issue. */
 export const watchingSchema = z

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { nextLinkHeader, operation } from '../operation.ts';
-import { cursor, instant, limit } from '../query-value.ts';
-import { uuid } from '../text.ts';
-import { serviceTokenRefused } from './identity.ts';
+import { cursor, instant, limit } from '../query-value.schemas.ts';
+import { uuid } from '../text.schemas.ts';
+import { serviceTokenRefused } from './identity.schemas.ts';
 
 /** Types of events in the audit trail of the identity service. */
 export const auditTypes = [

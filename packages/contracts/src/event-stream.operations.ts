@@ -5,10 +5,10 @@ import {
   type IssueEventType,
   issueEventFeedSchema,
   issueEvents,
-} from './event.ts';
-import { unverifiedProblem } from './issues/issue-operation.ts';
+} from './event.schemas.ts';
+import { unverifiedProblem } from './issues/operation-parts.schemas.ts';
 import { operation } from './operation.ts';
-import { oneOrMore, valuesOf } from './query-value.ts';
+import { oneOrMore, valuesOf } from './query-value.schemas.ts';
 
 /** Maximum number of open streams of an identity, in one process. */
 export const streamsPerIdentityMax = 6;

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { text, uuid } from '../text.schemas.ts';
+
+/** POST /token. The e-mail address is not validated, because a malformed address matches no identity. */
+export const passwordGrantSchema = z
+  .object({
+    grant_type: z.string().min(1, { error: 'must not be empty' }).meta({ example: 'password' }),
+    email: text().min(1, { error: 'must not be empty' }).max(320),
+    password: text().min(1, { error: 'must not be empty' }).max(4096),
+  })
+  .meta({ id: 'PasswordGrant' });
+export type PasswordGrant = z.infer<typeof passwordGrantSchema>;
+
+const refreshTokenField = z
+  .string()
+  .min(1, { error: 'must not be empty' })
+  .max(8192, { error: 'must be at most 8192 characters' });
+
+/** POST /token/refresh */
+export const refreshRequestSchema = z
+  .object({ refresh_token: refreshTokenField })
+  .meta({ id: 'RefreshRequest' });
+export type RefreshRequest = z.infer<typeof refreshRequestSchema>;
+
+/** POST /token/revoke (RFC 7009 2.1 calls the parameter `token`). */
+export const revokeRequestSchema = z.object({ token: refreshTokenField }).meta({ id: 'RevokeRequest' });
+
+/** identity-service.md 2.2 */
+export const tokenResponseSchema = z
+  .object({
+    access_token: z.string().describe('JWT, RS256.'),
+    refresh_token: z.string().describe('JWT, RS256; can be used once.'),
+    token_type: z.literal('Bearer'),
+    expires_in: z.int().positive().describe('Access-token lifetime in seconds.'),
+  })
+  .meta({ id: 'TokenResponse' });
+export type TokenResponse = z.infer<typeof tokenResponseSchema>;
+
+const numericDate = z.int().nonnegative();
+const audience = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+
+const registeredClaims = {
+  sub: uuid(),
+  iss: z.string().min(1),
+  aud: audience,
+  iat: numericDate,
+  exp: numericDate,
+  jti: uuid(),
+};
+
+/** identity-service.md 2.3. Verifiers ignore claims that are added later. */
+export const accessTokenClaimsSchema = z
+  .object({
+    ...registeredClaims,
+    type: z.literal('access'),
+    email: z.string(),
+    username: z.string(),
+    is_verified: z.boolean(),
+    is_staff: z.boolean(),
+    is_superuser: z.boolean(),
+  })
+  .refine((claims) => claims.exp > claims.iat, { error: 'exp must be after iat', path: ['exp'] });
+export type AccessTokenClaims = z.infer<typeof accessTokenClaimsSchema>;
+
+/** identity-service.md 2.4 */
+export const refreshTokenClaimsSchema = z
+  .object({ ...registeredClaims, type: z.literal('refresh') })
+  .refine((claims) => claims.exp > claims.iat, { error: 'exp must be after iat', path: ['exp'] });
+export type RefreshTokenClaims = z.infer<typeof refreshTokenClaimsSchema>;
+
+/** identity-service.md 2.8 */
+export const userInfoSchema = z
+  .object({
+    sub: uuid(),
+    email: z.string(),
+    email_verified: z.boolean(),
+    preferred_username: z.string(),
+    name: z.string().optional().describe('The display name; absent without one.'),
+  })
+  .meta({ id: 'UserInfo' });
+export type UserInfo = z.infer<typeof userInfoSchema>;
