@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import express from 'express';
+import express, { type Request } from 'express';
 import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
@@ -58,7 +58,7 @@ const rotation = `
   )
   SELECT id FROM rotated`;
 
-app.post('/token/refresh', express.json(), async ({ body }, response) => {
+app.post('/token/refresh', express.json(), async ({ body }: Request, response) => {
   const next = randomUUID();
   const [refreshToken, accessToken, { rowCount }] = await Promise.all([
     signLikeToken(),
@@ -80,7 +80,8 @@ app.get('/api/v1/issues/', async ({ query: { created_at, id } }, response) => {
   response.json(await listIssues(issues, id === undefined ? [50] : [50, created_at, id]));
 });
 
-app.post('/api/v1/issues/', express.json(), async ({ body: { title, description, priority } }, response) => {
+app.post('/api/v1/issues/', express.json(), async ({ body }: Request, response) => {
+  const { title, description, priority } = body;
   const issue = { id: uuidv7(), title, description, priority, reporterId: actorId, requestId: randomUUID() };
   response.status(201).json(await createIssue(issues, issue, publicUrl));
 });
