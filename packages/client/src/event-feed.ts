@@ -1,5 +1,5 @@
 import type { EventFeedPage } from '@tessera/contracts';
-import { type CallOptions, isTransient, sleep, type Transport } from './transport.ts';
+import { type CallOptions, isTransient, sleep } from './transport.ts';
 
 export interface EventOptions extends CallOptions {
   /** The `next` of an earlier page; `now` for the end of the feed. By default, the oldest kept event. */
@@ -8,6 +8,10 @@ export interface EventOptions extends CallOptions {
   limit?: number;
   /** Time between two polls after the end of the feed was reached, in milliseconds; 2,000 by default. */
   intervalMs?: number;
+}
+
+interface FeedCall extends CallOptions {
+  query: { after: string | undefined; limit: number };
 }
 
 /** Maximum delay of `setTimeout`. */
@@ -21,18 +25,14 @@ export function assertInterval(intervalMs: number): void {
 
 /** Iterates over the pages of a feed that have events or are a reset, and polls for further ones. */
 export async function* followEvents<Event>(
-  transport: Transport,
-  path: string,
+  read: (call: FeedCall) => Promise<EventFeedPage<Event>>,
   { after, limit = 200, intervalMs = 2_000, ...options }: EventOptions,
 ): AsyncGenerator<EventFeedPage<Event>, void> {
   assertInterval(intervalMs);
   for (let isFirst = true; ; isFirst = false) {
-    const page = await transport
-      .send({ method: 'GET', path, query: { after, limit }, ...options })
-      .then(({ body }) => body as EventFeedPage<Event>)
-      .catch((error: unknown) => {
-        if (isFirst || !isTransient(error)) throw error;
-      });
+    const page = await read({ query: { after, limit }, ...options }).catch((error: unknown) => {
+      if (isFirst || !isTransient(error)) throw error;
+    });
     if (page !== undefined) {
       after = page.next;
       if (page.events.length > 0 || page.reset) {

@@ -7,16 +7,10 @@ import type {
   Introspection,
   SessionDetails,
 } from '@tessera/contracts';
+import { internalPaths } from '@tessera/contracts/requests';
 import { type EventOptions, followEvents } from './event-feed.ts';
 import type { IdentityInput } from './identity-input.ts';
-import {
-  type Call,
-  type CallOptions,
-  type PageSize,
-  pathSegment,
-  Transport,
-  type TransportOptions,
-} from './transport.ts';
+import { type CallOptions, type PageSize, Transport, type TransportOptions } from './transport.ts';
 
 export type { IdentityInput } from './identity-input.ts';
 export { isProblem, type OperationId, type ProblemCode, ProblemError } from './problem-error.ts';
@@ -38,19 +32,18 @@ export interface AuditFilters
   before?: Date | string;
 }
 
-const identities = '/internal/identities';
-
 /** The internal API of the identity service, for trusted backends. Throws a `ProblemError` for an error response. */
 export class IdentityClient {
-  readonly #transport: Transport;
+  readonly #api: Transport<typeof internalPaths>;
 
   constructor({ serviceToken, ...options }: IdentityClientOptions) {
-    this.#transport = new Transport(options, { headers: async () => ({ 'X-Service-Token': serviceToken }) });
+    const headers = async () => ({ 'X-Service-Token': serviceToken });
+    this.#api = new Transport(internalPaths, options, { headers });
   }
 
   /** Creates an identity. `password` is required unless `sso_provider` and `sso_id` are given. */
   create(identity: IdentityInput & { email: string }, options?: CallOptions): Promise<Identity> {
-    return this.#call({ method: 'POST', path: identities, body: identity, ...options });
+    return this.#api.call('createIdentity', { body: identity, ...options });
   }
 
   /**
@@ -62,55 +55,57 @@ export class IdentityClient {
     filters: { after?: string; ids?: readonly string[]; search?: string } & PageSize = {},
     options?: CallOptions,
   ): AsyncGenerator<Identity, void> {
-    return this.#transport.pages(identities, { ...filters, ids: filters.ids?.join() }, options);
+    const query = { ...filters, ids: filters.ids?.join() };
+    return this.#api.pages('listIdentities', { query, ...options });
   }
 
   get(id: string, options?: CallOptions): Promise<Identity> {
-    return this.#call({ method: 'GET', path: pathOf(id), ...options });
+    return this.#api.call('getIdentity', { params: { id }, ...options });
   }
 
   findByEmail(email: string, options?: CallOptions): Promise<Identity> {
-    return this.#call({ method: 'GET', path: pathOf('by-email', email), ...options });
+    return this.#api.call('findIdentityByEmail', { params: { email }, ...options });
   }
 
   findBySso(provider: string, ssoId: string, options?: CallOptions): Promise<Identity> {
     const query = { provider, sso_id: ssoId };
-    return this.#call({ method: 'GET', path: pathOf('by-sso', 'lookup'), query, ...options });
+    return this.#api.call('findIdentityBySso', { query, ...options });
   }
 
   /** Updates an identity. Omitted members stay unchanged. */
   update(id: string, change: IdentityInput, options?: CallOptions): Promise<Identity> {
-    return this.#call({ method: 'PUT', path: pathOf(id), body: change, ...options });
+    return this.#api.call('updateIdentity', { params: { id }, body: change, ...options });
   }
 
   /** Changes the password for a person who knows the current password. All sessions of the person end. */
-  async changePassword(
+  changePassword(
     id: string,
     current_password: string,
     new_password: string,
     options?: CallOptions,
   ): Promise<void> {
     const body = { current_password, new_password };
-    await this.#transport.send({ method: 'POST', path: pathOf(id, 'password'), body, ...options });
+    return this.#api.call('changeIdentityPassword', { params: { id }, body, ...options });
   }
 
-  async delete(id: string, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'DELETE', path: pathOf(id), ...options });
+  delete(id: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deleteIdentity', { params: { id }, ...options });
   }
 
   /** Iterates over the active sessions of an identity, newest first. */
-  sessions(id: string, options: PageSize & CallOptions = {}): AsyncGenerator<SessionDetails, void> {
-    const { limit, ...call } = options;
-    return this.#transport.pages(pathOf(id, 'sessions'), { limit }, call);
+  sessions(
+    id: string,
+    { limit, ...call }: PageSize & CallOptions = {},
+  ): AsyncGenerator<SessionDetails, void> {
+    return this.#api.pages('listSessions', { params: { id }, query: { limit }, ...call });
   }
 
-  async revokeSessions(id: string, options?: CallOptions): Promise<void> {
-    const path = pathOf(id, 'sessions');
-    await this.#transport.send({ method: 'DELETE', path, isRepeatable: true, ...options });
+  revokeSessions(id: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('revokeSessions', { params: { id }, isRepeatable: true, ...options });
   }
 
-  async revokeSession(id: string, session: string, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'DELETE', path: pathOf(id, 'sessions', session), ...options });
+  revokeSession(id: string, session: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('revokeSession', { params: { id, session_id: session }, ...options });
   }
 
   /**
@@ -118,18 +113,12 @@ export class IdentityClient {
    * check `token_use`.
    */
   introspect(token: string, options?: CallOptions): Promise<Introspection> {
-    const call = {
-      method: 'POST',
-      path: '/internal/introspect',
-      body: { token },
-      isRepeatable: true,
-    } as const;
-    return this.#call({ ...call, ...options });
+    return this.#api.call('introspectToken', { body: { token }, isRepeatable: true, ...options });
   }
 
   /** Iterates over the audit trail, newest first. */
   auditEvents(filters: AuditFilters = {}, options?: CallOptions): AsyncGenerator<AuditEvent, void> {
-    return this.#transport.pages('/internal/audit-events', { ...filters }, options);
+    return this.#api.pages('listAuditEvents', { query: { ...filters }, ...options });
   }
 
   /**
@@ -138,14 +127,6 @@ export class IdentityClient {
    * continue with `next`. An outage of the service ends the iteration only before the first page.
    */
   events(options: EventOptions = {}): AsyncGenerator<EventFeedPage<IdentityEvent>, void> {
-    return followEvents(this.#transport, '/internal/events', options);
+    return followEvents((call) => this.#api.call('listIdentityEvents', call), options);
   }
-
-  async #call<Body>(call: Call): Promise<Body> {
-    return (await this.#transport.send(call)).body as Body;
-  }
-}
-
-function pathOf(...segments: string[]): string {
-  return [identities, ...segments.map(pathSegment)].join('/');
 }

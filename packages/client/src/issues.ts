@@ -1,38 +1,20 @@
 import type {
   Activity,
-  addComment,
-  attachExternalIssue,
+  Backfilled,
   BulkResult,
-  backfillSyncs,
   Comment,
   CountedField,
   CreateLabel,
   CreateWebhook,
-  changeIssueStatus,
-  changeIssues,
-  createIssue,
-  createLabel,
-  createUser,
-  createWebhook,
   DeliveryState,
-  describeIssues,
-  detachExternalIssue,
   EventFeedPage,
   FullUser,
-  getComment,
-  getImport,
-  getIssue,
-  getLabel,
-  getMe,
-  getSyncState,
-  getUser,
-  getWatching,
-  getWebhook,
-  getWebhookDelivery,
   Import,
   ImportPreview,
+  Integration,
   Issue,
   IssueCounts,
+  IssueDescription,
   IssueEvent,
   IssueField,
   IssuePage,
@@ -40,53 +22,35 @@ import type {
   IssueStatus,
   IssueSummary,
   Label,
+  Link,
   LinkRelation,
   LinkType,
-  listIntegrations,
-  listLabels,
-  listWebhooks,
-  markNotificationsRead,
   Notification,
   NotificationReason,
-  Operation,
   OrderingField,
   PersonInput,
-  patchIssue,
-  putLink,
-  ResponseBodyOf,
+  RetriedSyncs,
   RetrySyncs,
-  redeliverWebhook,
-  resolveSyncConflict,
-  retrySyncs,
-  rotateWebhookSecret,
-  startWatching,
-  syncIssue,
+  SyncReport,
   TimelineOrder,
-  testWebhook,
   UpdateLabel,
   UpdateWebhook,
   User,
-  updateComment,
-  updateLabel,
-  updateMe,
-  updateUser,
-  updateWebhook,
   WatchedIssue,
+  Watching,
   Webhook,
   WebhookDelivery,
   WebhookDeliveryDetails,
   WebhookWithSecret,
 } from '@tessera/contracts';
+import { issuesPaths } from '@tessera/contracts/requests';
 import { assertInterval, type EventOptions, followEvents } from './event-feed.ts';
 import type { UserInput } from './identity-input.ts';
 import { bearerCredentials, type TokenSource } from './session.ts';
 import {
-  type Call,
   type CallOptions,
   isTransient,
   type PageSize,
-  pathSegment,
-  type Query,
   sleep,
   Transport,
   type TransportOptions,
@@ -223,23 +187,17 @@ interface NotificationFilters {
 /** An id, a key such as `ISS-42`, or a number. */
 export type IssueReference = string | number;
 
-const issues = '/api/v1/issues/';
-const labels = '/api/v1/labels/';
-const notifications = '/api/v1/notifications/';
-const users = '/api/v1/users/';
-const webhooks = '/api/v1/webhooks/';
-
 /**
  * A client of the issues service for browsers and Node. Every call throws a `ProblemError` for an error response.
  * Creations, comments, status changes and syncs send an idempotency key, so that a retry after a lost response has no
  * further effect.
  */
 export class IssuesClient {
-  readonly #transport: Transport;
+  readonly #api: Transport<typeof issuesPaths>;
 
   constructor({ token, ...options }: IssuesClientOptions) {
     const source: TokenSource = typeof token === 'string' ? { accessToken: async () => token } : token;
-    this.#transport = new Transport(options, bearerCredentials(source));
+    this.#api = new Transport(issuesPaths, options, bearerCredentials(source));
   }
 
   /**
@@ -250,7 +208,11 @@ export class IssuesClient {
     filters: IssueFilters & PageSize & Fields<Field> = {},
     options?: CallOptions,
   ): AsyncGenerator<Pick<IssueSummary, Field>, void> {
-    return this.#transport.pages(issues, listQuery(filters), options);
+    const pages: AsyncGenerator<unknown> = this.#api.pages('listIssues', {
+      query: listQuery(filters),
+      ...options,
+    });
+    return pages as AsyncGenerator<Pick<IssueSummary, Field>, void>;
   }
 
   /**
@@ -261,7 +223,8 @@ export class IssuesClient {
     filters: PageFilters & Fields<Field> = {},
     options?: CallOptions,
   ): Promise<ListedPage<Field>> {
-    return (await this.#transport.send({ ...pageCall(filters), ...options })).body as ListedPage<Field>;
+    const page: unknown = await this.#api.call('listIssuePages', { query: listQuery(filters), ...options });
+    return page as ListedPage<Field>;
   }
 
   /**
@@ -273,14 +236,13 @@ export class IssuesClient {
     etag?: string,
     options?: CallOptions,
   ): Promise<{ page: ListedPage<Field>; etag: string } | undefined> {
-    const headers = etag === undefined ? {} : { 'If-None-Match': etag };
-    const reply = await this.#transport.send({ ...pageCall(filters), headers, ...options });
-    if (reply.body === undefined) return undefined;
-    return { page: reply.body as ListedPage<Field>, etag: reply.headers.get('ETag') ?? '' };
+    const call = { query: listQuery(filters), ...options };
+    const reply = await this.#api.readIfChanged('listIssuePages', etag, call);
+    return reply && { page: reply.body as ListedPage<Field>, etag: reply.etag };
   }
 
   get(issue: IssueReference, options?: CallOptions): Promise<Issue> {
-    return this.#call<typeof getIssue>({ method: 'GET', path: pathOf(issue), ...options });
+    return this.#api.call('getIssue', { params: { id: issue }, ...options });
   }
 
   /** Reads an issue with its ETag. Returns undefined if the issue still has the ETag of an earlier response. */
@@ -289,10 +251,8 @@ export class IssuesClient {
     etag?: string,
     options?: CallOptions,
   ): Promise<{ issue: Issue; etag: string } | undefined> {
-    const headers = etag === undefined ? {} : { 'If-None-Match': etag };
-    const reply = await this.#transport.send({ method: 'GET', path: pathOf(issue), headers, ...options });
-    if (reply.body === undefined) return undefined;
-    return { issue: reply.body as Issue, etag: reply.headers.get('ETag') ?? '' };
+    const reply = await this.#api.readIfChanged('getIssue', etag, { params: { id: issue }, ...options });
+    return reply && { issue: reply.body, etag: reply.etag };
   }
 
   /**
@@ -316,16 +276,11 @@ export class IssuesClient {
   }
 
   create(draft: IssueDraft, options?: CallOptions): Promise<Issue> {
-    return this.#once<typeof createIssue>({ method: 'POST', path: issues, body: draft, ...options });
+    return this.#api.once('createIssue', { body: draft, ...options });
   }
 
   update(issue: IssueReference, change: IssueChange, options?: CallOptions): Promise<Issue> {
-    return this.#call<typeof patchIssue>({
-      method: 'PATCH',
-      path: pathOf(issue),
-      body: change,
-      ...options,
-    });
+    return this.#api.call('patchIssue', { params: { id: issue }, body: change, ...options });
   }
 
   /**
@@ -333,12 +288,7 @@ export class IssuesClient {
    * does not allow it.
    */
   changeStatus(issue: IssueReference, change: StatusChange, options?: CallOptions): Promise<Issue> {
-    return this.#once<typeof changeIssueStatus>({
-      method: 'POST',
-      path: pathOf(issue, 'status/'),
-      body: change,
-      ...options,
-    });
+    return this.#api.once('changeIssueStatus', { params: { id: issue }, body: change, ...options });
   }
 
   /** Counts the matching issues by status, priority or assignee. */
@@ -347,9 +297,9 @@ export class IssuesClient {
     filters: Omit<IssueFilters, 'ordering'> = {},
     options?: CallOptions,
   ): Promise<Extract<IssueCounts, { by: By }>> {
-    const query = { ...listQuery(filters), by };
-    const call: Call = { method: 'GET', path: `${issues}counts/`, query, ...options };
-    return (await this.#transport.send(call)).body as Extract<IssueCounts, { by: By }>;
+    const { ordering: _, ...query } = listQuery(filters);
+    const counts = await this.#api.call('countIssues', { query: { ...query, by }, ...options });
+    return counts as Extract<IssueCounts, { by: By }>;
   }
 
   /** Makes one change to up to 100 issues. Returns the result for each, in the same order. */
@@ -358,41 +308,27 @@ export class IssuesClient {
     change: BulkChange,
     options?: CallOptions,
   ): Promise<BulkResult[]> {
-    const { results } = await this.#once<typeof changeIssues>({
-      method: 'POST',
-      path: `${issues}bulk/`,
-      body: { ids: all.map(String), ...change },
-      ...options,
-    });
-    return results;
+    const body = { ids: all.map(String), ...change };
+    return (await this.#api.once('changeIssues', { body, ...options })).results;
   }
 
   /** Returns the members of an issue with their types, limits and choices. */
-  describe(options?: CallOptions): Promise<ResponseBodyOf<typeof describeIssues>> {
-    return this.#call<typeof describeIssues>({ method: 'OPTIONS', path: issues, ...options });
+  describe(options?: CallOptions): Promise<IssueDescription> {
+    return this.#api.call('describeIssues', { ...options });
   }
 
   /** Iterates over the comments of an issue, oldest first by default. */
   comments(issue: IssueReference, options: Timeline & CallOptions = {}): AsyncGenerator<Comment, void> {
     const { limit, order, ...call } = options;
-    return this.#transport.pages(pathOf(issue, 'comments/'), { limit, order }, call);
+    return this.#api.pages('listComments', { params: { id: issue }, query: { limit, order }, ...call });
   }
 
   comment(issue: IssueReference, comment: string, options?: CallOptions): Promise<Comment> {
-    return this.#call<typeof getComment>({
-      method: 'GET',
-      path: pathOf(issue, `comments/${pathSegment(comment)}/`),
-      ...options,
-    });
+    return this.#api.call('getComment', { params: { id: issue, comment_id: comment }, ...options });
   }
 
   addComment(issue: IssueReference, body: string, options?: CallOptions): Promise<Comment> {
-    return this.#once<typeof addComment>({
-      method: 'POST',
-      path: pathOf(issue, 'comments/'),
-      body: { body },
-      ...options,
-    });
+    return this.#api.once('addComment', { params: { id: issue }, body: { body }, ...options });
   }
 
   /** Changes the text of an own comment. The text in the external tracker stays. */
@@ -402,44 +338,29 @@ export class IssuesClient {
     body: string,
     options?: CallOptions,
   ): Promise<Comment> {
-    return this.#call<typeof updateComment>({
-      method: 'PATCH',
-      path: pathOf(issue, `comments/${pathSegment(comment)}/`),
-      body: { body },
-      ...options,
-    });
+    const params = { id: issue, comment_id: comment };
+    return this.#api.call('updateComment', { params, body: { body }, ...options });
   }
 
   /** Deletes a comment. A comment that the external tracker has stays there. */
-  async deleteComment(issue: IssueReference, comment: string, options?: CallOptions): Promise<void> {
-    const path = pathOf(issue, `comments/${pathSegment(comment)}/`);
-    await this.#transport.send({ method: 'DELETE', path, isRepeatable: true, ...options });
+  deleteComment(issue: IssueReference, comment: string, options?: CallOptions): Promise<void> {
+    const params = { id: issue, comment_id: comment };
+    return this.#api.call('deleteComment', { params, isRepeatable: true, ...options });
   }
 
   /** Adds a link, or updates the link with the same type and ref. */
-  putLink(
-    issue: IssueReference,
-    link: LinkDraft,
-    options?: CallOptions,
-  ): Promise<ResponseBodyOf<typeof putLink>> {
-    return this.#call<typeof putLink>({
-      method: 'POST',
-      path: pathOf(issue, 'links/'),
-      body: link,
-      isRepeatable: true,
-      ...options,
-    });
+  putLink(issue: IssueReference, link: LinkDraft, options?: CallOptions): Promise<Link> {
+    return this.#api.call('putLink', { params: { id: issue }, body: link, isRepeatable: true, ...options });
   }
 
-  async deleteLink(issue: IssueReference, link: string, options?: CallOptions): Promise<void> {
-    const path = pathOf(issue, `links/${pathSegment(link)}/`);
-    await this.#transport.send({ method: 'DELETE', path, ...options });
+  deleteLink(issue: IssueReference, link: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deleteLink', { params: { id: issue, link_id: link }, ...options });
   }
 
   /** Iterates over the history of an issue, oldest first by default. */
   activity(issue: IssueReference, options: Timeline & CallOptions = {}): AsyncGenerator<Activity, void> {
     const { limit, order, ...call } = options;
-    return this.#transport.pages(pathOf(issue, 'activity/'), { limit, order }, call);
+    return this.#api.pages('listActivity', { params: { id: issue }, query: { limit, order }, ...call });
   }
 
   /**
@@ -448,33 +369,26 @@ export class IssuesClient {
    * continue with `next`. Ends and fails like `follow`.
    */
   events(options: EventOptions = {}): AsyncGenerator<EventFeedPage<IssueEvent>, void> {
-    return followEvents(this.#transport, '/api/v1/events/', options);
+    return followEvents((call) => this.#api.call('listEvents', call), options);
   }
 
   /** Returns whether the calling user watches an issue. */
-  watchState(issue: IssueReference, options?: CallOptions): Promise<ResponseBodyOf<typeof getWatching>> {
-    return this.#call<typeof getWatching>({ method: 'GET', path: pathOf(issue, 'watch/'), ...options });
+  watchState(issue: IssueReference, options?: CallOptions): Promise<Watching> {
+    return this.#api.call('getWatching', { params: { id: issue }, ...options });
   }
 
-  watch(issue: IssueReference, options?: CallOptions): Promise<ResponseBodyOf<typeof startWatching>> {
-    return this.#call<typeof startWatching>({
-      method: 'PUT',
-      path: pathOf(issue, 'watch/'),
-      isRepeatable: true,
-      ...options,
-    });
+  watch(issue: IssueReference, options?: CallOptions): Promise<Watching> {
+    return this.#api.call('startWatching', { params: { id: issue }, isRepeatable: true, ...options });
   }
 
   /** Stops watching an issue, until the calling user watches it again. */
-  async unwatch(issue: IssueReference, options?: CallOptions): Promise<void> {
-    const path = pathOf(issue, 'watch/');
-    await this.#transport.send({ method: 'DELETE', path, isRepeatable: true, ...options });
+  unwatch(issue: IssueReference, options?: CallOptions): Promise<void> {
+    return this.#api.call('stopWatching', { params: { id: issue }, isRepeatable: true, ...options });
   }
 
   /** Iterates over the issues that the calling user watches, the last watched first. */
-  watching(options: PageSize & CallOptions = {}): AsyncGenerator<WatchedIssue, void> {
-    const { limit, ...call } = options;
-    return this.#transport.pages(`${users}me/watching/`, { limit }, call);
+  watching({ limit, ...call }: PageSize & CallOptions = {}): AsyncGenerator<WatchedIssue, void> {
+    return this.#api.pages('listWatching', { query: { limit }, ...call });
   }
 
   /** Iterates over the notifications of the calling user, the newest first. */
@@ -485,7 +399,7 @@ export class IssuesClient {
     issue,
     ...call
   }: NotificationFilters & PageSize & CallOptions = {}): AsyncGenerator<Notification, void> {
-    return this.#transport.pages(notifications, { limit, unread, reason, issue: textOf(issue) }, call);
+    return this.#api.pages('listNotifications', { query: { limit, unread, reason, issue }, ...call });
   }
 
   /**
@@ -493,25 +407,16 @@ export class IssuesClient {
    * of an earlier response. For polls.
    */
   async notificationsIfChanged(
-    { limit, unread, reason, issue }: NotificationFilters & PageSize = {},
+    filters: NotificationFilters & PageSize = {},
     etag?: string,
     options?: CallOptions,
   ): Promise<{ notifications: Notification[]; unreadCount: number; etag: string } | undefined> {
-    const headers = etag === undefined ? {} : { 'If-None-Match': etag };
-    const query = { limit, unread, reason, issue: textOf(issue) };
-    const reply = await this.#transport.send({
-      method: 'GET',
-      path: notifications,
-      query,
-      headers,
-      ...options,
-    });
-    if (reply.body === undefined) return undefined;
-    return {
-      notifications: reply.body as Notification[],
-      unreadCount: Number(reply.headers.get('X-Unread-Count')),
-      etag: reply.headers.get('ETag') ?? '',
-    };
+    const { limit, unread, reason, issue } = filters;
+    const call = { query: { limit, unread, reason, issue }, ...options };
+    const reply = await this.#api.readIfChanged('listNotifications', etag, call);
+    if (reply === undefined) return undefined;
+    const unreadCount = Number(reply.headers.get('X-Unread-Count'));
+    return { notifications: reply.body, unreadCount, etag: reply.etag };
   }
 
   /**
@@ -520,27 +425,23 @@ export class IssuesClient {
    */
   async markRead(marked: readonly number[] | { up_to: number }, options?: CallOptions): Promise<number> {
     const body = 'up_to' in marked ? marked : { ids: marked };
-    return this.#mark('read', body, options);
+    const call = { body, isRepeatable: true, ...options };
+    return (await this.#api.call('markNotificationsRead', call)).unread_count;
   }
 
   /** Marks up to 100 notifications as unread. Returns the number of unread ones. */
   async markUnread(ids: readonly number[], options?: CallOptions): Promise<number> {
-    return this.#mark('unread', { ids }, options);
-  }
-
-  async #mark(state: 'read' | 'unread', body: object, options?: CallOptions): Promise<number> {
-    const path = `${notifications}${state}/`;
-    const call = { method: 'POST' as const, path, body, isRepeatable: true, ...options };
-    return (await this.#call<typeof markNotificationsRead>(call)).unread_count;
+    const call = { body: { ids }, isRepeatable: true, ...options };
+    return (await this.#api.call('markNotificationsUnread', call)).unread_count;
   }
 
   /** Returns all labels, sorted by name. */
-  labels(options?: CallOptions): Promise<ResponseBodyOf<typeof listLabels>> {
-    return this.#call<typeof listLabels>({ method: 'GET', path: labels, ...options });
+  labels(options?: CallOptions): Promise<Label[]> {
+    return this.#api.call('listLabels', { ...options });
   }
 
-  label(id: string, options?: CallOptions): Promise<ResponseBodyOf<typeof getLabel>> {
-    return this.#call<typeof getLabel>({ method: 'GET', path: labelPath(id), ...options });
+  label(id: string, options?: CallOptions): Promise<Label> {
+    return this.#api.call('getLabel', { params: { id }, ...options });
   }
 
   /** Creates a label. Throws 409 `label_exists` with the existing `label` if the name is taken. */
@@ -548,24 +449,24 @@ export class IssuesClient {
     label: Pick<CreateLabel, 'name'> & Partial<CreateLabel>,
     options?: CallOptions,
   ): Promise<Label> {
-    return this.#once<typeof createLabel>({ method: 'POST', path: labels, body: label, ...options });
+    return this.#api.once('createLabel', { body: label, ...options });
   }
 
   updateLabel(id: string, change: UpdateLabel, options?: CallOptions): Promise<Label> {
-    return this.#call<typeof updateLabel>({ method: 'PATCH', path: labelPath(id), body: change, ...options });
+    return this.#api.call('updateLabel', { params: { id }, body: change, ...options });
   }
 
-  async deleteLabel(id: string, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'DELETE', path: labelPath(id), ...options });
+  deleteLabel(id: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deleteLabel', { params: { id }, ...options });
   }
 
   /** Returns all endpoints of webhooks, the oldest first. All operations on endpoints are for staff. */
-  webhooks(options?: CallOptions): Promise<ResponseBodyOf<typeof listWebhooks>> {
-    return this.#call<typeof listWebhooks>({ method: 'GET', path: webhooks, ...options });
+  webhooks(options?: CallOptions): Promise<Webhook[]> {
+    return this.#api.call('listWebhooks', { ...options });
   }
 
   webhook(id: string, options?: CallOptions): Promise<Webhook> {
-    return this.#call<typeof getWebhook>({ method: 'GET', path: webhookPath(id), ...options });
+    return this.#api.call('getWebhook', { params: { id }, ...options });
   }
 
   /** Creates an endpoint. Store `secret`: only this response and that of a rotation have it. Never sent twice. */
@@ -573,26 +474,24 @@ export class IssuesClient {
     webhook: Pick<CreateWebhook, 'url'> & Partial<CreateWebhook>,
     options?: CallOptions,
   ): Promise<WebhookWithSecret> {
-    return this.#call<typeof createWebhook>({ method: 'POST', path: webhooks, body: webhook, ...options });
+    return this.#api.call('createWebhook', { body: webhook, ...options });
   }
 
   updateWebhook(id: string, change: UpdateWebhook, options?: CallOptions): Promise<Webhook> {
-    const call = { method: 'PATCH' as const, path: webhookPath(id), body: change, ...options };
-    return this.#call<typeof updateWebhook>(call);
+    return this.#api.call('updateWebhook', { params: { id }, body: change, ...options });
   }
 
-  async deleteWebhook(id: string, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'DELETE', path: webhookPath(id), ...options });
+  deleteWebhook(id: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deleteWebhook', { params: { id }, ...options });
   }
 
   /** Replaces the secret. The previous one signs, too, for a day. */
   rotateWebhookSecret(id: string, options?: CallOptions): Promise<WebhookWithSecret> {
-    const call = { method: 'POST' as const, path: webhookPath(id, 'rotate-secret/'), ...options };
-    return this.#call<typeof rotateWebhookSecret>(call);
+    return this.#api.call('rotateWebhookSecret', { params: { id }, ...options });
   }
 
   testWebhook(id: string, options?: CallOptions): Promise<WebhookDelivery> {
-    return this.#call<typeof testWebhook>({ method: 'POST', path: webhookPath(id, 'test/'), ...options });
+    return this.#api.call('testWebhook', { params: { id }, ...options });
   }
 
   /** Iterates over the deliveries of an endpoint, the newest first. */
@@ -600,26 +499,24 @@ export class IssuesClient {
     id: string,
     { limit, state, ...call }: { state?: DeliveryState } & PageSize & CallOptions = {},
   ): AsyncGenerator<WebhookDelivery, void> {
-    return this.#transport.pages(webhookPath(id, 'deliveries/'), { limit, state }, call);
+    return this.#api.pages('listWebhookDeliveries', { params: { id }, query: { limit, state }, ...call });
   }
 
   webhookDelivery(id: string, delivery: number, options?: CallOptions): Promise<WebhookDeliveryDetails> {
-    const path = webhookPath(id, `deliveries/${delivery}/`);
-    return this.#call<typeof getWebhookDelivery>({ method: 'GET', path, ...options });
+    return this.#api.call('getWebhookDelivery', { params: { id, delivery_id: delivery }, ...options });
   }
 
   redeliverWebhook(id: string, delivery: number, options?: CallOptions): Promise<WebhookDelivery> {
-    const path = webhookPath(id, `deliveries/${delivery}/redeliver/`);
-    return this.#call<typeof redeliverWebhook>({ method: 'POST', path, ...options });
+    return this.#api.call('redeliverWebhook', { params: { id, delivery_id: delivery }, ...options });
   }
 
   /** Returns the sync state with both values of each conflict. */
-  syncState(issue: IssueReference, options?: CallOptions): Promise<ResponseBodyOf<typeof getSyncState>> {
-    return this.#call<typeof getSyncState>({ method: 'GET', path: pathOf(issue, 'sync/'), ...options });
+  syncState(issue: IssueReference, options?: CallOptions): Promise<SyncReport> {
+    return this.#api.call('getSyncState', { params: { id: issue }, ...options });
   }
 
   sync(issue: IssueReference, options?: CallOptions): Promise<Issue> {
-    return this.#once<typeof syncIssue>({ method: 'POST', path: pathOf(issue, 'sync/'), ...options });
+    return this.#api.once('syncIssue', { params: { id: issue }, ...options });
   }
 
   resolveConflict(
@@ -628,81 +525,54 @@ export class IssuesClient {
     keep: 'local' | 'remote',
     options?: CallOptions,
   ): Promise<Issue> {
-    return this.#call<typeof resolveSyncConflict>({
-      method: 'POST',
-      path: pathOf(issue, `sync/conflicts/${pathSegment(conflict)}/`),
-      body: { keep },
-      ...options,
-    });
+    const params = { id: issue, conflict_id: conflict };
+    return this.#api.call('resolveSyncConflict', { params, body: { keep }, ...options });
   }
 
   /** Attaches an issue of the tracker. `id`: its number in the tracker. */
   attachExternal(issue: IssueReference, id: string | number, options?: CallOptions): Promise<Issue> {
-    return this.#call<typeof attachExternalIssue>({
-      method: 'PUT',
-      path: pathOf(issue, 'external/'),
-      body: { id },
-      ...options,
-    });
+    return this.#api.call('attachExternalIssue', { params: { id: issue }, body: { id }, ...options });
   }
 
   detachExternal(issue: IssueReference, options?: CallOptions): Promise<Issue> {
-    return this.#call<typeof detachExternalIssue>({
-      method: 'DELETE',
-      path: pathOf(issue, 'external/'),
-      ...options,
-    });
+    return this.#api.call('detachExternalIssue', { params: { id: issue }, ...options });
   }
 
   /** Checks whether syncs can work. Returns the problems and their solutions. */
-  integrations(options?: CallOptions): Promise<ResponseBodyOf<typeof listIntegrations>> {
-    return this.#call<typeof listIntegrations>({ method: 'GET', path: '/api/v1/integrations/', ...options });
+  integrations(options?: CallOptions): Promise<Integration[]> {
+    return this.#api.call('listIntegrations', { ...options });
   }
 
   retrySyncs(
     filter: Partial<RetrySyncs> & Pick<RetrySyncs, 'sync'>,
     options?: CallOptions,
-  ): Promise<ResponseBodyOf<typeof retrySyncs>> {
-    return this.#call<typeof retrySyncs>({
-      method: 'POST',
-      path: '/api/v1/sync/retry/',
-      body: filter,
-      isRepeatable: true,
-      ...options,
-    });
+  ): Promise<RetriedSyncs> {
+    return this.#api.call('retrySyncs', { body: filter, isRepeatable: true, ...options });
   }
 
   /** Starts an import of the tracker's issues, or continues the running one. */
   async startImport(options?: CallOptions): Promise<Import> {
-    const call: Call = { method: 'POST', path: importPath, isRepeatable: true, ...options };
-    return (await this.#transport.send(call)).body as Import;
+    return (await this.#api.call('importIssues', { isRepeatable: true, ...options })) as Import;
   }
 
   /** Returns the effects that an import of one page would have. `cursor`: the `next` of the previous page. */
   async previewImport(cursor?: string, options?: CallOptions): Promise<ImportPreview> {
-    const query = { dry_run: true, cursor };
-    const call: Call = { method: 'POST', path: importPath, query, isRepeatable: true, ...options };
-    return (await this.#transport.send(call)).body as ImportPreview;
+    const call = { query: { dry_run: true, cursor }, isRepeatable: true, ...options };
+    return (await this.#api.call('importIssues', call)) as ImportPreview;
   }
 
   /** Returns the progress of the last import. */
-  importState(options?: CallOptions): Promise<ResponseBodyOf<typeof getImport>> {
-    return this.#call<typeof getImport>({ method: 'GET', path: importPath, ...options });
+  importState(options?: CallOptions): Promise<Import> {
+    return this.#api.call('getImport', { ...options });
   }
 
   /** Makes issues due that were never synced; with `dry_run` only lists them. */
   backfill(
     { limit, dry_run }: { limit?: number; dry_run?: boolean } = {},
     options?: CallOptions,
-  ): Promise<ResponseBodyOf<typeof backfillSyncs>> {
-    return this.#call<typeof backfillSyncs>({
-      method: 'POST',
-      path: '/api/v1/sync/backfill/',
-      query: { dry_run },
-      body: limit === undefined ? {} : { limit },
-      isRepeatable: true,
-      ...options,
-    });
+  ): Promise<Backfilled> {
+    const body = limit === undefined ? {} : { limit };
+    return this.#api.call('backfillSyncs', { query: { dry_run }, body, isRepeatable: true, ...options });
   }
 
   /**
@@ -719,85 +589,41 @@ export class IssuesClient {
     } & PageSize = {},
     options?: CallOptions,
   ): AsyncGenerator<User | FullUser, void> {
-    return this.#transport.pages(users, { ...filters, ids: filters.ids?.join() }, options);
+    return this.#api.pages('listUsers', { query: { ...filters, ids: filters.ids?.join() }, ...options });
   }
 
   /** Returns the calling user. */
-  me(options?: CallOptions): Promise<ResponseBodyOf<typeof getMe>> {
-    return this.#call<typeof getMe>({ method: 'GET', path: `${users}me/`, ...options });
+  me(options?: CallOptions): Promise<FullUser> {
+    return this.#api.call('getMe', { ...options });
   }
 
   /** Changes the display name of the calling user; null removes it. */
-  rename(name: string | null, options?: CallOptions): Promise<ResponseBodyOf<typeof updateMe>> {
-    return this.#call<typeof updateMe>({ method: 'PATCH', path: `${users}me/`, body: { name }, ...options });
+  rename(name: string | null, options?: CallOptions): Promise<FullUser> {
+    return this.#api.call('updateMe', { body: { name }, ...options });
   }
 
   /** Changes the password of the calling user. All sessions of the user end: sign in again. */
-  async changePassword(current_password: string, new_password: string, options?: CallOptions): Promise<void> {
-    const body = { current_password, new_password };
-    await this.#transport.send({ method: 'POST', path: `${users}me/password/`, body, ...options });
+  changePassword(current_password: string, new_password: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('changeMyPassword', { body: { current_password, new_password }, ...options });
   }
 
-  user(id: string, options?: CallOptions): Promise<ResponseBodyOf<typeof getUser>> {
-    return this.#call<typeof getUser>({ method: 'GET', path: userPath(id), ...options });
+  user(id: string, options?: CallOptions): Promise<User | FullUser> {
+    return this.#api.call('getUser', { params: { id }, ...options });
   }
 
-  createUser(
-    user: UserInput & { email: string },
-    options?: CallOptions,
-  ): Promise<ResponseBodyOf<typeof createUser>> {
-    return this.#call<typeof createUser>({ method: 'POST', path: users, body: user, ...options });
+  createUser(user: UserInput & { email: string }, options?: CallOptions): Promise<FullUser> {
+    return this.#api.call('createUser', { body: user, ...options });
   }
 
-  updateUser(
-    id: string,
-    change: UserInput,
-    options?: CallOptions,
-  ): Promise<ResponseBodyOf<typeof updateUser>> {
-    return this.#call<typeof updateUser>({ method: 'PUT', path: userPath(id), body: change, ...options });
+  updateUser(id: string, change: UserInput, options?: CallOptions): Promise<FullUser> {
+    return this.#api.call('updateUser', { params: { id }, body: change, ...options });
   }
 
-  async deactivateUser(id: string, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'DELETE', path: userPath(id), ...options });
-  }
-
-  async #call<Op extends Operation>(call: Call): Promise<ResponseBodyOf<Op>> {
-    return (await this.#transport.send(call)).body as ResponseBodyOf<Op>;
-  }
-
-  // The key is the same in all attempts.
-  #once<Op extends Operation>(call: Call): Promise<ResponseBodyOf<Op>> {
-    const headers = { 'Idempotency-Key': crypto.randomUUID() };
-    return this.#call<Op>({ ...call, headers, isRepeatable: true });
+  deactivateUser(id: string, options?: CallOptions): Promise<void> {
+    return this.#api.call('deactivateUser', { params: { id }, ...options });
   }
 }
 
-function pageCall(filters: PageFilters): Call {
-  return { method: 'GET', path: '/api/v1/issue-pages/', query: listQuery(filters) };
-}
-
-function listQuery({ id, ordering, ...query }: IssueFilters): Query {
+function listQuery<Filters extends IssueFilters>({ id, ordering, ...query }: Filters) {
   return { ...query, id: id?.join(','), ordering: ordering?.join(',') || undefined };
-}
-
-const importPath = '/api/v1/sync/import/';
-
-function textOf(issue: IssueReference | undefined): string | undefined {
-  return issue === undefined ? undefined : String(issue);
-}
-
-function pathOf(issue: IssueReference, rest = ''): string {
-  return `${issues}${pathSegment(issue)}/${rest}`;
-}
-
-function webhookPath(id: string, rest = ''): string {
-  return `${webhooks}${pathSegment(id)}/${rest}`;
-}
-
-function labelPath(id: string): string {
-  return `${labels}${pathSegment(id)}/`;
-}
-
-function userPath(id: string): string {
-  return `${users}${pathSegment(id)}/`;
 }

@@ -1,4 +1,5 @@
 import type { TokenResponse, UserInfo } from '@tessera/contracts';
+import { identityPaths } from '@tessera/contracts/requests';
 import { ProblemError } from './problem-error.ts';
 import {
   type CallOptions,
@@ -40,10 +41,12 @@ export function bearerCredentials(source: TokenSource): Credentials {
 // Renews a token before its expiry, because clocks differ and a request takes time.
 const marginMs = 15_000;
 
+type IdentityTransport = Transport<typeof identityPaths>;
+
 /** The session of a signed-in user. Refreshes the tokens once for all concurrent callers. */
 export class Session implements TokenSource {
-  readonly #transport: Transport;
-  readonly #authenticated: Transport;
+  readonly #transport: IdentityTransport;
+  readonly #authenticated: IdentityTransport;
   readonly #onTokens: SessionOptions['onTokens'];
   #tokens: TokenResponse;
   #expiresAt: number;
@@ -54,8 +57,9 @@ export class Session implements TokenSource {
   constructor(options: SessionOptions & { tokens: TokenResponse }) {
     const { identityUrl, tokens, onTokens, ...transport } = options;
     // Must be shorter than the leeway in which the service accepts a refresh token again after a lost response.
-    this.#transport = new Transport({ deadlineMs: 8_000, ...transport, baseUrl: identityUrl });
-    this.#authenticated = new Transport({ ...transport, baseUrl: identityUrl }, bearerCredentials(this));
+    this.#transport = new Transport(identityPaths, { deadlineMs: 8_000, ...transport, baseUrl: identityUrl });
+    const settings = { ...transport, baseUrl: identityUrl };
+    this.#authenticated = new Transport(identityPaths, settings, bearerCredentials(this));
     this.#onTokens = onTokens;
     this.#tokens = tokens;
     this.#expiresAt = 0;
@@ -68,15 +72,11 @@ export class Session implements TokenSource {
   ): Promise<Session> {
     const { email, password, ...rest } = options;
     const { identityUrl, onTokens: _, ...settings } = rest;
-    const transport = new Transport({ ...settings, baseUrl: identityUrl });
-    const { body } = await transport.send({
-      method: 'POST',
-      path: '/token',
-      body: { grant_type: 'password', email, password },
-      ...call,
-    });
-    const session = new Session({ ...rest, tokens: body as TokenResponse });
-    session.#keep(body as TokenResponse);
+    const transport = new Transport(identityPaths, { ...settings, baseUrl: identityUrl });
+    const body = { grant_type: 'password', email, password };
+    const tokens = await transport.call('signIn', { body, ...call });
+    const session = new Session({ ...rest, tokens });
+    session.#keep(tokens);
     return session;
   }
 
@@ -98,9 +98,8 @@ export class Session implements TokenSource {
   }
 
   /** Returns the current data of the user, not those at the sign-in. */
-  async userInfo(options?: CallOptions): Promise<UserInfo> {
-    return (await this.#authenticated.send({ method: 'GET', path: '/userinfo', ...options }))
-      .body as UserInfo;
+  userInfo(options?: CallOptions): Promise<UserInfo> {
+    return this.#authenticated.call('getUserInfo', { ...options });
   }
 
   /**
@@ -110,13 +109,8 @@ export class Session implements TokenSource {
   async signOut(options?: CallOptions): Promise<void> {
     this.#isSignedOut = true;
     await untilAborted(Promise.allSettled([this.#refreshing]), options?.signal);
-    await this.#transport.send({
-      method: 'POST',
-      path: '/token/revoke',
-      body: { token: this.#tokens.refresh_token },
-      isRepeatable: true,
-      ...options,
-    });
+    const body = { token: this.#tokens.refresh_token };
+    await this.#transport.call('revokeToken', { body, isRepeatable: true, ...options });
   }
 
   #assertSignedIn(): void {
@@ -127,14 +121,10 @@ export class Session implements TokenSource {
   // A caller can stop waiting, but not end the refresh, because others wait for it too.
   async #refresh(signal: AbortSignal | undefined): Promise<string> {
     signal?.throwIfAborted();
+    const body = { refresh_token: this.#tokens.refresh_token };
     this.#refreshing ??= this.#transport
-      .send({
-        method: 'POST',
-        path: '/token/refresh',
-        body: { refresh_token: this.#tokens.refresh_token },
-        isRepeatable: true,
-      })
-      .then(({ body }) => this.#keep(body as TokenResponse))
+      .call('refreshTokens', { body, isRepeatable: true })
+      .then((tokens) => this.#keep(tokens))
       .finally(() => {
         this.#refreshing = undefined;
       });

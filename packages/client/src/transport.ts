@@ -1,4 +1,12 @@
 import type { Problem } from '@tessera/contracts';
+import {
+  type KeyedId,
+  type OperationsById,
+  type RequestOf,
+  type RequestParts,
+  type ResultOf,
+  requestLine,
+} from '@tessera/contracts/requests';
 import { ProblemError } from './problem-error.ts';
 
 export interface TransportOptions {
@@ -22,25 +30,25 @@ export interface PageSize {
   limit?: number;
 }
 
-/** The values of a query. Arrays become repeated parameters; undefined values are omitted. */
-export type Query = Readonly<
-  Record<string, string | number | boolean | Date | readonly string[] | undefined>
->;
+/** The operations of an API: the method and the path of each, by id. */
+type Paths = Readonly<Partial<Record<keyof OperationsById, string>>>;
+type IdOf<Api extends Paths> = keyof Api & keyof OperationsById;
+type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
 
-export interface Call extends CallOptions {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
-  path: string;
-  query?: Query | undefined;
-  body?: unknown;
+interface SendOptions extends CallOptions {
   headers?: Readonly<Record<string, string>>;
   /** Whether the request may be repeated because a repetition has no further effect. */
   isRepeatable?: boolean;
 }
 
-export interface Reply {
+/** The request of an operation with its options. */
+export type Call<Id extends keyof OperationsById> = RequestOf<Id> & SendOptions;
+type AnyCall = RequestParts & SendOptions & { readonly body?: unknown };
+
+export interface Reply<Body> {
   headers: Headers;
   /** The parsed JSON; undefined without a body, such as in a 304. */
-  body: unknown;
+  body: Body;
 }
 
 /** Adds a credential to a request. A call does not wait for it after its signal is aborted. */
@@ -48,6 +56,13 @@ export interface Credentials {
   headers(signal: AbortSignal): Promise<Record<string, string>>;
   /** Called once after a 401 with the refused headers. Returns whether to retry. */
   renew?(refused: Readonly<Record<string, string>>, signal: AbortSignal): Promise<boolean>;
+}
+
+interface Attempt {
+  method: string;
+  body: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  signal: AbortSignal;
 }
 
 const transientStatuses = new Set([429, 502, 503, 504]);
@@ -63,24 +78,69 @@ const inProgress = 'request_in_progress';
  * `ProblemError`, the reason of the caller's signal, the error of the token source, or before any request a `TypeError` or
  * `RangeError` for an argument that cannot be sent.
  */
-export class Transport {
+export class Transport<Api extends Paths> {
+  readonly #paths: Api;
   readonly #options: TransportOptions;
   readonly #credentials: Credentials | undefined;
 
-  constructor(options: TransportOptions, credentials?: Credentials) {
+  constructor(paths: Api, options: TransportOptions, credentials?: Credentials) {
+    this.#paths = paths;
     this.#options = options;
     this.#credentials = credentials;
   }
 
-  async send(call: Call): Promise<Reply> {
+  /** Returns the body of the response. */
+  async call<Id extends IdOf<Api>>(id: Id, call: Call<Id>): Promise<ResultOf<Id>> {
+    return (await this.send(id, call)).body;
+  }
+
+  /** Calls with an idempotency key, which is the same in all attempts. */
+  once<Id extends IdOf<Api> & KeyedId>(id: Id, call: Call<Id>): Promise<ResultOf<Id>>;
+  async once(id: IdOf<Api>, call: AnyCall): Promise<unknown> {
+    const headers = { 'Idempotency-Key': crypto.randomUUID() };
+    return (await this.#send(id, { ...call, headers, isRepeatable: true })).body;
+  }
+
+  /** Reads with the ETag of an earlier response. Returns undefined if the response would be the same. */
+  async readIfChanged<Id extends IdOf<Api>>(
+    id: Id,
+    etag: string | undefined,
+    call: Call<Id>,
+  ): Promise<(Reply<ResultOf<Id>> & { etag: string }) | undefined> {
+    const headers: Record<string, string> = etag === undefined ? {} : { 'If-None-Match': etag };
+    const reply = await this.send(id, { ...call, headers });
+    return reply.body === undefined ? undefined : { ...reply, etag: reply.headers.get('ETag') ?? '' };
+  }
+
+  /** Iterates over the items of all pages of a list. */
+  pages<Id extends IdOf<Api>>(id: Id, call: Call<Id>): AsyncGenerator<ItemOf<ResultOf<Id>>, void>;
+  async *pages(id: IdOf<Api>, call: AnyCall): AsyncGenerator<unknown, void> {
+    let query: RequestParts['query'] = call.query ?? {};
+    while (query !== undefined) {
+      const { body, headers } = await this.#send(id, { ...call, query });
+      for (const item of body as unknown[]) {
+        yield item;
+        call.signal?.throwIfAborted();
+      }
+      query = nextQuery(headers);
+    }
+  }
+
+  send<Id extends IdOf<Api>>(id: Id, call: Call<Id>): Promise<Reply<ResultOf<Id>>>;
+  send(id: IdOf<Api>, call: AnyCall): Promise<Reply<unknown>> {
+    return this.#send(id, call);
+  }
+
+  async #send(id: IdOf<Api>, call: AnyCall): Promise<Reply<unknown>> {
     call.signal?.throwIfAborted();
-    const url = urlOf(this.#options.baseUrl, call);
+    const { method, path } = requestLine(this.#paths[id] ?? '', call);
+    const url = `${this.#options.baseUrl.replace(/\/$/, '')}${path}`;
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const { deadlineMs = 30_000, attempts = 4 } = this.#options;
     const deadline = AbortSignal.timeout(deadlineMs);
     const endsAt = Date.now() + deadlineMs;
     const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
-    const isRepeatable = call.isRepeatable ?? (call.method === 'GET' || call.method === 'OPTIONS');
+    const isRepeatable = call.isRepeatable ?? (method === 'GET' || method === 'OPTIONS');
     const credentials = this.#credentials;
     // The deadline ends a call as a lost response does.
     const inTime = <Value>(work: Promise<Value>): Promise<Value> =>
@@ -90,7 +150,12 @@ export class Transport {
     let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
       const credential = credentials === undefined ? {} : await inTime(credentials.headers(signal));
-      const outcome = await this.#attempt(url, { ...call, body }, credential, signal);
+      const outcome = await this.#attempt(url, {
+        method,
+        body,
+        headers: { ...credential, ...call.headers },
+        signal,
+      });
       if (!(outcome instanceof ProblemError)) return outcome;
       call.signal?.throwIfAborted();
       if (outcome.status === 401 && !isRenewed && credentials?.renew !== undefined) {
@@ -104,36 +169,17 @@ export class Transport {
     }
   }
 
-  /** Iterates over the items of all pages of a list. */
-  async *pages<Item>(path: string, query: Query, options?: CallOptions): AsyncGenerator<Item, void> {
-    let next: Query | undefined = query;
-    while (next !== undefined) {
-      const { body, headers } = await this.send({ method: 'GET', path, query: next, ...options });
-      for (const item of body as Item[]) {
-        yield item;
-        options?.signal?.throwIfAborted();
-      }
-      next = nextQuery(headers);
-    }
-  }
-
   // Returns an error response, and a failure of the network, as ProblemError.
   async #attempt(
     url: string,
-    { method, headers, body }: Call & { body: string | undefined },
-    credential: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): Promise<Reply | ProblemError> {
+    { method, body, headers, signal }: Attempt,
+  ): Promise<Reply<unknown> | ProblemError> {
     const { fetch: send = fetch } = this.#options;
+    const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
     try {
       const response = await send(url, {
         method,
-        headers: {
-          Accept: 'application/json',
-          ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-          ...credential,
-          ...headers,
-        },
+        headers: { Accept: 'application/json', ...type, ...headers },
         ...(body === undefined ? {} : { body }),
         redirect: 'error',
         signal,
@@ -171,34 +217,13 @@ export function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal | 
  * Returns the query of the next page from `Link`. Ignores the rest of the URL, so that the credential is never sent to
  * another server.
  */
-function nextQuery(headers: Headers): Query | undefined {
+function nextQuery(headers: Headers): Record<string, string[]> | undefined {
   const link = /<([^<>]*)>;\s*rel="next"/.exec(headers.get('Link') ?? '')?.[1];
   if (link === undefined) return undefined;
   const { searchParams } = new URL(link, 'http://relative');
   return Object.fromEntries(
     [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]),
   );
-}
-
-/** Encodes a path parameter. An empty one becomes a dot segment, which no call accepts. */
-export function pathSegment(value: string | number): string {
-  return encodeURIComponent(value) || '.';
-}
-
-// URLs are normalized before they are sent, so a dot segment would make the path that of another operation.
-const dotSegment = /\/\.{1,2}(?=\/|$)/;
-
-/** @throws TypeError for an id that is empty, `.` or `..`; RangeError for an invalid date */
-function urlOf(baseUrl: string, { path, query = {} }: Call): string {
-  if (dotSegment.test(path)) throw new TypeError('An id must not be empty, "." or "..".');
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value === undefined) continue;
-    for (const item of Array.isArray(value) ? value : [value])
-      parameters.append(name, item instanceof Date ? item.toISOString() : String(item));
-  }
-  const search = parameters.size === 0 ? '' : `?${parameters}`;
-  return `${baseUrl.replace(/\/$/, '')}${path}${search}`;
 }
 
 const invalidJson = Symbol('invalid JSON');

@@ -1,6 +1,8 @@
 // Checked by the compiler only. Each line contains one mistake; `tsc` reports a line without a mistake.
+import { issuesPaths } from '@tessera/contracts/requests';
 import { IdentityClient } from '../src/identity.ts';
 import { IssuesClient, isProblem, ProblemError } from '../src/issues.ts';
+import { Transport } from '../src/transport.ts';
 
 export async function mistakes(issues: IssuesClient, identity: IdentityClient): Promise<void> {
   // @ts-expect-error an unknown status
@@ -69,4 +71,26 @@ export async function mistakes(issues: IssuesClient, identity: IdentityClient): 
   // @ts-expect-error an unknown operation
   isProblem<'getIssues'>(error);
   if (isProblem<'changeIssueStatus'>(error)) error.code === 'illegal_transition';
+}
+
+export async function mistakesInCalls(): Promise<void> {
+  const api = new Transport(issuesPaths, { baseUrl: 'https://issues.example' });
+  // @ts-expect-error an unknown operation
+  await api.call('readIssue', { params: { id: 1 } });
+  // @ts-expect-error an operation of another service
+  await api.call('getIdentity', { params: { id: 1 } });
+  // @ts-expect-error a missing parameter of the path
+  await api.call('getComment', { params: { id: 1 } });
+  // @ts-expect-error a misspelled parameter of the path
+  await api.call('getIssue', { params: { issue: 1 } });
+  // @ts-expect-error an unknown parameter of the query
+  await api.call('listComments', { params: { id: 1 }, query: { sort: 'newest' } });
+  // @ts-expect-error a missing parameter of the query
+  await api.call('countIssues', { query: {} });
+  // @ts-expect-error a missing body
+  await api.call('createIssue', {});
+  // @ts-expect-error a body of an operation without one
+  await api.call('testWebhook', { params: { id: 1 }, body: {} });
+  // @ts-expect-error an idempotency key of an operation without one
+  await api.once('patchIssue', { params: { id: 1 }, body: { title: 'a' } });
 }

@@ -32,6 +32,7 @@ export * from './issues/tracker-webhook.operations.ts';
 export * from './issues/user.operations.ts';
 export * from './issues/user.schemas.ts';
 export * from './issues/watching.operations.ts';
+export * from './issues/web-session.operations.ts';
 export * from './issues/webhook.operations.ts';
 export * from './issues/webhook.schemas.ts';
 export * from './operation.ts';

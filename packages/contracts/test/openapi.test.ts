@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { validate } from '@readme/openapi-parser';
 import { z } from 'zod';
 import { describeApi } from '../openapi/document.ts';
+import { pathTables } from '../openapi/paths.ts';
 import {
   type Api,
   commonCodes,
@@ -277,6 +278,11 @@ describe.each<[string, Api]>([
       expect(Object.keys(api.securitySchemes)).toEqual(expect.arrayContaining([...security]));
     }
   });
+});
+
+it('the tables of paths are committed as generated (`npx pnpm@12 run openapi` writes the file)', () => {
+  const text = readFileSync(new URL('../src/operation-paths.ts', import.meta.url), 'utf8');
+  expect(text).toBe(pathTables());
 });
 
 type Operations = (typeof identityApi.operations)[number] | (typeof issuesApi.operations)[number];

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AccessTokenClaims } from '@tessera/contracts';
-import { type EventFeed, type Handler, type Limit, originOf, ProblemError } from '@tessera/service-kit';
-import type { Actor } from '../issue-core/actor.ts';
-import { presentFullUser } from '../users/user.presenter.ts';
-import type { UserService } from '../users/user.service.ts';
-import type { SessionCookie } from './session-id.ts';
 import type {
+  AccessTokenClaims,
   endOwnSession,
   endOwnSessions,
   endSession,
   getSession,
   listOwnSessions,
   startSession,
-} from './web-session.operations.ts';
+} from '@tessera/contracts';
+import { type EventFeed, type Handler, type Limit, originOf, ProblemError } from '@tessera/service-kit';
+import type { Actor } from '../issue-core/actor.ts';
+import { presentFullUser } from '../users/user.presenter.ts';
+import type { UserService } from '../users/user.service.ts';
+import type { SessionCookie } from './session-id.ts';
 import type { WebSessionService } from './web-session.service.ts';
 import type { SessionActor } from './web-session-access.ts';
 

@@ -1,9 +1,3 @@
-import { type Access, type Guard, guard, type Route, route } from '@tessera/service-kit';
-import { findActor } from '../authentication/authenticate.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { Actor } from '../issue-core/actor.ts';
-import { limitAddresses, limitRate } from '../rate-limit/limit-rate.ts';
-import { webSessionHandlers } from './web-session.handlers.ts';
 import {
   endOwnSession,
   endOwnSessions,
@@ -11,7 +5,13 @@ import {
   getSession,
   listOwnSessions,
   startSession,
-} from './web-session.operations.ts';
+} from '@tessera/contracts';
+import { type Access, type Guard, guard, type Route, route } from '@tessera/service-kit';
+import { findActor } from '../authentication/authenticate.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Actor } from '../issue-core/actor.ts';
+import { limitAddresses, limitRate } from '../rate-limit/limit-rate.ts';
+import { webSessionHandlers } from './web-session.handlers.ts';
 import { sessionAccesses } from './web-session-access.ts';
 
 /**

@@ -104,6 +104,7 @@ export const backfilledSchema = z
     has_more: z.boolean().describe('Whether more issues were never synced: repeat the request.'),
   })
   .meta({ id: 'Backfilled' });
+export type Backfilled = z.infer<typeof backfilledSchema>;
 
 const importPath = '/api/v1/sync/import/';
 

@@ -114,9 +114,14 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     const project = projects['5'];
     await run(tool('tsc'), ['--project', 'tsconfig.browser.json'], project);
     const { code, inputs } = await bundleForBrowsers(project, "export * from './browser.ts'");
-    const modules = ['event-feed', 'issues', 'problem-error', 'session', 'transport'];
+    const modules = {
+      client: ['event-feed', 'issues', 'problem-error', 'session', 'transport'],
+      contracts: ['operation-paths', 'requests'],
+    };
     expect(inputs.filter((input) => input.startsWith('node_modules/')).sort()).toEqual(
-      modules.map((module) => `node_modules/@tessera/client/dist/${module}.js`),
+      Object.entries(modules).flatMap(([name, files]) =>
+        files.map((file) => `node_modules/@tessera/${name}/dist/${file}.js`),
+      ),
     );
     expect(code).not.toMatch(/X-Service-Token|serviceToken|\/internal\//);
     const { urls, internal } = await starting;

@@ -1,5 +1,9 @@
-import { fullUserSchema, operation, passwordGrantSchema, sessionSchema, uuid } from '@tessera/contracts';
 import { z } from 'zod';
+import { sessionSchema } from '../identity/session.operations.ts';
+import { passwordGrantSchema } from '../identity/token.schemas.ts';
+import { type Operation, operation } from '../operation.ts';
+import { uuid } from '../text.schemas.ts';
+import { fullUserSchema } from './user.schemas.ts';
 
 // The operations of the web app's session. They belong to the app and may change with it, so they are not part of the API
 // document.
@@ -83,3 +87,13 @@ export const endOwnSessions = operation({
   tags,
   responses: { 204: { description: 'Ended.' } },
 });
+
+/** The operations of the web app's session. */
+export const webSessionOperations = [
+  startSession,
+  getSession,
+  endSession,
+  listOwnSessions,
+  endOwnSession,
+  endOwnSessions,
+] as const satisfies readonly Operation[];
