@@ -14,8 +14,8 @@ if (!hasPgBouncer) {
 export default {
   ...preset,
   testPathIgnorePatterns: ['/node_modules/', ...(hasPgBouncer ? [] : ['\\.proxies\\.test\\.ts$'])],
-  globalSetup: '<rootDir>/test/support/global-setup.ts',
-  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  globalSetup: '<rootDir>/../stack/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/../stack/test/support/global-teardown.ts',
   // Each file starts its own services and load; in parallel they would affect each other's results.
   maxWorkers: 1,
 };

@@ -4,11 +4,14 @@ import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 import { canRunRedmine, startRedmine } from '@tessera/trackers/redmine';
 
-const prismaDir = fileURLToPath(new URL('../../prisma', import.meta.url));
+const prismaDirs = {
+  issues: fileURLToPath(new URL('../../prisma', import.meta.url)),
+  identity: fileURLToPath(new URL('../../../identity/prisma', import.meta.url)),
+};
 
 /**
- * Starts a PostgreSQL with a migrated database that every test file copies, starts a Redmine if it is installed, and
- * creates the key that signs all tokens of the run.
+ * Starts a PostgreSQL with a migrated database of each service that test files copy, starts a Redmine if it is installed,
+ * and creates the key that signs all tokens of the run.
  */
 export default async function globalSetup(): Promise<void> {
   const [postgres, redmine] = await Promise.all([prepareRun(), startRedmineIfThere()]);
@@ -16,15 +19,14 @@ export default async function globalSetup(): Promise<void> {
   Object.assign(globalThis, { stopTestServers: () => Promise.all([postgres.stop(), redmine?.stop()]) });
 }
 
-/** Starts PostgreSQL with the database that `createTestDatabase` copies, and creates the key that signs tokens. */
+/** Starts PostgreSQL with the databases that `createTestDatabase` copies, and creates the key that signs tokens. */
 export async function prepareRun() {
   const postgres = await startTestPostgres();
-  const template = await createServiceDatabase(postgres.adminUrl, {
-    database: 'issues_template',
-    role: 'issues',
-    password: 'issues',
-  });
-  await migrate({ connectionString: template, prismaDir });
+  for (const role of ['issues', 'identity'] as const) {
+    const service = { database: `${role}_template`, role, password: role };
+    const connectionString = await createServiceDatabase(postgres.adminUrl, service);
+    await migrate({ connectionString, prismaDir: prismaDirs[role] });
+  }
   process.env.TEST_ADMIN_URL = postgres.adminUrl;
   process.env.TEST_SIGNING_KEY = generateKeyPairSync('rsa', {
     modulusLength: 2048,

@@ -1,15 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Identity, TokenResponse } from '@tessera/contracts';
-import { migrate } from '@tessera/service-kit/migrate';
-import { createServiceDatabase, findFreePort } from '@tessera/stack/postgres';
+import { findFreePort } from '@tessera/stack/postgres';
 import { recordEmission } from '@tessera/testing/leaks';
 import axios from 'axios';
 import { serviceToken } from './environment.ts';
 import type { IdentityProvider, NewIdentity } from './people.ts';
+import { createTestDatabase } from './test-database.ts';
 
 const folder = fileURLToPath(new URL('../../../identity', import.meta.url));
 
@@ -45,13 +43,8 @@ export class IdentityService implements IdentityProvider {
    */
   static async start(environment: Record<string, string> = {}): Promise<IdentityService> {
     const port = await findFreePort();
-    const databaseUrl = await createServiceDatabase(process.env.TEST_ADMIN_URL ?? '', {
-      database: `identity_${randomBytes(6).toString('hex')}`,
-      role: 'identity',
-      password: 'identity',
-    });
+    const databaseUrl = await createTestDatabase('identity');
     const service = new IdentityService(`http://127.0.0.1:${port}`, databaseUrl, environment);
-    await migrate({ connectionString: databaseUrl, prismaDir: path.join(folder, 'prisma') });
     await service.up();
     return service;
   }

@@ -7,14 +7,14 @@ import { createDatabase } from '../../src/database.ts';
 
 export type TestDatabase = ReturnType<typeof openTestDatabase>;
 
-/** Copies the migrated template for one test file and returns the URL of the copy. */
-export async function createTestDatabase(): Promise<string> {
+/** Copies the migrated template of a service for one test file and returns the URL of the copy. */
+export async function createTestDatabase(role: 'issues' | 'identity' = 'issues'): Promise<string> {
   const adminUrl = process.env.TEST_ADMIN_URL ?? '';
-  const name = `issues_${randomBytes(6).toString('hex')}`;
-  await cloneDatabase(adminUrl, 'issues_template', name, 'issues');
+  const name = `${role}_${randomBytes(6).toString('hex')}`;
+  await cloneDatabase(adminUrl, `${role}_template`, name, role);
   const url = new URL(adminUrl);
-  url.username = 'issues';
-  url.password = 'issues';
+  url.username = role;
+  url.password = role;
   url.pathname = `/${name}`;
   return url.href;
 }

@@ -1,11 +1,14 @@
-import { createTemplates } from '@tessera/stack';
-import { startTestPostgres, type TestPostgres } from '@tessera/stack/postgres';
+import { createTemplates } from '../../src/index.ts';
+import { startTestPostgres, type TestPostgres } from '../../src/postgres.ts';
 
 declare global {
   var testPostgres: TestPostgres | undefined;
 }
 
-/** One PostgreSQL for all test files; each stack copies its databases from migrated ones. */
+/**
+ * For the packages whose test files start stacks: one PostgreSQL for all of them. Each stack copies its databases from migrated
+ * ones.
+ */
 export default async function globalSetup(): Promise<void> {
   globalThis.testPostgres = await startTestPostgres();
   process.env.TEST_DATABASE_URL = globalThis.testPostgres.adminUrl;
