@@ -15,7 +15,7 @@ import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-const numRuns = Number(process.env.REPRESENTATION_RUNS ?? 6);
+const numRuns = Number(process.env.REPRESENTATION_RUNS ?? 2);
 const comparisonsMax = 5;
 const { seed } = fuzzSettings(process.env);
 const secret = rememberSecret('a-webhook-secret-of-the-tests');
@@ -394,7 +394,7 @@ describe('representations of an issue on two instances', () => {
     const [ann, bob] = [await aPerson(first, { is_staff: true }), await aPerson(first)];
     await bob.get('/api/v1/users/me/').expect(200);
     world = { apps: [first, second], tracker, proxy, ann, bob, environment };
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(world.apps.map((app) => app.close()));
     await world.proxy.stop();

@@ -30,9 +30,12 @@ export interface FuzzTarget {
   learn?: (operationId: string, body: unknown) => void;
 }
 
+/** An operation that has not both succeeded and failed yet gets at most this many requests. */
+const runsMax = 200;
+
 /** The number of requests, and the seed. */
 export interface FuzzSettings {
-  /** Requests for each operation. */
+  /** Requests for each operation; more until it has both succeeded and failed. */
   runs: number;
   /** The seed of the requests; undefined for a random one. */
   seed: number | undefined;
@@ -43,7 +46,7 @@ export interface FuzzSettings {
  * change of the code. `FUZZ_SEED=random` (`pnpm fuzz`) sends new ones.
  */
 export function fuzzSettings(variables: Record<string, string | undefined>): FuzzSettings {
-  const { FUZZ_RUNS: runs = 50, FUZZ_SEED: seed = 1 } = variables;
+  const { FUZZ_RUNS: runs = 10, FUZZ_SEED: seed = 1 } = variables;
   return { runs: Number(runs), seed: seed === 'random' ? undefined : Number(seed) };
 }
 
@@ -88,22 +91,33 @@ export class Fuzzer {
       this.#rules.check(sent, answer);
       this.#checkState(sent, answer, changed);
     });
-    const details = await fc.check(property, { numRuns: runs, ...(seed === undefined ? {} : { seed }) });
-    if (!details.failed) return;
-    const [smallest] = details.counterexample ?? [];
-    throw new Error(
-      `${operationId} breaks a rule: FUZZ_SEED=${details.seed} (${details.numRuns} requests, shrunk ${details.numShrinks} times)\n` +
-        `${smallest === undefined ? '' : describeRequest(smallest)}\n${messageOf(details.errorInstance)}`,
-    );
+    for (let sent = 0; sent < runs || (sent < runsMax && !this.#isTried(operationId)); sent += runs) {
+      const details = await fc.check(property, {
+        numRuns: runs,
+        ...(seed === undefined ? {} : { seed: seed + sent }),
+      });
+      if (!details.failed) continue;
+      const [smallest] = details.counterexample ?? [];
+      throw new Error(
+        `${operationId} breaks a rule: FUZZ_SEED=${details.seed} (${details.numRuns} requests, shrunk ${details.numShrinks} times)\n` +
+          `${smallest === undefined ? '' : describeRequest(smallest)}\n${messageOf(details.errorInstance)}`,
+      );
+    }
   }
 
   /** The outcomes (success or error of an operation) that never occurred; the requests then test too little. */
   findUntried(): string[] {
-    const wanted = this.surface.operations.flatMap(({ operationId }) => [
-      `${operationId}: success`,
-      `${operationId}: refusal`,
-    ]);
-    return wanted.filter((outcome) => !this.#outcomes.has(outcome));
+    return this.surface.operations.flatMap(({ operationId }) => this.#untriedOf(operationId));
+  }
+
+  #isTried(operationId: string): boolean {
+    return this.#untriedOf(operationId).length === 0;
+  }
+
+  #untriedOf(operationId: string): string[] {
+    return [`${operationId}: success`, `${operationId}: refusal`].filter(
+      (outcome) => !this.#outcomes.has(outcome),
+    );
   }
 
   async #send(request: FuzzRequest): Promise<RawAnswer> {
