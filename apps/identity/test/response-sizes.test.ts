@@ -43,7 +43,7 @@ beforeAll(async () => {
        FROM generate_series(1, 250)`,
     [identity.id, userAgent],
   );
-}, 60_000);
+});
 afterAll(() => app.close());
 
 const internal = internalClient(() => app);

@@ -11,7 +11,7 @@ let app: TestApp;
 beforeAll(async () => {
   identity = await IdentityService.start();
   app = await startTestApp({}, { identity });
-}, 60_000);
+});
 afterAll(async () => {
   await identity.stop();
   await app.close();
@@ -127,5 +127,5 @@ describe('while identity is down', () => {
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
     expect(recovered.status).toBe(201);
-  }, 60_000);
+  });
 });

@@ -13,7 +13,7 @@ let app: TestApp;
 beforeAll(async () => {
   identity = await IdentityService.start();
   app = await startTestApp({}, { identity });
-}, 60_000);
+});
 afterEach(() => {
   jest.restoreAllMocks();
 });

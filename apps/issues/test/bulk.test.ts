@@ -228,5 +228,5 @@ describe('two processes with overlapping bulk changes', () => {
     const versions = await app.sql('SELECT sum(version)::int AS sum FROM issues WHERE id = ANY($1)', [ids]);
     expect(versions).toEqual([{ sum: 2 * ids.length + changed.length }]);
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
-  }, 60_000);
+  });
 });

@@ -14,7 +14,7 @@ describe('two processes on one database', () => {
     store = await startTestApp();
     ann = await aPerson(store);
     services = await Promise.all([startIssuesService(store), startIssuesService(store)]);
-  }, 60_000);
+  });
   afterAll(async () => {
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
     await store.close();

@@ -64,7 +64,7 @@ describe('parallel writers in three processes, one of which is killed', () => {
   let processes: IssuesService[];
   beforeAll(async () => {
     processes = await Promise.all([startIssuesService(app, unlimited), startIssuesService(app, unlimited)]);
-  }, 30_000);
+  });
   afterAll(async () => {
     for (const one of processes) one.kill();
     await Promise.all(processes.map(({ ended }) => ended));
@@ -133,7 +133,7 @@ describe('parallel writers in three processes, one of which is killed', () => {
     );
     const [all] = await app.sql<{ count: number }>('SELECT count(*)::int FROM events WHERE tx > 0');
     expect(all).toEqual(history);
-  }, 300_000);
+  });
 });
 
 describe('a transaction that got its id before an earlier change of the same issue', () => {

@@ -22,7 +22,7 @@ describe('the first hour of an operator with Redmine', () => {
     tracker = await startRedmineProject('manager', redmine.server);
     shared = await startTestApp();
     staff = await aPerson(shared, { is_staff: true });
-  }, 120_000);
+  });
   afterEach(() => app?.close());
   afterAll(async () => {
     await shared.close();
@@ -45,7 +45,7 @@ describe('the first hour of an operator with Redmine', () => {
       check: { name: 'credentials', says: /enable it under Administration/ },
     });
     await redmine.switchRestApi(true);
-  }, 60_000);
+  });
 
   it('with a wrong key', async () => {
     const service = await start({ token: 'not-the-key' });

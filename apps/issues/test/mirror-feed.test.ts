@@ -19,7 +19,7 @@ describe("the mirror follows identity's events", () => {
     other = await startTestApp({}, app);
     service = new MirroredService(identity, app);
     await identity.create({ email: anEmail(), password });
-  }, 30_000);
+  });
   afterAll(async () => {
     await service.close();
     await Promise.all([app.close(), other.close()]);
@@ -175,5 +175,5 @@ describe("the mirror follows identity's events", () => {
     await readBy(app);
     await compareAll();
     await expectEqual();
-  }, 20_000);
+  });
 });

@@ -25,7 +25,7 @@ describe('two replicas that follow the events of identity', () => {
     app = await startTestApp({}, { identity });
     service = new MirroredService(identity, app);
     replicas = await Promise.all([startIssuesService(app, following), startIssuesService(app, following)]);
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const replica of replicas) replica.kill();
     await Promise.all(replicas.map(({ ended }) => ended));

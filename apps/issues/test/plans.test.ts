@@ -38,7 +38,7 @@ beforeAll(async () => {
     repository: new IssueListRepository(app.database),
     presenter: new IssuePresenter({ urls: new IssueUrls({ publicBaseUrl, keyPrefix: 'ISS' }) }),
   });
-}, 60_000);
+});
 afterAll(async () => {
   await client.end();
   await app.close();

@@ -67,7 +67,7 @@ beforeAll(async () => {
   await fillUsers();
   const [comment] = await app.sql('SELECT id FROM comments WHERE issue_id = $1', [worst.id]);
   commentId = comment?.id;
-}, 60_000);
+});
 afterAll(async () => {
   await app.close();
   await identity.stop();

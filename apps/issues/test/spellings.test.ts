@@ -23,7 +23,7 @@ beforeAll(async () => {
   withOrigins = await startTestApp({ ...limits, CORS_ORIGINS: 'https://app.test' }, app);
   ann = await aPerson(app);
   issue = (await ann.post('/api/v1/issues/', { title: 'Printer does not print' }).expect(201)).body.id;
-}, 60_000);
+});
 afterAll(async () => {
   await withOrigins.close();
   await app.close();

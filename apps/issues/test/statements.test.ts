@@ -242,7 +242,7 @@ beforeAll(async () => {
     if (issues.length < 20) issues.push(issue);
   }
   for (let count = 0; count < 3; count += 1) commentId = (await comment().expect(201)).body.id;
-}, 60_000);
+});
 afterAll(async () => {
   jest.restoreAllMocks();
   await app.close();

@@ -39,7 +39,7 @@ describe('a process that is killed while it syncs with a real Redmine', () => {
     ]);
     survivor = await startService(databaseUrl, tracker.url);
     ann = await aPerson({ http: survivor.http, identity }, { is_staff: true });
-  }, 120_000);
+  });
   afterAll(async () => {
     expect(await survivor.stop()).toBe(0);
     await identity.stop();

@@ -27,7 +27,7 @@ let app: TestApp;
 beforeAll(async () => {
   identity = await IdentityService.start();
   app = await startTestApp({}, { identity });
-}, 60_000);
+});
 afterAll(async () => {
   await identity.stop();
   await app.close();
@@ -356,7 +356,7 @@ describe('finding people', () => {
       const typed = await walk(ann, `search=${username}`);
       expect(typed.filter((one) => one.username === username)).toEqual([expect.objectContaining({ id })]);
     }
-  }, 60_000);
+  });
 
   it('gives other users than staff the same answers for an e-mail with an account as without', async () => {
     const name = aName();

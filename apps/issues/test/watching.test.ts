@@ -182,5 +182,5 @@ describe('two processes', () => {
     const rows = await app.sql('SELECT user_id FROM issue_watchers WHERE issue_id = $1', [issue.id]);
     expect(rows).toEqual([{ user_id: bob.id }]);
     expect(await Promise.all(services.map((service) => service.stop()))).toEqual([0, 0]);
-  }, 60_000);
+  });
 });

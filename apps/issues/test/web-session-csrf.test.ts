@@ -43,7 +43,7 @@ describe('cross-site requests below /app', () => {
     const browser = new Browser(app.http);
     await browser.signIn(email, password).expect(200);
     cookie = browser.cookie ?? '';
-  }, 60_000);
+  });
   afterAll(async () => {
     await app.close();
     await identity.stop();

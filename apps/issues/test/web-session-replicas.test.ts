@@ -36,7 +36,7 @@ describe('one session on three processes, with the real identity service', () =>
     );
     issuesDatabase = new pg.Pool({ connectionString: databaseUrl, max: 1 });
     identityDatabase = new pg.Pool({ connectionString: identity.databaseUrl, max: 1 });
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([issuesDatabase.end(), identityDatabase.end()]);
     await Promise.all(services.map((service) => service.stop()));

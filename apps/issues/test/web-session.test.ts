@@ -21,7 +21,7 @@ beforeAll(async () => {
   identity = await IdentityService.start({ RATE_LIMIT_TOKENS_PER_MINUTE: '0' });
   identityDatabase = new pg.Pool({ connectionString: identity.databaseUrl, max: 1 });
   app = await startTestApp(webApp, { identity });
-}, 60_000);
+});
 afterAll(async () => {
   await app.close();
   await identityDatabase.end();

@@ -41,7 +41,7 @@ beforeAll(async () => {
   app = await startTestApp(environment);
   ann = await aPerson(app);
   processes = await Promise.all([startIssuesService(app, environment), startIssuesService(app, environment)]);
-}, 30_000);
+});
 afterAll(async () => {
   receiver?.kill('SIGKILL');
   for (const one of processes ?? []) one.kill();

@@ -21,7 +21,7 @@ beforeAll(async () => {
     startPostgres({ dataDir: join(home, 'postgres'), persistent: false }),
     createCa(),
   ]);
-}, 60_000);
+});
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.end()));
 });

@@ -3,7 +3,7 @@ import { rememberSecret } from '@tessera/testing/leaks';
 export const publicBaseUrl = 'https://issues.test';
 export const serviceToken = rememberSecret('the-service-token-of-the-tests-0123456789');
 
-/** The environment of every service under test: the defaults of production, without rate limits. */
+/** The environment of every service under test: the defaults of production, without rate limits, also on a slow machine. */
 export function testEnvironment(
   databaseUrl: string,
   identityUrl: string,
@@ -14,6 +14,7 @@ export function testEnvironment(
     DATABASE_URL: databaseUrl,
     SERVICE_TOKEN: serviceToken,
     IDENTITY_URL: identityUrl,
+    IDENTITY_TIMEOUT_MS: '20000',
     JWT_ISSUER: identityUrl,
     PUBLIC_BASE_URL: publicBaseUrl,
     MIRROR_INTERVAL_SECONDS: '0',

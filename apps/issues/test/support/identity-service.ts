@@ -31,6 +31,7 @@ export class IdentityService implements IdentityProvider {
       JWT_ISSUER: url,
       JWT_PRIVATE_KEY: process.env.TEST_SIGNING_KEY,
       BCRYPT_COST: '4',
+      HASH_QUEUE_TIMEOUT_MS: '60000',
       UV_THREADPOOL_SIZE: '6',
       SHUTDOWN_DELAY_MS: '0',
       JANITOR_INTERVAL_SECONDS: '0',

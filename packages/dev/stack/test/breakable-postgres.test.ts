@@ -8,7 +8,7 @@ describe('a breakable server', () => {
   beforeAll(async () => {
     postgres = await startBreakablePostgres();
     await query('CREATE TABLE kept (n int)');
-  }, 60_000);
+  });
   afterAll(() => postgres.stop(), 60_000);
 
   async function query(text: string, { adminUrl }: BreakablePostgres = postgres) {
@@ -55,5 +55,5 @@ describe('a breakable server', () => {
     other.pause();
     await other.stop();
     expect(existsSync(String(row?.data_directory))).toBe(false);
-  }, 60_000);
+  });
 });

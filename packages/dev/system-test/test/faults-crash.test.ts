@@ -18,10 +18,10 @@ describe('a service killed by SIGKILL', () => {
     });
     writerTokens = await signUp(stack, 'writer');
     for (const name of sessions) await signUp(stack, name);
-  }, 60_000);
+  });
   afterAll(async () => {
     expect(await stack.stop()).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   const identity = () => httpClient(first(stack.identities).url, { timeout: 30_000 });
   const refresh = (refresh_token: string) => identity().post('/token/refresh', { refresh_token });

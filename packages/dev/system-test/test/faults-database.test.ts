@@ -26,12 +26,12 @@ describe('under load, a database that', () => {
     for (let index = 0; index < 2; index += 1) load.add(reader(stack, tokens));
     for (let index = 0; index < 3; index += 1) load.add(session(stack, 'ann'));
     await load.everyClient(5, isSuccess);
-  }, 60_000);
+  });
   afterAll(async () => {
     await load.stop().catch(() => undefined);
     await readers?.stop();
     expect(await stack.stop()).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   it.each([
     { fault: 'shuts down', begin: () => postgres.shutDown(), end: () => postgres.start() },
@@ -69,7 +69,7 @@ describe('under load, a database that', () => {
     expect(rows.filter(({ title }) => !tried.has(title))).toEqual([]);
     await readers?.expectAllEvents();
     await readers?.expectEventsOf(new Set([...created].filter((title) => !tried.has(title))));
-  }, 60_000);
+  });
 
   const urls = () => [first(stack.identities).url, first(stack.issues).url];
 

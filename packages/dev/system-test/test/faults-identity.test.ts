@@ -22,11 +22,11 @@ describe('when identity is killed while issues is under load', () => {
     for (let index = 0; index < 2; index += 1) load.add(reader(stack, tokens));
     await load.everyClient(5);
     await first(stack.identities).stop('SIGKILL');
-  }, 60_000);
+  });
   afterAll(async () => {
     await load.stop().catch(() => undefined);
     expect(await stack.stop()).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   const createUser = (name: string) =>
     issuesClient(stack, staff).post('/users/', { email: `${name}@example.com`, password });
@@ -42,7 +42,7 @@ describe('when identity is killed while issues is under load', () => {
       'read 200',
       'status 200',
     ]);
-  }, 60_000);
+  });
 
   it('requests that need identity get 503 with Retry-After', async () => {
     for (let index = 0; index < 10; index += 1) {
@@ -58,17 +58,17 @@ describe('when identity is killed while issues is under load', () => {
     await eventually(() => createUser('bob'), isCreated);
     await load.stop();
     await expectCompleteIssues(stack, created);
-  }, 60_000);
+  });
 });
 
 describe('when identity is suspended', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await startStack();
-  }, 60_000);
+  });
   afterAll(async () => {
     expect(await stack.stop()).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   it('a refresh whose client has given up meanwhile does not use up the refresh token', async () => {
     const { refresh_token } = await signUp(stack, 'eve');

@@ -10,7 +10,7 @@ describe('SIGTERM', () => {
   let stack: Stack;
   afterEach(async () => {
     await stack.stop();
-  }, 60_000);
+  });
   const start = async (environment: NonNullable<StackOptions['environment']>) => {
     stack = await startStack({ environment });
     return signUp(stack, 'ann');
@@ -43,7 +43,7 @@ describe('SIGTERM', () => {
     const exit = identity.stop();
     expect((await Promise.all(logins)).map(({ status }) => status)).toEqual(Array(15).fill(200));
     expect(await exit).toBe(0);
-  }, 60_000);
+  });
 
   it('completes writes that wait for the database, and accepts no new connections', async () => {
     const tokens = await start({});
@@ -66,7 +66,7 @@ describe('SIGTERM', () => {
     expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(Array(8).fill(201));
     expect(await exit).toBe(0);
     await expectCompleteIssues(stack, new Set(titles));
-  }, 60_000);
+  });
 
   it('fails no request of a client that stops when readiness reports 503, as a load balancer does', async () => {
     const delayed = { SHUTDOWN_DELAY_MS: '5000', LOG_LEVEL: 'warn' };
@@ -89,5 +89,5 @@ describe('SIGTERM', () => {
     expect(tally(failed)).toEqual({});
     await expectCompleteIssues(stack, created);
     await expectCompleteSessions(stack);
-  }, 60_000);
+  });
 });

@@ -23,11 +23,11 @@ beforeAll(async () => {
   kubectl = new FakeKubectl(stack, environment);
   await kubectl.start();
   token = (await signUp(stack, 'ann')).access_token;
-}, 60_000);
+});
 afterAll(async () => {
   await kubectl.stop();
   await stack.stop();
-}, 60_000);
+});
 
 /** The answers of both services to a token. */
 async function statusesOf(accessToken: string): Promise<number[]> {
@@ -89,7 +89,7 @@ describe("the README's steps for a leaked key", () => {
       [401, 401],
       [401, 401],
     ]);
-  }, 120_000);
+  });
 
   it('stop at the first error; replace every key after a rotation, also one that is not used yet', async () => {
     const rotated = await kubectl.run(
@@ -111,7 +111,7 @@ describe("the README's steps for a leaked key", () => {
     for (const number of [2, 3, 4]) expect(output).toContain(`identity-key-${number}: refused`);
     expect(await publishedKids()).toEqual(['identity-key-5']);
     for (const forge of thefts) expect(await statusesOf(forge())).toEqual([401, 401]);
-  }, 120_000);
+  });
 });
 
 describe("the README's rotation", () => {
@@ -135,5 +135,5 @@ describe("the README's rotation", () => {
     expect(kids).toHaveLength(2);
     const next = kids.slice(1);
     expect(published).toEqual([kids, kids, kids, next, next]);
-  }, 120_000);
+  });
 });

@@ -55,10 +55,10 @@ describe('alerts and dashboard', () => {
     await pair.public.post('/token/refresh', { refresh_token: ann.tokens?.refresh_token });
     await ann.issues.get('/issues/');
     scraped = readScrape((await scrape(pair.identity)) + (await scrape(pair.issues)));
-  }, 60_000);
+  });
   afterAll(async () => {
     expect(await pair.stop()).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   const scrape = async ({ log }: Pair['identity']) => {
     const port = /"metrics_port":(\d+)/.exec(log)?.[1];

@@ -37,7 +37,7 @@ describe('more load than the services can process', () => {
     // Staff, who may create users.
     const created = await stack.internal.post('/internal/identities', { email, password, is_staff: true });
     expect(created.status).toBe(201);
-  }, 60_000);
+  });
   beforeEach(async () => {
     const { status, data } = await identity.post('/token', credentials);
     expect(status).toBe(200);
@@ -46,7 +46,7 @@ describe('more load than the services can process', () => {
   });
   afterAll(async () => {
     expect(await stack.stop()).toEqual([0, 0]);
-  }, 60_000);
+  });
 
   async function refresh(): Promise<AxiosResponse> {
     const answer = await identity.post('/token/refresh', { refresh_token: refreshToken });
@@ -86,7 +86,7 @@ describe('more load than the services can process', () => {
       expect(answers.length).toBeGreaterThan(queueMax);
     }
     expect((await identity.post('/token', credentials)).status).toBe(200);
-  }, 60_000);
+  });
 
   it('answers 503 when all connections of the pool are in use, and recovers', async () => {
     // One identity gets half of the connections, so two identities use all of them.
@@ -130,7 +130,7 @@ describe('more load than the services can process', () => {
       "SELECT count(*)::int AS n FROM issues WHERE title = 'In the queue'",
     );
     expect(rows).toEqual([{ n: poolMax.issues }]);
-  }, 60_000);
+  });
 
   const bearer = () => `Bearer ${accessToken}`;
 

@@ -40,11 +40,11 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       installPackages(projects['5'], [...tarballs, ...types, 'express@5', '@types/express@5']),
       starting,
     ]);
-  }, 240_000);
+  });
   afterAll(async () => {
     await (await starting).stop();
     rmSync(folder, { recursive: true });
-  }, 120_000);
+  });
 
   it.each(publishedPackages)('@tessera/%s has its documents, and nothing of this repository', (name) => {
     const installed = join(projects['5'], 'node_modules', '@tessera', name);
@@ -69,7 +69,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
         run(tool('attw'), [tarball, '--profile', 'esm-only', '--no-emoji'], folder),
       ]),
     );
-  }, 120_000);
+  });
 
   it.each([
     ['4', '5'],
@@ -136,7 +136,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       (await Colleague.signUp(await starting)).resolveAfterComment(created.data.id),
     ]);
     expect(JSON.parse(output)).toEqual(expectedResult);
-  }, 120_000);
+  });
 
   it('the client of identity does not load where `window` exists', async () => {
     const { code } = await bundleForBrowsers(

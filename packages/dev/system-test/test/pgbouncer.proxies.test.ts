@@ -41,11 +41,11 @@ describe('both services through PgBouncer', () => {
     }
     load.add(reader(stack, tokens));
     await load.everyClient(3, isSuccess);
-  }, 60_000);
+  });
   afterAll(async () => {
     await load.stop().catch(() => undefined);
     expect(new Set(await stack.stop())).toEqual(new Set([0]));
-  }, 60_000);
+  });
 
   it.each(names)('%s has its timeouts, without parameters of the connection', async (name) => {
     const client = new pg.Client(pgBouncer.urlOf(stack.databases[name].service));
@@ -105,7 +105,7 @@ describe('both services through PgBouncer', () => {
     expect((await stack.sql('identity', ended)).rows).toEqual([]);
     for (const refresh_token of held) expect(await refreshOnce(refresh_token)).toBe(200);
     process.stderr.write(`Through PgBouncer: ${JSON.stringify(tally(load.outcomes))}\n`);
-  }, 60_000);
+  });
 
   it('the migrator refuses PgBouncer', async () => {
     const env = {

@@ -37,14 +37,14 @@ describe('a service on its own, by the recipe in its README', () => {
     if (testPooler() !== 'off') pgBouncer = await PgBouncer.start(postgres.adminUrl, roles);
     secrets = mkdtempSync(join(tmpdir(), 'tessera-secrets-'));
     ports = { identity: await findFreePort(), issues: await findFreePort() };
-  }, 60_000);
+  });
 
   afterAll(async () => {
     for (const shell of shells) await shell.interrupt();
     await pgBouncer?.stop();
     await postgres.stop();
     rmSync(secrets, { recursive: true });
-  }, 60_000);
+  });
 
   let token: string;
 
@@ -96,7 +96,7 @@ describe('a service on its own, by the recipe in its README', () => {
     const shell = await paste('identity');
     expect(shell.output).toContain('identity: applied ');
     expect(readdirSync(join(secrets, 'keys')).sort()).toEqual(['identity-key-1.pem', 'keys.json']);
-  }, 120_000);
+  });
 
   it('runs identity again with the same key and service token', async () => {
     const token = readFileSync(join(secrets, 'service-token'), 'utf8');
@@ -105,7 +105,7 @@ describe('a service on its own, by the recipe in its README', () => {
     expect(shell.output).toContain('identity: no migration to apply');
     expect(readdirSync(join(secrets, 'keys')).sort()).toEqual(['identity-key-1.pem', 'keys.json']);
     expect(readFileSync(join(secrets, 'service-token'), 'utf8')).toBe(token);
-  }, 120_000);
+  });
 
   it('runs issues, which accepts the tokens of identity', async () => {
     await createDatabase('issues');
@@ -121,7 +121,7 @@ describe('a service on its own, by the recipe in its README', () => {
       201,
       expect.stringContaining(`http://localhost:${ports.issues}/api/v1/issues/`),
     ]);
-  }, 120_000);
+  });
 
   it('has the administrator that the block in docker/README.md creates, once', async () => {
     const block = shellBlock('docker/README.md', 'Images and compose', 2)
@@ -161,5 +161,5 @@ describe('a service on its own, by the recipe in its README', () => {
         .replaceAll(/^id: .+$/gm, 'id: …')
         .replaceAll(/(?<="(id|timestamp|data)":)(\{.*\}|"[^"]*"|\d+)(?=[,}])/g, '…');
     expect(linesOf(shell.output)).toBe(linesOf(shown));
-  }, 60_000);
+  });
 });

@@ -40,7 +40,7 @@ describe('npx pnpm@12 start', () => {
       TESSERA_DATA_DIR: data,
     });
     await start.waitFor(() => start.output.includes('Tessera is running'));
-  }, 300_000);
+  });
 
   afterAll(async () => {
     await start.interrupt();
@@ -48,13 +48,13 @@ describe('npx pnpm@12 start', () => {
     const location = join(data, 'postgres.location');
     if (existsSync(location)) rmSync(readFileSync(location, 'utf8').trim(), { recursive: true, force: true });
     rmSync(data, { recursive: true });
-  }, 60_000);
+  });
 
   it("serves the README's tour, twice", async () => {
     for (let paste = 1; paste <= 2; paste += 1) {
       expect(await takeTour(target())).not.toContain('"code"');
     }
-  }, 60_000);
+  });
 
   it('prints a tour that can be pasted twice', () => {
     const [, tour = ''] = start.output.split('A tour, to paste into another terminal:');
@@ -64,7 +64,7 @@ describe('npx pnpm@12 start', () => {
         expect(output).toContain(part);
       expect(output).not.toContain('"code"');
     }
-  }, 60_000);
+  });
 
   describe('the web app', () => {
     const command = async (line: string) => {
@@ -95,7 +95,7 @@ describe('npx pnpm@12 start', () => {
       const [, next = ''] = /^The one-time password of admin@example\.com is (\S+)$/m.exec(output) ?? [];
       expect((await signIn(email, password)).status).toBe(401);
       expect((await signIn(email, next)).status).toBe(200);
-    }, 60_000);
+    });
 
     it('serves its pages with the policy that they have everywhere', async () => {
       await visitWebApp({ ...urls, serviceToken: serviceToken(), origin: urls.issuesUrl });
@@ -108,22 +108,22 @@ describe('npx pnpm@12 start', () => {
       expect([emails.length, output]).toEqual([8, expect.stringContaining(`${urls.issuesUrl}/sign-in`)]);
       const statuses = await Promise.all(emails.map(async (email) => (await signIn(email, password)).status));
       expect(statuses).toEqual(emails.map(() => 200));
-    }, 60_000);
+    });
   });
 
   it('answers the examples of all operations of identity with 2xx', async () => {
     expect(await unansweredByIdentity(target())).toEqual([]);
-  }, 60_000);
+  });
 
   it('answers the examples of all operations of issues with 2xx', async () => {
     expect(await unansweredByIssues(target(), tracker)).toEqual([]);
-  }, 60_000);
+  });
 
   it('stops on Ctrl-C', async () => {
     await start.interrupt();
     expect(start.output).toContain('Stopped.');
     await expect(fetch(`${urls.identityUrl}/healthz`)).rejects.toThrow();
-  }, 60_000);
+  });
 });
 
 // `start` has no pooler. With TEST_POOLER, all operations run through it on a stack.
@@ -139,16 +139,16 @@ if (testPooler() !== 'off') {
     beforeAll(async () => {
       tracker = await startGitLab({ project: 'acme/website' });
       stack = await startStack({ environment: { issues: trackerVariables(tracker) } });
-    }, 60_000);
+    });
     afterAll(async () => {
       expect(await stack.stop()).toEqual([0, 0]);
       await tracker.close();
-    }, 60_000);
+    });
 
     it("serve the README's tour, and answer the examples of all operations with 2xx", async () => {
       expect(await takeTour(target())).not.toContain('"code"');
       expect(await unansweredByIdentity(target())).toEqual([]);
       expect(await unansweredByIssues(target(), tracker)).toEqual([]);
-    }, 60_000);
+    });
   });
 }

@@ -9,14 +9,14 @@ beforeAll(async () => {
   web = await startWeb();
   ada = await web.createPerson('ada', 'Ada Lovelace', true);
   bob = await web.createPerson('bob', 'Bob Kaplan', true);
-}, 60_000);
+});
 
 afterEach(() => web.closePages());
 
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
   expect(web.problems(/409|ERR_FAILED/)).toEqual([]);
-}, 30_000);
+});
 
 /** The page learns of the changes of others only after nine seconds. */
 const withoutEvents = (page: Page) => page.route('**/events/**', (route) => route.abort());

@@ -38,12 +38,12 @@ beforeAll(async () => {
   await signIn(page, ada);
   storageState = await page.context().storageState();
   await close();
-}, 60_000);
+});
 
 afterAll(async () => {
   process.stdout.write(`budgets: ${figures.join('; ')}\n`);
   expect(await web?.stop()).toEqual([0, 0]);
-}, 30_000);
+});
 
 /** Opens a page of Ada in a browser with an empty cache. */
 const openSignedIn = () => web.open({ storageState, viewport: { width: 1440, height: 900 } });
@@ -88,11 +88,11 @@ describe('the first rows', () => {
       [await timeOfRows(false), await timeOfRows(false), await timeOfRows(false)],
       1_000,
     );
-  }, 30_000);
+  });
 
   it('are visible within 2.5 seconds with slow 4G and a quarter of the processor', async () => {
     record('rows, slow 4G and 4x CPU', [await timeOfRows(true), await timeOfRows(true)], 2_500);
-  }, 60_000);
+  });
 });
 
 /** Scrolls 120 frames by 400 px each. Returns the 95th percentile of their times and the largest number of elements. */
@@ -149,7 +149,7 @@ it('10,000 rows scroll with at most 600 elements', async () => {
   expect(elements).toBeLessThanOrEqual(600);
   record('scroll frame p95', frames, 33);
   await close();
-}, 30_000);
+});
 
 it('an issue and a list that were seen are shown again without a response', async () => {
   const { page, problems, close } = await openSignedIn();
@@ -194,4 +194,4 @@ it('an issue and a list that were seen are shown again without a response', asyn
   figures.push(`${requests} requests without a response`);
   expect(problems).toEqual([]);
   await close();
-}, 30_000);
+});

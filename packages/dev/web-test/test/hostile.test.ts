@@ -57,7 +57,7 @@ beforeAll(async () => {
   texts = hostileMarkdown(handlers);
   key = await createHostileIssue();
   await createHostileSettings();
-}, 60_000);
+});
 
 afterAll(async () => {
   const codes = await web?.stop();
@@ -65,7 +65,7 @@ afterAll(async () => {
   receiver?.close();
   others?.stop();
   expect(codes).toEqual([0, 0]);
-}, 30_000);
+});
 
 /** Creates an issue with hostile texts of people and of the tracker. Returns its key. */
 async function createHostileIssue(): Promise<string> {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   });
   ada = await web.createPerson('ada', 'Ada Lovelace', true);
   bob = await web.createPerson('bob', 'Bob Kaplan');
-}, 60_000);
+});
 
 afterEach(() => web.closePages());
 
@@ -32,7 +32,7 @@ afterAll(async () => {
   await tracker?.close();
   expect(exitCodes).toEqual([0, 0]);
   expect(web.problems(/status of (?:409|422|502)/)).toEqual([]);
-}, 30_000);
+});
 
 describe('comments', () => {
   it('are edited and deleted by their author, and not by others', async () => {

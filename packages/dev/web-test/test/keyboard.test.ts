@@ -11,13 +11,13 @@ beforeAll(async () => {
   ada = await web.createPerson('ada', 'Ada Lovelace', true);
   bob = await web.createPerson('bob', 'Bob Kaplan');
   await ada.api.createLabel({ name: 'billing', color: '#3b82f6' });
-}, 60_000);
+});
 
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
   // A change that follows another one at once is repeated on the new version.
   expect(opened.problems.filter((problem) => !problem.includes('409'))).toEqual([]);
-}, 30_000);
+});
 
 it('a day of work needs no pointer', async () => {
   const late = await ada.api.create({ title: 'The refund is late' });
@@ -127,7 +127,7 @@ it('a day of work needs no pointer', async () => {
     priority: 'CRITICAL',
     assignee: null,
   });
-}, 60_000);
+});
 
 /** Whether the element with the focus is on the screen and has an outline or a field's border. */
 const hasVisibleFocus = `(() => {

@@ -10,12 +10,12 @@ beforeAll(async () => {
   web = await startWeb();
   ada = await web.createPerson('ada', 'Ada Lovelace', true);
   bob = await web.createPerson('bob', 'Bob Kaplan', true);
-}, 60_000);
+});
 
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
   expect(web.problems(/409|ERR_INTERNET_DISCONNECTED|ERR_FAILED/)).toEqual([]);
-}, 30_000);
+});
 
 /** Opens a page of Ada and, unless its requests are prepared, waits for its stream. */
 async function open(path: string, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {

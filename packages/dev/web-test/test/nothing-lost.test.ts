@@ -12,14 +12,14 @@ beforeAll(async () => {
   ada = await web.createPerson('ada', 'Ada Lovelace');
   ({ page, problems, close } = await web.open());
   await signIn(page, ada);
-}, 60_000);
+});
 
 afterAll(async () => {
   await close?.();
   expect(await web?.stop()).toEqual([0, 0]);
   // Chromium reports conflicts, and what the tests refuse and cut.
   expect(problems.filter((problem) => !/409|503|ERR_FAILED/.test(problem))).toEqual([]);
-}, 30_000);
+});
 
 /** Answers the next changes instead of the service. Returns their idempotency keys. */
 async function answerChanges(answer: (route: Route) => Promise<void>): Promise<(string | undefined)[]> {

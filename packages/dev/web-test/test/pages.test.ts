@@ -13,11 +13,11 @@ let key: string;
 beforeAll(async () => {
   web = await startWeb();
   ({ ada, key } = await fillExamples(web, 8));
-}, 60_000);
+});
 
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
-}, 30_000);
+});
 
 describe('accessibility in both themes', () => {
   it.each([1280, 320])(

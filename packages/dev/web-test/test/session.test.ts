@@ -25,13 +25,13 @@ beforeAll(async () => {
     { replicas: { issues: 2 } },
   );
   ada = await web.createPerson('ada', 'Ada Lovelace');
-}, 60_000);
+});
 
 afterAll(async () => {
   others?.stop();
   // The second replica may not have been started.
   expect((await web?.stop())?.filter((code) => code !== null && code !== 0)).toEqual([]);
-}, 30_000);
+});
 
 const cookieOf = async ({ page }: WatchedPage) => {
   const [cookie, ...more] = await page.context().cookies();

@@ -25,13 +25,13 @@ beforeAll(async () => {
   });
   ada = await web.createPerson('ada', 'Ada Lovelace', true);
   bob = await web.createPerson('bob', 'Bob Kaplan');
-}, 60_000);
+});
 
 afterAll(async () => {
   receiver?.close();
   expect(await web?.stop()).toEqual([0, 0]);
   expect(web.problems(/status of (?:401|409|422|500)/)).toEqual([]);
-}, 30_000);
+});
 
 describe('the account', () => {
   let page: Page;

@@ -19,11 +19,11 @@ beforeAll(async () => {
      FROM generate_series(1, 10000) n`,
     [ada.id],
   );
-}, 60_000);
+});
 
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
-}, 30_000);
+});
 
 // The app repeats a read that is refused with 503, but not this one.
 const fail = (route: Route) =>
@@ -71,7 +71,7 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
       await page.locator('main h1').waitFor({ state: 'attached' });
       await check(`${name}, loading`);
     }
-  }, 60_000);
+  });
 
   it('every page if the service fails', async () => {
     await onReads(page, fail);
@@ -83,7 +83,7 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
         await page.getByText('The service has failed.').first().waitFor();
       await check(`${name}, error`);
     }
-  }, 60_000);
+  });
 
   it('every page without a network', async () => {
     for (const [name, path] of pages) {
@@ -94,7 +94,7 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
       await check(`${name}, offline`);
       await page.context().setOffline(false);
     }
-  }, 60_000);
+  });
 
   it('one issue, 10,000 issues, and an issue that the user may not change', async () => {
     await page.goto('/issues?q=invoices+without&state=all');
@@ -116,7 +116,7 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
     await opened.page.getByText('Only staff may see this page.').waitFor();
     expect(await pageProblems(opened.page)).toEqual([]);
     await opened.close();
-  }, 60_000);
+  });
 
   it('an empty board, a conflict, and dialogs whose search finds nothing or fails', async () => {
     await page.goto('/board?q=nothing+has+this');
@@ -150,5 +150,5 @@ describe.each([1280, 320])('%i pixels wide', (width) => {
     await search.fill('fails at the service');
     await page.getByRole('alert').getByText('The issues could not be searched.').waitFor();
     await check('the palette, error');
-  }, 60_000);
+  });
 });

@@ -10,12 +10,12 @@ let key: string;
 beforeAll(async () => {
   web = await startWeb();
   ({ ada, bob, key } = await fillExamples(web, 12));
-}, 60_000);
+});
 
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
   expect(web.problems()).toEqual([]);
-}, 30_000);
+});
 
 afterEach(() => web.closePages());
 

@@ -96,7 +96,7 @@ export class Service {
 
   /** Waits until the service is ready, which it is only with its database. */
   async untilReady(): Promise<void> {
-    if (!(await waitUntil(() => this.#answers('/readyz'), 30_000)))
+    if (!(await waitUntil(() => this.#answers('/readyz'), 120_000)))
       throw new Error(`${this.#app} is not ready: ${this.log.slice(-2000)}`);
   }
 

@@ -7,7 +7,7 @@ import { type Client, pause } from './load.ts';
 
 export const password = 'a password of the load';
 // Much longer than every timeout of the services.
-const hangs = { timeout: 30_000 };
+const hangs = { timeout: 120_000 };
 
 /** Creates a user and signs in. */
 export async function signUp(stack: Stack, name: string, flags: object = {}): Promise<TokenResponse> {

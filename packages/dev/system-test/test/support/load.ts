@@ -36,7 +36,7 @@ export class Client {
     }
   }
 
-  /** Repeats a request until it succeeds, for at most a minute. */
+  /** Repeats a request until it succeeds, for at most four minutes. */
   async sendUntilSuccess(what: string, request: () => Promise<AxiosResponse>): Promise<AxiosResponse> {
     const isDone = (answer: AxiosResponse | undefined) => answer !== undefined && answer.status < 300;
     const answer = await eventually(() => this.send(what, request), isDone);
@@ -102,17 +102,17 @@ export function tally(outcomes: readonly Outcome[]): Record<string, number> {
 
 /**
  * Polls until the result is as expected.
- * @throws Error after a minute, a limit that a loaded machine does not reach
+ * @throws Error after four minutes, a limit that a loaded machine does not reach
  */
 export async function eventually<Answer>(
   ask: () => Promise<Answer>,
   isGood: (answer: Answer) => boolean,
 ): Promise<Answer> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 240_000;
   for (;;) {
     const answer = await ask();
     if (isGood(answer)) return answer;
-    if (Date.now() > deadline) throw new Error('The expected result did not occur within a minute.');
+    if (Date.now() > deadline) throw new Error('The expected result did not occur within four minutes.');
     await pause();
   }
 }

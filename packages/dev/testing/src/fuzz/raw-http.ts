@@ -11,7 +11,7 @@ export interface RawAnswer {
   body: Buffer;
 }
 
-const patienceMs = 5_000;
+const patienceMs = 60_000;
 
 /** The bytes of a request. Unlike an HTTP client, this checks and corrects nothing. */
 export function bytesOf({ method, target, headers, body }: FuzzRequest): Buffer {

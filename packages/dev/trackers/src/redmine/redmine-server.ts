@@ -167,7 +167,7 @@ async function copyScript(work: string, name: string): Promise<string> {
 }
 
 async function untilItAnswers(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 240; attempt += 1) {
+  for (let attempt = 0; attempt < 1_200; attempt += 1) {
     const answer = await axios.get(url, { proxy: false, validateStatus: () => true }).catch(() => undefined);
     if (answer?.status === 200) return;
     await pause(250);
