@@ -221,6 +221,20 @@ describe('staff pages', () => {
     await reachable.getByText('Failed').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'Credentials' }).getByText('Not checked').waitFor();
   });
+
+  it('repeat failed syncs', async () => {
+    const { id } = await ada.api.create({ title: 'For the tracker' });
+    await web.sql(
+      'issues',
+      `INSERT INTO tracker_links (issue_id, provider, project, requested_by, last_error)
+       VALUES ($1::uuid, 'gitea', 'tessera/issues', $2::uuid, 'tracker_rejected')`,
+      [id, ada.id],
+    );
+    await show('Tracker');
+    await page.reload();
+    await page.getByRole('button', { name: 'Repeat now' }).click();
+    await page.getByText('1 sync is repeated now.').waitFor();
+  });
 });
 
 it('users with long names and addresses fit a small screen', async () => {

@@ -72,6 +72,7 @@ export const redeliver = (id: string, delivery: number) =>
 export const listIntegrations = async (signal: AbortSignal) =>
   (await request<Integration[]>(`${root}/integrations/`, { signal })).body;
 
-export const retrySyncs = async (error: string) =>
-  (await request<{ retried: number }>(`${root}/sync/retry/`, { method: 'POST', body: { last_error: error } }))
-    .body;
+export const retrySyncs = async (error: string) => {
+  const body = { sync: 'failed', last_error: error };
+  return (await request<{ made_due: number }>(`${root}/sync/retry/`, { method: 'POST', body })).body;
+};

@@ -27,8 +27,8 @@ export function TrackerSettings() {
   });
   const retry = async (error: string) => {
     try {
-      const { retried } = await retrySyncs(error);
-      notify(`${retried} syncs are repeated now.`);
+      const { made_due: count } = await retrySyncs(error);
+      notify(`${count} ${count === 1 ? 'sync is' : 'syncs are'} repeated now.`);
     } catch (failure) {
       notify(failure instanceof Error ? failure.message : 'Try again.');
     }
