@@ -1,5 +1,5 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defaultClientConditions, defineConfig } from 'vite';
 
 // The environment of `npx pnpm@12 dev`.
 const { ISSUES_PORT: port = '3002' } = process.env;
@@ -7,6 +7,7 @@ const { ISSUES_PORT: port = '3002' } = process.env;
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
+  resolve: { conditions: ['@tessera/source', ...defaultClientConditions] },
   server: {
     port: 5173,
     proxy: Object.fromEntries(['/app', '/api'].map((path) => [path, `http://localhost:${port}`])),

@@ -3,7 +3,7 @@ import { skipToken, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack
 import { Link } from '@tanstack/react-router';
 import type { IssueStatus } from '@tessera/contracts';
 import { useEffect, useRef, useState } from 'react';
-import { type ListedIssue, listIssues } from '../http/api.ts';
+import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { newIssuesKey } from '../live/live-updates.ts';
 import { formatNumber } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
@@ -12,15 +12,15 @@ import { CommentIcon, LabelMark, PriorityMark, StatusMark } from '../shell/icons
 interface ColumnProps {
   status: IssueStatus;
   name: string;
-  filters: Parameters<typeof listIssues>[0];
+  filters: IssueQuery;
   count: { count: number; is_capped: boolean } | undefined;
   /** The issue that is being dragged over the board. */
-  dragged: ListedIssue | undefined;
+  dragged: IssueRow | undefined;
   /** The keys of the selected issues. */
   selected: ReadonlySet<string>;
-  onDrag: (issue: ListedIssue | undefined) => void;
-  onRows: (issues: readonly ListedIssue[]) => void;
-  onDrop: (issue: ListedIssue) => void;
+  onDrag: (issue: IssueRow | undefined) => void;
+  onRows: (issues: readonly IssueRow[]) => void;
+  onDrop: (issue: IssueRow) => void;
   /** The user chooses another column by the keyboard. */
   onMove: (key: string) => void;
 }
@@ -126,10 +126,10 @@ export function BoardColumn(props: ColumnProps) {
   );
 }
 
-const issueIn = (data: Record<string | symbol, unknown>) => data.issue as ListedIssue;
+const issueIn = (data: Record<string | symbol, unknown>) => data.issue as IssueRow;
 
 interface CardProps {
-  issue: ListedIssue;
+  issue: IssueRow;
   isSelected: boolean;
   onDrag: ColumnProps['onDrag'];
   onMove: ColumnProps['onMove'];

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { countIssues, type ListedIssue } from '../http/api.ts';
+import { call, type IssueRow } from '../http/api.ts';
 import { firstFilterId, ListFilters } from '../issue-list/list-filters.tsx';
 import { apiQuery, validateBoardSearch } from '../issue-list/list-search.ts';
 import { statuses, statusNames } from '../messages.ts';
@@ -19,13 +19,13 @@ export function BoardPage() {
   const search = useSearch({ from: '/app/board' });
   const navigate = useNavigate({ from: '/board' });
   const searchField = useRef<HTMLInputElement>(null);
-  const [dragged, setDragged] = useState<ListedIssue>();
-  const [rows, setRows] = useState<ReadonlyMap<string, readonly ListedIssue[]>>(new Map());
+  const [dragged, setDragged] = useState<IssueRow>();
+  const [rows, setRows] = useState<ReadonlyMap<string, readonly IssueRow[]>>(new Map());
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const query = apiQuery({ ...search, state: 'all' });
   const { data: counts } = useQuery({
     queryKey: ['counts', query],
-    queryFn: ({ signal }) => countIssues(query, signal),
+    queryFn: ({ signal }) => call('countIssues', { query: { ...query, by: 'status' }, signal }),
   });
   const change = useRowChanges();
   const issues = [...rows.values()].flat();

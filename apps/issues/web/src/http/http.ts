@@ -1,4 +1,12 @@
 import type { Problem } from '@tessera/contracts';
+import {
+  issuesPaths,
+  type RequestOf,
+  type RequestParts,
+  type ResultOf,
+  requestLine,
+  webSessionPaths,
+} from '@tessera/contracts/requests';
 import { signInAgain } from '../sign-in/session-gate.ts';
 
 /** An error response, or a failure of the network with status 0. */
@@ -39,41 +47,53 @@ export function notCreated(what: string, done: string, error: unknown): string {
 
 const lowerFirst = (text: string) => text.slice(0, 1).toLowerCase() + text.slice(1);
 
-type QueryValue = string | number | boolean | readonly string[] | undefined;
+const paths = { ...issuesPaths, ...webSessionPaths };
+export type OperationId = keyof typeof paths;
 
 export interface RequestOptions {
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  query?: Readonly<Record<string, QueryValue>>;
-  body?: unknown;
   signal?: AbortSignal;
   /** Lets a creation be repeated without a second effect. */
   idempotencyKey?: string;
 }
+
+type AnyRequest = RequestOptions & RequestParts & { readonly body?: unknown };
 
 export interface Reply<Body> {
   body: Body;
   headers: Headers;
 }
 
-/** Calls the API through the session. After the session has ended, waits for a new sign-in and repeats the request. */
-export async function request<Body>(path: string, options: RequestOptions = {}): Promise<Reply<Body>> {
+// A 401 of these says that the e-mail address or the password is wrong, or that there is no session to end.
+const withoutSession: readonly OperationId[] = ['getSession', 'startSession', 'endSession'];
+
+/** Calls an operation through the session. After the session has ended, waits for a new sign-in and repeats the request. */
+export async function request<Id extends OperationId>(
+  id: Id,
+  options: RequestOf<Id> & RequestOptions,
+): Promise<Reply<ResultOf<Id>>>;
+export async function request(id: OperationId, options: AnyRequest): Promise<Reply<unknown>> {
   for (;;) {
     try {
-      return await send<Body>(path, options);
+      return await send(id, options);
     } catch (error) {
-      if (!(error instanceof HttpError) || error.status !== 401 || path === sessionPath) throw error;
+      if (!(error instanceof HttpError) || error.status !== 401 || withoutSession.includes(id)) throw error;
       await signInAgain();
     }
   }
 }
 
-export const sessionPath = '/app/session';
+/** Returns the method and the URL of a request. The session has the API below `/app`. */
+export function lineOf(id: OperationId, parts: RequestParts): { method: string; url: string } {
+  const { method, path } = requestLine(paths[id], parts);
+  return { method, url: id in webSessionPaths ? path : `/app${path}` };
+}
 
 // The service waits at most 30 s for a tracker.
 const timeoutMs = 60_000;
 
-async function send<Body>(path: string, options: RequestOptions): Promise<Reply<Body>> {
-  const { method = 'GET', query = {}, body, signal, idempotencyKey } = options;
+async function send(id: OperationId, options: AnyRequest): Promise<Reply<unknown>> {
+  const { body, signal, idempotencyKey } = options;
+  const { method, url } = lineOf(id, options);
   const headers: Record<string, string> = { Accept: 'application/json' };
   // Forms of other sites cannot send this header.
   if (method !== 'GET') headers['X-Tessera-App'] = '1';
@@ -83,7 +103,7 @@ async function send<Body>(path: string, options: RequestOptions): Promise<Reply<
   if (body !== undefined) init.body = JSON.stringify(body);
   init.signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]);
   const exchange = async () => {
-    const response = await fetch(`${path}${queryString(query)}`, init);
+    const response = await fetch(url, init);
     return { response, text: await response.text() };
   };
   const { response, text } = await exchange().catch((error: unknown) => {
@@ -97,7 +117,7 @@ async function send<Body>(path: string, options: RequestOptions): Promise<Reply<
       (content ?? {}) as Partial<Problem>,
       response.headers.get('Retry-After'),
     );
-  return { body: content as Body, headers: response.headers };
+  return { body: content, headers: response.headers };
 }
 
 // A proxy may answer with HTML.
@@ -107,14 +127,6 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function queryString(query: Readonly<Record<string, QueryValue>>): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    for (const item of [value].flat()) if (item !== undefined) parameters.append(name, String(item));
-  }
-  return parameters.size === 0 ? '' : `?${parameters}`;
 }
 
 /** Returns the cursor of the next page from a `Link` header. */

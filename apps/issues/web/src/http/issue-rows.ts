@@ -1,11 +1,11 @@
 import type { InfiniteData, QueryClient } from '@tanstack/react-query';
-import type { ListedIssue, Page } from './api.ts';
+import type { IssueRow, Page } from './api.ts';
 import { isRepeated } from './queries.ts';
 
-type Pages = InfiniteData<Page<ListedIssue>, unknown>;
+type Pages = InfiniteData<Page<IssueRow>, unknown>;
 
 /** Returns the loaded rows of a list. */
-export function rowsOf(client: QueryClient, queryKey: readonly unknown[]): ListedIssue[] {
+export function rowsOf(client: QueryClient, queryKey: readonly unknown[]): IssueRow[] {
   return client.getQueryData<Pages>(queryKey)?.pages.flatMap(({ items }) => items) ?? [];
 }
 
@@ -13,7 +13,7 @@ export function rowsOf(client: QueryClient, queryKey: readonly unknown[]): Liste
 export function patchRows(
   client: QueryClient,
   queryKey: readonly unknown[],
-  patch: (row: ListedIssue) => ListedIssue,
+  patch: (row: IssueRow) => IssueRow,
 ): void {
   client.setQueryData<Pages>(
     queryKey,
@@ -23,7 +23,7 @@ export function patchRows(
 }
 
 /** Adds rows before the others. */
-export function prependRows(client: QueryClient, queryKey: readonly unknown[], rows: ListedIssue[]): void {
+export function prependRows(client: QueryClient, queryKey: readonly unknown[], rows: IssueRow[]): void {
   client.setQueryData<Pages>(queryKey, (data) => {
     if (data === undefined) return data;
     const [page, ...pages] = data.pages;

@@ -1,5 +1,5 @@
 import { type Query, QueryClient, queryOptions } from '@tanstack/react-query';
-import { listLabels, readIssue, readSession } from './api.ts';
+import { call } from './api.ts';
 import { HttpError } from './http.ts';
 
 const maxRepeatedPages = 4;
@@ -24,15 +24,18 @@ export const queryClient = new QueryClient({
 
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: ({ signal }) => readSession(signal),
+  queryFn: ({ signal }) => call('getSession', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
 });
 
 export const issueQuery = (key: string) =>
-  queryOptions({ queryKey: ['issue', key], queryFn: ({ signal }) => readIssue(key, signal) });
+  queryOptions({
+    queryKey: ['issue', key],
+    queryFn: ({ signal }) => call('getIssue', { params: { id: key }, signal }),
+  });
 
 export const labelsQuery = queryOptions({
   queryKey: ['labels'],
-  queryFn: ({ signal }) => listLabels(signal),
+  queryFn: ({ signal }) => call('listLabels', { signal }),
   staleTime: 60_000,
 });

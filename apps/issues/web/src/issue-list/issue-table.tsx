@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
-import type { ListedIssue } from '../http/api.ts';
+import type { IssueRow } from '../http/api.ts';
 import { fullTime, personName, shortTime, syncNames } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { toggled } from '../quick-change/selection-bar.tsx';
@@ -21,7 +21,7 @@ export interface IssueTableHandle {
 
 interface IssueTableProps {
   ref: Ref<IssueTableHandle>;
-  issues: readonly ListedIssue[];
+  issues: readonly IssueRow[];
   selected: ReadonlySet<string>;
   onSelect: (selected: ReadonlySet<string>) => void;
   /** The end of the loaded issues is near the screen. */
@@ -154,7 +154,7 @@ export function IssueTable(props: IssueTableProps) {
 }
 
 /** Has few elements, because all cells are made again while the list scrolls. */
-function IssueCells({ issue, hasSync }: { issue: ListedIssue; hasSync: boolean }) {
+function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
   const { key, title, priority, status, assignee, labels, sync, comments_count, updated_at } = issue;
   return (
     <>

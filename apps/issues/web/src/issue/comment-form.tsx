@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Issue } from '@tessera/contracts';
 import { useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
-import { addComment } from '../http/api.ts';
+import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
 import { issueQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
@@ -22,7 +22,8 @@ export function CommentForm({ issue }: { issue: Issue }) {
     setProblem('');
     try {
       // A repetition after a lost response adds no second comment.
-      await addComment(issue.key, text, await comment.sendingKey());
+      const idempotencyKey = await comment.sendingKey();
+      await call('addComment', { params: { id: issue.key }, body: { body: text }, idempotencyKey });
       comment.sent(text);
       await Promise.all([
         client.invalidateQueries({ queryKey: ['comments', issue.key] }),

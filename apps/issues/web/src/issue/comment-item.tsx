@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Comment, Issue } from '@tessera/contracts';
 import { useRef, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
-import { addComment, deleteComment, updateComment } from '../http/api.ts';
+import { call } from '../http/api.ts';
 import { issueQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
 import { MarkdownView } from '../markdown/markdown-view.tsx';
@@ -70,7 +70,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
               title="Delete the comment?"
               text="The history keeps its text."
               action={async () => {
-                await deleteComment(issue.key, comment.id);
+                await call('deleteComment', { params: { id: issue.key, comment_id: comment.id } });
                 await refresh();
               }}
             />
@@ -111,8 +111,11 @@ function CommentEditor({ issue, comment, isDeleted = false, onSaved, onClose }: 
     setBusy(true);
     setProblem('');
     try {
-      if (isDeleted) await addComment(issue.key, text, await handle.sendingKey());
-      else await updateComment(issue.key, comment.id, text);
+      const id = issue.key;
+      const body = { body: text };
+      if (isDeleted)
+        await call('addComment', { params: { id }, body, idempotencyKey: await handle.sendingKey() });
+      else await call('updateComment', { params: { id, comment_id: comment.id }, body });
       const isSent = handle.sent(text);
       await onSaved();
       if (isSent) onClose();

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import type { IssuePriority } from '@tessera/contracts';
 import { type SyntheticEvent, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
-import { createIssue } from '../http/api.ts';
+import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
 import { issueQuery, labelsQuery } from '../http/queries.ts';
 import { MarkdownEditor } from '../markdown/markdown-editor.tsx';
@@ -49,8 +49,9 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
     setProblem('');
     try {
       // A repetition after a lost response creates no second issue.
-      const key = await handle.sendingKey();
-      const issue = await createIssue({ ...members, assignee_id: assignee?.id ?? null }, key);
+      const idempotencyKey = await handle.sendingKey();
+      const body = { ...members, assignee_id: assignee?.id ?? null };
+      const issue = await call('createIssue', { body, idempotencyKey });
       handle.sent(text);
       client.setQueryData(issueQuery(issue.key).queryKey, issue);
       void client.invalidateQueries({ queryKey: ['issues'] });

@@ -1,13 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Issue, Link } from '@tessera/contracts';
 import { useState } from 'react';
+import { call } from '../http/api.ts';
 import { issueQuery } from '../http/queries.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
-import { deleteLink, putLink } from './issue-api.ts';
 
 const typeNames: Record<Link['type'], string> = {
   helpdesk_ticket: 'Helpdesk ticket',
@@ -59,7 +59,7 @@ export function IssueLinks({ issue }: { issue: Issue }) {
                 title="Remove the link?"
                 text="The history keeps it. The other system is not changed."
                 action={async () => {
-                  await deleteLink(issue.key, link.id);
+                  await call('deleteLink', { params: { id: issue.key, link_id: link.id } });
                   await refresh();
                 }}
               />
@@ -96,8 +96,10 @@ function LinkTarget({ link: { url, title, ref } }: { link: Link }) {
 
 function LinkForm({ issue, onSaved }: { issue: Issue; onSaved: () => Promise<void> }) {
   const isStaff = hasStaffRights(useUser());
-  const form = useForm(async ({ title = '', url = '', ...link }) => {
-    await putLink(issue.key, { ...link, title: title === '' ? null : title, url: url === '' ? null : url });
+  const form = useForm(async ({ title, url, ref = '', ...chosen }) => {
+    const { type, relation } = chosen as Pick<Link, 'type' | 'relation'>;
+    const body = { type, relation, ref, title: title || null, url: url || null };
+    await call('putLink', { params: { id: issue.key }, body });
     await onSaved();
   });
   const types = Object.entries(typeNames).filter(([type]) => isStaff || type !== 'external_issue');

@@ -1,13 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Issue, SyncConflict } from '@tessera/contracts';
 import { useState } from 'react';
+import { call } from '../http/api.ts';
 import { issueQuery } from '../http/queries.ts';
 import { fullTime, syncNames, trackerName } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { hasStaffRights, useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
-import { attachExternal, detachExternal, readSync, resolveConflict, syncIssue } from './issue-api.ts';
 import { fieldName } from './use-issue-changes.ts';
 
 const reasons: Record<SyncConflict['reason'], string> = {
@@ -26,9 +26,10 @@ export function SyncPanel({ issue }: { issue: Issue }) {
   const isStaff = hasStaffRights(user);
   const client = useQueryClient();
   const { key, external, sync } = issue;
+  const params = { id: key };
   const { data: report } = useQuery({
     queryKey: ['sync', key, sync],
-    queryFn: ({ signal }) => readSync(key, signal),
+    queryFn: ({ signal }) => call('getSyncState', { params, signal }),
     placeholderData: (before) => before,
   });
   const [isBusy, setBusy] = useState(false);
@@ -49,9 +50,11 @@ export function SyncPanel({ issue }: { issue: Issue }) {
     setBusy(false);
   };
   const attach = useForm(async ({ id = '' }) => {
-    await attachExternal(key, id);
+    await call('attachExternalIssue', { params, body: { id } });
     await act(async () => undefined);
   });
+  const resolve = (id: string, keep: 'local' | 'remote') =>
+    call('resolveSyncConflict', { params: { id: key, conflict_id: id }, body: { keep } });
   const { last_error, last_synced_at, next_attempt_at, moved_to } = sync;
   const { conflicts } = report ?? sync;
   return (
@@ -59,7 +62,11 @@ export function SyncPanel({ issue }: { issue: Issue }) {
       <div className="section-head">
         <h2 id="sync-title">Tracker</h2>
         {mayChange(issue, user) && (
-          <button type="button" disabled={isBusy} onClick={() => void act(() => syncIssue(key))}>
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => void act(() => call('syncIssue', { params }))}
+          >
             {isBusy ? 'Working…' : 'Sync now'}
           </button>
         )}
@@ -95,7 +102,7 @@ export function SyncPanel({ issue }: { issue: Issue }) {
         <SyncConflictView
           key={conflict.id}
           conflict={conflict}
-          onKeep={isStaff ? (keep) => void act(() => resolveConflict(key, conflict.id, keep)) : undefined}
+          onKeep={isStaff ? (keep) => void act(() => resolve(conflict.id, keep)) : undefined}
         />
       ))}
       {isStaff && external !== null && (
@@ -103,7 +110,7 @@ export function SyncPanel({ issue }: { issue: Issue }) {
           name="Detach"
           title="Detach the issue from the tracker?"
           text="The issue of the tracker is not changed. The next sync creates a new one there."
-          action={() => act(() => detachExternal(key))}
+          action={() => act(() => call('detachExternalIssue', { params }))}
         />
       )}
       {isStaff && external === null && (

@@ -1,7 +1,7 @@
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import type { Activity, Comment, Issue } from '@tessera/contracts';
 import { useState } from 'react';
-import { listActivity, listComments, type Page } from '../http/api.ts';
+import { newestFirst, type Page, readPage } from '../http/api.ts';
 import { fullTime, personName, shortTime, trackerName } from '../messages.ts';
 import { describeActivity } from './activity-text.ts';
 import { CommentItem } from './comment-item.tsx';
@@ -11,15 +11,18 @@ type Item = { at: string } & ({ comment: Comment } | { activity: Activity });
 
 /** The comments and the history of an issue in one list, oldest first. Starts with the newest items. */
 export function Timeline({ issue }: { issue: Issue }) {
+  const params = { id: issue.key };
   const comments = useInfiniteQuery({
     queryKey: ['comments', issue.key],
-    queryFn: ({ pageParam, signal }) => listComments(issue.key, pageParam, signal),
+    queryFn: ({ pageParam, signal }) =>
+      readPage('listComments', { params, query: newestFirst(pageParam), signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next,
   });
   const activity = useInfiniteQuery({
     queryKey: ['activity', issue.key],
-    queryFn: ({ pageParam, signal }) => listActivity(issue.key, pageParam, signal),
+    queryFn: ({ pageParam, signal }) =>
+      readPage('listActivity', { params, query: newestFirst(pageParam), signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next,
   });

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { IssueChange } from '@tessera/client/issues';
 import type { Issue, IssueStatus } from '@tessera/contracts';
 import { useRef, useState } from 'react';
-import { changeStatus, updateIssue } from '../http/api.ts';
+import { call } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
 import { issueQuery } from '../http/queries.ts';
@@ -72,13 +72,14 @@ export function useIssueChanges(issue: Issue | undefined) {
   ): Promise<{ current: Issue; isSaved: boolean }> => {
     const { queryKey } = issueQuery(onto.key);
     const { field, shown, sent, base } = change;
+    const params = { id: onto.key };
     let version = ownVersion(onto.key, base.version);
     for (let attempt = 1; ; attempt += 1) {
       try {
         const saved =
           'status' in sent
-            ? await changeStatus(onto.key, { ...sent, version })
-            : await updateIssue(onto.key, { ...sent, version });
+            ? await call('changeIssueStatus', { params, body: { ...sent, version } })
+            : await call('patchIssue', { params, body: { ...sent, version } });
         noteOwnChange(onto.key, version, saved.version);
         setConflict(undefined);
         void client.invalidateQueries({ queryKey: ['activity', onto.key] });

@@ -1,19 +1,20 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Issue } from '@tessera/contracts';
+import { call } from '../http/api.ts';
 import { notify } from '../shell/toasts.tsx';
-import { readWatching, setWatching } from './issue-api.ts';
 
 /** Whether the user is notified of changes: shown at once, undone if the service refuses. */
 export function WatchButton({ issue }: { issue: Issue }) {
   const client = useQueryClient();
   const queryKey = ['watching', issue.key];
-  const { data } = useQuery({ queryKey, queryFn: ({ signal }) => readWatching(issue.key, signal) });
+  const params = { id: issue.key };
+  const { data } = useQuery({ queryKey, queryFn: ({ signal }) => call('getWatching', { params, signal }) });
   if (data === undefined) return null;
   const toggle = async () => {
     const isWatching = !data.is_watching;
     client.setQueryData(queryKey, { ...data, is_watching: isWatching });
     try {
-      await setWatching(issue.key, isWatching);
+      await call(isWatching ? 'startWatching' : 'stopWatching', { params });
     } catch (error) {
       client.setQueryData(queryKey, data);
       notify(`Not saved: ${error instanceof Error ? error.message : ''}`);

@@ -1,5 +1,6 @@
-import type { EventFeedPage, IssueEvent, IssueEventType } from '@tessera/contracts';
-import { HttpError, request } from '../http/http.ts';
+import type { IssueEvent, IssueEventType } from '@tessera/contracts';
+import { call } from '../http/api.ts';
+import { HttpError, lineOf } from '../http/http.ts';
 
 /** `live`: events arrive at once; `polling`: about every ten seconds; `offline`: the server cannot be reached. */
 export type Connection = 'live' | 'polling' | 'offline';
@@ -10,7 +11,6 @@ export type FeedMessage =
   | { kind: 'reset'; cursor: string }
   | { kind: 'connection'; connection: Connection };
 
-const feedPath = '/app/api/v1/events/';
 const hello = 'hello';
 // With the time of a request, a change is shown within ten seconds.
 const pollMs = 9_000;
@@ -115,8 +115,8 @@ async function readEvents(
 }
 
 function openStream(cursor: string, tell: (message: FeedMessage) => void, onHeard: () => void): EventSource {
-  const after = cursor === 'now' ? '' : `?after=${encodeURIComponent(cursor)}`;
-  const stream = new EventSource(`${feedPath}stream/${after}`);
+  const query = cursor === 'now' ? {} : { after: cursor };
+  const stream = new EventSource(lineOf('streamEvents', { query }).url);
   for (const type of ['open', 'heartbeat', 'reset', ...eventTypes]) stream.addEventListener(type, onHeard);
   stream.addEventListener('open', () => tell({ kind: 'connection', connection: 'live' }));
   for (const type of eventTypes)
@@ -155,8 +155,7 @@ async function poll(
     let hasMore = true;
     for (let after = cursor; hasMore; ) {
       const query = { after, limit: 200 };
-      const { events, next, reset } = (await request<EventFeedPage<IssueEvent>>(feedPath, { query, signal }))
-        .body;
+      const { events, next, reset } = await call('listEvents', { query, signal });
       tell(reset ? { kind: 'reset', cursor: next } : { kind: 'events', events, cursor: next });
       after = next;
       hasMore = events.length === query.limit;

@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import type { IssueEvent } from '@tessera/contracts';
 import { useEffect, useSyncExternalStore } from 'react';
-import { type ListedIssue, listIssues } from '../http/api.ts';
+import { type IssueQuery, type IssueRow, listIssues } from '../http/api.ts';
 import { patchRows, rowsOf, shownLists } from '../http/issue-rows.ts';
 import { issueQuery, sessionQuery } from '../http/queries.ts';
 import { type Connection, followEvents } from './event-feed.ts';
@@ -101,7 +101,7 @@ async function refreshList(
   queryKey: readonly unknown[],
   keys: readonly string[],
 ): Promise<void> {
-  const query = queryKey[1] as Parameters<typeof listIssues>[0];
+  const query = queryKey[1] as IssueQuery;
   const { signal } = new AbortController();
   const isShown = (key: string) => rowsOf(client, queryKey).some((row) => row.key === key);
   const [matching, shown] = await Promise.all([
@@ -115,5 +115,5 @@ async function refreshList(
   );
 }
 
-const newer = (row: ListedIssue, fresh: ListedIssue | undefined) =>
+const newer = (row: IssueRow, fresh: IssueRow | undefined) =>
   fresh !== undefined && fresh.updated_at >= row.updated_at ? fresh : row;

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { IssuePriority, IssueStatus } from '@tessera/contracts';
-import type { ListedIssue } from '../http/api.ts';
+import type { IssueRow } from '../http/api.ts';
 import { labelsQuery } from '../http/queries.ts';
 import { fieldTitles, formatNumber, priorities, priorityNames, statuses, statusNames } from '../messages.ts';
 import { Choices, type Option } from '../people/choices.tsx';
@@ -13,7 +13,7 @@ export type ChangedField = keyof typeof fieldTitles;
 
 interface ChangeDialogProps {
   field: ChangedField;
-  issues: readonly ListedIssue[];
+  issues: readonly IssueRow[];
   onChange: (change: RowChange) => void;
   onClose: () => void;
 }
@@ -27,7 +27,7 @@ export function ChangeDialog({ field, issues, onChange, onClose }: ChangeDialogP
   const [issue] = issues;
   const of = issues.length === 1 ? issue?.key : `${formatNumber(issues.length)} issues`;
   const common = { label: fieldTitles[field], onClose };
-  const isOnAll = (test: (one: ListedIssue) => boolean) => issues.every(test);
+  const isOnAll = (test: (one: IssueRow) => boolean) => issues.every(test);
   return (
     <Dialog title={`${fieldTitles[field]} of ${of}`} onClose={onClose}>
       <div className="choices">

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { ListedIssue } from '../http/api.ts';
+import type { IssueRow } from '../http/api.ts';
 import type { Command } from '../shell/commands.ts';
 import { useUser } from '../shell/user.ts';
 import { ChangeDialog, type ChangedField } from './change-dialog.tsx';
@@ -16,10 +16,7 @@ interface QuickChanges {
  * Changes of the issues that `targets` returns, from a list or a board.
  * @param issues the loaded issues
  */
-export function useQuickChanges(
-  issues: readonly ListedIssue[],
-  targets: () => readonly string[],
-): QuickChanges {
+export function useQuickChanges(issues: readonly IssueRow[], targets: () => readonly string[]): QuickChanges {
   const me = useUser();
   const change = useRowChanges();
   const [opened, setOpened] = useState<{ field: ChangedField; keys: readonly string[] }>();

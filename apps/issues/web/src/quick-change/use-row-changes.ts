@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { BulkChange } from '@tessera/client/issues';
 import type { IssuePriority, IssueStatus, Label, User } from '@tessera/contracts';
-import { changeIssues, changeStatus, type ListedIssue, listIssues, updateIssue } from '../http/api.ts';
+import { call, type IssueRow, listIssues } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { patchRows, prependRows, rowsOf, shownLists } from '../http/issue-rows.ts';
 import { inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
@@ -28,15 +28,15 @@ const maxIds = 100;
 // While it is the last change, no other one needs the rows below.
 let latest: Promise<void> | undefined;
 /** The rows that the service has answered to the changes that others wait for. */
-const answered = new Map<string, ListedIssue>();
+const answered = new Map<string, IssueRow>();
 
 /**
  * Changes the rows of lists: shown at once, undone with the reason if the service refuses. One issue is changed only if no
  * other person has changed it since it was read; a change of several issues does not compare versions.
  */
-export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChange) => Promise<void> {
+export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) => Promise<void> {
   const client = useQueryClient();
-  const show = (rows: ReadonlyMap<string, ListedIssue>) => {
+  const show = (rows: ReadonlyMap<string, IssueRow>) => {
     for (const queryKey of shownLists(client)) {
       patchRows(client, queryKey, (row) => rows.get(row.key) ?? row);
       // The column of a board to which an issue moves. A column shows only issues of its status.
@@ -50,11 +50,11 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
       );
     }
   };
-  const showAnswered = (rows: readonly ListedIssue[]) => {
+  const showAnswered = (rows: readonly IssueRow[]) => {
     for (const row of rows) answered.set(row.key, row);
     show(byKey(rows));
   };
-  const byKey = (rows: readonly ListedIssue[]) => new Map(rows.map((row) => [row.key, row]));
+  const byKey = (rows: readonly IssueRow[]) => new Map(rows.map((row) => [row.key, row]));
 
   return (shown, change) => {
     if (shown.length === 0) return Promise.resolve();
@@ -66,7 +66,7 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
     return saving;
   };
 
-  async function save(rows: readonly ListedIssue[], change: RowChange): Promise<void> {
+  async function save(rows: readonly IssueRow[], change: RowChange): Promise<void> {
     // The answer to a change before this one has replaced the rows.
     show(byKey(rows.map((row) => changed(row, change))));
     const [row] = rows;
@@ -94,9 +94,9 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
     for (const { key } of rows) void client.invalidateQueries({ queryKey: ['activity', key] });
   }
 
-  async function changeSome(rows: readonly ListedIssue[], change: RowChange): Promise<void> {
+  async function changeSome(rows: readonly IssueRow[], change: RowChange): Promise<void> {
     const keys = rows.map(({ key }) => key);
-    const { results } = await changeIssues(keys, bulkOf(change));
+    const { results } = await call('changeIssues', { body: { ids: keys, ...bulkOf(change) } });
     const refused = results.filter(({ outcome }) => outcome === 'refused');
     await showCurrent(rows);
     for (const code of new Set(refused.map((result) => result.code ?? ''))) {
@@ -108,7 +108,7 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
     }
   }
 
-  async function showCurrent(rows: readonly ListedIssue[]): Promise<void> {
+  async function showCurrent(rows: readonly IssueRow[]): Promise<void> {
     const keys = rows.slice(0, maxIds).map(({ key }) => key);
     const { items } = await listIssues({ id: keys }, undefined, new AbortController().signal);
     showAnswered(items);
@@ -116,12 +116,12 @@ export function useRowChanges(): (rows: readonly ListedIssue[], change: RowChang
   }
 }
 
-function newest(row: ListedIssue): ListedIssue {
+function newest(row: IssueRow): IssueRow {
   const answer = answered.get(row.key);
   return answer !== undefined && answer.updated_at >= row.updated_at ? answer : row;
 }
 
-function changed(row: ListedIssue, change: RowChange): ListedIssue {
+function changed(row: IssueRow, change: RowChange): IssueRow {
   if ('add' in change)
     return { ...row, labels: [...row.labels.filter(({ id }) => id !== change.add.id), change.add] };
   if ('remove' in change) return { ...row, labels: row.labels.filter(({ id }) => id !== change.remove.id) };
@@ -129,12 +129,13 @@ function changed(row: ListedIssue, change: RowChange): ListedIssue {
 }
 
 function changeOne(
-  { key, version }: ListedIssue,
+  { key, version }: IssueRow,
   change: Exclude<RowChange, { add: Label } | { remove: Label }>,
 ) {
-  if ('status' in change) return changeStatus(key, { ...change, version });
-  if ('priority' in change) return updateIssue(key, { ...change, version });
-  return updateIssue(key, { assignee_id: change.assignee?.id ?? null, version });
+  const params = { id: key };
+  if ('status' in change) return call('changeIssueStatus', { params, body: { ...change, version } });
+  const body = 'priority' in change ? change : { assignee_id: change.assignee?.id ?? null };
+  return call('patchIssue', { params, body: { ...body, version } });
 }
 
 function bulkOf(change: RowChange): BulkChange {

@@ -1,12 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { startSession } from '../http/api.ts';
+import { call, startSession } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { ShortcutSwitch } from '../shell/shortcut-switch.tsx';
 import { chooseTheme, chosenTheme, themes } from '../shell/theme.ts';
 import { useUser } from '../shell/user.ts';
-import { changeName, changePassword } from './settings-api.ts';
 
 export function AccountSettings() {
   return (
@@ -22,7 +21,7 @@ function Profile() {
   const user = useUser();
   const client = useQueryClient();
   const form = useForm(async ({ name = '' }) => {
-    const changed = await changeName(name === '' ? null : name);
+    const changed = await call('updateMe', { body: { name: name === '' ? null : name } });
     client.setQueryData(sessionQuery.queryKey, (session) => session && { ...session, user: changed });
   });
   return (
@@ -49,11 +48,11 @@ function Profile() {
 function Password() {
   const { email } = useUser();
   const client = useQueryClient();
-  const form = useForm(async ({ current_password: current = '', new_password: next = '' }, element) => {
-    await changePassword(current, next);
+  const form = useForm(async ({ current_password = '', new_password = '' }, element) => {
+    await call('changeMyPassword', { body: { current_password, new_password } });
     element.reset();
     // All sessions have ended; this browser gets a new one.
-    client.setQueryData(sessionQuery.queryKey, await startSession(email, next));
+    client.setQueryData(sessionQuery.queryKey, await startSession(email, new_password));
     void client.invalidateQueries({ queryKey: ['sessions'] });
   });
   return (

@@ -1,20 +1,23 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { call } from '../http/api.ts';
 import { fullTime, shortTime } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
 import { announceSignOut } from '../sign-in/session-gate.ts';
 import { QueryState } from './query-state.tsx';
-import { endSession, endSessions, listSessions, type OwnSession } from './settings-api.ts';
 
 export function SessionSettings() {
   const client = useQueryClient();
-  const sessions = useQuery({ queryKey: ['sessions'], queryFn: ({ signal }) => listSessions(signal) });
+  const sessions = useQuery({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => call('listOwnSessions', { signal }),
+  });
   const leave = () => {
     announceSignOut();
     location.assign('/sign-in');
   };
-  const end = async ({ id, is_current }: OwnSession) => {
-    await endSession(id);
-    if (is_current) leave();
+  const end = async (id: string, isCurrent: boolean) => {
+    await call('endOwnSession', { params: { id } });
+    if (isCurrent) leave();
     else await client.invalidateQueries({ queryKey: ['sessions'] });
   };
   return (
@@ -24,7 +27,7 @@ export function SessionSettings() {
       </p>
       <QueryState query={sessions} />
       <ul className="entries" aria-label="Sessions">
-        {sessions.data?.map((session) => (
+        {sessions.data?.sessions.map((session) => (
           <li key={session.id}>
             <div>
               <strong>{deviceName(session.user_agent)}</strong>
@@ -46,7 +49,7 @@ export function SessionSettings() {
                   ? 'You are signed out of this browser.'
                   : 'The device has to sign in again.'
               }
-              action={() => end(session)}
+              action={() => end(session.id, session.is_current)}
             />
           </li>
         ))}
@@ -56,7 +59,7 @@ export function SessionSettings() {
         title="End all sessions?"
         text="You are signed out everywhere, also here."
         action={async () => {
-          await endSessions();
+          await call('endOwnSessions', {});
           leave();
         }}
       />

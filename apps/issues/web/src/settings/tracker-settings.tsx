@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Integration } from '@tessera/contracts';
+import { call } from '../http/api.ts';
 import { fullTime, trackerName } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
 import { QueryState } from './query-state.tsx';
-import { listIntegrations, retrySyncs } from './settings-api.ts';
 
 const checkNames: Record<Integration['checks'][number]['name'], string> = {
   reachable: 'Reachable',
@@ -22,12 +22,13 @@ export function TrackerSettings() {
   const client = useQueryClient();
   const integrations = useQuery({
     queryKey: ['integrations'],
-    queryFn: ({ signal }) => listIntegrations(signal),
+    queryFn: ({ signal }) => call('listIntegrations', { signal }),
     refetchInterval: 30_000,
   });
   const retry = async (error: string) => {
     try {
-      const { made_due: count } = await retrySyncs(error);
+      const body = { sync: 'failed', last_error: error } as const;
+      const { made_due: count } = await call('retrySyncs', { body });
       notify(`${count} ${count === 1 ? 'sync is' : 'syncs are'} repeated now.`);
     } catch (failure) {
       notify(failure instanceof Error ? failure.message : 'Try again.');

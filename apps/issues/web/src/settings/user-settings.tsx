@@ -1,6 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import type { FullUser } from '@tessera/contracts';
 import { useState } from 'react';
+import { call, readPage } from '../http/api.ts';
 import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 import { Dialog } from '../shell/dialog.tsx';
@@ -8,7 +9,6 @@ import { Field, Submit, useForm } from '../shell/form.tsx';
 import { notify } from '../shell/toasts.tsx';
 import { useUser } from '../shell/user.ts';
 import { QueryState } from './query-state.tsx';
-import { createUser, listUsers, updateUser } from './settings-api.ts';
 
 export function UserSettings() {
   const client = useQueryClient();
@@ -16,12 +16,17 @@ export function UserSettings() {
   const [edited, setEdited] = useState<FullUser | 'new'>();
   const users = useInfiniteQuery({
     queryKey: ['users', search.trim()],
-    queryFn: ({ pageParam, signal }) => listUsers(search.trim(), pageParam, signal),
+    queryFn: ({ pageParam, signal }) => {
+      const words = search.trim();
+      const query = { limit: 50, cursor: pageParam, ...(words !== '' && { search: words }) };
+      return readPage('listUsers', { query, signal });
+    },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next,
     placeholderData: keepPreviousData,
   });
-  const shown = users.data?.pages.flatMap(({ items }) => items) ?? [];
+  // Staff get all fields.
+  const shown = (users.data?.pages.flatMap(({ items }) => items) ?? []) as FullUser[];
   const close = () => setEdited(undefined);
   const saved = async () => {
     await Promise.all([
@@ -108,8 +113,9 @@ function UserForm({ user, onSaved }: { user: FullUser | undefined; onSaved: () =
     // Fields that did not change are not sent: they may belong to superusers.
     const before: Partial<FullUser> = user ?? { is_staff: false, is_superuser: false };
     const changed = Object.entries(body).filter(([key, value]) => value !== Reflect.get(before, key));
-    if (user === undefined) await createUser(Object.fromEntries(changed));
-    else if (changed.length > 0) await updateUser(user.id, Object.fromEntries(changed));
+    const sent: Partial<typeof body> = Object.fromEntries(changed);
+    if (user === undefined) await call('createUser', { body: { ...sent, email } });
+    else if (changed.length > 0) await call('patchUser', { params: { id: user.id }, body: sent });
     notify(user === undefined ? `Created ${email}` : `Saved ${email}`);
     await onSaved();
   });

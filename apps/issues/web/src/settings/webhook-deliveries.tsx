@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Webhook, WebhookDelivery } from '@tessera/contracts';
 import { useState } from 'react';
+import { call } from '../http/api.ts';
 import { fullTime, shortTime } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
 import { QueryState } from './query-state.tsx';
-import { listDeliveries, readDelivery, redeliver } from './settings-api.ts';
 
 /** The latest deliveries of a webhook, read when they are opened. */
 export function WebhookDeliveries({ webhook }: { webhook: Webhook }) {
@@ -12,7 +12,8 @@ export function WebhookDeliveries({ webhook }: { webhook: Webhook }) {
   const queryKey = ['webhook-deliveries', webhook.id];
   const deliveries = useQuery({
     queryKey,
-    queryFn: ({ signal }) => listDeliveries(webhook.id, signal),
+    queryFn: ({ signal }) =>
+      call('listWebhookDeliveries', { params: { id: webhook.id }, query: { limit: 20 }, signal }),
     enabled: isOpen,
     // A pending delivery ends soon.
     refetchInterval: ({ state }) => (state.data?.some((one) => one.state === 'pending') ? 2_000 : false),
@@ -41,14 +42,15 @@ function Delivery({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDe
   const client = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const { id, type, state, attempt_count, last_attempt, created_at } = delivery;
+  const params = { id: webhook.id, delivery_id: id };
   const details = useQuery({
     queryKey: ['webhook-deliveries', webhook.id, id, attempt_count],
-    queryFn: ({ signal }) => readDelivery(webhook.id, id, signal),
+    queryFn: ({ signal }) => call('getWebhookDelivery', { params, signal }),
     enabled: isOpen,
   });
   const again = async () => {
     try {
-      await redeliver(webhook.id, id);
+      await call('redeliverWebhook', { params });
     } catch (error) {
       notify(error instanceof Error ? error.message : 'Try again.');
     }

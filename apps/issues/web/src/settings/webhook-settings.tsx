@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { IssueEventType, Webhook, WebhookWithSecret } from '@tessera/contracts';
 import { useState } from 'react';
+import { call } from '../http/api.ts';
 import { eventTypes } from '../live/event-feed.ts';
 import { fullTime } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
@@ -8,14 +9,6 @@ import { Dialog } from '../shell/dialog.tsx';
 import { Field, Submit, useForm } from '../shell/form.tsx';
 import { notify } from '../shell/toasts.tsx';
 import { QueryState } from './query-state.tsx';
-import {
-  createWebhook,
-  deleteWebhook,
-  listWebhooks,
-  rotateSecret,
-  testWebhook,
-  updateWebhook,
-} from './settings-api.ts';
 import { WebhookDeliveries } from './webhook-deliveries.tsx';
 
 const disabledReasons: Record<NonNullable<Webhook['disabled_reason']>, string> = {
@@ -26,7 +19,10 @@ const disabledReasons: Record<NonNullable<Webhook['disabled_reason']>, string> =
 
 export function WebhookSettings() {
   const client = useQueryClient();
-  const webhooks = useQuery({ queryKey: ['webhooks'], queryFn: ({ signal }) => listWebhooks(signal) });
+  const webhooks = useQuery({
+    queryKey: ['webhooks'],
+    queryFn: ({ signal }) => call('listWebhooks', { signal }),
+  });
   const [edited, setEdited] = useState<Webhook | 'new'>();
   const [secret, setSecret] = useState<WebhookWithSecret>();
   const refresh = () =>
@@ -80,14 +76,26 @@ export function WebhookSettings() {
               <button
                 type="button"
                 disabled={!webhook.enabled}
-                onClick={() => void attempt(() => testWebhook(webhook.id), 'A test is being sent.')}
+                onClick={() =>
+                  void attempt(
+                    () => call('testWebhook', { params: { id: webhook.id } }),
+                    'A test is being sent.',
+                  )
+                }
               >
                 Send a test
               </button>
               <button
                 type="button"
                 onClick={() =>
-                  void attempt(() => updateWebhook(webhook.id, { enabled: !webhook.enabled }), '')
+                  void attempt(
+                    () =>
+                      call('updateWebhook', {
+                        params: { id: webhook.id },
+                        body: { enabled: !webhook.enabled },
+                      }),
+                    '',
+                  )
                 }
               >
                 {webhook.enabled ? 'Disable' : 'Enable'}
@@ -97,7 +105,7 @@ export function WebhookSettings() {
                 title="Make a new secret?"
                 text="For a day, both secrets sign each delivery. An earlier rotation ends now."
                 action={async () => {
-                  setSecret(await rotateSecret(webhook.id));
+                  setSecret(await call('rotateWebhookSecret', { params: { id: webhook.id } }));
                   await refresh();
                 }}
               />
@@ -107,7 +115,7 @@ export function WebhookSettings() {
                 title="Delete the webhook?"
                 text={`Nothing more is sent to ${webhook.url}, and its deliveries are forgotten.`}
                 action={async () => {
-                  await deleteWebhook(webhook.id);
+                  await call('deleteWebhook', { params: { id: webhook.id } });
                   await refresh();
                 }}
               />
@@ -143,10 +151,10 @@ interface WebhookFormProps {
 
 function WebhookForm({ webhook, onSaved }: WebhookFormProps) {
   const form = useForm(async ({ url = '', description = '' }, element) => {
-    const types = new FormData(element).getAll('types');
+    const types = new FormData(element).getAll('types') as IssueEventType[];
     const body = { url, description, types };
-    if (webhook === undefined) return onSaved(await createWebhook(body));
-    await updateWebhook(webhook.id, body);
+    if (webhook === undefined) return onSaved(await call('createWebhook', { body }));
+    await call('updateWebhook', { params: { id: webhook.id }, body });
     return onSaved(undefined);
   });
   const chosen: readonly string[] = webhook?.types ?? [];

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { lazy, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
-import { endSession } from '../http/api.ts';
+import { call } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { CreateDialog } from '../issue/create-dialog.tsx';
 import { ConnectionNote } from '../live/connection-note.tsx';
@@ -36,7 +36,7 @@ export function Shell() {
   };
   const signOut = async () => {
     try {
-      await endSession();
+      await call('endSession', {});
     } catch (error) {
       notify(`You are still signed in. ${error instanceof Error ? error.message : ''}`);
       return;
