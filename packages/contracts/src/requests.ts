@@ -89,11 +89,15 @@ export function requestLine(
       if (item !== undefined)
         parameters.append(name, item instanceof Date ? item.toISOString() : String(item));
   }
-  return { method, path: parameters.size === 0 ? path : `${path}?${parameters}` };
+  // A space as %20, which every parser of queries understands.
+  const search = String(parameters).replaceAll('+', '%20');
+  return { method, path: search === '' ? path : `${path}?${search}` };
 }
 
-// URLs are normalized before they are sent, so a dot segment would make the path that of another operation.
+// URLs are normalized before they are sent, so a dot segment would make the path that of another operation. Without
+// `toWellFormed`, a lone surrogate would be an error; its replacement character matches no id.
 function segmentOf(value: string | number | undefined): string {
-  if (/^\.{0,2}$/.test(String(value))) throw new TypeError('An id must not be empty, "." or "..".');
-  return encodeURIComponent(String(value));
+  const text = String(value);
+  if (/^\.{0,2}$/.test(text)) throw new TypeError('An id must not be empty, "." or "..".');
+  return encodeURIComponent(text.toWellFormed());
 }

@@ -9,6 +9,7 @@ import {
   pageSizeMax,
   type UpdateIdentity,
 } from '@tessera/contracts';
+import type { RequestOf } from '@tessera/contracts/requests';
 import { ProblemError, validationProblem } from '@tessera/service-kit';
 import { z } from 'zod';
 import { createOutcomeUnknown, identityAnswerInvalid, isOutage } from './identity-problem.ts';
@@ -92,38 +93,36 @@ export class IdentityClient {
   }
 
   findById(id: string, requestId?: string): Promise<Lookup> {
-    return this.#find(pathOf(id), requestId);
+    return this.#find(id, () => this.#transport.send('getIdentity', { params: { id }, requestId }));
   }
 
   async findByEmail(email: string, requestId?: string): Promise<Lookup> {
     // No identity has an invalid e-mail. Also, `.` and `..` would be resolved as path segments.
     if (!emailSchema.safeParse(email).success) return { identity: undefined, ...observedNow() };
-    return this.#find(`/internal/identities/by-email/${encode(email)}`, requestId);
+    const params = { email };
+    return this.#find(email, () => this.#transport.send('findIdentityByEmail', { params, requestId }));
   }
 
   findBySso(provider: string, ssoId: string, requestId?: string): Promise<Lookup> {
-    const query = `provider=${encode(provider)}&sso_id=${encode(ssoId)}`;
-    return this.#find(`/internal/identities/by-sso/lookup?${query}`, requestId);
+    const query = { provider, sso_id: ssoId };
+    const key = JSON.stringify(query);
+    return this.#find(key, () => this.#transport.send('findIdentityBySso', { query, requestId }));
   }
 
   /** Lists the identities with an id greater than `after`. */
-  async list({ after, limit }: { after: string | null; limit: number }): Promise<IdentityPage> {
-    const position = after === null ? '' : `&after=${encode(after)}`;
-    return this.#list(`limit=${limit}${position}`);
+  list({ after, limit }: { after: string | null; limit: number }): Promise<IdentityPage> {
+    return this.#list({ limit, after: after ?? undefined });
   }
 
   /** Reads identities by their ids, at most `identityIdsMax`. Unknown and deleted ones are not in the result. */
   findMany(ids: readonly string[]): Promise<IdentityPage> {
-    return this.#list(`limit=${identityIdsMax}&ids=${ids.join()}`);
+    return this.#list({ limit: identityIdsMax, ids: ids.join() });
   }
 
   /** Reads the events after a cursor; null for the end of the feed. Returns undefined if identity has no feed. */
   async readEvents(cursor: string | null): Promise<EventsPage | undefined> {
-    const { status, data } = await this.#transport.send({
-      method: 'GET',
-      path: `/internal/events?limit=${pageSizeMax}&after=${encode(cursor ?? 'now')}`,
-      isPoll: true,
-    });
+    const query = { limit: pageSizeMax, after: cursor ?? 'now' };
+    const { status, data } = await this.#transport.send('listIdentityEvents', { query, isPoll: true });
     if (status === 404) return undefined;
     if (status === 422 && cursor !== null) {
       // A cursor of another release.
@@ -152,13 +151,7 @@ export class IdentityClient {
   async create(body: CreateIdentity, requestId?: string): Promise<WriteResult> {
     const startedAt = new Date();
     try {
-      const reply = await this.#transport.send({
-        method: 'POST',
-        path: '/internal/identities',
-        body,
-        requestId,
-      });
-      return parseWriteResult(reply);
+      return parseWriteResult(await this.#transport.send('createIdentity', { body, requestId }));
     } catch (error) {
       if (!isOutage(error) || error.cause.isUnsent) throw error;
       const { identity, ...observation } = await this.findByEmail(body.email, requestId).catch(() => {
@@ -171,7 +164,8 @@ export class IdentityClient {
   }
 
   async update(id: string, body: UpdateIdentity, requestId?: string): Promise<WriteResult> {
-    return parseWriteResult(await this.#transport.send({ method: 'PUT', path: pathOf(id), body, requestId }));
+    const call = { params: { id }, body, requestId };
+    return parseWriteResult(await this.#transport.send('updateIdentity', call));
   }
 
   /**
@@ -179,60 +173,42 @@ export class IdentityClient {
    * after too many attempts.
    */
   async changePassword(id: string, body: ChangePassword, requestId?: string): Promise<void> {
-    const path = `${pathOf(id)}/password`;
-    const reply = await this.#transport.send({
-      method: 'POST',
-      path,
-      body,
-      requestId,
-      isLimitedByPerson: true,
-    });
+    const call = { params: { id }, body, requestId, isLimitedByPerson: true };
+    const reply = await this.#transport.send('changeIdentityPassword', call);
     if (reply.status !== 204) throw toProblem(reply);
   }
 
   /** Soft-deletes an identity. */
   async delete(id: string, requestId?: string): Promise<Observation> {
-    const reply = await this.#transport.send({ method: 'DELETE', path: pathOf(id), requestId });
+    const reply = await this.#transport.send('deleteIdentity', { params: { id }, requestId });
     if (reply.status < 200 || reply.status > 299) throw toProblem(reply);
     return reply;
   }
 
-  async #list(query: string): Promise<IdentityPage> {
-    const { status, data, askedAt, answeredAt } = await this.#transport.send({
-      method: 'GET',
-      path: `/internal/identities?${query}`,
-      isList: true,
-    });
+  async #list(query: RequestOf<'listIdentities'>['query']): Promise<IdentityPage> {
+    const reply = await this.#transport.send('listIdentities', { query, isList: true });
+    const { status, data, askedAt, answeredAt } = reply;
     const parsed = z.array(anyIdentitySchema).safeParse(data);
     if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no list`);
     return { identities: parsed.data, askedAt, answeredAt };
   }
 
-  // Concurrent lookups of the same path share one request.
-  #find(path: string, requestId: string | undefined): Promise<Lookup> {
-    const running = this.#inFlight.get(path);
+  // Concurrent lookups with the same key share one request.
+  #find(key: string, send: () => Promise<IdentityReply>): Promise<Lookup> {
+    const running = this.#inFlight.get(key);
     if (running !== undefined) return running;
-    const lookup = this.#get(path, requestId).finally(() => this.#inFlight.delete(path));
-    this.#inFlight.set(path, lookup);
+    const lookup = this.#get(send).finally(() => this.#inFlight.delete(key));
+    this.#inFlight.set(key, lookup);
     return lookup;
   }
 
-  async #get(path: string, requestId: string | undefined): Promise<Lookup> {
-    const reply = await this.#transport.send({ method: 'GET', path, requestId });
+  async #get(send: () => Promise<IdentityReply>): Promise<Lookup> {
+    const reply = await send();
     const { askedAt, answeredAt } = reply;
     if (reply.status === 200) return { identity: parseIdentity(reply.data), askedAt, answeredAt };
     if (isUnknownIdentity(reply)) return { identity: undefined, askedAt, answeredAt };
     throw toProblem(reply);
   }
-}
-
-function pathOf(id: string): string {
-  return `/internal/identities/${encode(id)}`;
-}
-
-// encodeURIComponent throws on a lone surrogate. Its replacement character matches no identity.
-function encode(text: string): string {
-  return encodeURIComponent(text.toWellFormed());
 }
 
 function observedNow(): Observation {

@@ -1,3 +1,4 @@
+import { internalPaths, type RequestOf, type RequestParts, requestLine } from '@tessera/contracts/requests';
 import type { Logger, Tracing } from '@tessera/service-kit';
 import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
 import {
@@ -33,10 +34,9 @@ export interface IdentityTransportOptions {
   tracing?: Tracing | undefined;
 }
 
-export interface IdentityCall {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  path: string;
-  body?: object;
+type InternalId = keyof typeof internalPaths;
+
+export interface IdentityCallOptions {
   /** Whether a 429 limits the person of this request. Otherwise a 429 counts as an outage of identity. */
   isLimitedByPerson?: boolean;
   /** Whether the response is a list, which has a larger size limit. */
@@ -45,6 +45,12 @@ export interface IdentityCall {
   isPoll?: boolean;
   /** Correlates the logs of both services. */
   requestId?: string | undefined;
+}
+
+interface IdentityCall extends IdentityCallOptions {
+  method: string;
+  path: string;
+  body: unknown;
 }
 
 /** A response, and the time of its request and its arrival by our clock. */
@@ -131,7 +137,12 @@ export class IdentityTransport {
     return this.#breaker.state === CircuitState.HalfOpen ? 'half_open' : 'open';
   }
 
-  async send(call: IdentityCall): Promise<IdentityReply> {
+  send<Id extends InternalId>(id: Id, request: RequestOf<Id> & IdentityCallOptions): Promise<IdentityReply>;
+  async send(
+    id: InternalId,
+    { params, query, body, ...options }: RequestParts & { body?: unknown } & IdentityCallOptions,
+  ): Promise<IdentityReply> {
+    const call = { ...requestLine(internalPaths[id], { params, query }), body, ...options };
     let reply: IdentityReply;
     try {
       reply = await this.#policyOf(call).execute(() =>

@@ -21,12 +21,7 @@ export class IdentitySessions {
   async idOf(refreshToken: string, requestId: string): Promise<string | null> {
     try {
       const body = { token: refreshToken, token_type_hint: 'refresh_token' };
-      const reply = await this.#transport.send({
-        method: 'POST',
-        path: '/internal/introspect',
-        body,
-        requestId,
-      });
+      const reply = await this.#transport.send('introspectToken', { body, requestId });
       return introspectionSchema.safeParse(reply.data).data?.sid ?? null;
     } catch {
       return null;
@@ -35,12 +30,8 @@ export class IdentitySessions {
 
   /** Lists the newest active sessions. */
   async list(identityId: string, requestId: string): Promise<SessionDetails[]> {
-    const { status, data } = await this.#transport.send({
-      method: 'GET',
-      path: `/internal/identities/${identityId}/sessions?limit=${listMax}`,
-      isList: true,
-      requestId,
-    });
+    const call = { params: { id: identityId }, query: { limit: listMax }, isList: true, requestId };
+    const { status, data } = await this.#transport.send('listSessions', call);
     const parsed = sessionsSchema.safeParse(data);
     if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no sessions`);
     return parsed.data;
@@ -48,8 +39,8 @@ export class IdentitySessions {
 
   /** Ends a session. Throws 404 `session_not_found`. */
   async revoke(identityId: string, sessionId: string, requestId: string): Promise<void> {
-    const path = `/internal/identities/${identityId}/sessions/${sessionId}`;
-    const { status } = await this.#transport.send({ method: 'DELETE', path, requestId });
+    const params = { id: identityId, session_id: sessionId };
+    const { status } = await this.#transport.send('revokeSession', { params, requestId });
     if (status === 404) {
       throw new ProblemError({ status, code: 'session_not_found', detail: 'Session not found.' });
     }
@@ -58,8 +49,10 @@ export class IdentitySessions {
 
   /** Ends all sessions and access tokens of the identity. */
   async revokeAll(identityId: string, requestId: string): Promise<void> {
-    const path = `/internal/identities/${identityId}/sessions`;
-    const { status } = await this.#transport.send({ method: 'DELETE', path, requestId });
+    const { status } = await this.#transport.send('revokeSessions', {
+      params: { id: identityId },
+      requestId,
+    });
     if (status !== 204) throw identityAnswerInvalid(`responded ${status}`);
   }
 }

@@ -1,4 +1,10 @@
-import { type TokenResponse, tokenResponseSchema } from '@tessera/contracts';
+import {
+  refreshTokens,
+  revokeToken,
+  signIn,
+  type TokenResponse,
+  tokenResponseSchema,
+} from '@tessera/contracts';
 import { ProblemError, type RequestOrigin, validationProblem } from '@tessera/service-kit';
 import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
 import { bulkhead, isBulkheadRejectedError } from 'cockatiel';
@@ -61,7 +67,7 @@ export class TokenClient {
   async signIn(credentials: { email: string; password: string }, browser: RequestOrigin): Promise<TokenPair> {
     const body = { grant_type: 'password', ...credentials };
     const response = await this.#signIns
-      .execute(() => this.#post('/token', body, browser))
+      .execute(() => this.#post(signIn.path, body, browser))
       .catch((error: unknown) => {
         throw isBulkheadRejectedError(error) ? identityUnavailable(new OutageError(error.message)) : error;
       });
@@ -71,7 +77,7 @@ export class TokenClient {
   /** Exchanges a refresh token. Throws `RefreshRefusedError`, or a problem if identity is unavailable. */
   async refresh(refreshToken: string, browser: RequestOrigin): Promise<TokenPair> {
     const response = await this.#refreshes.execute(() =>
-      this.#post('/token/refresh', { refresh_token: refreshToken }, browser),
+      this.#post(refreshTokens.path, { refresh_token: refreshToken }, browser),
     );
     const { status, data } = response;
     if (status === 200) return parseTokens(data);
@@ -85,7 +91,7 @@ export class TokenClient {
   /** Ends the session of a refresh token (RFC 7009). Throws a problem if identity did not confirm it. */
   async revoke(refreshToken: string, browser: RequestOrigin): Promise<void> {
     const { status } = await this.#refreshes.execute(() =>
-      this.#post('/token/revoke', { token: refreshToken }, browser),
+      this.#post(revokeToken.path, { token: refreshToken }, browser),
     );
     if (status !== 200) throw identityAnswerInvalid(`responded ${status}`);
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { getLiveness, getReadiness } from '@tessera/contracts';
 import {
   type PreparedDocument,
   prepareBytes,
@@ -51,7 +52,12 @@ export function apiDocsRoutes({ api, documentPath, pagePath, homePage: given }: 
       'Content-Security-Policy': pagePolicy,
       ...headers,
     });
-  const links = { docs: pagePath, openapi: documentPath, health: '/healthz', readiness: '/readyz' };
+  const links = {
+    docs: pagePath,
+    openapi: documentPath,
+    health: getLiveness.path,
+    readiness: getReadiness.path,
+  };
   const { title, version } = document.info;
   const home = prepareDocument({ title, version, links }, { ...forMinutes, Vary: 'Accept' });
   const homePage = given ?? preparePage(renderHome(title, links), { Vary: 'Accept' });
