@@ -84,7 +84,7 @@ import { linkHandlers } from './links/link.handlers.ts';
 import { notificationHandlers } from './notifications/notification.handlers.ts';
 import { limitRate } from './rate-limit/limit-rate.ts';
 import { syncHandlers } from './tracker-sync/sync.handlers.ts';
-import { webhookBody, webhookHandlers } from './tracker-sync/webhook.handlers.ts';
+import { trackerWebhookBody, trackerWebhookHandlers } from './tracker-sync/tracker-webhook.handlers.ts';
 import { userHandlers } from './users/user.handlers.ts';
 import { assertMayAdministerUsers } from './users/user-access.ts';
 import { watchingHandlers } from './watching/watching.handlers.ts';
@@ -134,7 +134,7 @@ export function createRoutes(
   const watching = watchingHandlers(dependencies);
   const notifications = notificationHandlers(dependencies);
   const sync = syncHandlers(dependencies);
-  const webhooks = webhookHandlers(dependencies.webhooks);
+  const trackerWebhooks = trackerWebhookHandlers(dependencies.trackerWebhooks);
   const users = userHandlers({ ...config, users: dependencies.users });
 
   const { member, trackers } = access;
@@ -194,8 +194,8 @@ export function createRoutes(
     route(syncIssue, { access: member, limit: syncs }, sync.run),
     route(
       takeWebhook,
-      { access: trackers, authorize: webhooks.assertConfigured, body: webhookBody },
-      webhooks.take,
+      { access: trackers, authorize: trackerWebhooks.assertConfigured, body: trackerWebhookBody },
+      trackerWebhooks.take,
     ),
     route(resolveSyncConflict, { access: member, limit: writes }, sync.resolveConflict),
     route(attachExternalIssue, { access: member, limit: writes }, sync.attach),

@@ -148,7 +148,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       logger,
       // Cached keys keep working while identity is down, so readiness requires only the first fetch.
       checks: [...main.readiness, { name: 'keys', check: async () => keys.status().ready }],
-      warnings: [{ name: 'tracker_credentials', isOn: () => issues.executor?.credentialsRejected ?? false }],
+      warnings: [{ name: 'tracker_credentials', isOn: () => issues.runner?.credentialsRejected ?? false }],
     }),
     ...issues,
     rateLimits: limits.rateLimits,

@@ -5,24 +5,26 @@ import { describe, expect, it } from '@jest/globals';
 import { type IssuePriority, type IssueStatus, issueStatuses, type SyncConflict } from '@tessera/contracts';
 import { createLogger, ProblemError } from '@tessera/service-kit';
 import { mayFollow } from '../src/issue-core/issue-status.ts';
-import { planDecision } from '../src/tracker-sync/sync-binding.service.ts';
 import {
-  addConflicts,
   type ConflictPolicy,
   isRepresented,
   type MergeBase,
   mergeIssue,
   stepsTowards,
-  verifyPush,
-} from '../src/tracker-sync/sync-merge.ts';
+} from '../src/tracker-sync/field-merge.ts';
+import { planDecision } from '../src/tracker-sync/sync-binding.service.ts';
+import { addConflicts } from '../src/tracker-sync/sync-conflict.ts';
+import { verifyPush } from '../src/tracker-sync/sync-merge.ts';
 import type { ExternalTracker, LocalState, RemoteIssue } from '../src/trackers/external-tracker.ts';
 import { GiteaTracker } from '../src/trackers/gitea.tracker.ts';
 import { GitHubTracker } from '../src/trackers/github.tracker.ts';
 import { GitLabTracker } from '../src/trackers/gitlab.tracker.ts';
 import { RedmineTracker } from '../src/trackers/redmine.tracker.ts';
+import { TrackerClock } from '../src/trackers/tracker-clock.ts';
 import { remoteIssue, trackerConfig } from './support/tracker-environment.ts';
 
 const context = {
+  clock: new TrackerClock(),
   logger: createLogger({ service: 'issues', level: 'silent' }),
   limit: { remainingSeconds: async () => 0, extend: async () => undefined },
 };

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '@tessera/service-kit';
 import { RedmineTracker } from '../src/trackers/redmine.tracker.ts';
+import { TrackerClock } from '../src/trackers/tracker-clock.ts';
 import { issueMarker } from '../src/trackers/tracker-text.ts';
 import { trackerConfig } from './support/tracker-environment.ts';
 
@@ -48,7 +49,11 @@ async function startRedmine({ createdAt, zoneHours }: { createdAt: Date; zoneHou
   const logger = createLogger({ service: 'issues', level: 'silent' });
   return new RedmineTracker(
     { ...trackerConfig, provider: 'redmine', url: `http://127.0.0.1:${port}`, project: 'website' },
-    { logger, limit: { remainingSeconds: async () => 0, extend: async () => undefined } },
+    {
+      logger,
+      limit: { remainingSeconds: async () => 0, extend: async () => undefined },
+      clock: new TrackerClock(),
+    },
   );
 }
 

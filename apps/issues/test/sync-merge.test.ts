@@ -2,15 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { type IssueLabel, type IssueStatus, issueStatuses, type SyncedField } from '@tessera/contracts';
 import fc from 'fast-check';
 import { mayFollow } from '../src/issue-core/issue-status.ts';
-import { mergeLabels, verifyLabels } from '../src/tracker-sync/label-merge.ts';
 import {
-  addConflicts,
   type ConflictPolicy,
   type LocalIssue,
   type MergeBase,
   type MergeInput,
   mergeIssue,
-} from '../src/tracker-sync/sync-merge.ts';
+} from '../src/tracker-sync/field-merge.ts';
+import { mergeLabels, verifyLabels } from '../src/tracker-sync/label-merge.ts';
+import { addConflicts } from '../src/tracker-sync/sync-conflict.ts';
 import {
   type ExternalTracker,
   isDone,

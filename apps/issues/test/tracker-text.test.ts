@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { neutralise } from '../src/trackers/neutralise.ts';
-import { isRateLimit, retryAfterOf } from '../src/trackers/tracker-error.ts';
+import { isRateLimit, retryAfterOf } from '../src/trackers/tracker-response.ts';
 import {
   canonicalText,
   canonicalTitle,

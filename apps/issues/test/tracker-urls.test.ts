@@ -3,11 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '@tessera/service-kit';
-import type { ExternalTracker, TrackerConfig, TrackerLimit } from '../src/trackers/external-tracker.ts';
+import type { ExternalTracker } from '../src/trackers/external-tracker.ts';
 import { GiteaTracker } from '../src/trackers/gitea.tracker.ts';
 import { GitHubTracker } from '../src/trackers/github.tracker.ts';
 import { GitLabTracker } from '../src/trackers/gitlab.tracker.ts';
 import { RedmineTracker, redmineWords } from '../src/trackers/redmine.tracker.ts';
+import { TrackerClock } from '../src/trackers/tracker-clock.ts';
+import type { TrackerConfig, TrackerLimit } from '../src/trackers/tracker-config.ts';
 
 const logger = createLogger({ service: 'issues', level: 'silent' });
 const signal = new AbortController().signal;
@@ -40,9 +42,9 @@ const redmineIssue = (url: string) => ({
 
 const limit: TrackerLimit = { remainingSeconds: async () => 0, extend: async () => undefined };
 const trackers: [string, (config: TrackerConfig) => ExternalTracker][] = [
-  ['GitHub', (config) => new GitHubTracker(config, { logger, limit })],
-  ['Gitea', (config) => new GiteaTracker(config, { logger, limit })],
-  ['GitLab', (config) => new GitLabTracker(config, { logger, limit })],
+  ['GitHub', (config) => new GitHubTracker(config, { logger, limit, clock: new TrackerClock() })],
+  ['Gitea', (config) => new GiteaTracker(config, { logger, limit, clock: new TrackerClock() })],
+  ['GitLab', (config) => new GitLabTracker(config, { logger, limit, clock: new TrackerClock() })],
 ];
 
 const closes: (() => void)[] = [];
@@ -101,7 +103,7 @@ describe('the URL of a remote issue', () => {
       issue_statuses: [{ id: 1, name: 'New', is_closed: false }],
       issue_priorities: [{ id: 2, name: 'Normal' }],
     });
-    const tracker = new RedmineTracker(config, { logger, limit });
+    const tracker = new RedmineTracker(config, { logger, limit, clock: new TrackerClock() });
     await expect(tracker.get('7', signal)).resolves.toMatchObject({ url: `${config.url}/issues/7` });
   });
 });

@@ -5,8 +5,8 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { TrackerIdentity } from '../issue-core/issue.ts';
 import { startWatching } from '../issue-store/watching.sql.ts';
 import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
-import { leaseEnd, type Retry, retryDelay } from './sync.repository.ts';
-import type { MergeBase } from './sync-merge.ts';
+import type { MergeBase } from './field-merge.ts';
+import { leaseEnd, type Retry, retryDelay } from './sync-lease.sql.ts';
 
 /** A leased import and the page that it continues with. */
 export interface ImportJob extends ListPosition {

@@ -8,10 +8,13 @@ import {
   type ListedIssue,
   type ListPosition,
   positionAfter,
+  type RemoteIssue,
   type RemotePerson,
 } from '../trackers/external-tracker.ts';
-import { adviceFor, problemOr, TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
-import { issueOfMarker } from '../trackers/tracker-text.ts';
+import { problemOr, TrackerError } from '../trackers/tracker-error.ts';
+import { adviceFor, trackerNotConfigured, trackerProblem } from '../trackers/tracker-problem.ts';
+import { issueOfMarker, storableDescription, storableTitle } from '../trackers/tracker-text.ts';
+import { type LocalIssue, type MergeBase, stepsTowards } from './field-merge.ts';
 import {
   type ImportJob,
   type ImportRepository,
@@ -20,8 +23,6 @@ import {
   nameMaxLength,
   presentImport,
 } from './import.repository.ts';
-import { trackerNotConfigured } from './sync-issue.ts';
-import { issueOf } from './sync-merge.ts';
 
 /** The local identity of a tracker account. */
 export interface MappedAssignee {
@@ -188,6 +189,30 @@ export class ImportService {
     if (this.#import === undefined) throw trackerNotConfigured();
     return this.#import;
   }
+}
+
+// Returns the local issue for a remote one, and the base of its first merge. A text that exceeds the local limit is cut;
+// the merge records the conflict.
+function issueOf(
+  remote: RemoteIssue,
+  tracker: Pick<ExternalTracker, 'meaningOf' | 'statusOf'>,
+): Omit<LocalIssue, 'wasResolved'> & { base: MergeBase } {
+  const title = storableTitle(remote.title, remote.key);
+  const description = storableDescription(remote.description);
+  const status =
+    tracker.meaningOf(remote.state) ?? stepsTowards(remote.state, 'OPEN', tracker).at(-1) ?? 'OPEN';
+  return {
+    title,
+    description,
+    priority: remote.priority ?? 'MEDIUM',
+    status,
+    base: {
+      title,
+      description,
+      ...(remote.priority === null ? {} : { priority: remote.priority }),
+      status: { local: status, remote: remote.state },
+    },
+  };
 }
 
 // Reads our account at most once. Returns undefined if it cannot, as with the token of a GitHub App.

@@ -1,8 +1,9 @@
 import type { Integration, IntegrationCheck, RetriedSyncs, RetrySyncs } from '@tessera/contracts';
 import { abortAfter, type Logger } from '@tessera/service-kit';
-import type { ExternalTracker, TrackerConfig } from '../trackers/external-tracker.ts';
-import { adviceFor, TrackerError, type TrackerErrorCode } from '../trackers/tracker-error.ts';
-import { trackerNotConfigured } from './sync-issue.ts';
+import type { ExternalTracker } from '../trackers/external-tracker.ts';
+import type { TrackerConfig } from '../trackers/tracker-config.ts';
+import { TrackerError, type TrackerErrorCode } from '../trackers/tracker-error.ts';
+import { adviceFor, trackerNotConfigured } from '../trackers/tracker-problem.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
 
 interface ConfiguredIntegration {

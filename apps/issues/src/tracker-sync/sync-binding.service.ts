@@ -10,17 +10,14 @@ import type { IssueStatusRepository } from '../issue-store/issue-status.reposito
 import { found } from '../issues/issue.service.ts';
 import { assertMayFollow } from '../issues/issue-status.service.ts';
 import { type ExternalTracker, type LocalState, stepTowards } from '../trackers/external-tracker.ts';
-import { TrackerError, trackerProblem } from '../trackers/tracker-error.ts';
+import { TrackerError } from '../trackers/tracker-error.ts';
+import { trackerNotConfigured, trackerProblem } from '../trackers/tracker-problem.ts';
 import { displayText } from '../trackers/tracker-text.ts';
-import { isTaken, type SyncJob, type SyncRepository } from './sync.repository.ts';
-import {
-  assertBound,
-  assertPublic,
-  isSameIssue,
-  syncInProgress,
-  trackerNotConfigured,
-} from './sync-issue.ts';
-import { isRepresented, isStorable, type MergeBase, stepsFrom, stepsTowards } from './sync-merge.ts';
+import { isRepresented, isStorable, type MergeBase, stepsFrom, stepsTowards } from './field-merge.ts';
+import { assertBound, assertPublic, isSameIssue } from './remote-binding.ts';
+import { isTaken, type SyncRepository } from './sync.repository.ts';
+import type { SyncJob } from './sync-lease.sql.ts';
+import { syncInProgress } from './sync-runner.ts';
 
 type Side = 'local' | 'remote';
 

@@ -5,15 +5,19 @@ import {
   newestOf,
   positionAfter,
 } from '../trackers/external-tracker.ts';
+import type { TrackerClock } from '../trackers/tracker-clock.ts';
 import type { ImportService } from './import.service.ts';
-import type { SyncJob } from './sync.repository.ts';
-import type { SyncExecutor } from './sync-issue.ts';
+import type { RemotePollRepository } from './remote-poll.repository.ts';
+import type { SyncJob } from './sync-lease.sql.ts';
 import type { SyncQueueRepository } from './sync-queue.repository.ts';
+import type { SyncRunner } from './sync-runner.ts';
 
 interface SyncSchedulerDependencies {
-  tracker: Pick<ExternalTracker, 'clock' | 'isPaused' | 'listChanged' | 'ordersChanges'>;
+  tracker: Pick<ExternalTracker, 'isPaused' | 'listChanged' | 'ordersChanges'>;
+  clock: Pick<TrackerClock, 'now'>;
   queue: SyncQueueRepository;
-  executor: SyncExecutor;
+  polls: RemotePollRepository;
+  runner: SyncRunner;
   imports: Pick<ImportService, 'continue'>;
   logger: Logger;
 }
@@ -48,7 +52,7 @@ export class SyncScheduler {
   constructor(dependencies: SyncSchedulerDependencies, schedule: SyncSchedule) {
     this.#dependencies = dependencies;
     this.#schedule = schedule;
-    const { tracker, queue, executor, logger } = dependencies;
+    const { tracker, queue, runner, logger } = dependencies;
     const { pollMs, workers, timeoutMs } = schedule;
     this.#pool = new WorkerPool({
       name: 'syncs',
@@ -58,7 +62,7 @@ export class SyncScheduler {
       isPaused: () => tracker.isPaused,
       lease: () => queue.leaseDue(timeoutMs),
       run: async (job) => {
-        await executor.run(job, `sync-${job.leaseId}`, timeoutMs);
+        await runner.run(job, `sync-${job.leaseId}`, timeoutMs);
       },
       logger,
     });
@@ -73,7 +77,7 @@ export class SyncScheduler {
     this.#isStopping = true;
     this.#stopping.abort();
     const stopped = this.#pool.stop();
-    await this.#dependencies.executor.stop();
+    await this.#dependencies.runner.stop();
     await Promise.allSettled([stopped, this.#remotePoll, this.#import]);
   }
 
@@ -109,11 +113,11 @@ export class SyncScheduler {
   }
 
   async #pollRemote(): Promise<void> {
-    const { tracker, queue, logger } = this.#dependencies;
+    const { tracker, clock, queue, polls, logger } = this.#dependencies;
     const { pollRemoteSeconds, timeoutMs } = this.#schedule;
     const signal = abortAfter(timeoutMs, this.#stopping.signal);
     try {
-      const poll = await queue.beginPoll(pollRemoteSeconds, tracker.clock());
+      const poll = await polls.begin(pollRemoteSeconds, clock.now());
       if (poll === undefined) return;
       let newest = new Date(0);
       for (
@@ -125,10 +129,10 @@ export class SyncScheduler {
         await queue.addDuplicated(issues);
         newest = newestOf(issues, newest);
         position = hasNext ? positionAfter(position, issues, tracker) : undefined;
-        if (position?.page === 1) await queue.recordChanges(position.since, poll);
+        if (position?.page === 1) await polls.recordRead(position.since, poll);
       }
-      await queue.recordChanges(newest, poll);
-      await queue.endPoll(poll);
+      await polls.recordRead(newest, poll);
+      await polls.end(poll);
     } catch (error) {
       if (!this.#isStopping) logger.warn({ err: error }, 'could not poll the tracker for changes');
     }

@@ -20,7 +20,7 @@ import type { IssueService } from '../issues/issue.service.ts';
 import type { ImportService } from './import.service.ts';
 import type { IntegrationService } from './integration.service.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';
-import type { SyncService } from './sync-issue.ts';
+import type { SyncService } from './sync-runner.ts';
 
 interface SyncHandlersOptions {
   issues: IssueService;

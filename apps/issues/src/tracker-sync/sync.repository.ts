@@ -3,51 +3,22 @@ import { violatedUniqueIndex } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { TrackerIdentity } from '../issue-core/issue.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
-import { TrackerError } from '../trackers/tracker-error.ts';
-import type { MergeBase, NewRemoteComment, UnsentComment, UnverifiedPush } from './sync-merge.ts';
-
-/** The exclusive right to sync an issue until it expires. */
-export interface SyncLease {
-  issueId: string;
-  /** Part of the condition of every write under the lease, so that a write after its expiry has no effect. */
-  leaseId: string;
-}
-
-/** The configured tracker. */
-export interface ConfiguredTracker extends TrackerIdentity {
-  /** Differs between configurations, without revealing the credentials. */
-  fingerprint: string;
-}
-
-/** A leased issue with the state that its sync starts from. */
-export interface SyncJob extends SyncLease {
-  /** Null if the issue is not known to exist in the tracker. */
-  remoteId: string | null;
-  /** When the remote issue was created, by the tracker's clock; null if that is not known. */
-  remoteSince: Date | null;
-  base: MergeBase;
-  conflicts: SyncConflict[];
-  /** The last push if the process ended before it was verified. */
-  unverifiedPush: UnverifiedPush | null;
-  /** When a request to create the remote issue was last sent without a known outcome. */
-  createAttemptedAt: Date | null;
-  /** Seconds since `createAttemptedAt`, by the database's clock. */
-  createAttemptAge: number | null;
-  /** When a request to create the remote issue was refused, unless another was sent since. */
-  createRefusedAt: Date | null;
-  /** Changes of the remote issue up to this time were synced, by the tracker's clock. */
-  remoteSeenUntil: Date | null;
-  /** Seconds since the last sync that succeeded. */
-  lastSyncAge: number | null;
-  /**
-   * Time from which a second remote issue may have been created: of an earlier create request, for a day, or of a remote
-   * issue that a poll found. Null if there is no sign of one.
-   */
-  uncertainSince: Date | null;
-  requestedBy: string;
-}
+import type { MergeBase } from './field-merge.ts';
+import {
+  type ConfiguredTracker,
+  fromNow,
+  jobColumns,
+  json,
+  LeaseLostError,
+  leaseEnd,
+  type Retry,
+  recordAnswer,
+  retryDelay,
+  type SyncJob,
+  type SyncLease,
+} from './sync-lease.sql.ts';
+import type { UnverifiedPush } from './sync-merge.ts';
 
 /** A sync that ended with an error. */
 export interface FailedSync {
@@ -60,14 +31,6 @@ export interface FailedSync {
   retry: Retry | null;
 }
 
-/** The schedule of the next attempt after a failure. */
-export interface Retry {
-  firstDelaySeconds: number;
-  minSeconds: number;
-  /** Whether the attempt does not count as a failure. It is then repeated after `minSeconds`. */
-  isPostponed: boolean;
-}
-
 export interface RecordedMerge {
   base: MergeBase;
   conflicts: SyncConflict[];
@@ -75,8 +38,6 @@ export interface RecordedMerge {
   /** The push that follows the merge; null if there is none. */
   push: UnverifiedPush | null;
 }
-
-type LocalComment = Omit<UnsentComment, 'attemptAge'>;
 
 /** The changes that people made to an issue, according to its history. */
 export interface LocalHistory {
@@ -86,47 +47,8 @@ export interface LocalHistory {
   changedAt: Map<SyncedField, Date>;
 }
 
-/** The sync took longer than its lease: another process may be syncing the issue. */
-export class LeaseLostError extends TrackerError {
-  override readonly name = 'LeaseLostError';
-
-  constructor() {
-    super('tracker_timeout', 'the lease has expired');
-  }
-}
-
 /** Consecutive failures after which the background stops retrying. */
 const attemptsMax = 12;
-export const retryDelayMaxSeconds = 3_600;
-/** The minimum duration of an outage: the next response after this time without one ends an outage. */
-const outageMinSeconds = 120;
-// A lease outlasts the time limit of its sync, so that it expires only if the process dies.
-const leaseMarginMs = 2_000;
-
-/** The columns of a `SyncJob` in the row `t`. */
-export const jobColumns =
-  Prisma.raw(`t.issue_id AS "issueId", t.claim_id AS "leaseId", t.remote_id AS "remoteId", t.remote_since AS "remoteSince",
-  coalesce(t.base, '{}') AS base, t.conflicts, t.unverified_push AS "unverifiedPush", t.create_attempted_at AS "createAttemptedAt", t.create_refused_at AS "createRefusedAt",
-  extract(epoch FROM clock_timestamp() - t.create_attempted_at)::float8 AS "createAttemptAge",
-  least(t.duplicated_since, CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END) AS "uncertainSince",
-  t.remote_seen_until AS "remoteSeenUntil", extract(epoch FROM clock_timestamp() - t.last_synced_at)::float8 AS "lastSyncAge", t.requested_by AS "requestedBy"`);
-
-/** Returns the expiry of a lease for a sync with this time limit. */
-export function leaseEnd(timeoutMs: number): Prisma.Sql {
-  return fromNow(Prisma.sql`${(timeoutMs + leaseMarginMs) / 1000}::float8`);
-}
-
-/** Sets the columns of a row in `tracker_states` after a successful request. */
-export const recordAnswer = Prisma.raw(`answered_at = clock_timestamp(),
-  recovered_at = CASE WHEN tracker_states.answered_at > clock_timestamp() - interval '${outageMinSeconds} seconds'
-    THEN tracker_states.recovered_at ELSE clock_timestamp() END`);
-
-/** Returns the delay before the next attempt, which doubles with each of the `failures`, with jitter. */
-export function retryDelay({ firstDelaySeconds, minSeconds, isPostponed }: Retry): Prisma.Sql {
-  if (isPostponed) return Prisma.sql`${minSeconds}::float8 * (1 + random() / 2)`;
-  return Prisma.sql`greatest(${minSeconds}::float8, (0.5 + random() / 2) *
-    least(${retryDelayMaxSeconds}::float8, ${firstDelaySeconds}::float8 * 2 ^ least(failures, 20)))`;
-}
 
 /** The state of each issue's sync with the configured tracker. Methods that take a `SyncLease` throw `LeaseLostError`. */
 export class SyncRepository {
@@ -263,95 +185,6 @@ export class SyncRepository {
   }
 
   /**
-   * Returns the remote ids of the comments that both sides have, and the local comments that are not known to be in the
-   * tracker.
-   */
-  async listComments(issueId: string): Promise<{ knownIds: Set<string>; unsent: UnsentComment[] }> {
-    const known = await this.#database.$queryRaw<{ id: string }[]>`
-      SELECT remote_id AS id FROM tracker_comments
-       WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND remote_id IS NOT NULL`;
-    const unsent = await this.#database.$queryRaw<UnsentComment[]>`
-      SELECT c.id, c.body, c.sent_body AS "sentBody", author.username,
-             extract(epoch FROM clock_timestamp() - t.attempted_at)::float8 AS "attemptAge"
-        FROM comments c
-        LEFT JOIN identity_mirror author ON author.id = c.author_id
-        LEFT JOIN tracker_comments t ON t.comment_id = c.id AND ${this.#isTracker}
-       WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.deleted_at IS NULL AND t.remote_id IS NULL
-       ORDER BY c.created_at, c.id`;
-    return { knownIds: new Set(known.map(({ id }) => id)), unsent };
-  }
-
-  /** Returns local comments of an issue by id, also deleted ones: the tracker may have them. */
-  async findComments(issueId: string, ids: readonly string[]): Promise<Map<string, LocalComment>> {
-    if (ids.length === 0) return new Map();
-    const rows = await this.#database.$queryRaw<LocalComment[]>`
-      SELECT c.id, c.body, c.sent_body AS "sentBody", author.username FROM comments c
-        LEFT JOIN identity_mirror author ON author.id = c.author_id
-       WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.id = ANY (${[...ids]}::uuid[])`;
-    return new Map(rows.map((comment) => [comment.id, comment]));
-  }
-
-  /** Records that a comment is about to be sent, and returns its current text; undefined if it was deleted. */
-  async beginSend(commentId: string): Promise<Pick<UnsentComment, 'body' | 'username'> | undefined> {
-    const { provider, project } = this.#tracker;
-    const [comment] = await this.#database.$queryRaw<Pick<UnsentComment, 'body' | 'username'>[]>`
-      WITH c AS (
-        SELECT id, issue_id, author_id, body FROM comments
-         WHERE id = ${commentId}::uuid AND deleted_at IS NULL FOR SHARE
-      ), begun AS (
-        INSERT INTO tracker_comments (comment_id, issue_id, provider, project, attempted_at)
-        SELECT id, issue_id, ${provider}, ${project}, clock_timestamp() FROM c
-        ON CONFLICT (comment_id, provider, project) DO UPDATE SET attempted_at = excluded.attempted_at
-      )
-      SELECT c.body, author.username FROM c LEFT JOIN identity_mirror author ON author.id = c.author_id`;
-    return comment;
-  }
-
-  /** Records the remote id of a sent comment; null: the request had no effect. */
-  async recordSent(issueId: string, commentId: string, remoteId: string | null): Promise<void> {
-    const { provider, project } = this.#tracker;
-    await this.#database.$executeRaw`
-      INSERT INTO tracker_comments (comment_id, issue_id, provider, project, remote_id)
-      VALUES (${commentId}::uuid, ${issueId}::uuid, ${provider}, ${project}, ${remoteId})
-      ON CONFLICT (comment_id, provider, project) DO UPDATE SET remote_id = excluded.remote_id, attempted_at = NULL`;
-  }
-
-  /** Adds remote comments to an issue in order, each once, with history entries. Returns the number of new comments. */
-  async addRemoteComments(
-    issueId: string,
-    comments: readonly NewRemoteComment[],
-    requestId: string,
-  ): Promise<number> {
-    const rows = comments.map((comment) => ({ id: uuidv7(), ...comment }));
-    const { provider, project } = this.#tracker;
-    const added = await this.#database.$queryRaw<{ id: string }[]>`
-      WITH fresh AS (
-        SELECT r.* FROM jsonb_to_recordset(${json(rows)})
-            AS r (id uuid, "remoteId" text, body text, author text, "createdAt" timestamptz)
-         WHERE NOT EXISTS (SELECT FROM tracker_comments t WHERE ${this.#isTracker} AND t.remote_id = r."remoteId")
-      ), i AS (
-        UPDATE issues SET comments_count = comments_count + (SELECT count(*)::int FROM fresh),
-          updated_at = clock_timestamp()
-         WHERE id = ${issueId}::uuid AND EXISTS (SELECT FROM fresh)
-        RETURNING id, updated_at
-      ), c AS (
-        INSERT INTO comments (id, issue_id, body, origin, created_at, updated_at)
-        SELECT fresh.id, i.id, fresh.body, ${provider}, i.updated_at, i.updated_at FROM fresh, i
-        RETURNING id, issue_id, created_at
-      ), mapped AS (
-        INSERT INTO tracker_comments
-          (comment_id, issue_id, provider, project, remote_id, external_author, external_created_at)
-        SELECT id, ${issueId}::uuid, ${provider}, ${project}, "remoteId", author, "createdAt" FROM fresh
-      ), logged AS (
-        INSERT INTO activity (issue_id, origin, kind, new_value, at, request_id)
-        SELECT issue_id, ${provider}, 'comment_added', jsonb_build_object('comment_id', id), created_at, ${requestId}
-          FROM c ORDER BY id
-      )
-      SELECT id FROM c`;
-    return added.length;
-  }
-
-  /**
    * Ends a successful sync. `activityId`: the last local history entry that the sync has included. `seenUntil`: later
    * changes of the remote issue are not yet synced.
    */
@@ -458,12 +291,4 @@ export class SyncRepository {
 /** Whether a write failed because its remote issue belongs to another local issue. */
 export function isTaken(error: unknown): boolean {
   return violatedUniqueIndex(error) === 'tracker_links_remote_key';
-}
-
-function fromNow(seconds: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`clock_timestamp() + make_interval(secs => ${seconds})`;
-}
-
-function json(value: unknown): Prisma.Sql {
-  return Prisma.sql`${JSON.stringify(value)}::jsonb`;
 }

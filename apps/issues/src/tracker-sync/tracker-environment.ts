@@ -8,12 +8,12 @@ import {
 } from '@tessera/contracts';
 import { flag, integer } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { RedmineSettings, TrackerConfig } from '../trackers/external-tracker.ts';
 import { redmineWords } from '../trackers/redmine.tracker.ts';
+import type { RedmineSettings, TrackerConfig } from '../trackers/tracker-config.ts';
+import type { ConflictPolicies, ConflictPolicy } from './field-merge.ts';
 import type { MappedAssignee } from './import.service.ts';
-import type { ConflictPolicies, ConflictPolicy } from './sync-merge.ts';
 import type { SyncSchedule } from './sync-scheduler.ts';
-import { sendsWebhooks } from './webhook.ts';
+import { sendsWebhooks } from './tracker-webhook.ts';
 
 /** Secrets, which can also be read from files. */
 export const trackerSecretNames = ['TRACKER_TOKEN', 'TRACKER_WEBHOOK_SECRET'] as const;

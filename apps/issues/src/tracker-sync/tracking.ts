@@ -9,16 +9,19 @@ import { GiteaTracker } from '../trackers/gitea.tracker.ts';
 import { GitHubTracker } from '../trackers/github.tracker.ts';
 import { GitLabTracker } from '../trackers/gitlab.tracker.ts';
 import { RedmineTracker } from '../trackers/redmine.tracker.ts';
+import { TrackerClock } from '../trackers/tracker-clock.ts';
 import { ImportRepository } from './import.repository.ts';
 import { ImportService } from './import.service.ts';
 import { IntegrationService } from './integration.service.ts';
+import { RemotePollRepository } from './remote-poll.repository.ts';
 import { SyncRepository } from './sync.repository.ts';
 import { SyncBindingService } from './sync-binding.service.ts';
-import { SyncExecutor, SyncService } from './sync-issue.ts';
+import { SyncCommentRepository } from './sync-comment.repository.ts';
 import { observeSyncs } from './sync-metrics.ts';
 import { SyncQueueRepository } from './sync-queue.repository.ts';
+import { SyncRunner, SyncService } from './sync-runner.ts';
 import { SyncScheduler } from './sync-scheduler.ts';
-import { WebhookReceiver } from './webhook.ts';
+import { TrackerWebhooks } from './tracker-webhook.ts';
 
 const trackers = {
   redmine: RedmineTracker,
@@ -43,39 +46,39 @@ export function createTracking({ tracking }: Config, logger: Logger, collaborato
   if (tracking === undefined) {
     observeSyncs(metrics, undefined);
     return {
-      sync: new SyncService({ issues, executor: undefined }),
+      sync: new SyncService({ issues, runner: undefined }),
       bindings: new SyncBindingService({ issues, statuses: statusRepository, tracking: undefined }),
-      webhooks: new WebhookReceiver(undefined),
+      trackerWebhooks: new TrackerWebhooks(undefined),
       integration: new IntegrationService(undefined),
       imports: new ImportService(undefined),
       scheduler: undefined,
-      executor: undefined,
+      runner: undefined,
     };
   }
   const { policies, deadlineMs, retrySeconds, schedule, webhookSecret: secret, fingerprint } = tracking;
   const { provider, project } = tracking.tracker;
-  const repository = new SyncRepository(main, { provider, project, fingerprint });
-  const queue = new SyncQueueRepository(main, { provider, project, fingerprint });
+  const identity = { provider, project };
+  const repository = new SyncRepository(main, { ...identity, fingerprint });
+  const queue = new SyncQueueRepository(main, { ...identity, fingerprint });
   const recordOutcome = observeSyncs(metrics, queue);
-  const tracker = new trackers[provider](tracking.tracker, { logger, limit: queue });
-  const executor = new SyncExecutor({
-    tracker,
-    repository,
-    issues,
-    statuses: statusRepository,
-    labels,
-    policies,
-    deadlineMs,
-    retrySeconds,
-    onEnded: (outcome) => {
-      recordOutcome(outcome);
-      eventSignal.written();
+  const clock = new TrackerClock();
+  const tracker = new trackers[provider](tracking.tracker, { logger, limit: queue, clock });
+  const comments = new SyncCommentRepository(main, identity);
+  const runner = new SyncRunner(
+    { tracker, repository, comments, issues, statuses: statusRepository, labels, policies },
+    {
+      deadlineMs,
+      retrySeconds,
+      onEnded: (outcome) => {
+        recordOutcome(outcome);
+        eventSignal.written();
+      },
+      logger,
     },
-    logger,
-  });
+  );
   const imports = new ImportService({
     tracker,
-    repository: new ImportRepository(main, { provider, project }),
+    repository: new ImportRepository(main, identity),
     people,
     assignees: tracking.assignees,
     deadlineMs,
@@ -83,16 +86,21 @@ export function createTracking({ tracking }: Config, logger: Logger, collaborato
     logger,
   });
   return {
-    sync: new SyncService({ issues, executor }),
+    sync: new SyncService({ issues, runner }),
     bindings: new SyncBindingService({
       issues,
       statuses: statusRepository,
       tracking: { tracker, repository, deadlineMs },
     }),
-    webhooks: new WebhookReceiver(secret === undefined ? undefined : { provider, project, secret, queue }),
+    trackerWebhooks: new TrackerWebhooks(
+      secret === undefined ? undefined : { provider, project, secret, queue },
+    ),
     integration: new IntegrationService({ config: tracking.tracker, tracker, queue, deadlineMs, logger }),
     imports,
-    scheduler: new SyncScheduler({ tracker, queue, executor, imports, logger }, schedule),
-    executor,
+    scheduler: new SyncScheduler(
+      { tracker, clock, queue, polls: new RemotePollRepository(main, identity), runner, imports, logger },
+      schedule,
+    ),
+    runner,
   };
 }

@@ -1,57 +1,8 @@
 import type { IssuePriority, IssueStatus, SyncedField, TrackerProvider } from '@tessera/contracts';
-import type { Logger } from '@tessera/service-kit';
 import { mayFollow } from '../issue-core/issue-status.ts';
 import type { TrackerCheck } from './tracker-check.ts';
 import type { TrackerError } from './tracker-error.ts';
 import { endMarker, issueOfMarker } from './tracker-text.ts';
-
-/** The external tracker that the service is configured with. */
-export interface TrackerConfig {
-  provider: TrackerProvider;
-  /** Base URL without a trailing slash; for GitHub, of its API. */
-  url: string;
-  project: string;
-  token: string;
-  /** The account of the token; if undefined, the tracker is asked. */
-  login: string | undefined;
-  /** Redmine only: its administrators choose the names of statuses and priorities. */
-  words: TrackerWords;
-  redmine: RedmineSettings;
-  /** Timeout of one request. */
-  timeoutMs: number;
-  /** How long the circuit breaker stays open. */
-  breakMs: number;
-  /** Overrides the tracker's default. */
-  settleSeconds: number | undefined;
-  /** Overrides the tracker's default. */
-  writeIntervalMs: number | undefined;
-}
-
-/** The tracker's rate limit, which all replicas share. While it lasts, no request is sent. */
-export interface TrackerLimit {
-  /** Seconds until the limit ends; 0 if there is none. */
-  remainingSeconds: () => Promise<number>;
-  /** Records that the tracker accepts no requests for a time. */
-  extend: (seconds: number) => Promise<void>;
-}
-
-/** The dependencies of a tracker client. */
-export interface TrackerContext {
-  logger: Logger;
-  limit: TrackerLimit;
-}
-
-/** Values that a Redmine may require in a new issue. */
-export interface RedmineSettings {
-  /** The name of the issue type, which Redmine calls a tracker; undefined for the first type of the project. */
-  type: string | undefined;
-  customFields: readonly { id: number; value: string }[];
-}
-
-export interface TrackerWords {
-  statuses: Readonly<Record<IssueStatus, string>>;
-  priorities: Readonly<Record<IssuePriority, string>>;
-}
 
 /** A label in the tracker. */
 export interface RemoteLabel {
@@ -211,8 +162,6 @@ export interface ExternalTracker {
   /** Whether requests are not sent for a while, because several failed in a row. */
   readonly isPaused: boolean;
 
-  /** Returns the current time by the tracker's clock, according to its last response. */
-  clock(): Date;
   /** Returns the problem that prevents every sync (credentials, project or permission); undefined if there is none. */
   findProblem(signal: AbortSignal): Promise<TrackerError | undefined>;
   /**

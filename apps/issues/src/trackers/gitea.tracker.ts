@@ -5,10 +5,9 @@ import {
   type RemoteChange,
   type RemoteIssue,
   stepForTwoStates,
-  type TrackerConfig,
-  type TrackerContext,
 } from './external-tracker.ts';
 import { type ForgeApi, GitHubTracker } from './github.tracker.ts';
+import type { TrackerConfig, TrackerContext } from './tracker-config.ts';
 import { GiteaLabels } from './tracker-labels.ts';
 import { outboundText } from './tracker-text.ts';
 

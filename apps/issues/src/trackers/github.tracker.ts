@@ -13,13 +13,14 @@ import {
   type RemoteDraft,
   type RemoteIssue,
   stepForTwoStates,
-  type TrackerConfig,
-  type TrackerContext,
   toChangedIssue,
 } from './external-tracker.ts';
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
-import { problemOr, projectError, TrackerError } from './tracker-error.ts';
+import type { TrackerClock } from './tracker-clock.ts';
+import type { TrackerConfig, TrackerContext } from './tracker-config.ts';
+import { problemOr, TrackerError } from './tracker-error.ts';
 import { GitHubLabels, issueLabelsSchema } from './tracker-labels.ts';
+import { projectError } from './tracker-response.ts';
 import {
   canonicalText,
   canonicalTitle,
@@ -113,6 +114,7 @@ export class GitHubTracker implements ExternalTracker {
   readonly ordersChanges: boolean;
   readonly labels: GitHubLabels;
   readonly #transport: TrackerTransport;
+  readonly #clock: TrackerClock;
   readonly #api: ForgeApi;
   readonly #issues: string;
   #login: string | undefined;
@@ -122,6 +124,7 @@ export class GitHubTracker implements ExternalTracker {
     this.settleSeconds = config.settleSeconds ?? api.settleSeconds;
     this.ordersChanges = api.ordersChanges;
     this.#transport = new TrackerTransport(config, api, context);
+    this.#clock = context.clock;
     this.#api = api;
     const repository = `${api.root}/repos/${config.project.split('/').map(encodeURIComponent).join('/')}`;
     this.#issues = `${repository}/issues`;
@@ -131,10 +134,6 @@ export class GitHubTracker implements ExternalTracker {
 
   get isPaused(): boolean {
     return this.#transport.isPaused;
-  }
-
-  clock(): Date {
-    return this.#transport.clock();
   }
 
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
@@ -324,7 +323,7 @@ export class GitHubTracker implements ExternalTracker {
       labels: this.labels.toLabels(issue.labels),
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
-      readAt: this.#transport.passedTime(new Date(issue.updated_at)),
+      readAt: this.#clock.passedTime(new Date(issue.updated_at)),
       commentsCount: issue.comments ?? null,
       revision: version === undefined || version === null ? null : String(version),
     };

@@ -14,13 +14,14 @@ import {
   type RemoteIssue,
   type RemotePush,
   stepForTwoStates,
-  type TrackerConfig,
-  type TrackerContext,
   toChangedIssue,
 } from './external-tracker.ts';
 import { checkWriting, type TrackerCheck } from './tracker-check.ts';
-import { problemOr, projectError, TrackerError } from './tracker-error.ts';
+import type { TrackerClock } from './tracker-clock.ts';
+import type { TrackerConfig, TrackerContext } from './tracker-config.ts';
+import { problemOr, TrackerError } from './tracker-error.ts';
 import { GitLabLabels } from './tracker-labels.ts';
+import { projectError } from './tracker-response.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText, remoteNameSchema } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
 
@@ -75,6 +76,7 @@ export class GitLabTracker implements ExternalTracker {
   readonly ordersChanges = true;
   readonly labels: GitLabLabels;
   readonly #transport: TrackerTransport;
+  readonly #clock: TrackerClock;
   readonly #issues: string;
 
   constructor(config: TrackerConfig, context: TrackerContext) {
@@ -82,6 +84,7 @@ export class GitLabTracker implements ExternalTracker {
     this.settleSeconds = config.settleSeconds ?? settleSeconds;
     const headers = { 'PRIVATE-TOKEN': config.token };
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
+    this.#clock = context.clock;
     const project = `/api/v4/projects/${encodeURIComponent(config.project)}`;
     this.#issues = `${project}/issues`;
     this.labels = new GitLabLabels(this.#transport, { project: `${project}/labels`, issues: this.#issues });
@@ -89,10 +92,6 @@ export class GitLabTracker implements ExternalTracker {
 
   get isPaused(): boolean {
     return this.#transport.isPaused;
-  }
-
-  clock(): Date {
-    return this.#transport.clock();
   }
 
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
@@ -287,7 +286,7 @@ export class GitLabTracker implements ExternalTracker {
       labels: (issue.labels ?? []).map((name) => ({ ref: name, name, color: null })),
       createdAt: new Date(issue.created_at),
       updatedAt: new Date(issue.updated_at),
-      readAt: this.#transport.passedTime(new Date(issue.updated_at)),
+      readAt: this.#clock.passedTime(new Date(issue.updated_at)),
       commentsCount: issue.user_notes_count ?? null,
       revision: null,
     };

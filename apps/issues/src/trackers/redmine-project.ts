@@ -1,13 +1,10 @@
 import { type IssuePriority, issuePriorities } from '@tessera/contracts';
 import { z } from 'zod';
-import {
-  isSameName,
-  type RedmineSettings,
-  type RemoteChange,
-  type TrackerWords,
-} from './external-tracker.ts';
+import { isSameName, type RemoteChange } from './external-tracker.ts';
 import { listNames, type TrackerCheck } from './tracker-check.ts';
-import { otherServer, problemOr, TrackerError } from './tracker-error.ts';
+import type { RedmineSettings, TrackerWords } from './tracker-config.ts';
+import { problemOr, TrackerError } from './tracker-error.ts';
+import { otherServer } from './tracker-response.ts';
 import { remoteNameSchema } from './tracker-text.ts';
 import type { TrackerTransport } from './tracker-transport.ts';
 

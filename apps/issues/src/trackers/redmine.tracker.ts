@@ -16,13 +16,12 @@ import {
   type RemotePush,
   stepForTwoStates,
   stepTowards,
-  type TrackerConfig,
-  type TrackerContext,
-  type TrackerWords,
   toChangedIssue,
 } from './external-tracker.ts';
 import { RedmineProject, vocabularyLifetimeMs } from './redmine-project.ts';
 import type { TrackerCheck } from './tracker-check.ts';
+import type { TrackerClock } from './tracker-clock.ts';
+import type { TrackerConfig, TrackerContext, TrackerWords } from './tracker-config.ts';
 import { problemOr, TrackerError } from './tracker-error.ts';
 import { canonicalText, canonicalTitle, endMarker, outboundText, remoteNameSchema } from './tracker-text.ts';
 import { TrackerTransport } from './tracker-transport.ts';
@@ -103,6 +102,7 @@ export class RedmineTracker implements ExternalTracker {
   readonly #url: string;
   readonly #words: TrackerWords;
   readonly #transport: TrackerTransport;
+  readonly #clock: TrackerClock;
   readonly #redmine: RedmineProject;
   readonly #mails = new LRUCache<number, { mail: string | null }>({
     max: 10_000,
@@ -116,16 +116,13 @@ export class RedmineTracker implements ExternalTracker {
     this.#words = config.words;
     const headers = { 'X-Redmine-API-Key': config.token };
     this.#transport = new TrackerTransport(config, { headers, writeIntervalMs: 0 }, context);
+    this.#clock = context.clock;
     const { project, words, redmine: settings } = config;
     this.#redmine = new RedmineProject({ transport: this.#transport, project, words, settings });
   }
 
   get isPaused(): boolean {
     return this.#transport.isPaused;
-  }
-
-  clock(): Date {
-    return this.#transport.clock();
   }
 
   async findProblem(signal: AbortSignal): Promise<TrackerError | undefined> {
@@ -413,7 +410,7 @@ export class RedmineTracker implements ExternalTracker {
       priority: this.#redmine.toPriority(issue.priority.name) ?? null,
       createdAt: new Date(issue.created_on),
       updatedAt: new Date(issue.updated_on),
-      readAt: this.#transport.passedTime(new Date(issue.updated_on)),
+      readAt: this.#clock.passedTime(new Date(issue.updated_on)),
       labels: [],
       commentsCount: null,
       revision: null,

@@ -1,9 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { JSONParser } from '@streamparser/json';
 import { abortAfter } from '@tessera/service-kit';
 import axios, { type AxiosInstance } from 'axios';
 import {
@@ -17,8 +15,10 @@ import {
   wrap,
 } from 'cockatiel';
 import type { z } from 'zod';
-import type { TrackerConfig, TrackerContext, TrackerLimit } from './external-tracker.ts';
-import { responseError, TrackerError } from './tracker-error.ts';
+import type { TrackerClock } from './tracker-clock.ts';
+import type { TrackerConfig, TrackerContext, TrackerLimit } from './tracker-config.ts';
+import { TrackerError } from './tracker-error.ts';
+import { parseData, readError, readItems, readJson, type StreamedResponse } from './tracker-response.ts';
 
 /** The parts of requests that differ between trackers. */
 interface TrackerApi {
@@ -71,13 +71,9 @@ const connections = {
   // has an unknown outcome.
   timeout: 4_000,
 };
-const responseMaxBytes = 5 * 1024 * 1024;
-/** A list is parsed while it arrives, so that only the items that are kept need memory. */
-const listMaxBytes = 256 * 1024 * 1024;
 const retriesMax = 2;
 const breakerThreshold = 5;
 const pagesMax = 100;
-const passedLifetimeMs = 10 * 60_000;
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /**
@@ -88,20 +84,17 @@ export class TrackerTransport {
   readonly #http: AxiosInstance;
   readonly #config: TrackerConfig;
   readonly #limit: TrackerLimit;
+  readonly #clock: TrackerClock;
   readonly #writeIntervalMs: number;
   readonly #breaker;
   readonly #retryAndBreaker;
   #nextWriteAt = 0;
   #pausedUntil = 0;
-  /** Difference between the tracker's clock and ours; undefined if responses do not contain the time. */
-  #clockAheadMs: number | undefined;
-  /** A lower bound of the tracker's time, in milliseconds relative to `performance.now()`. */
-  #passedOffsetMs = Number.NEGATIVE_INFINITY;
-  #passedSetAt = 0;
 
-  constructor(config: TrackerConfig, api: TrackerApi, { logger, limit }: TrackerContext) {
+  constructor(config: TrackerConfig, api: TrackerApi, { logger, limit, clock }: TrackerContext) {
     this.#config = config;
     this.#limit = limit;
+    this.#clock = clock;
     this.#writeIntervalMs = config.writeIntervalMs ?? api.writeIntervalMs;
     this.#http = axios.create({
       baseURL: config.url,
@@ -135,39 +128,15 @@ export class TrackerTransport {
   }
 
   async send(request: TrackerRequest): Promise<TrackerReply> {
-    return this.#run(request, async ({ status, headers, data }) => {
-      const body = await readBody(data);
-      const json = parseJson(body);
-      if (json === undefined && body !== '') {
-        throw new TrackerError('tracker_unavailable', `responded ${status} with a body that is not JSON`);
-      }
-      return { data: json, headers };
-    });
+    return this.#run(request, async (response) => ({
+      data: await readJson(response),
+      headers: response.headers,
+    }));
   }
 
   /** Whether the circuit breaker is open: requests are not sent. */
   get isPaused(): boolean {
     return performance.now() < this.#pausedUntil;
-  }
-
-  /** Returns the current time by the tracker's clock, or by ours if it is unknown. */
-  clock(): Date {
-    return new Date(Date.now() + (this.#clockAheadMs ?? 0));
-  }
-
-  /**
-   * Returns a time that has passed by the tracker's clock: the latest `seen` time and the time since. Does not use the
-   * responses' `Date`, because a proxy with another clock may have added it.
-   */
-  passedTime(seen: Date): Date {
-    const now = performance.now();
-    const offsetMs = seen.getTime() - now;
-    // After a while, the tracker's clock may have been set back.
-    if (offsetMs > this.#passedOffsetMs || now - this.#passedSetAt > passedLifetimeMs) {
-      this.#passedOffsetMs = offsetMs;
-      this.#passedSetAt = now;
-    }
-    return new Date(this.#passedOffsetMs + now);
   }
 
   /** Sends a request and validates the body of the response. */
@@ -179,15 +148,15 @@ export class TrackerTransport {
   /** Reads a list of any length, and keeps only parts of its items. */
   async readList<Item extends z.ZodType, Kept>(request: ListRequest<Item, Kept>): Promise<ListPage<Kept>> {
     const { list = '$', item: schema, keep, ...rest } = request;
-    return this.#run({ ...rest, method: 'GET' }, async ({ headers, data }) => {
+    return this.#run({ ...rest, method: 'GET' }, async (response) => {
       const items: Kept[] = [];
       let count = 0;
-      await parseItems(data, list, (item) => {
+      await readItems(response, list, (item) => {
         count += 1;
         const kept = keep(parseData(item, schema));
         if (kept !== undefined) items.push(kept);
       });
-      return { items, count, hasNext: /rel="?next"?/.test(String(headers.link ?? '')) };
+      return { items, count, hasNext: /rel="?next"?/.test(String(response.headers.link ?? '')) };
     });
   }
 
@@ -238,22 +207,16 @@ export class TrackerTransport {
     read: (response: StreamedResponse) => Promise<Result>,
   ): Promise<Result> {
     try {
-      const response = await this.#http.request<Readable>({
+      const { status, headers, data } = await this.#http.request<Readable>({
         method,
         url: path,
         ...(query === undefined ? {} : { params: query }),
         ...(body === undefined ? {} : { data: body }),
         signal: abortAfter(this.#config.timeoutMs, signal),
       });
-      const { status, headers, data } = response;
-      const sentAt = Date.parse(String(headers.date ?? ''));
-      if (!Number.isNaN(sentAt)) this.#clockAheadMs = sentAt - Date.now();
+      this.#clock.observe(headers.date);
       if (status < 300) return await read({ status, headers, data });
-      const received = await readBody(data);
-      throw responseError(
-        { status, headers, data: received, json: parseJson(received) },
-        target ?? 'project',
-      );
+      throw await readError({ status, headers, data }, target ?? 'project');
     } catch (error) {
       if (!(error instanceof TrackerError)) throw connectionError(error);
       const { code, retryAfterSeconds } = error;
@@ -284,67 +247,6 @@ export class TrackerTransport {
       });
     });
   }
-}
-
-interface StreamedResponse {
-  status: number;
-  headers: Record<string, unknown>;
-  data: Readable;
-}
-
-async function readBody(data: Readable): Promise<string> {
-  return text(limited(data, responseMaxBytes));
-}
-
-async function* limited(data: Readable, maxBytes: number): AsyncGenerator<Buffer> {
-  let size = 0;
-  for await (const chunk of data) {
-    size += chunk.length;
-    if (size > maxBytes)
-      throw new TrackerError('remote_too_large', `responded with more than ${maxBytes} bytes`);
-    yield chunk;
-  }
-}
-
-// Passes each item of the list at `path` to `take` without keeping it.
-async function parseItems(data: Readable, path: string, take: (item: unknown) => void): Promise<void> {
-  const parser = new JSONParser({ paths: [path, `${path}.*`], keepStack: false });
-  let hasList = false;
-  let failure: Error | undefined;
-  parser.onValue = ({ value, key, parent }) => {
-    if (Array.isArray(parent) && typeof key === 'number') {
-      take(value);
-      parent[key] = null;
-    } else hasList = Array.isArray(value);
-  };
-  parser.onError = (error) => {
-    failure ??= error;
-  };
-  for await (const chunk of limited(data, listMaxBytes)) {
-    parser.write(chunk);
-    if (failure !== undefined) break;
-  }
-  if (failure instanceof TrackerError) throw failure;
-  if (failure !== undefined || !parser.isEnded || !hasList)
-    throw new TrackerError('tracker_unavailable', `responded without a list at ${path}`);
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
-
-function parseData<Schema extends z.ZodType>(data: unknown, schema: Schema): z.output<Schema> {
-  const result = schema.safeParse(data);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  throw new TrackerError(
-    'tracker_unavailable',
-    `unexpected response body at /${issue?.path.join('/') ?? ''}`,
-  );
 }
 
 // An axios error contains the request with its credentials and body: only its code may be logged.

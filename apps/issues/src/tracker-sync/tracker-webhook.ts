@@ -82,7 +82,7 @@ interface WebhookHook {
 }
 
 /** Receives webhooks of the tracker. A delivery only makes an issue due; the sync reads the tracker instead of trusting it. */
-export class WebhookReceiver {
+export class TrackerWebhooks {
   readonly #hook: WebhookHook | undefined;
 
   /** `hook`: undefined if no webhook is configured. */

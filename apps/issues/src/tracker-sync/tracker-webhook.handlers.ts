@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { type takeWebhook, trackerProviderSchema } from '@tessera/contracts';
 import { type BodyOptions, type Handler, ProblemError } from '@tessera/service-kit';
-import type { WebhookReceiver } from './webhook.ts';
+import type { TrackerWebhooks } from './tracker-webhook.ts';
 
 /**
  * The body is read as bytes, because the signature covers them. It contains at most an issue, a comment and the data of
  * the repository.
  */
-export const webhookBody: BodyOptions = {
+export const trackerWebhookBody: BodyOptions = {
   raw: true,
   limitBytes: 1024 * 1024,
   // The content is read only after its signature was verified.
@@ -15,7 +15,7 @@ export const webhookBody: BodyOptions = {
 };
 
 /** Handlers of the tracker's webhooks, which are authenticated by a signature instead of an access token. */
-export function webhookHandlers(webhooks: WebhookReceiver) {
+export function trackerWebhookHandlers(webhooks: TrackerWebhooks) {
   /** Throws a 404 problem before the body is read if no webhook is configured for the tracker. */
   const assertConfigured = (_caller: undefined, { params }: IncomingMessage): void => {
     // Like the rest of the path, the name may be in upper or lower case.
