@@ -90,7 +90,7 @@ import { assertMayAdministerUsers } from './users/user-access.ts';
 import { watchingHandlers } from './watching/watching.handlers.ts';
 import { readWebAppPage, webAppRoutes } from './web-app/web-app.ts';
 import { createWebSessionRoutes } from './web-session/web-session.routes.ts';
-import { outgoingWebhookRoutes } from './webhooks/webhook.routes.ts';
+import { webhookRoutes } from './webhooks/webhook.routes.ts';
 
 export function createApp(dependencies: Dependencies): App {
   const { config, logger, metrics, rateLimits, shares } = dependencies;
@@ -188,7 +188,7 @@ export function createRoutes(
     route(createLabel, labelEditor, labels.create),
     route(updateLabel, labelEditor, labels.update),
     route(deleteLabel, labelEditor, labels.remove),
-    ...outgoingWebhookRoutes(dependencies, { access: member, reads, writes }),
+    ...webhookRoutes(dependencies, { access: member, reads, writes }),
 
     route(getSyncState, { access: member, limit: reads }, sync.getState),
     route(syncIssue, { access: member, limit: syncs }, sync.run),

@@ -137,7 +137,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     eventSignal,
     eventStreams,
     notifications: notifications.service,
-    outgoingWebhooks: webhooks.service,
+    webhooks: webhooks.service,
     mirror: people.mirror,
     backfill: people.backfill,
     feed: people.feed,

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../database.ts';
 import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import { WebhookRepository } from './webhook.repository.ts';
-import { OutgoingWebhookService } from './webhook.service.ts';
+import { WebhookService } from './webhook.service.ts';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.ts';
 import { WebhookDispatcher } from './webhook-dispatcher.ts';
 import { attemptErrors, WebhookSender } from './webhook-sender.ts';
@@ -49,7 +49,7 @@ export function createWebhooks(
       if (age !== undefined) gauge.set(age);
     },
   );
-  const service = new OutgoingWebhookService({
+  const service = new WebhookService({
     repository: new WebhookRepository(database),
     targets,
     isEnabled: writesEvents,

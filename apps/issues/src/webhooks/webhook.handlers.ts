@@ -15,10 +15,10 @@ import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import { presentDelivery, presentDetails, presentWebhook, presentWithSecret } from './webhook.presenter.ts';
-import type { ChangeContext, OutgoingWebhookService } from './webhook.service.ts';
+import type { ChangeContext, WebhookService } from './webhook.service.ts';
 
-interface OutgoingWebhookHandlersOptions {
-  outgoingWebhooks: OutgoingWebhookService;
+interface WebhookHandlersOptions {
+  webhooks: WebhookService;
   urls: IssueUrls;
   publicBaseUrl: string;
 }
@@ -26,11 +26,7 @@ interface OutgoingWebhookHandlersOptions {
 const place = z.object({ id: z.string().regex(/^\d{1,18}$/) });
 
 /** Handlers of endpoints of webhooks. Staff administer them. */
-export function outgoingWebhookHandlers({
-  outgoingWebhooks: webhooks,
-  urls,
-  publicBaseUrl,
-}: OutgoingWebhookHandlersOptions) {
+export function webhookHandlers({ webhooks, urls, publicBaseUrl }: WebhookHandlersOptions) {
   const webhooksUrl = `${publicBaseUrl}${listWebhooks.path}`;
 
   const list: Handler<typeof listWebhooks, Actor> = async () => ({

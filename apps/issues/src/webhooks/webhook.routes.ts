@@ -15,7 +15,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { assertMayAdministerWebhooks as authorize } from '../issue-core/issue-access.ts';
 import type { limitRate } from '../rate-limit/limit-rate.ts';
-import { outgoingWebhookHandlers } from './webhook.handlers.ts';
+import { webhookHandlers } from './webhook.handlers.ts';
 
 interface RouteOptions {
   access: Access<Actor>;
@@ -24,23 +24,23 @@ interface RouteOptions {
 }
 
 /** The operations on endpoints of webhooks, all for staff. No response is compressed, because some have a secret. */
-export function outgoingWebhookRoutes(
-  { outgoingWebhooks, urls, config: { publicBaseUrl } }: Dependencies,
+export function webhookRoutes(
+  { webhooks, urls, config: { publicBaseUrl } }: Dependencies,
   { access, reads, writes }: RouteOptions,
 ): Route[] {
-  const webhooks = outgoingWebhookHandlers({ outgoingWebhooks, urls, publicBaseUrl });
+  const handlers = webhookHandlers({ webhooks, urls, publicBaseUrl });
   const reader = { access, limit: reads, authorize };
   const editor = { access, limit: writes, authorize };
   return [
-    route(listWebhooks, reader, webhooks.list),
-    route(createWebhook, editor, webhooks.create),
-    route(getWebhook, reader, webhooks.get),
-    route(updateWebhook, editor, webhooks.update),
-    route(deleteWebhook, editor, webhooks.remove),
-    route(rotateWebhookSecret, editor, webhooks.rotate),
-    route(testWebhook, editor, webhooks.test),
-    route(listWebhookDeliveries, reader, webhooks.listDeliveries),
-    route(getWebhookDelivery, reader, webhooks.getDelivery),
-    route(redeliverWebhook, editor, webhooks.redeliver),
+    route(listWebhooks, reader, handlers.list),
+    route(createWebhook, editor, handlers.create),
+    route(getWebhook, reader, handlers.get),
+    route(updateWebhook, editor, handlers.update),
+    route(deleteWebhook, editor, handlers.remove),
+    route(rotateWebhookSecret, editor, handlers.rotate),
+    route(testWebhook, editor, handlers.test),
+    route(listWebhookDeliveries, reader, handlers.listDeliveries),
+    route(getWebhookDelivery, reader, handlers.getDelivery),
+    route(redeliverWebhook, editor, handlers.redeliver),
   ];
 }

@@ -5,7 +5,7 @@ import type { WebhookRepository } from './webhook.repository.ts';
 import type { Delivery, DeliveryAttempt, DeliveryPage, ListedDelivery, WebhookEndpoint } from './webhook.ts';
 import { ForbiddenTarget, type WebhookTargets } from './webhook-target.ts';
 
-interface OutgoingWebhookDependencies {
+interface WebhookDependencies {
   repository: WebhookRepository;
   targets: Pick<WebhookTargets, 'assertAllowedUrl'>;
   /** Whether the service writes events. */
@@ -23,10 +23,10 @@ export interface ChangeContext {
  * The endpoints to which the service sends its events, and their deliveries. Every method throws a 404 problem if events
  * are disabled. Changes are logged, without the secret.
  */
-export class OutgoingWebhookService {
-  readonly #dependencies: OutgoingWebhookDependencies;
+export class WebhookService {
+  readonly #dependencies: WebhookDependencies;
 
-  constructor(dependencies: OutgoingWebhookDependencies) {
+  constructor(dependencies: WebhookDependencies) {
     this.#dependencies = dependencies;
   }
 
