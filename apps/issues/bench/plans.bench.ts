@@ -6,7 +6,7 @@ import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgre
 import pg from 'pg';
 import { createListDatabase } from '../src/database.ts';
 import { IssuePresenter } from '../src/issue-core/issue.presenter.ts';
-import { IssueUrls } from '../src/issue-core/issue-urls.ts';
+import { IssueUrls } from '../src/issue-core/issue-reference.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
 import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';

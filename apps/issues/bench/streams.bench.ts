@@ -10,6 +10,7 @@ import pg from 'pg';
 import supertest from 'supertest';
 import { FakeIdentity } from '../test/support/fake-identity.ts';
 import { prepareRun } from '../test/support/global-setup.ts';
+import { insertHistory } from '../test/support/history.ts';
 import { startIssuesService } from '../test/support/issues-service.ts';
 import { anEmail, password } from '../test/support/people.ts';
 import { createTestDatabase } from '../test/support/test-database.ts';
@@ -143,10 +144,7 @@ async function measureSlowClients(): Promise<void> {
   const before = residentMegabytes();
   let [written, peak] = [0, before];
   while ((await droppedStreams()) < slowCount && written < 200_000) {
-    await client.query(
-      `INSERT INTO activity (issue_id, actor_id, kind) SELECT $1, $2, 'created' FROM generate_series(1, 500)`,
-      [issue.id, personId],
-    );
+    await client.query(insertHistory, [issue.id, personId, 500]);
     written += 500;
     await pause(20);
     peak = Math.max(peak, residentMegabytes());

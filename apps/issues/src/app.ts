@@ -74,6 +74,7 @@ import { authenticate } from './authentication/authenticate.ts';
 import { commentHandlers } from './comments/comment.handlers.ts';
 import type { Dependencies } from './dependencies.ts';
 import { eventHandlers } from './events/event.handlers.ts';
+import { once } from './idempotency/once.ts';
 import { issueBulkHandlers } from './issue-bulk/issue-bulk.handlers.ts';
 import type { Actor } from './issue-core/actor.ts';
 import { assertMayAdministerLabels, assertMayAdministerSync } from './issue-core/issue-access.ts';
@@ -82,7 +83,7 @@ import { issueHandlers } from './issues/issue.handlers.ts';
 import { labelHandlers } from './labels/label.handlers.ts';
 import { linkHandlers } from './links/link.handlers.ts';
 import { notificationHandlers } from './notifications/notification.handlers.ts';
-import { limitRate } from './rate-limit/limit-rate.ts';
+import { limitRate } from './rate-limit/rate-limiter.ts';
 import { syncHandlers } from './tracker-sync/sync.handlers.ts';
 import { trackerWebhookBody, trackerWebhookHandlers } from './tracker-sync/tracker-webhook.handlers.ts';
 import { userHandlers } from './users/user.handlers.ts';
@@ -124,7 +125,7 @@ export function createRoutes(
   access = accesses(dependencies),
   homePage?: PreparedDocument,
 ): Route[] {
-  const { config, health, rateLimits, shares } = dependencies;
+  const { config, health, idempotency, rateLimits, shares } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
   const issues = issueHandlers(dependencies);
   const links = linkHandlers(dependencies);
@@ -156,13 +157,17 @@ export function createRoutes(
   return [
     route(listIssues, { access: member, limit: listReads, compress }, lists.list),
     route(getIssue, { access: member, limit: reads, compress }, issues.get),
-    route(createIssue, { access: member, limit: writes, body: issueBody }, issues.create),
+    route(createIssue, { access: member, limit: writes, body: issueBody }, once(idempotency, issues.create)),
     route(updateIssue, { access: member, limit: writes, body: issueBody }, issues.update),
     route(patchIssue, { access: member, limit: writes, body: issueBody }, issues.update),
-    route(changeIssueStatus, { access: member, limit: writes, body: issueBody }, issues.changeStatus),
-    route(changeIssues, { access: member, limit: writes }, bulk.change),
+    route(
+      changeIssueStatus,
+      { access: member, limit: writes, body: issueBody },
+      once(idempotency, issues.changeStatus),
+    ),
+    route(changeIssues, { access: member, limit: writes }, once(idempotency, bulk.change)),
     route(listComments, { access: member, limit: reads, compress }, comments.list),
-    route(addComment, { access: member, limit: writes, body: issueBody }, comments.add),
+    route(addComment, { access: member, limit: writes, body: issueBody }, once(idempotency, comments.add)),
     route(getComment, { access: member, limit: reads, compress }, comments.get),
     route(updateComment, { access: member, limit: writes, body: issueBody }, comments.update),
     route(deleteComment, { access: member, limit: writes }, comments.remove),
@@ -185,13 +190,13 @@ export function createRoutes(
     route(describeIssues, { access: member, limit: reads }, issues.describe),
     route(listLabels, { access: member, limit: reads, compress }, labels.list),
     route(getLabel, { access: member, limit: reads }, labels.get),
-    route(createLabel, labelEditor, labels.create),
+    route(createLabel, labelEditor, once(idempotency, labels.create)),
     route(updateLabel, labelEditor, labels.update),
     route(deleteLabel, labelEditor, labels.remove),
     ...webhookRoutes(dependencies, { access: member, reads, writes }),
 
     route(getSyncState, { access: member, limit: reads }, sync.getState),
-    route(syncIssue, { access: member, limit: syncs }, sync.run),
+    route(syncIssue, { access: member, limit: syncs }, once(idempotency, sync.run)),
     route(
       takeWebhook,
       { access: trackers, authorize: trackerWebhooks.assertConfigured, body: trackerWebhookBody },

@@ -13,7 +13,6 @@ import {
   type Tracing,
 } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
-import { ActivityService } from './activity/activity.service.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
 import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
 import { CommentService } from './comments/comment.service.ts';
@@ -34,14 +33,12 @@ import { MirrorFeed, observeFeed } from './identity-mirror/mirror-feed.ts';
 import { observeBreaker } from './identity-mirror/observe-breaker.ts';
 import { IssueBulkService } from './issue-bulk/issue-bulk.service.ts';
 import { IssuePresenter } from './issue-core/issue.presenter.ts';
-import { IssueUrls } from './issue-core/issue-urls.ts';
+import { IssueUrls } from './issue-core/issue-reference.ts';
 import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
-import { CommentRepository } from './issue-store/comment.repository.ts';
-import { IssueRepository } from './issue-store/issue.repository.ts';
-import { IssueStatusRepository } from './issue-store/issue-status.repository.ts';
+import { IssueReader } from './issue-store/read.ts';
+import { IssueWriter } from './issue-store/write.ts';
 import { IssueService } from './issues/issue.service.ts';
-import { IssueStatusService } from './issues/issue-status.service.ts';
 import { LabelRepository } from './labels/label.repository.ts';
 import { LabelService } from './labels/label.service.ts';
 import { LinkService } from './links/link.service.ts';
@@ -49,13 +46,12 @@ import { MentionRepository } from './mentions/mention.repository.ts';
 import { MentionResolver } from './mentions/mention-resolver.ts';
 import { NotificationRepository } from './notifications/notification.repository.ts';
 import { NotificationService } from './notifications/notification.service.ts';
-import type { RateLimits } from './rate-limit/limit-rate.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
+import type { RateLimits } from './rate-limit/rate-limiter.ts';
 import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
 import { createTracking } from './tracker-sync/tracking.ts';
 import { UserService } from './users/user.service.ts';
 import { WatchingRepository } from './watching/watching.repository.ts';
-import { WatchingService } from './watching/watching.service.ts';
 import { createWebSessions } from './web-session/create-web-sessions.ts';
 import { WebSessionRepository } from './web-session/web-session.repository.ts';
 import { createWebhooks } from './webhooks/create-webhooks.ts';
@@ -263,36 +259,30 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
   const tracker = config.tracking?.tracker;
   const urls = new IssueUrls({ publicBaseUrl, keyPrefix });
   const presenter = new IssuePresenter({ urls, tracker });
-  const repository = new IssueRepository(main, tracker);
+  const reader = new IssueReader(main, tracker);
+  const writer = new IssueWriter(main, tracker);
   const labels = new LabelService({ repository: new LabelRepository(main) });
   const mentions = new MentionResolver({ repository: new MentionRepository(main) });
-  const statusRepository = new IssueStatusRepository(main, tracker);
-  const statuses = new IssueStatusService({
-    issues: repository,
-    presenter,
-    repository: statusRepository,
-    requirePrecondition,
-  });
   return {
     urls,
     idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
-    issues: new IssueService({ repository, presenter, people, labels, mentions, requirePrecondition }),
+    issues: new IssueService({ reader, writer, presenter, people, labels, mentions, requirePrecondition }),
     lists: new IssueListService({ repository: new IssueListRepository(lists, tracker), presenter }),
-    statuses,
-    bulk: new IssueBulkService({ issues: repository, statuses: statusRepository, people, labels }),
+    bulk: new IssueBulkService({ writer, people, labels }),
     presenter,
-    links: new LinkService({ issues: repository, people }),
+    links: new LinkService({ reader, writer, people }),
     labels,
-    comments: new CommentService({ repository: new CommentRepository(main), mentions }),
-    watching: new WatchingService({ repository: new WatchingRepository(main) }),
-    activity: new ActivityService({ repository: new ActivityRepository(main) }),
+    comments: new CommentService({ reader, writer, mentions }),
+    watching: new WatchingRepository(main),
+    writer,
+    activity: new ActivityRepository(main),
     ...createTracking(config, logger, {
       main,
       people,
       metrics,
       eventSignal,
-      issues: repository,
-      statusRepository,
+      reader,
+      writer,
       labels,
     }),
   };

@@ -3,11 +3,12 @@ import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startPostgresProxy } from '@tessera/testing/postgres-proxy';
 import { IssuePresenter } from '../src/issue-core/issue.presenter.ts';
-import { IssueUrls } from '../src/issue-core/issue-urls.ts';
+import { IssueUrls } from '../src/issue-core/issue-reference.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
 import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { completeOrder, type IssueListRequest } from '../src/issue-list/issue-list.ts';
-import { IssueRepository } from '../src/issue-store/issue.repository.ts';
+import { IssueReader } from '../src/issue-store/read.ts';
+import { IssueWriter } from '../src/issue-store/write.ts';
 import { IssueService } from '../src/issues/issue.service.ts';
 import { LabelRepository } from '../src/labels/label.repository.ts';
 import { LabelService } from '../src/labels/label.service.ts';
@@ -44,10 +45,18 @@ function listsOf({ database }: Pick<TestApp, 'database'>): IssueListService {
 }
 
 function issuesOf({ database, dependencies: { mirror: people } }: TestApp): IssueService {
-  const repository = new IssueRepository(database);
+  const [reader, writer] = [new IssueReader(database), new IssueWriter(database)];
   const labels = new LabelService({ repository: new LabelRepository(database) });
   const mentions = { resolve: async () => [] };
-  return new IssueService({ repository, presenter, people, labels, mentions, requirePrecondition: false });
+  return new IssueService({
+    reader,
+    writer,
+    presenter,
+    people,
+    labels,
+    mentions,
+    requirePrecondition: false,
+  });
 }
 
 /** Creates an issue and returns every kind of change that its text shows, to be made one after the other. */

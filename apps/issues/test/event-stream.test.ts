@@ -7,6 +7,7 @@ import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import './support/response-guard.ts';
 import { type OpenedStream, openReady, openStream, streamPath } from './support/event-stream.ts';
 import type { FakeIdentity } from './support/fake-identity.ts';
+import { insertHistory } from './support/history.ts';
 import { createIssue, issuePath } from './support/issues.ts';
 import { startIssuesService } from './support/issues-service.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -116,10 +117,7 @@ describe('a stream of events', () => {
   it('sends a reset to a client that is too far behind or has a cursor of another database', async () => {
     await untilDeliverable(app);
     const start = await feedEnd();
-    await app.sql(
-      `INSERT INTO activity (issue_id, actor_id, kind) SELECT $1, $2, 'created' FROM generate_series(1, 1001)`,
-      [issue.id, ann.id],
-    );
+    await app.sql(insertHistory, [issue.id, ann.id, 1001]);
     await untilDeliverable(app);
     const behind = await open({ query: `?after=${start}` });
     const service = await startTestApp({}, { identity: app.identity });
@@ -216,10 +214,7 @@ describe('the end of a stream', () => {
     // About 0.5 MB of events at a time, until the buffers of the operating system are full too.
     for (let round = 0; (await ended()) === 0; round += 1) {
       if (round > 60) throw new Error('the stream did not end');
-      await app.sql(
-        `INSERT INTO activity (issue_id, actor_id, kind) SELECT $1, $2, 'created' FROM generate_series(1, 900)`,
-        [issue.id, ann.id],
-      );
+      await app.sql(insertHistory, [issue.id, ann.id, 900]);
       await pause(50);
     }
     socket.destroy();

@@ -8,16 +8,16 @@ import { Prisma } from '../src/generated/prisma/client.ts';
 import { rankedStatement } from '../src/identity-mirror/people-list.sql.ts';
 import type { PeopleFilter } from '../src/identity-mirror/people-list.ts';
 import { IssuePresenter } from '../src/issue-core/issue.presenter.ts';
-import { IssueUrls } from '../src/issue-core/issue-urls.ts';
+import { IssueUrls } from '../src/issue-core/issue-reference.ts';
 import { countStatement } from '../src/issue-list/issue-counts.sql.ts';
 import { IssueListRepository } from '../src/issue-list/issue-list.repository.ts';
 import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { completeOrder, type IssueListPage, type IssueListRequest } from '../src/issue-list/issue-list.ts';
-import { CommentRepository } from '../src/issue-store/comment.repository.ts';
-import { selectByUsernames } from '../src/issue-store/mention.sql.ts';
-import { selectWatched } from '../src/issue-store/watching.sql.ts';
+import { IssueReader } from '../src/issue-store/read.ts';
+import { selectByUsernames } from '../src/mentions/mention.sql.ts';
 import { notifyOfEvents, selectNotifications } from '../src/notifications/notification.sql.ts';
+import { selectWatched } from '../src/watching/watching.sql.ts';
 import { publicBaseUrl } from './support/environment.ts';
 import { busyPerson, fillWithIssues, fillWithPeople, syncedWith } from './support/many-issues.ts';
 import { explain, type Plan, planCases } from './support/plans.ts';
@@ -115,7 +115,9 @@ describe(`among ${count} issues`, () => {
     const after = { createdAt: new Date().toISOString(), id: busyPerson };
     for (const place of [undefined, after]) {
       const page = { limit: 101, after: place, order };
-      const plan = await explainRead((database) => new CommentRepository(database).list({ number: 2 }, page));
+      const plan = await explainRead((database) =>
+        new IssueReader(database).listComments({ number: 2 }, page),
+      );
       expect(plan.comments).toBeLessThanOrEqual(101);
       expect(plan.scanned).not.toContain('comments');
     }

@@ -250,13 +250,13 @@ describe('the stored conflicts', () => {
 
   it("contain a cut text if the tracker's text exceeds the limit of issues", () => {
     const huge = '\u0001'.repeat(1_000_000);
-    const { conflicts, activity } = addConflicts([], [conflict(huge)]);
+    const { conflicts, entries } = addConflicts([], [conflict(huge)]);
     expect(conflicts).toHaveLength(1);
     expect(bytes(conflicts)).toBeLessThan(257 * 1024);
-    expect(bytes(activity)).toBeLessThan(257 * 1024);
+    expect(bytes(entries)).toBeLessThan(257 * 1024);
     expect(conflicts[0]?.remote).toMatch(/\[cut: the whole text is in the external tracker\]$/);
     // The same text is the same conflict at the next sync.
-    expect(addConflicts(conflicts, [conflict(huge)])).toEqual({ conflicts, activity: [] });
+    expect(addConflicts(conflicts, [conflict(huge)])).toEqual({ conflicts, entries: [] });
   });
 });
 

@@ -2,19 +2,20 @@ import type { listActivity } from '@tessera/contracts';
 import { type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import { assertFound, type IssueUrls } from '../issue-core/issue-reference.ts';
 import { presentActivity } from './activity.presenter.ts';
-import type { ActivityService } from './activity.service.ts';
+import type { ActivityRepository } from './activity.repository.ts';
 
 const place = z.int().positive();
 
-export function activityHandlers({ activity, urls }: { activity: ActivityService; urls: IssueUrls }) {
+/** Every active user may read the history of every issue. */
+export function activityHandlers({ activity, urls }: { activity: ActivityRepository; urls: IssueUrls }) {
   const list: Handler<typeof listActivity, Actor> = async ({ params, query }) => {
     const reference = urls.parse(params);
     const { order = 'oldest' } = query;
     const url = urls.listOf(reference, 'activity', order);
     const page = readKeysetPage(query, { url, place, sizeDefault: 100 });
-    const lines = await activity.list(reference, { ...page, order });
+    const lines = assertFound(await activity.list(reference, { ...page, order }));
     return page.present(lines, { item: presentActivity, place: ({ id }) => id });
   };
 

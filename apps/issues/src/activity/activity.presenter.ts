@@ -1,5 +1,5 @@
 import type { Activity } from '@tessera/contracts';
-import { presentPerson } from '../issue-core/person.presenter.ts';
+import { presentPerson } from '../issue-core/person.ts';
 import type { ActivityLine } from './activity.repository.ts';
 
 /** Converts a history entry to its representation in the API. */

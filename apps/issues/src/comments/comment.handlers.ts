@@ -8,17 +8,15 @@ import {
 } from '@tessera/contracts';
 import { type Call, cursorTime, type Handler, type Limit, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
-import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
-import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
+import type { OnceHandler } from '../idempotency/once.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { commentResponse, createdCommentResponse, presentComment } from '../issue-core/comment.presenter.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { readIfMatch, unlessKnown } from '../issue-core/precondition.ts';
 import type { CommentContext, CommentService } from './comment.service.ts';
 
 interface CommentHandlersOptions {
   comments: CommentService;
-  idempotency: IdempotencyService;
   urls: IssueUrls;
   /** The quota of writes. */
   quota: Limit<Actor>;
@@ -27,21 +25,19 @@ interface CommentHandlersOptions {
 const place = z.object({ createdAt: cursorTime, id: uuid() });
 
 /** Handlers of comments (issue-tracking.md 4). All except adding one are additions to the specification. */
-export function commentHandlers({ comments, idempotency, urls, quota }: CommentHandlersOptions) {
-  const add: Handler<typeof addComment, Actor> = async (call) => {
-    const { actor, params, body, requestId } = call;
-    const reference = urls.parse(params);
-    const by = { actorId: actor.id, requestId };
-    return idempotency.once(idempotencyRequest(call, body, reference), requestId, {
-      prepare: async () => {
-        const draft = await comments.draft(body.body);
-        return async (transaction) => {
-          const created = await comments.create(reference, draft, by, transaction);
-          return { resourceId: created.id, response: createdCommentResponse(created, urls) };
-        };
-      },
-      present: async (id) => createdCommentResponse(await comments.find(reference, id), urls),
-    });
+export function commentHandlers({ comments, urls, quota }: CommentHandlersOptions) {
+  const add: OnceHandler<typeof addComment> = {
+    issueOf: ({ params }) => urls.parse(params),
+    prepare: async ({ actor, params, body, requestId }) => {
+      const draft = await comments.draft(body.body);
+      return async (transaction) => {
+        const by = { actorId: actor.id, requestId };
+        const created = await comments.create(urls.parse(params), draft, by, transaction);
+        return { resourceId: created.id, response: createdCommentResponse(created, urls) };
+      };
+    },
+    present: async (id, { params }) =>
+      createdCommentResponse(await comments.find(urls.parse(params), id), urls),
   };
 
   const list: Handler<typeof listComments, Actor> = async ({ params, query }) => {

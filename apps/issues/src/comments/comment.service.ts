@@ -4,15 +4,15 @@ import type { Actor } from '../issue-core/actor.ts';
 import { type Comment, type CommentDraft, stateOf } from '../issue-core/comment.ts';
 import type { ChangedBy } from '../issue-core/issue.ts';
 import { assertMayChangeComment, assertMayDeleteComment } from '../issue-core/issue-access.ts';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import { assertState } from '../issue-core/precondition.ts';
-import type { CommentPage, CommentRepository } from '../issue-store/comment.repository.ts';
-import { found } from '../issues/issue.service.ts';
-import type { MentionResolver } from '../mentions/mention-resolver.ts';
+import type { CommentPage, IssueReader } from '../issue-store/read.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
 
 interface CommentServiceDependencies {
-  repository: CommentRepository;
-  mentions: Pick<MentionResolver, 'resolve'>;
+  reader: IssueReader;
+  writer: IssueWriter;
+  mentions: { resolve(text: string): Promise<string[]> };
 }
 
 /** The conditions of a change of a comment. */
@@ -20,17 +20,22 @@ export interface CommentContext {
   actor: Actor;
   requestId: string;
   ifMatch: string | undefined;
-  /** Counts the old text, which the history keeps, towards the quota of the actor. Throws a 429 problem. */
+  /**
+   * Counts the old text, which the history keeps, towards the quota of the actor. Throws a 429 problem. A change that meets
+   * another one counts twice.
+   */
   count: (text: string) => void | Promise<void>;
 }
 
 /** Reads and writes comments. Every active user may read and add them, also on a closed issue. */
 export class CommentService {
-  readonly #repository: CommentRepository;
-  readonly #mentions: Pick<MentionResolver, 'resolve'>;
+  readonly #reader: IssueReader;
+  readonly #writer: IssueWriter;
+  readonly #mentions: CommentServiceDependencies['mentions'];
 
-  constructor({ repository, mentions }: CommentServiceDependencies) {
-    this.#repository = repository;
+  constructor({ reader, writer, mentions }: CommentServiceDependencies) {
+    this.#reader = reader;
+    this.#writer = writer;
     this.#mentions = mentions;
   }
 
@@ -45,11 +50,11 @@ export class CommentService {
     by: ChangedBy,
     within?: Transaction,
   ): Promise<Comment> {
-    return found(await this.#repository.create(reference, draft, by, within));
+    return assertFound(await this.#writer.addComment(reference, draft, by, within));
   }
 
   async find(reference: IssueReference, id: string): Promise<Comment> {
-    return foundComment(await this.#repository.find(reference, id));
+    return assertFoundComment(await this.#reader.findComment(reference, id));
   }
 
   /** Changes the text of a comment. An equal text changes nothing. */
@@ -61,17 +66,16 @@ export class CommentService {
   ): Promise<Comment> {
     const by = { actorId: actor.id, requestId };
     const draft = await this.draft(body);
-    const changed = await this.#repository.change(reference, id, by, async (comment) => {
+    const changed = await this.#writer.changeComment(reference, id, by, async (comment) => {
       if (comment.deletedAt !== null) throw commentNotFound();
       if (comment.origin !== 'local') throw externalComment(comment.origin);
       assertMayChangeComment(actor, comment.authorId);
       assertState(ifMatch, stateOf(comment), 'comment');
       if (comment.body === body) return undefined;
       await count(comment.body);
-      const [old, after] = [comment.body, body].map((text) => ({ comment_id: comment.id, body: text }));
-      return { draft, activity: { kind: 'comment_changed', old, new: after } };
+      return { kind: 'changed', id, before: comment, draft };
     });
-    return foundComment(changed);
+    return assertFoundComment(changed);
   }
 
   /** Deletes a comment. A request for a deleted comment succeeds without a change, so that a client can retry. */
@@ -81,24 +85,23 @@ export class CommentService {
     { actor, requestId, ifMatch, count }: CommentContext,
   ): Promise<void> {
     const by = { actorId: actor.id, requestId };
-    const changed = await this.#repository.change(reference, id, by, async (comment) => {
+    const changed = await this.#writer.changeComment(reference, id, by, async (comment) => {
       assertMayDeleteComment(actor, comment.authorId);
       if (comment.deletedAt !== null) return undefined;
       assertState(ifMatch, stateOf(comment), 'comment');
       await count(comment.body);
-      const old = { comment_id: comment.id, body: comment.body };
-      return { draft: null, activity: { kind: 'comment_removed', old } };
+      return { kind: 'removed', id, before: comment };
     });
-    foundComment(changed);
+    assertFoundComment(changed);
   }
 
   /** Returns a page of the comments of an issue. Throws a 404 problem if the issue does not exist. */
   async list(reference: IssueReference, page: CommentPage): Promise<Comment[]> {
-    return found(await this.#repository.list(reference, page));
+    return assertFound(await this.#reader.listComments(reference, page));
   }
 }
 
-function foundComment(comment: Comment | undefined): Comment {
+function assertFoundComment(comment: Comment | undefined): Comment {
   if (comment !== undefined) return comment;
   throw commentNotFound();
 }

@@ -10,7 +10,7 @@ import {
   ProblemError,
   unavailableProblem,
 } from '@tessera/service-kit';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { EventStream, type StreamEnd } from './event-stream.ts';
 import {
   type EventFilter,

@@ -1,8 +1,8 @@
 import { type listEvents, pageSizeMax, type streamEvents } from '@tessera/contracts';
 import { type EventFeed, feedEnd, type Handler, parseEventCursor } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { parseIssueReference } from '../issue-core/issue-reference.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import { presentEvent } from './event.presenter.ts';
 import type { EventStreams } from './event-streams.ts';
 

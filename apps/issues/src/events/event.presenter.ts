@@ -1,6 +1,6 @@
 import { type IssueEvent, issueEventFeedSchema } from '@tessera/contracts';
 import type { StoredEvent } from '@tessera/service-kit';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 
 const eventSchema = issueEventFeedSchema.shape.events.element;
 

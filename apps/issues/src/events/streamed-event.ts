@@ -1,7 +1,6 @@
 import type { IssueEventType } from '@tessera/contracts';
 import { type EventPlace, eventCursor, type PlacedEvent } from '@tessera/service-kit';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import type { IssueReference, IssueUrls } from '../issue-core/issue-reference.ts';
 import { presentEvent } from './event.presenter.ts';
 
 /** An event as all streams send it, encoded once. */

@@ -19,7 +19,6 @@ export interface IdempotencyRequest {
 
 interface KeyedRequest {
   request: IncomingMessage;
-  headers: { 'Idempotency-Key'?: string | undefined };
   actor: Actor;
 }
 
@@ -28,12 +27,12 @@ interface KeyedRequest {
  * unknown members do not change it. Throws a 422 problem if the key is invalid.
  */
 export function idempotencyRequest(
-  { request, headers, actor }: KeyedRequest,
+  { request, actor }: KeyedRequest,
   body: unknown,
   issue?: IssueReference,
 ): IdempotencyRequest | undefined {
-  const key = headers['Idempotency-Key'];
-  if (key === undefined) return undefined;
+  const key = request.headers['idempotency-key'];
+  if (typeof key !== 'string') return undefined;
   // Node joins repeated headers with ", ", and a key must not contain a space: a repeated header is refused too.
   if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
     throw validationProblem([

@@ -52,7 +52,10 @@ export class IdempotencyService {
     {
       prepare,
       present = withoutResource,
-    }: { prepare: () => Effect<Response> | Promise<Effect<Response>>; present?: Present<Response> },
+    }: {
+      prepare: () => Effect<Response> | Promise<Effect<Response>>;
+      present?: Present<Response> | undefined;
+    },
   ): Promise<Response> {
     if (request === undefined) return (await (await prepare())()).response;
     const reserved = await this.#repository.find(request);
@@ -80,7 +83,10 @@ export class IdempotencyService {
   async onceWithSideEffects<Response extends JsonResponse>(
     request: IdempotencyRequest | undefined,
     requestId: string,
-    { effect, present }: { effect: () => Promise<Done<Response>>; present: Present<Response> },
+    {
+      effect,
+      present = withoutResource,
+    }: { effect: () => Promise<Done<Response>>; present?: Present<Response> | undefined },
   ): Promise<Response> {
     if (request === undefined) return (await effect()).response;
     if (!(await this.#repository.reserve(request)))

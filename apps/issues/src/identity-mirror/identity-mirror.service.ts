@@ -1,7 +1,7 @@
 import { type AccessTokenClaims, type Identity, identityIdsMax } from '@tessera/contracts';
 import { validationProblem } from '@tessera/service-kit';
 import { LRUCache } from 'lru-cache';
-import type { PersonReference, PersonResolver } from '../issue-core/person-resolver.ts';
+import type { PersonReference, PersonResolver } from '../issue-core/person.ts';
 import type { IdentityClient, Lookup, Observation, WriteResult } from './identity-client.ts';
 import type { IdentityMirrorRepository } from './identity-mirror.repository.ts';
 import { isOutage, unknownIdentity } from './identity-problem.ts';

@@ -4,24 +4,22 @@ import {
   type IssueLabel,
   type IssueStatus,
   issueLabelsMax,
+  type LabelReference,
 } from '@tessera/contracts';
 import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
-import type { ChangedBy, IssueFields, IssueWithLinks } from '../issue-core/issue.ts';
+import type { IssueFields, IssueWithLinks } from '../issue-core/issue.ts';
 import { may } from '../issue-core/issue-access.ts';
-import { planChange } from '../issue-core/issue-change.ts';
+import { type IssueChange, planChange } from '../issue-core/issue-change.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 import { mayFollow } from '../issue-core/issue-status.ts';
-import { isSelf, type PersonResolver } from '../issue-core/person-resolver.ts';
-import type { IssueRepository } from '../issue-store/issue.repository.ts';
-import type { IssueStatusRepository } from '../issue-store/issue-status.repository.ts';
-import type { LabelService } from '../labels/label.service.ts';
+import { isSelf, type PersonResolver } from '../issue-core/person.ts';
+import type { IssueWriter, LockedIssue } from '../issue-store/write.ts';
 
 interface IssueBulkServiceDependencies {
-  issues: IssueRepository;
-  statuses: IssueStatusRepository;
+  writer: IssueWriter;
   people: PersonResolver;
-  labels: Pick<LabelService, 'resolve'>;
+  labels: { resolve(references: readonly LabelReference[], field: string): Promise<IssueLabel[]> };
 }
 
 /** A change of many issues, with resolved people and labels. */
@@ -70,47 +68,40 @@ export class IssueBulkService {
     requestId: string,
     within?: Transaction,
   ): Promise<BulkOutcome[]> {
-    const { issues } = this.#dependencies;
-    return issues.lockAll(
-      references,
-      async (locked, transaction) => {
-        const outcomes = new Map<string | number, BulkOutcome>();
-        for (const issue of locked) {
-          const by = { actorId: actor.id, requestId };
-          const outcome = await this.#changeOne(actor, issue, change, by, transaction);
-          outcomes.set(issue.id, outcome).set(issue.number, outcome);
-        }
-        const notFound: BulkOutcome = { outcome: 'refused', code: 'issue_not_found' };
-        return references.map((one) => outcomes.get('id' in one ? one.id : one.number) ?? notFound);
-      },
-      within,
-    );
+    const { writer } = this.#dependencies;
+    const by = { actorId: actor.id, requestId };
+    const decide = (issue: LockedIssue) => planOne(actor, issue, change);
+    const outcomes = new Map<string | number, BulkOutcome>();
+    for (const { issue, outcome } of await writer.changeAll(references, by, decide, within))
+      outcomes.set(issue.id, outcome).set(issue.number, outcome);
+    const notFound: BulkOutcome = { outcome: 'refused', code: 'issue_not_found' };
+    return references.map((one) => outcomes.get('id' in one ? one.id : one.number) ?? notFound);
   }
+}
 
-  async #changeOne(
-    actor: Actor,
-    issue: IssueWithLinks,
-    change: BulkChange,
-    by: ChangedBy,
-    transaction: Transaction,
-  ): Promise<BulkOutcome> {
-    const { issues, statuses } = this.#dependencies;
-    if (!isPermitted(actor, issue, change)) return { outcome: 'refused', code: 'forbidden' };
-    if ('status' in change) {
-      if (issue.status === change.status) return { outcome: 'unchanged' };
-      if (!mayFollow(issue.status, change.status)) return { outcome: 'refused', code: 'illegal_transition' };
-      await statuses.walk(issue, [change.status], by, transaction);
-      return { outcome: 'changed' };
-    }
-    const labels = 'added' in change ? labelsAfter(issue.labels, change) : undefined;
-    if (labels !== undefined && labels.length > issueLabelsMax)
-      return { outcome: 'refused', code: 'too_many_labels' };
-    const fields = 'fields' in change ? change.fields : {};
-    const planned = planChange(issue, { ...fields, labels, keepTrackerLinks: true });
-    if (planned === undefined) return { outcome: 'unchanged' };
-    await issues.write(issue.id, planned, by, transaction);
-    return { outcome: 'changed' };
+interface OnePlan {
+  change?: IssueChange;
+  outcome: BulkOutcome;
+}
+
+function planOne(actor: Actor, issue: LockedIssue, wanted: BulkChange): OnePlan {
+  if (!isPermitted(actor, issue, wanted)) return refused('forbidden');
+  if ('status' in wanted) {
+    if (issue.status === wanted.status) return { outcome: { outcome: 'unchanged' } };
+    if (!mayFollow(issue.status, wanted.status)) return refused('illegal_transition');
+    return { change: { statuses: [wanted.status] }, outcome: { outcome: 'changed' } };
   }
+  const labels = 'added' in wanted ? labelsAfter(issue.labels, wanted) : undefined;
+  if (labels !== undefined && labels.length > issueLabelsMax) return refused('too_many_labels');
+  const fields = 'fields' in wanted ? wanted.fields : {};
+  const change = planChange(issue, { ...fields, labels, keepTrackerLinks: true });
+  return change === undefined
+    ? { outcome: { outcome: 'unchanged' } }
+    : { change, outcome: { outcome: 'changed' } };
+}
+
+function refused(code: BulkOutcome['code']): OnePlan {
+  return { outcome: { outcome: 'refused', code } };
 }
 
 function isPermitted(actor: Actor, issue: IssueWithLinks, change: BulkChange): boolean {

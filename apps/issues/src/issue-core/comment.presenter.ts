@@ -1,8 +1,8 @@
 import type { addComment, getComment, Comment as WireComment } from '@tessera/contracts';
 import { jsonText, type ResponseOf } from '@tessera/service-kit';
 import { type Comment, stateOf } from './comment.ts';
-import type { IssueUrls } from './issue-urls.ts';
-import { presentPerson } from './person.presenter.ts';
+import type { IssueUrls } from './issue-reference.ts';
+import { presentPerson } from './person.ts';
 import { shortHash } from './precondition.ts';
 
 /** Converts a comment to its representation in the API, which is the same in an issue. */

@@ -1,5 +1,4 @@
-import type { ActivityEntry } from './activity-entry.ts';
-import type { NamedPerson } from './person.presenter.ts';
+import type { NamedPerson } from './person.ts';
 import { shortHash } from './precondition.ts';
 
 /** A comment with the displayed fields of its author. */
@@ -28,17 +27,17 @@ export interface CommentDraft {
   mentionIds: readonly string[];
 }
 
-/** A comment that may be deleted. */
+/** A comment that may be deleted, with the people that it mentions. */
 export interface StoredComment extends Comment {
   deletedAt: Date | null;
+  mentionIds: readonly string[];
 }
 
-/** A change of a comment with its history entry. */
-export interface CommentChange {
-  /** The new text; null deletes the comment. */
-  draft: CommentDraft | null;
-  activity: ActivityEntry;
-}
+/** A change of a comment of an issue. */
+export type CommentChange =
+  | { kind: 'added'; id: string; draft: CommentDraft }
+  | { kind: 'changed'; id: string; before: StoredComment; draft: CommentDraft }
+  | { kind: 'removed'; id: string; before: StoredComment };
 
 /** Returns the state of a comment that its author can overwrite. The first part of its ETag. */
 export function stateOf({ body }: Comment): string {

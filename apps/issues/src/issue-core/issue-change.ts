@@ -1,8 +1,55 @@
-import type { IssueLabel } from '@tessera/contracts';
-import type { ActivityEntry } from './activity-entry.ts';
-import type { IssueChange, IssueFields, IssueState, IssueWithLinks } from './issue.ts';
-import { describeLabelChanges } from './label.ts';
-import { describeLinkChanges, type LinkChanges, type NewLink, planLinks } from './link.ts';
+import type { IssueLabel, IssueStatus } from '@tessera/contracts';
+import type { CommentChange } from './comment.ts';
+import type { IssueFields, IssueState, IssueWithLinks } from './issue.ts';
+import { issueFieldNames, issueFields } from './issue-fields.ts';
+import { describeLabelChanges, type LabelHistoryEntry } from './label.ts';
+import {
+  describeLinkChanges,
+  type LinkChanges,
+  type LinkHistoryEntry,
+  type NewLink,
+  planLinks,
+} from './link.ts';
+
+/** A history entry. It is written in the same statement as the change that it records. */
+export type HistoryEntry =
+  | { kind: 'updated'; field: string; old: unknown; new: unknown }
+  | { kind: 'status_changed'; field: 'status'; old: IssueStatus; new: IssueStatus }
+  | { kind: 'comment_added'; new: { comment_id: string } }
+  | { kind: 'comment_changed'; old: CommentValue; new: CommentValue }
+  | { kind: 'comment_removed'; old: CommentValue }
+  | LinkHistoryEntry
+  | LabelHistoryEntry
+  | ConflictEntry;
+
+interface CommentValue {
+  comment_id: string;
+  body: string;
+}
+
+/** A field that changed on both sides since the last sync: the value in the tracker and the local one. */
+export interface ConflictEntry {
+  kind: 'sync_conflict';
+  field: string;
+  old: unknown;
+  new: unknown;
+}
+
+/** A change of an issue. Absent members stay unchanged. Its history, its events and its watchers follow from it. */
+export interface IssueChange {
+  /** The fields with a new value. */
+  fields?: IssueFields | undefined;
+  /** The people that the new description mentions. */
+  mentionIds?: readonly string[] | undefined;
+  /** The statuses that the issue passes through, without the current one. */
+  statuses?: readonly IssueStatus[] | undefined;
+  comments?: readonly CommentChange[] | undefined;
+  links?: LinkChanges | undefined;
+  /** All labels after the change. */
+  labels?: readonly IssueLabel[] | undefined;
+  /** Entries about conflicts with the external tracker. */
+  conflicts?: readonly ConflictEntry[] | undefined;
+}
 
 /** The requested values of an issue. Absent members stay unchanged. */
 export interface WantedIssue extends IssueFields {
@@ -14,52 +61,75 @@ export interface WantedIssue extends IssueFields {
   keepTrackerLinks: boolean;
 }
 
-const wireNames = {
-  title: 'title',
-  description: 'description',
-  priority: 'priority',
-  assigneeId: 'assignee',
-} as const satisfies Record<keyof IssueFields, string>;
-
 /** Returns the change that gives the issue the requested values; undefined if it already has them. */
 export function planChange(issue: IssueWithLinks, wanted: WantedIssue): IssueChange | undefined {
-  const fields = changedFields(issue, wanted);
-  const links = wanted.links === undefined ? noLinkChanges : planWhole(issue, wanted.links, wanted);
-  const labels = describeLabelChanges(issue.labels, wanted.labels ?? issue.labels);
-  const activity = [
-    ...describeFieldChanges(issue, fields),
-    ...describeLinkChanges(issue.links, links),
-    ...labels,
-  ];
-  if (activity.length === 0) return undefined;
-  const { mentionIds } = wanted;
-  return { fields, mentionIds, links, labels: labels.length === 0 ? undefined : wanted.labels, activity };
+  const { mentionIds, links, labels, keepTrackerLinks, ...fields } = wanted;
+  const change = {
+    fields: changedFields(issue, fields),
+    mentionIds,
+    links: links && planWhole(issue, links, keepTrackerLinks),
+    labels: labels && describeLabelChanges(issue.labels, labels).length > 0 ? labels : undefined,
+  };
+  return historyOf(issue, change).length === 0 ? undefined : change;
 }
 
-const noLinkChanges: LinkChanges = { put: [], removed: [] };
-
-function planWhole(
-  issue: IssueWithLinks,
-  links: readonly NewLink[],
-  { keepTrackerLinks }: WantedIssue,
-): LinkChanges {
+function planWhole(issue: IssueWithLinks, links: readonly NewLink[], keepTrackerLinks: boolean): LinkChanges {
   const replaceable = issue.links.filter((link) => !(keepTrackerLinks && link.type === 'external_issue'));
   return planLinks(issue.links, links, replaceable);
 }
 
 function changedFields(issue: IssueState, wanted: IssueFields): IssueFields {
-  const { title, description, priority, assigneeId } = wanted;
-  return {
-    ...(title === undefined || title === issue.title ? {} : { title }),
-    ...(description === undefined || description === issue.description ? {} : { description }),
-    ...(priority === undefined || priority === issue.priority ? {} : { priority }),
-    ...(assigneeId === undefined || assigneeId === issue.assigneeId ? {} : { assigneeId }),
-  };
+  const fields = { ...wanted };
+  for (const name of issueFieldNames)
+    if (fields[name] === undefined || fields[name] === issue[name]) delete fields[name];
+  return fields;
 }
 
-function describeFieldChanges(issue: IssueState, fields: IssueFields): ActivityEntry[] {
-  const names = Object.keys(wireNames) as (keyof IssueFields)[];
-  return names
-    .filter((name) => name in fields)
-    .map((name) => ({ kind: 'updated', field: wireNames[name], old: issue[name], new: fields[name] }));
+/** Returns the history entries of a change, in order. */
+export function historyOf(issue: IssueWithLinks, change: IssueChange): HistoryEntry[] {
+  const { fields = {}, statuses = [], links, labels, conflicts = [] } = change;
+  return [
+    ...statuses.map((status, step): HistoryEntry => {
+      const old = statuses[step - 1] ?? issue.status;
+      return { kind: 'status_changed', field: 'status', old, new: status };
+    }),
+    ...issueFieldNames
+      .filter((name) => fields[name] !== undefined)
+      .map((name): HistoryEntry => {
+        return { kind: 'updated', field: issueFields[name].name, old: issue[name], new: fields[name] };
+      }),
+    ...(links === undefined ? [] : describeLinkChanges(issue.links, links)),
+    ...(labels === undefined ? [] : describeLabelChanges(issue.labels, labels)),
+    ...commentHistory(change),
+    ...conflicts,
+  ];
+}
+
+/** Returns the history entries of comments, which do not depend on the issue. */
+export function commentHistory({ comments = [] }: Pick<IssueChange, 'comments'>): HistoryEntry[] {
+  return comments.map((change): HistoryEntry => {
+    const { id } = change;
+    if (change.kind === 'added') return { kind: 'comment_added', new: { comment_id: id } };
+    const old = { comment_id: id, body: change.before.body };
+    return change.kind === 'removed'
+      ? { kind: 'comment_removed', old }
+      : { kind: 'comment_changed', old, new: { comment_id: id, body: change.draft.body } };
+  });
+}
+
+/** Returns the ids of the people who take part in an issue by a change, and therefore watch it. */
+export function participantsOf(
+  { fields, mentionIds = [], comments = [] }: IssueChange,
+  actorId: string | null,
+): string[] {
+  const ids = [
+    ...(fields?.assigneeId == null ? [] : [fields.assigneeId]),
+    ...(fields?.description === undefined ? [] : mentionIds),
+    ...comments.flatMap((change) => {
+      if (change.kind === 'removed') return [];
+      const author = change.kind === 'added' && actorId !== null ? [actorId] : [];
+      return [...author, ...change.draft.mentionIds];
+    }),
+  ];
+  return [...new Set(ids)];
 }

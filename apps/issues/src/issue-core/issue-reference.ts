@@ -1,4 +1,11 @@
-import { validationProblem } from '@tessera/service-kit';
+import {
+  issuesPath,
+  listIssuePages,
+  listNotifications,
+  listWatching,
+  type TimelineOrder,
+} from '@tessera/contracts';
+import { ProblemError, validationProblem } from '@tessera/service-kit';
 
 /** The id or the number of an issue in a path. */
 export type IssueReference = { id: string } | { number: number };
@@ -22,4 +29,49 @@ export function parseIssueReference(text: string, keyPrefix: string, field = 'id
 export function parseIssueNumber(text: string, keyPrefix: string): number | undefined {
   const digits = new RegExp(`^(?:${keyPrefix}-)?([1-9]\\d{0,18})$`, 'i').exec(text)?.[1];
   return digits === undefined ? undefined : Math.min(Number(digits), beyondNumbers);
+}
+
+/** Returns the issue. Throws a 404 problem if it is undefined. */
+export function assertFound<Issue>(issue: Issue | undefined): Issue {
+  if (issue !== undefined) return issue;
+  throw new ProblemError({ status: 404, code: 'issue_not_found', detail: 'There is no such issue.' });
+}
+
+/** The public URLs of issues and their subresources. */
+export class IssueUrls {
+  readonly list: string;
+  readonly pages: string;
+  readonly watching: string;
+  readonly notifications: string;
+  readonly keyPrefix: string;
+
+  /** `publicBaseUrl`: the public origin of the service. It is configured because a client controls the Host header. */
+  constructor({ publicBaseUrl, keyPrefix }: { publicBaseUrl: string; keyPrefix: string }) {
+    const origin = publicBaseUrl.replace(/\/+$/, '');
+    this.list = `${origin}${issuesPath}/`;
+    this.pages = `${origin}${listIssuePages.path}`;
+    this.watching = `${origin}${listWatching.path}`;
+    this.notifications = `${origin}${listNotifications.path}`;
+    this.keyPrefix = keyPrefix;
+  }
+
+  /** Parses `{id}` of a path. Throws a 422 problem if it is invalid. */
+  parse({ id }: { id: string }): IssueReference {
+    return parseIssueReference(id, this.keyPrefix);
+  }
+
+  keyOf(number: number): string {
+    return `${this.keyPrefix}-${number}`;
+  }
+
+  /** Returns the URL of a list of an issue. It is the same for each spelling of the key. */
+  listOf(reference: IssueReference, name: 'comments' | 'activity', order: TimelineOrder): string {
+    const url = this.of('id' in reference ? reference.id : this.keyOf(reference.number), name);
+    return order === 'newest' ? `${url}?order=newest` : url;
+  }
+
+  /** Returns the URL of an issue or of a subresource. */
+  of(id: string, ...parts: string[]): string {
+    return `${this.list}${[id, ...parts].join('/')}/`;
+  }
 }

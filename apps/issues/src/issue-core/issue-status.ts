@@ -1,4 +1,5 @@
 import type { IssueStatus } from '@tessera/contracts';
+import { ProblemError } from '@tessera/service-kit';
 
 /** The allowed transitions. issue-tracking.md does not define them; this is the common workflow of issue trackers. */
 const transitions: Readonly<Record<IssueStatus, readonly IssueStatus[]>> = {
@@ -22,4 +23,16 @@ export function allowedTransitions(from: IssueStatus): readonly IssueStatus[] {
 
 export function mayFollow(from: IssueStatus, to: IssueStatus): boolean {
   return transitions[from].includes(to);
+}
+
+/** Throws a 409 problem if the workflow does not allow the transition. */
+export function assertMayFollow(from: IssueStatus, to: IssueStatus): void {
+  if (mayFollow(from, to)) return;
+  const allowed = allowedTransitions(from);
+  throw new ProblemError({
+    status: 409,
+    code: 'illegal_transition',
+    detail: `An issue that is ${from} cannot become ${to}; it can become ${allowed.join(', ')}.`,
+    members: { current_status: from, allowed_transitions: allowed },
+  });
 }

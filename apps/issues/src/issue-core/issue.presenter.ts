@@ -27,10 +27,10 @@ import type {
   PresentedIssue,
   TrackerIdentity,
 } from './issue.ts';
+import type { IssueUrls } from './issue-reference.ts';
 import { allowedTransitions } from './issue-status.ts';
-import type { IssueUrls } from './issue-urls.ts';
 import { presentLink, presentListedLink, readLink } from './link.presenter.ts';
-import { presentPerson } from './person.presenter.ts';
+import { presentPerson } from './person.ts';
 import { etagOf, shortHash } from './precondition.ts';
 
 /** Converts issues to their representation in the API. */

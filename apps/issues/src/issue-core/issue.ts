@@ -9,12 +9,10 @@ import type {
   TrackerProvider,
 } from '@tessera/contracts';
 import type { JsonText } from '@tessera/service-kit';
-import type { ActivityEntry } from './activity-entry.ts';
 import type { Comment } from './comment.ts';
 import type { IssueParties } from './issue-access.ts';
-import type { LinkChanges, LinkDraft, NewLink, StoredLink } from './link.ts';
-import type { NamedPerson } from './person.presenter.ts';
-import type { PersonReference } from './person-resolver.ts';
+import type { LinkDraft, NewLink, StoredLink } from './link.ts';
+import type { NamedPerson, PersonReference } from './person.ts';
 
 /** A person to assign, and the field of the request that names the person. */
 export interface NamedAssignee {
@@ -76,17 +74,6 @@ export interface IssueFields {
   assigneeId?: string | null | undefined;
 }
 
-/** A change to write, decided while the issue's row is locked. */
-export interface IssueChange {
-  fields: IssueFields;
-  /** The people that the new description mentions; none by default. */
-  mentionIds?: readonly string[] | undefined;
-  links: LinkChanges;
-  /** All labels of the issue after the change; absent means unchanged. */
-  labels?: readonly IssueLabel[] | undefined;
-  activity: ActivityEntry[];
-}
-
 /** The author and the request of a change, for the history. The author is an identity or a tracker. */
 export type ChangedBy = { requestId: string } & (
   | { actorId: string; origin?: never }
@@ -97,11 +84,13 @@ export type ChangedBy = { requestId: string } & (
 export interface IssueWithLinks extends IssueState {
   links: StoredLink[];
   labels: IssueLabel[];
+  /** The people that the description mentions; read only for a change. */
+  mentionIds?: readonly string[];
 }
 
 /** The tracker that issues are synced with. */
 export interface TrackerIdentity {
-  provider: string;
+  provider: TrackerProvider;
   project: string;
 }
 

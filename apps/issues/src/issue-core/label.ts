@@ -1,10 +1,13 @@
 import type { IssueLabel } from '@tessera/contracts';
-import type { ActivityEntry } from './activity-entry.ts';
 
 export interface Label extends IssueLabel {
   createdAt: Date;
   updatedAt: Date;
 }
+
+export type LabelHistoryEntry =
+  | { kind: 'label_added'; new: IssueLabel }
+  | { kind: 'label_removed'; old: IssueLabel };
 
 /** Returns the key of a name. Names with the same key identify the same label. */
 export function labelKey(name: string): string {
@@ -15,13 +18,13 @@ export function labelKey(name: string): string {
 export function describeLabelChanges(
   before: readonly IssueLabel[],
   after: readonly IssueLabel[],
-): ActivityEntry[] {
+): LabelHistoryEntry[] {
   return [
     ...missingFrom(before, after).map(
-      (label): ActivityEntry => ({ kind: 'label_added', new: labelValue(label) }),
+      (label): LabelHistoryEntry => ({ kind: 'label_added', new: labelValue(label) }),
     ),
     ...missingFrom(after, before).map(
-      (label): ActivityEntry => ({ kind: 'label_removed', old: labelValue(label) }),
+      (label): LabelHistoryEntry => ({ kind: 'label_removed', old: labelValue(label) }),
     ),
   ];
 }

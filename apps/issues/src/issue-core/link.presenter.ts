@@ -1,6 +1,6 @@
 import type { Link, LinkInput } from '@tessera/contracts';
 import type { LinkDraft, StoredLink } from './link.ts';
-import { toPersonReference } from './person-resolver.ts';
+import { toPersonReference } from './person.ts';
 
 /** Converts a link to its representation in the API, which is the same in an issue. */
 export function presentLink(link: StoredLink): Link {

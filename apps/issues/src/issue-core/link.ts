@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LinkRelation, type LinkType, linksMax } from '@tessera/contracts';
 import { validationProblem } from '@tessera/service-kit';
-import type { ActivityEntry } from './activity-entry.ts';
-import type { PersonReference } from './person-resolver.ts';
+import type { PersonReference } from './person.ts';
 
 /** A link to write. Type and ref are unique within an issue. */
 export interface NewLink {
@@ -30,6 +29,13 @@ export interface LinkChanges {
   put: NewLink[];
   removed: StoredLink[];
 }
+
+type LinkValue = ReturnType<typeof linkValue>;
+
+export type LinkHistoryEntry =
+  | { kind: 'link_added'; new: LinkValue }
+  | { kind: 'link_changed'; old: LinkValue; new: LinkValue }
+  | { kind: 'link_removed'; old: LinkValue };
 
 /** Returns the link with the same target; undefined if there is none. */
 export function findSameTarget<Link extends NewLink>(
@@ -73,15 +79,15 @@ export function planLinks(
 export function describeLinkChanges(
   current: readonly StoredLink[],
   { put, removed }: LinkChanges,
-): ActivityEntry[] {
+): LinkHistoryEntry[] {
   return [
-    ...put.map((link): ActivityEntry => {
+    ...put.map((link): LinkHistoryEntry => {
       const before = findSameTarget(current, link);
       return before === undefined
         ? { kind: 'link_added', new: linkValue(link) }
         : { kind: 'link_changed', old: linkValue(before), new: linkValue(link) };
     }),
-    ...removed.map((link): ActivityEntry => ({ kind: 'link_removed', old: linkValue(link) })),
+    ...removed.map((link): LinkHistoryEntry => ({ kind: 'link_removed', old: linkValue(link) })),
   ];
 }
 

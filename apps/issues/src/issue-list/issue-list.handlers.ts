@@ -26,9 +26,9 @@ import {
 } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { parseIssueNumber, parseIssueReference } from '../issue-core/issue-reference.ts';
 import { openStatuses } from '../issue-core/issue-status.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
 import { labelKey } from '../issue-core/label.ts';
 import { isKnown, shortHash, unlessKnown } from '../issue-core/precondition.ts';
 import type { IssueListService } from './issue-list.service.ts';

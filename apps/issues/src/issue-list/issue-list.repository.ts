@@ -10,7 +10,7 @@ import {
   selectListedLinks,
   selectSnapshots,
   toSnapshots,
-} from '../issue-store/issue.sql.ts';
+} from '../issue-store/snapshot.sql.ts';
 import { LabelRepository } from '../labels/label.repository.ts';
 import { countStatement } from './issue-counts.sql.ts';
 import { pageStatement } from './issue-list.sql.ts';

@@ -21,7 +21,7 @@ import {
 import type { Transaction } from '../database.ts';
 import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
 import type { IssueSnapshot } from '../issue-core/issue.ts';
-import { presentPerson } from '../issue-core/person.presenter.ts';
+import { presentPerson } from '../issue-core/person.ts';
 import { shortHash } from '../issue-core/precondition.ts';
 import { createTextCache } from '../issue-core/text-cache.ts';
 import type { IssueListRepository } from './issue-list.repository.ts';

@@ -1,46 +1,43 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import type { WatchedPage } from '../watching/watching.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { isReferredTo } from './issue.sql.ts';
 
 /**
- * Makes people watch an issue because they take part in it, as a CTE of the statement in which they do. `people` selects
- * the ids of the issue and of the people. People who have stopped watching it, or watch it already, stay as they are.
+ * The watchers of issues. A pair of an issue and a person has no row, or one that is on or off:
+ *
+ * |              | no row | on  | off |
+ * | ------------ | ------ | --- | --- |
+ * | takes part   | on     | on  | off |
+ * | watches      | on     | on  | on  |
+ * | stops        | off    | off | off |
+ *
+ * A change in which a person takes part (is assigned, comments, is mentioned) contains `startWatching`. The reporter
+ * of an issue that was not imported watches it without a row, so that creating an issue writes none. All watchers of an
+ * issue are thus the rows that are on, and the reporter if `reporter_watches` and there is no row of the reporter.
+ */
+export function setWatching(reference: IssueReference, userId: string, isWatching: boolean): Prisma.Sql {
+  return Prisma.sql`
+    WITH i AS (
+      SELECT i.id, w.user_id IS NULL AND i.reporter_watches AND i.reporter_id = ${userId}::uuid AS watches_without_row
+        FROM issues i LEFT JOIN issue_watchers w ON w.issue_id = i.id AND w.user_id = ${userId}::uuid
+       WHERE ${isReferredTo(reference)}
+    ), written AS (
+      INSERT INTO issue_watchers AS w (issue_id, user_id, is_watching)
+      SELECT id, ${userId}::uuid, ${isWatching}::boolean FROM i
+       WHERE NOT (watches_without_row AND ${isWatching}::boolean)
+      ON CONFLICT (issue_id, user_id) DO UPDATE SET is_watching = excluded.is_watching, since = excluded.since
+        WHERE w.is_watching <> excluded.is_watching
+    )
+    SELECT id FROM i`;
+}
+
+/**
+ * Makes people watch an issue because they take part in it. `people` selects rows of issues with `user_id`. People who have
+ * stopped watching it, or watch it already, stay as they are. A reporter who watches without a row gets none.
  */
 export function startWatching(people: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO issue_watchers (issue_id, user_id)
-    SELECT issue_id, user_id FROM (${people}) p (issue_id, user_id)
-     WHERE NOT EXISTS (
-       SELECT FROM issues i WHERE i.id = p.issue_id AND i.reporter_id = p.user_id AND i.reporter_watches
-     ) ON CONFLICT DO NOTHING`;
-}
-
-/** The same for people with known ids. */
-export function startWatchingAs(issueId: string, userIds: readonly string[]): Prisma.Sql {
-  return startWatching(Prisma.sql`SELECT ${issueId}::uuid, unnest(${[...new Set(userIds)]}::uuid[])`);
-}
-
-/** Selects the author of a new comment and the people that it mentions. `comment`: a CTE with its row. */
-export function participants(comment: 'c' | 'new_comment'): Prisma.Sql {
-  const row = Prisma.raw(comment);
-  return Prisma.sql`SELECT issue_id, unnest(author_id || mention_ids) FROM ${row} WHERE author_id IS NOT NULL`;
-}
-
-/** Selects the issues that a person watches with a row, and those that they reported and watch without one. */
-export function selectWatched(userId: string, { limit, after }: WatchedPage): Prisma.Sql {
-  const beyond = (place: 'w.since, w.issue_id' | 'i.created_at, i.id') =>
-    after === undefined
-      ? Prisma.empty
-      : Prisma.sql`AND (${Prisma.raw(place)}) < (${after.since}::timestamptz, ${after.id}::uuid)`;
-  return Prisma.sql`
-    SELECT i.id, i.number, i.title, i.status, i.priority, i.updated_at AS "updatedAt", w.since FROM (
-      (SELECT w.issue_id, w.since FROM issue_watchers w
-        WHERE w.user_id = ${userId}::uuid AND w.is_watching ${beyond('w.since, w.issue_id')}
-        ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit})
-      UNION ALL
-      (SELECT i.id, i.created_at FROM issues i
-        WHERE i.reporter_id = ${userId}::uuid AND i.reporter_watches ${beyond('i.created_at, i.id')} AND NOT EXISTS (
-          SELECT FROM issue_watchers w WHERE w.issue_id = i.id AND w.user_id = i.reporter_id
-        ) ORDER BY i.created_at DESC, i.id DESC LIMIT ${limit})
-    ) w JOIN issues i ON i.id = w.issue_id
-     ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit}`;
+    SELECT DISTINCT p.id, p.user_id FROM (${people}) p
+     WHERE NOT (p.reporter_id = p.user_id AND p.reporter_watches) ON CONFLICT DO NOTHING`;
 }

@@ -6,10 +6,9 @@ import type {
   updateIssue,
 } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
-import type { CommentService } from '../comments/comment.service.ts';
-import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
-import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
+import type { OnceHandler } from '../idempotency/once.ts';
 import type { Actor } from '../issue-core/actor.ts';
+import type { CommentDraft } from '../issue-core/comment.ts';
 import {
   createdIssueResponse,
   type IssuePresenter,
@@ -17,30 +16,20 @@ import {
   readIssueEdit,
   readNewIssue,
 } from '../issue-core/issue.presenter.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { isKnown, readIfMatch } from '../issue-core/precondition.ts';
 import type { IssueService } from './issue.service.ts';
 import { issueMetadata } from './issue-metadata.ts';
-import type { IssueStatusService } from './issue-status.service.ts';
 
 interface IssueHandlersOptions {
   issues: IssueService;
-  statuses: IssueStatusService;
-  comments: Pick<CommentService, 'draft'>;
+  comments: { draft(body: string): Promise<CommentDraft> };
   presenter: IssuePresenter;
-  idempotency: IdempotencyService;
   urls: IssueUrls;
 }
 
 /** Handlers of issues (issue-tracking.md 4). */
-export function issueHandlers({
-  issues,
-  statuses,
-  comments,
-  presenter,
-  idempotency,
-  urls,
-}: IssueHandlersOptions) {
+export function issueHandlers({ issues, comments, presenter, urls }: IssueHandlersOptions) {
   const get: Handler<typeof getIssue, Actor> = async ({ params, headers }) => {
     const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params)));
     const responseHeaders = { ...shown, 'Cache-Control': 'private, no-cache' };
@@ -50,18 +39,15 @@ export function issueHandlers({
       : { status: 200, headers: responseHeaders, body };
   };
 
-  const create: Handler<typeof createIssue, Actor> = async (call) => {
-    const { actor, body, requestId } = call;
-    return idempotency.once(idempotencyRequest(call, body), requestId, {
-      prepare: async () => {
-        const issue = await issues.resolve(actor, readNewIssue(body));
-        return async (transaction) => {
-          const created = await issues.create(issue, { actorId: actor.id, requestId }, transaction);
-          return { resourceId: created.id, response: createdIssueResponse(presenter.text(created), urls) };
-        };
-      },
-      present: async (id) => createdIssueResponse(await issues.find({ id }), urls),
-    });
+  const create: OnceHandler<typeof createIssue> = {
+    prepare: async ({ actor, body, requestId }) => {
+      const issue = await issues.resolve(actor, readNewIssue(body));
+      return async (transaction) => {
+        const created = await issues.create(issue, { actorId: actor.id, requestId }, transaction);
+        return { resourceId: created.id, response: createdIssueResponse(presenter.text(created), urls) };
+      };
+    },
+    present: async (id) => createdIssueResponse(await issues.find({ id }), urls),
   };
 
   const update: Handler<typeof updateIssue, Actor> = async ({ actor, params, headers, body, requestId }) => {
@@ -71,24 +57,22 @@ export function issueHandlers({
     return issueResponse(presenter.text(updated));
   };
 
-  const changeStatus: Handler<typeof changeIssueStatus, Actor> = async (call) => {
-    const { actor, params, headers, body, requestId } = call;
-    const reference = urls.parse(params);
-    const request = {
-      status: body.status,
-      precondition: { ifMatch: readIfMatch(headers['If-Match']), version: body.version ?? undefined },
-      requestId,
-    };
-    return idempotency.once(idempotencyRequest(call, body, reference), requestId, {
-      prepare: async () => {
-        const comment = body.comment == null ? null : await comments.draft(body.comment);
-        return async (transaction) => {
-          const changed = await statuses.change(actor, reference, { ...request, comment }, transaction);
-          return { resourceId: changed.id, response: issueResponse(presenter.text(changed)) };
-        };
-      },
-      present: async (id) => issueResponse(await issues.find({ id })),
-    });
+  const changeStatus: OnceHandler<typeof changeIssueStatus> = {
+    issueOf: ({ params }) => urls.parse(params),
+    prepare: async ({ actor, params, headers, body, requestId }) => {
+      const reference = urls.parse(params);
+      const request = {
+        status: body.status,
+        comment: body.comment == null ? null : await comments.draft(body.comment),
+        precondition: { ifMatch: readIfMatch(headers['If-Match']), version: body.version ?? undefined },
+        requestId,
+      };
+      return async (transaction) => {
+        const changed = await issues.changeStatus(actor, reference, request, transaction);
+        return { resourceId: changed.id, response: issueResponse(presenter.text(changed)) };
+      };
+    },
+    present: async (id) => issueResponse(await issues.find({ id })),
   };
 
   const describe: Handler<typeof describeIssues, Actor> = () => ({

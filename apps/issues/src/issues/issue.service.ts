@@ -1,7 +1,14 @@
-import { conflictsBytesMax } from '@tessera/contracts';
+import {
+  conflictsBytesMax,
+  type IssueLabel,
+  type IssueStatus,
+  type LabelReference,
+} from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
+import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../database.ts';
 import type { Actor } from '../issue-core/actor.ts';
+import type { CommentDraft } from '../issue-core/comment.ts';
 import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
 import type {
   ChangedBy,
@@ -17,9 +24,10 @@ import type {
 } from '../issue-core/issue.ts';
 import { assertMay, may } from '../issue-core/issue-access.ts';
 import { planChange, type WantedIssue } from '../issue-core/issue-change.ts';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { initialStatus } from '../issue-core/issue-status.ts';
-import { assertMayName, isSelf, type PersonResolver } from '../issue-core/person-resolver.ts';
+import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
+import { assertMayFollow, initialStatus } from '../issue-core/issue-status.ts';
+import { resolveLinks } from '../issue-core/link-resolver.ts';
+import { assertMayName, isSelf, type PersonResolver } from '../issue-core/person.ts';
 import {
   assertConditional,
   assertMatches,
@@ -28,40 +36,49 @@ import {
   versionConflict,
 } from '../issue-core/precondition.ts';
 import { createTextCache } from '../issue-core/text-cache.ts';
-import type { IssueRepository } from '../issue-store/issue.repository.ts';
-import type { LabelService } from '../labels/label.service.ts';
-import { resolveLinks } from '../links/link-resolver.ts';
-import type { MentionResolver } from '../mentions/mention-resolver.ts';
+import type { IssueReader } from '../issue-store/read.ts';
+import type { Decide, IssueWriter } from '../issue-store/write.ts';
 
 interface IssueServiceDependencies {
-  repository: IssueRepository;
+  reader: IssueReader;
+  writer: IssueWriter;
   presenter: IssuePresenter;
   people: PersonResolver;
-  labels: Pick<LabelService, 'resolve'>;
-  mentions: Pick<MentionResolver, 'resolve'>;
+  labels: { resolve(references: readonly LabelReference[]): Promise<IssueLabel[]> };
+  mentions: { resolve(text: string): Promise<string[]> };
   /** Whether a change requires `If-Match` or `version`. */
   requirePrecondition: boolean;
 }
 
-/** Creates, reads and changes issues. */
+export interface StatusRequest {
+  status: IssueStatus;
+  comment: CommentDraft | null;
+  precondition: Precondition;
+  requestId: string;
+}
+
+/** Creates, reads and changes issues (issue-tracking.md 3 and 4). */
 export class IssueService {
-  readonly #repository: IssueRepository;
+  readonly #reader: IssueReader;
+  readonly #writer: IssueWriter;
   readonly #presenter: IssuePresenter;
   readonly #people: PersonResolver;
-  readonly #labels: Pick<LabelService, 'resolve'>;
-  readonly #mentions: Pick<MentionResolver, 'resolve'>;
+  readonly #labels: IssueServiceDependencies['labels'];
+  readonly #mentions: IssueServiceDependencies['mentions'];
   readonly #requirePrecondition: boolean;
   readonly #texts = createTextCache<PresentedIssue & { revision: IssueRevision }>();
 
   constructor({
-    repository,
+    reader,
+    writer,
     presenter,
     people,
     labels,
     mentions,
     requirePrecondition,
   }: IssueServiceDependencies) {
-    this.#repository = repository;
+    this.#reader = reader;
+    this.#writer = writer;
     this.#presenter = presenter;
     this.#people = people;
     this.#labels = labels;
@@ -75,10 +92,10 @@ export class IssueService {
     const cached = this.#texts.get(name);
     if (cached !== undefined) {
       const people = [...cached.revision.names.keys()];
-      if (isSameRevision(cached.revision, found(await this.#repository.findRevision(reference, people))))
+      if (isSameRevision(cached.revision, assertFound(await this.#reader.findRevision(reference, people))))
         return cached;
     }
-    const issue = found(await this.#repository.find(reference));
+    const issue = assertFound(await this.#reader.find(reference));
     const presented = { ...this.#presenter.text(issue), revision: revisionOf(issue) };
     this.#texts.set(name, presented);
     return presented;
@@ -86,7 +103,7 @@ export class IssueService {
 
   /** Returns the issue with as many conflicts as fit into a response, without links and comments. */
   async findWithConflicts(reference: IssueReference): Promise<IssueSnapshot> {
-    return found(await this.#repository.findWithConflicts(reference, conflictsBytesMax));
+    return assertFound(await this.#reader.findWithConflicts(reference, conflictsBytesMax));
   }
 
   /** A draft with its people and labels looked up: the one part of a creation that may have to ask another service. */
@@ -113,7 +130,7 @@ export class IssueService {
     by: ChangedBy & { actorId: string },
     within?: Transaction,
   ): Promise<IssueSnapshot> {
-    return this.#repository.create(issue, by, within);
+    return this.#writer.create(issue, by, within);
   }
 
   /** Changes the supplied fields. All checks and the write happen under one lock of the issue. */
@@ -123,22 +140,48 @@ export class IssueService {
     edit: IssueEdit,
     { precondition, requestId }: { precondition: Precondition; requestId: string },
   ): Promise<IssueSnapshot> {
-    const seen = found(await this.#repository.findWithLinks(reference));
+    const seen = assertFound(await this.#reader.findWithLinks(reference));
     assertMayEdit(actor, seen, edit);
     const wanted = await this.#resolveEdit(actor, edit, seen);
     const by = { actorId: actor.id, requestId };
-    const changed = await this.#repository.change({ id: seen.id }, by, async (issue, transaction) => {
+    const changed = await this.#writer.change({ id: seen.id }, by, async (issue, transaction) => {
       assertMayEdit(actor, issue, edit);
-      assertConditional(precondition, this.#requirePrecondition);
-      assertMatches(precondition, issue);
-      if (isStale(precondition, issue)) {
-        const current = found(await this.#repository.find({ id: issue.id }, transaction));
-        throw versionConflict(this.#presenter.issue(current));
-      }
+      await this.#assertHolds(precondition, issue, transaction);
       assertStatus(edit.status, issue.status);
       return planChange(issue, wanted);
     });
-    return found(changed);
+    return assertFound(changed);
+  }
+
+  /** Changes the status. A request for the current status succeeds without a change, so that a client can retry. */
+  async changeStatus(
+    actor: Actor,
+    reference: IssueReference,
+    { status, comment, precondition, requestId }: StatusRequest,
+    within?: Transaction,
+  ): Promise<IssueSnapshot> {
+    const by = { actorId: actor.id, requestId };
+    const decide: Decide<IssueWithLinks> = async (issue, transaction) => {
+      assertMay(actor, 'changeStatus', issue);
+      await this.#assertHolds(precondition, issue, transaction);
+      if (issue.status === status) return undefined;
+      assertMayFollow(issue.status, status);
+      const comments = comment === null ? [] : [{ kind: 'added' as const, id: uuidv7(), draft: comment }];
+      return { statuses: [status], comments };
+    };
+    return assertFound(await this.#writer.change(reference, by, decide, within));
+  }
+
+  async #assertHolds(
+    precondition: Precondition,
+    issue: IssueWithLinks,
+    transaction: Transaction,
+  ): Promise<void> {
+    assertConditional(precondition, this.#requirePrecondition);
+    assertMatches(precondition, issue);
+    if (!isStale(precondition, issue)) return;
+    const current = assertFound(await this.#reader.find({ id: issue.id }, transaction));
+    throw versionConflict(this.#presenter.issue(current));
   }
 
   async #resolveEdit(actor: Actor, edit: IssueEdit, seen: IssueWithLinks): Promise<WantedIssue> {
@@ -179,12 +222,6 @@ export class IssueService {
       mayLinkTracker: may(actor, 'linkTracker', issue),
     });
   }
-}
-
-/** Returns the issue. Throws a 404 problem if it is undefined. */
-export function found<Issue>(issue: Issue | undefined): Issue {
-  if (issue !== undefined) return issue;
-  throw new ProblemError({ status: 404, code: 'issue_not_found', detail: 'There is no such issue.' });
 }
 
 function revisionOf({

@@ -6,8 +6,7 @@ import {
   type updateLabel,
 } from '@tessera/contracts';
 import { type Handler, jsonText } from '@tessera/service-kit';
-import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
-import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
+import type { OnceHandler } from '../idempotency/once.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { Label } from '../issue-core/label.ts';
 import { assertNames, readIfMatch, shortHash, unlessKnown } from '../issue-core/precondition.ts';
@@ -16,12 +15,11 @@ import type { LabelService } from './label.service.ts';
 
 interface LabelHandlersOptions {
   labels: LabelService;
-  idempotency: IdempotencyService;
   publicBaseUrl: string;
 }
 
 /** Handlers of labels. Every active user may read labels; staff administer them. */
-export function labelHandlers({ labels, idempotency, publicBaseUrl }: LabelHandlersOptions) {
+export function labelHandlers({ labels, publicBaseUrl }: LabelHandlersOptions) {
   const labelsUrl = `${publicBaseUrl}${listLabels.path}`;
 
   const list: Handler<typeof listLabels, Actor> = async ({ headers }) => {
@@ -32,14 +30,15 @@ export function labelHandlers({ labels, idempotency, publicBaseUrl }: LabelHandl
   const get: Handler<typeof getLabel, Actor> = async ({ params, headers }) =>
     unlessKnown(headers, labelResponse(await labels.find(params.id)));
 
-  const create: Handler<typeof createLabel, Actor> = async (call) =>
-    idempotency.once(idempotencyRequest(call, call.body), call.requestId, {
-      prepare: () => async (transaction) => {
-        const created = await labels.create(call.body, transaction);
+  const create: OnceHandler<typeof createLabel> = {
+    prepare:
+      ({ body }) =>
+      async (transaction) => {
+        const created = await labels.create(body, transaction);
         return { resourceId: created.id, response: createdLabelResponse(created, labelsUrl) };
       },
-      present: async (id) => createdLabelResponse(await labels.find(id), labelsUrl),
-    });
+    present: async (id) => createdLabelResponse(await labels.find(id), labelsUrl),
+  };
 
   const update: Handler<typeof updateLabel, Actor> = async ({ params, headers, body }) =>
     labelResponse(await labels.update(params.id, body, assertSeen(headers)));

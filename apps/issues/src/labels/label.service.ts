@@ -25,7 +25,7 @@ export class LabelService {
   }
 
   async find(id: string): Promise<Label> {
-    return found(await this.#repository.find(id));
+    return assertFound(await this.#repository.find(id));
   }
 
   /** Returns the labels with these names or ids, each once. Throws a 422 problem that lists the unknown ones. */
@@ -93,7 +93,7 @@ export class LabelService {
   async update(id: string, change: UpdateLabel, assertCurrent: (label: Label) => void): Promise<Label> {
     return this.#repository.change(async (transaction) => {
       const labels = await this.#repository.list(transaction);
-      const label = found(labels.find((one) => one.id === id));
+      const label = assertFound(labels.find((one) => one.id === id));
       assertCurrent(label);
       const { name = label.name, color = label.color } = change;
       if (name === label.name && color === label.color) return label;
@@ -107,13 +107,13 @@ export class LabelService {
 
   async delete(id: string, assertCurrent: (label: Label) => void): Promise<void> {
     await this.#repository.change(async (transaction) => {
-      assertCurrent(found(await this.#repository.find(id, transaction)));
+      assertCurrent(assertFound(await this.#repository.find(id, transaction)));
       await this.#repository.delete(id, transaction);
     });
   }
 }
 
-function found(label: Label | undefined): Label {
+function assertFound(label: Label | undefined): Label {
   if (label !== undefined) return label;
   throw new ProblemError({ status: 404, code: 'label_not_found', detail: 'There is no such label.' });
 }

@@ -2,23 +2,23 @@ import { ProblemError, validationProblem } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueSnapshot, IssueWithLinks } from '../issue-core/issue.ts';
 import { assertMay, may } from '../issue-core/issue-access.ts';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
 import {
-  describeLinkChanges,
   findSameTarget,
   type LinkChanges,
   type LinkDraft,
   planLinks,
   type StoredLink,
 } from '../issue-core/link.ts';
-import type { PersonResolver } from '../issue-core/person-resolver.ts';
+import { resolveLinks } from '../issue-core/link-resolver.ts';
+import type { PersonResolver } from '../issue-core/person.ts';
 import { assertMatches, type Precondition } from '../issue-core/precondition.ts';
-import type { IssueRepository } from '../issue-store/issue.repository.ts';
-import { found } from '../issues/issue.service.ts';
-import { resolveLinks } from './link-resolver.ts';
+import type { IssueReader } from '../issue-store/read.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
 
 interface LinkServiceDependencies {
-  issues: IssueRepository;
+  reader: IssueReader;
+  writer: IssueWriter;
   people: PersonResolver;
 }
 
@@ -30,11 +30,13 @@ export interface LinkContext {
 
 /** Adds and removes single links of an issue. */
 export class LinkService {
-  readonly #issues: IssueRepository;
+  readonly #reader: IssueReader;
+  readonly #writer: IssueWriter;
   readonly #people: PersonResolver;
 
-  constructor({ issues, people }: LinkServiceDependencies) {
-    this.#issues = issues;
+  constructor({ reader, writer, people }: LinkServiceDependencies) {
+    this.#reader = reader;
+    this.#writer = writer;
     this.#people = people;
   }
 
@@ -45,7 +47,7 @@ export class LinkService {
     draft: LinkDraft,
     context: LinkContext,
   ): Promise<{ issue: IssueSnapshot; link: StoredLink; isNew: boolean }> {
-    const seen = found(await this.#issues.findWithLinks(reference));
+    const seen = assertFound(await this.#reader.findWithLinks(reference));
     assertMay(actor, 'update', seen);
     const mayLinkTracker = may(actor, 'linkTracker', seen);
     const resolving = {
@@ -88,13 +90,11 @@ export class LinkService {
     { precondition, requestId }: LinkContext,
     plan: (issue: IssueWithLinks) => LinkChanges,
   ): Promise<IssueSnapshot> {
-    const changed = await this.#issues.change(reference, { actorId: actor.id, requestId }, async (issue) => {
+    const changed = await this.#writer.change(reference, { actorId: actor.id, requestId }, async (issue) => {
       assertMay(actor, 'update', issue);
       assertMatches(precondition, issue);
-      const links = plan(issue);
-      const activity = describeLinkChanges(issue.links, links);
-      return activity.length === 0 ? undefined : { fields: {}, links, activity };
+      return { links: plan(issue) };
     });
-    return found(changed);
+    return assertFound(changed);
   }
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import { selectByUsernames } from '../issue-store/mention.sql.ts';
+import { selectByUsernames } from './mention.sql.ts';
 
 /** Finds people by their usernames in the mirror. */
 export class MentionRepository {

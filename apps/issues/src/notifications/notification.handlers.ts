@@ -7,9 +7,9 @@ import type {
 import { type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { parseIssueReference } from '../issue-core/issue-reference.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
-import { presentPerson } from '../issue-core/person.presenter.ts';
+import { presentPerson } from '../issue-core/person.ts';
 import { shortHash, unlessKnown } from '../issue-core/precondition.ts';
 import type { NotificationService } from './notification.service.ts';
 import type { Notification } from './notification.ts';

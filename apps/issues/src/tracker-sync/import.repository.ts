@@ -2,8 +2,8 @@ import type { Import, IssuePriority, IssueStatus } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { TrackerIdentity } from '../issue-core/issue.ts';
-import { startWatching } from '../issue-store/watching.sql.ts';
+import type { ChangedBy, TrackerIdentity } from '../issue-core/issue.ts';
+import { importedColumns, importedRow, insertImported } from '../issue-store/tracked.sql.ts';
 import type { ListedIssue, ListPosition } from '../trackers/external-tracker.ts';
 import type { MergeBase } from './field-merge.ts';
 import { leaseEnd, type Retry, retryDelay } from './sync-lease.sql.ts';
@@ -124,23 +124,24 @@ export class ImportRepository {
     issues: readonly NewImportedIssue[],
   ): Promise<boolean> {
     const { provider, project } = this.#tracker;
+    const by: ChangedBy = { actorId: null, origin: provider, requestId: `import-${importId}` };
     const rows = JSON.stringify(
-      issues.map(({ remote, ...issue }, place) => ({
-        id: uuidv7(),
-        linkId: uuidv7(),
-        place,
-        ...issue,
-        ...remoteMembers(remote),
-      })),
+      issues.map(({ remote, ...issue }, place) => {
+        const members = remoteMembers(remote);
+        const link = { linkId: uuidv7(), linkRef: `${provider}:${remote.id}`, linkUrl: remote.url };
+        return importedRow({ id: uuidv7(), place, ...issue, ...members, ...link }, by);
+      }),
+    );
+    const linked = Prisma.raw(
+      'SELECT * FROM listed WHERE id IN (SELECT issue_id FROM linked) ORDER BY place',
     );
     const leased = await this.#database.$queryRaw<unknown[]>`
       WITH leased AS (
         SELECT id FROM tracker_imports
          WHERE id = ${importId}::uuid AND claim_id = ${leaseId}::uuid AND claim_until > clock_timestamp()
       ), listed AS (
-        SELECT r.* FROM leased, jsonb_to_recordset(${rows}::jsonb) AS r (
-          id uuid, "linkId" uuid, place int, title text, description text, priority issue_priority, status issue_status,
-          "assigneeId" uuid, "isUnassigned" boolean, base jsonb, "remoteId" text, "remoteKey" text, url text, state text,
+        SELECT r.* FROM leased, jsonb_to_recordset(${rows}::jsonb) AS r (${importedColumns},
+          place int, "isUnassigned" boolean, base jsonb, "remoteId" text, "remoteKey" text, url text, state text,
           author text, "createdAt" timestamptz)
       ), linked AS (
         INSERT INTO tracker_links (issue_id, provider, project, remote_id, remote_key, remote_url, remote_state,
@@ -149,23 +150,7 @@ export class ImportRepository {
                ${requestedBy}::uuid, clock_timestamp() FROM listed ORDER BY place
         ON CONFLICT (provider, project, remote_id) DO NOTHING
         RETURNING issue_id
-      ), created AS (
-        INSERT INTO issues (id, title, description, priority, status, reporter_id, reporter_watches, assignee_id, resolved_at,
-          closed_at)
-        SELECT id, title, description, priority, status, ${requestedBy}::uuid, false, "assigneeId",
-               CASE WHEN status = 'RESOLVED' THEN now() END, CASE WHEN status = 'CLOSED' THEN now() END
-          FROM listed WHERE id IN (SELECT issue_id FROM linked) ORDER BY place
-        RETURNING id, assignee_id
-      ), logged AS (
-        INSERT INTO activity (issue_id, origin, kind, request_id)
-        SELECT id, ${provider}, 'created', ${`import-${importId}`} FROM created
-      ), watching AS (
-        ${startWatching(Prisma.sql`SELECT id, assignee_id FROM created WHERE assignee_id IS NOT NULL`)}
-      ), links AS (
-        INSERT INTO issue_links (id, issue_id, type, ref, title, url, created_by)
-        SELECT "linkId", id, 'external_issue', ${`${provider}:`} || "remoteId", title, url, ${requestedBy}::uuid
-          FROM listed WHERE id IN (SELECT issue_id FROM linked)
-      )
+      ), ${insertImported(linked, requestedBy, by)}
       UPDATE tracker_imports SET
         imported = imported + (SELECT count(*)::int FROM linked),
         linked = linked + (SELECT count(*)::int FROM listed WHERE id NOT IN (SELECT issue_id FROM linked)),

@@ -1,7 +1,7 @@
 import type { Import, ImportPreview } from '@tessera/contracts';
 import { abortAfter, type Logger, ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
-import type { PersonReference, PersonResolver } from '../issue-core/person-resolver.ts';
+import type { PersonReference, PersonResolver } from '../issue-core/person.ts';
 import {
   type ExternalTracker,
   isSameName,

@@ -1,5 +1,5 @@
-import type { IssueRepository } from '../issue-store/issue.repository.ts';
-import { found } from '../issues/issue.service.ts';
+import { assertFound } from '../issue-core/issue-reference.ts';
+import type { IssueReader } from '../issue-store/read.ts';
 import type { ExternalTracker, RemoteDraft, RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { canonicalText, canonicalTitle, issueMarker } from '../trackers/tracker-text.ts';
@@ -11,7 +11,7 @@ import type { SyncJob } from './sync-lease.sql.ts';
 interface BindingCollaborators {
   tracker: ExternalTracker;
   repository: SyncRepository;
-  issues: IssueRepository;
+  reader: IssueReader;
 }
 
 /** The remote issue of the synced one. */
@@ -44,7 +44,7 @@ async function createOrAdopt(
   job: SyncJob,
   signal: AbortSignal,
 ): Promise<BoundRemote> {
-  const { tracker, issues, repository } = collaborators;
+  const { tracker, reader, repository } = collaborators;
   const { createAttemptAge } = job;
   const attemptedAt = job.createAttemptedAt ?? job.createRefusedAt;
   const { created: earlier, copies } =
@@ -58,7 +58,7 @@ async function createOrAdopt(
   };
   if (adopted !== undefined) return bind(assertPublic(adopted), baseOfAdopted(job.base, tracker));
   if (createAttemptAge !== null) assertSettled(tracker, createAttemptAge);
-  const draft = draftOf(found(await issues.findState({ id: job.issueId })), tracker);
+  const draft = draftOf(assertFound(await reader.findState({ id: job.issueId })), tracker);
   await repository.beginCreate(job, draft);
   const created = await tracker
     .create(draft, issueMarker(job.issueId), signal)

@@ -1,14 +1,13 @@
 import { type IssueStatus, issueStatusSchema, type SyncConflict } from '@tessera/contracts';
 import { abortAfter, ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
-import type { IssueFields } from '../issue-core/issue.ts';
+import type { IssueFields, IssueWithLinks } from '../issue-core/issue.ts';
 import { assertMay } from '../issue-core/issue-access.ts';
 import { planChange } from '../issue-core/issue-change.ts';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
-import type { IssueRepository } from '../issue-store/issue.repository.ts';
-import type { IssueStatusRepository } from '../issue-store/issue-status.repository.ts';
-import { found } from '../issues/issue.service.ts';
-import { assertMayFollow } from '../issues/issue-status.service.ts';
+import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
+import { assertMayFollow } from '../issue-core/issue-status.ts';
+import type { IssueReader } from '../issue-store/read.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
 import { type ExternalTracker, type LocalState, stepTowards } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { trackerNotConfigured, trackerProblem } from '../trackers/tracker-problem.ts';
@@ -29,8 +28,8 @@ interface Tracking {
 }
 
 interface SyncBindingDependencies {
-  issues: IssueRepository;
-  statuses: IssueStatusRepository;
+  reader: IssueReader;
+  writer: IssueWriter;
   /** Undefined if no tracker is configured. */
   tracking: Tracking | undefined;
 }
@@ -77,19 +76,21 @@ export class SyncBindingService {
     { keep, requestId }: { keep: Side; requestId: string },
   ) {
     return this.#underLease(actor, reference, async (job, tracking) => {
-      const { issues, statuses } = this.#dependencies;
       const { repository, tracker } = tracking;
       const conflict = job.conflicts.find(({ id }) => id === conflictId);
       if (conflict === undefined) throw conflictNotFound();
       const decided = await this.#readWhole(job, conflict, keep, tracking);
       const remaining = job.conflicts.filter((other) => other !== conflict);
       const by = { actorId: actor.id, requestId };
-      await issues.change({ id: job.issueId }, by, async (issue, transaction) => {
-        const local = { status: issue.status, wasResolved: issue.resolvedAt !== null };
-        const { base, steps, fields } = planDecision(decided, keep, { base: job.base, local, tracker });
-        await statuses.walk(issue, steps, by, transaction);
-        await repository.recordDecision(job, remaining, base, transaction);
-        return planChange(issue, { ...fields, keepTrackerLinks: true });
+      await repository.transaction(async (transaction) => {
+        const decide = async (issue: IssueWithLinks) => {
+          const local = { status: issue.status, wasResolved: issue.resolvedAt !== null };
+          const { base, steps, fields } = planDecision(decided, keep, { base: job.base, local, tracker });
+          await repository.recordDecision(job, remaining, base, transaction);
+          const change = planChange(issue, { ...fields, keepTrackerLinks: true });
+          return { change: { ...change, statuses: steps }, result: true };
+        };
+        assertFound(await this.#dependencies.writer.changeLocked(job.issueId, by, decide, transaction));
       });
     });
   }
@@ -118,8 +119,8 @@ export class SyncBindingService {
     act: (job: SyncJob, tracking: Tracking) => Promise<void>,
     { isDue = true } = {},
   ) {
-    const { issues, tracking } = this.#dependencies;
-    const issue = found(await issues.findState(reference));
+    const { reader, tracking } = this.#dependencies;
+    const issue = assertFound(await reader.findState(reference));
     assertMay(actor, 'linkTracker', issue);
     if (tracking === undefined) throw trackerNotConfigured();
     const { repository, deadlineMs } = tracking;
@@ -132,7 +133,7 @@ export class SyncBindingService {
       throw error instanceof TrackerError ? trackerProblem(error, null) : error;
     }
     await repository.release(job, { isDue });
-    return found(await issues.find({ id: issue.id }));
+    return assertFound(await reader.find({ id: issue.id }));
   }
 }
 

@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Database } from '../database.ts';
+import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { TrackerIdentity } from '../issue-core/issue.ts';
+import type { ChangedBy, TrackerIdentity } from '../issue-core/issue.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
 import type { NewRemoteComment, UnsentComment } from './comment-merge.ts';
 import { json } from './sync-lease.sql.ts';
 
@@ -10,11 +11,13 @@ type LocalComment = Omit<UnsentComment, 'attemptAge'>;
 /** The comments that an issue and its remote issue have. */
 export class SyncCommentRepository {
   readonly #database: Database;
+  readonly #writer: IssueWriter;
   readonly #tracker: TrackerIdentity;
   readonly #isTracker: Prisma.Sql;
 
-  constructor(database: Database, tracker: TrackerIdentity) {
+  constructor(database: Database, { tracker, writer }: { tracker: TrackerIdentity; writer: IssueWriter }) {
     this.#database = database;
+    this.#writer = writer;
     this.#tracker = tracker;
     this.#isTracker = Prisma.sql`provider = ${tracker.provider} AND project = ${tracker.project}`;
   }
@@ -73,38 +76,45 @@ export class SyncCommentRepository {
       ON CONFLICT (comment_id, provider, project) DO UPDATE SET remote_id = excluded.remote_id, attempted_at = NULL`;
   }
 
-  /** Adds remote comments to an issue in order, each once, with history entries. Returns the number of new comments. */
-  async addRemote(
+  /** Adds remote comments to an issue in order, each once. Returns the number of new comments. */
+  async addRemote(issueId: string, comments: readonly NewRemoteComment[], by: ChangedBy): Promise<number> {
+    return this.#database.$transaction(async (transaction) => {
+      const decide = async () => {
+        const fresh = await this.#withoutKnown(comments, transaction);
+        const added = fresh.map(({ id, body }) => ({
+          kind: 'added' as const,
+          id,
+          draft: { body, mentionIds: [] },
+        }));
+        return { change: { comments: added }, result: fresh };
+      };
+      const fresh = (await this.#writer.changeLocked(issueId, by, decide, transaction)) ?? [];
+      if (fresh.length > 0) await this.#map(issueId, fresh, transaction);
+      return fresh.length;
+    });
+  }
+
+  async #withoutKnown(comments: readonly NewRemoteComment[], transaction: Transaction) {
+    const ids = comments.map(({ remoteId }) => remoteId);
+    const known = await transaction.$queryRaw<{ id: string }[]>`
+      SELECT remote_id AS id FROM tracker_comments WHERE ${this.#isTracker} AND remote_id = ANY (${ids}::text[])`;
+    const knownIds = new Set(known.map(({ id }) => id));
+    return comments
+      .filter(({ remoteId }) => !knownIds.has(remoteId))
+      .map((comment) => ({ id: uuidv7(), ...comment }));
+  }
+
+  async #map(
     issueId: string,
-    comments: readonly NewRemoteComment[],
-    requestId: string,
-  ): Promise<number> {
-    const rows = comments.map((comment) => ({ id: uuidv7(), ...comment }));
+    comments: readonly ({ id: string } & NewRemoteComment)[],
+    transaction: Transaction,
+  ) {
     const { provider, project } = this.#tracker;
-    const added = await this.#database.$queryRaw<{ id: string }[]>`
-      WITH fresh AS (
-        SELECT r.* FROM jsonb_to_recordset(${json(rows)})
-            AS r (id uuid, "remoteId" text, body text, author text, "createdAt" timestamptz)
-         WHERE NOT EXISTS (SELECT FROM tracker_comments t WHERE ${this.#isTracker} AND t.remote_id = r."remoteId")
-      ), i AS (
-        UPDATE issues SET comments_count = comments_count + (SELECT count(*)::int FROM fresh),
-          updated_at = clock_timestamp()
-         WHERE id = ${issueId}::uuid AND EXISTS (SELECT FROM fresh)
-        RETURNING id, updated_at
-      ), c AS (
-        INSERT INTO comments (id, issue_id, body, origin, created_at, updated_at)
-        SELECT fresh.id, i.id, fresh.body, ${provider}, i.updated_at, i.updated_at FROM fresh, i
-        RETURNING id, issue_id, created_at
-      ), mapped AS (
-        INSERT INTO tracker_comments
-          (comment_id, issue_id, provider, project, remote_id, external_author, external_created_at)
-        SELECT id, ${issueId}::uuid, ${provider}, ${project}, "remoteId", author, "createdAt" FROM fresh
-      ), logged AS (
-        INSERT INTO activity (issue_id, origin, kind, new_value, at, request_id)
-        SELECT issue_id, ${provider}, 'comment_added', jsonb_build_object('comment_id', id), created_at, ${requestId}
-          FROM c ORDER BY id
-      )
-      SELECT id FROM c`;
-    return added.length;
+    await transaction.$executeRaw`
+      INSERT INTO tracker_comments
+        (comment_id, issue_id, provider, project, remote_id, external_author, external_created_at)
+      SELECT id, ${issueId}::uuid, ${provider}, ${project}, "remoteId", author, "createdAt"
+        FROM jsonb_to_recordset(${json(comments)})
+          AS r (id uuid, "remoteId" text, author text, "createdAt" timestamptz)`;
   }
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { SyncConflict } from '@tessera/contracts';
 import { v7 as uuidv7 } from 'uuid';
-import type { ActivityEntry } from '../issue-core/activity-entry.ts';
+import type { ConflictEntry } from '../issue-core/issue-change.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
 import { displayText } from '../trackers/tracker-text.ts';
 
@@ -44,7 +44,7 @@ function withDisplayTexts<Texts extends Pick<FieldConflict, 'local' | 'remote' |
 export function addConflicts(
   present: readonly SyncConflict[],
   merged: readonly FieldConflict[],
-): { conflicts: SyncConflict[]; activity: ActivityEntry[] } {
+): { conflicts: SyncConflict[]; entries: ConflictEntry[] } {
   const found = merged.map(withDisplayTexts);
   const staying = present.filter(
     (conflict) => isDecided(conflict) || found.some((other) => isSame(conflict, other)),
@@ -54,7 +54,7 @@ export function addConflicts(
     .map((conflict): SyncConflict => ({ id: uuidv7(), ...conflict, at: new Date().toISOString() }));
   return {
     conflicts: keepNewest([...staying, ...added]),
-    activity: added.filter(({ kept }) => kept !== 'remote').map(toActivity),
+    entries: added.filter(({ kept }) => kept !== 'remote').map(toEntry),
   };
 }
 
@@ -92,7 +92,7 @@ export function addPushConflicts(
   merged: readonly SyncConflict[],
   { notApplied: changes, overwritten }: { notApplied: readonly NotApplied[]; overwritten: FieldConflict[] },
   previous: readonly SyncConflict[],
-): { conflicts: SyncConflict[]; activity: ActivityEntry[] } {
+): { conflicts: SyncConflict[]; entries: ConflictEntry[] } {
   const replaced = addConflicts(merged, [...merged, ...overwritten]);
   const added = changes.map(withDisplayTexts).map((change): SyncConflict => {
     const known = previous.find(({ reason, field }) => reason === 'not_applied' && field === change.field);
@@ -118,6 +118,6 @@ function isSame(left: FieldConflict, right: FieldConflict): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-function toActivity({ field, local, remote }: SyncConflict): ActivityEntry {
+function toEntry({ field, local, remote }: SyncConflict): ConflictEntry {
   return { kind: 'sync_conflict', field, old: remote, new: local };
 }

@@ -6,9 +6,8 @@ import {
   type SyncedPart,
   syncedFields,
 } from '@tessera/contracts';
-import type { ActivityEntry } from '../issue-core/activity-entry.ts';
-import type { IssueChange, IssueWithLinks } from '../issue-core/issue.ts';
-import { planChange } from '../issue-core/issue-change.ts';
+import type { IssueWithLinks } from '../issue-core/issue.ts';
+import { type IssueChange, planChange } from '../issue-core/issue-change.ts';
 import type { ExternalTracker, RemoteChange, RemoteIssue, RemotePush } from '../trackers/external-tracker.ts';
 import {
   type ConflictPolicies,
@@ -49,10 +48,8 @@ export interface MergePlan extends Merge {
   /** The record of the pushed fields; null if there are none. */
   unverified: UnverifiedPush | null;
   pulled: SyncedPart[];
-  /** The statuses through which the local issue reaches the remote state. */
-  steps: IssueStatus[];
-  /** The other changes of the local issue, with the history of the conflicts; undefined if there are none. */
-  change: IssueChange | undefined;
+  /** The change of the local issue, with the history of the conflicts. */
+  change: IssueChange;
 }
 
 /** Merges the remote issue with the local one, and plans the changes of both. */
@@ -69,7 +66,6 @@ export function planMerge(issue: IssueWithLinks, sides: BothSides): MergePlan {
   const after = addConflicts(conflicts, [...merge.conflicts, ...external]);
   const { status, ...fields } = merge.pull;
   const change = planChange(issue, { ...fields, labels: labels?.local, keepTrackerLinks: true });
-  const activity = [...(change?.activity ?? []), ...after.activity];
   return {
     ...merge,
     base: { ...merge.base, ...(labels && { labels: labels.base }) },
@@ -82,16 +78,12 @@ export function planMerge(issue: IssueWithLinks, sides: BothSides): MergePlan {
       ...syncedFields.filter((field) => field in merge.pull),
       ...(labels?.isPulled ? (['labels'] as const) : []),
     ],
-    steps: status === undefined ? [] : stepsTowards(remote.state, issue.status, tracker),
-    change: activity.length === 0 ? undefined : { ...noChange, ...change, activity },
+    change: {
+      ...change,
+      statuses: status === undefined ? [] : stepsTowards(remote.state, issue.status, tracker),
+      conflicts: after.entries,
+    },
   };
-}
-
-const noChange: IssueChange = { fields: {}, links: { put: [], removed: [] }, activity: [] };
-
-/** Returns a change that only adds entries to the history; undefined if there are none. */
-export function historyOnly(activity: ActivityEntry[]): IssueChange | undefined {
-  return activity.length === 0 ? undefined : { ...noChange, activity };
 }
 
 function mergeLabelsOf(

@@ -1,9 +1,9 @@
 import { issueLabelsMax, type SyncedField, type SyncedPart } from '@tessera/contracts';
 import type { ChangedBy } from '../issue-core/issue.ts';
+import { assertFound } from '../issue-core/issue-reference.ts';
 import { labelKey } from '../issue-core/label.ts';
-import type { IssueRepository } from '../issue-store/issue.repository.ts';
-import type { IssueStatusRepository } from '../issue-store/issue-status.repository.ts';
-import { found } from '../issues/issue.service.ts';
+import type { IssueReader } from '../issue-store/read.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
 import type { LabelService } from '../labels/label.service.ts';
 import type { ExternalTracker, RemoteIssue } from '../trackers/external-tracker.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
@@ -18,7 +18,6 @@ import { externalConflicts, type FieldConflict } from './sync-conflict.ts';
 import type { SyncJob } from './sync-lease.sql.ts';
 import {
   confirmPush,
-  historyOnly,
   type MergePlan,
   overwrittenConflicts,
   planMerge,
@@ -29,8 +28,8 @@ export interface SyncCollaborators {
   tracker: ExternalTracker;
   repository: SyncRepository;
   comments: SyncCommentRepository;
-  issues: IssueRepository;
-  statuses: IssueStatusRepository;
+  reader: IssueReader;
+  writer: IssueWriter;
   labels: LabelService;
   policies: ConflictPolicies;
 }
@@ -146,21 +145,26 @@ export class SyncRun {
     { base, conflicts, external }: Pick<SyncJob, 'base' | 'conflicts'> & { external: FieldConflict[] },
     remote: RemoteIssue,
   ): Promise<{ plan: MergePlan; activityId: number }> {
-    const { tracker, policies, issues, statuses, repository } = this.#with;
+    const { tracker, policies, writer, repository } = this.#with;
     const changedThere = needsTimes({ base, remote, policies })
       ? await tracker.changeTimes(remote.id, this.#signal)
       : new Map<SyncedField, Date>();
     const knownLabels = await this.#findLabels(remote, base);
     const sides = { base, conflicts, external, remote, tracker, policies, changedThere, knownLabels };
     return repository.transaction(async (transaction) => {
-      const issue = found(await issues.lock({ id: this.#job.issueId }, transaction));
-      const history = await repository.localHistory(issue.id, transaction);
-      const plan = planMerge(issue, { ...sides, changedHere: history.changedAt });
-      const recorded = { base: plan.base, conflicts: plan.allConflicts, remote, push: plan.unverified };
-      await repository.recordMerge(this.#job, recorded, transaction);
-      await statuses.walk(issue, plan.steps, this.#by, transaction);
-      if (plan.change !== undefined) await issues.write(issue.id, plan.change, this.#by, transaction);
-      return { plan, activityId: history.lastId };
+      const merged = await writer.changeLocked(
+        this.#job.issueId,
+        this.#by,
+        async (issue) => {
+          const history = await repository.localHistory(issue.id, transaction);
+          const plan = planMerge(issue, { ...sides, changedHere: history.changedAt });
+          const recorded = { base: plan.base, conflicts: plan.allConflicts, remote, push: plan.unverified };
+          await repository.recordMerge(this.#job, recorded, transaction);
+          return { change: plan.change, result: { plan, activityId: history.lastId } };
+        },
+        transaction,
+      );
+      return assertFound(merged);
     });
   }
 
@@ -191,21 +195,22 @@ export class SyncRun {
 
   // Reads the remote issue after a push, and records its effect. Returns the parts that the tracker applied.
   async #verify(plan: MergePlan, before: RemoteIssue, bound: BoundRemote): Promise<SyncedPart[]> {
-    const { issues, repository } = this.#with;
+    const { writer, repository } = this.#with;
     const job = this.#job;
     const after = await this.#read(bound);
     const overwritten = await this.#findOverwritten(bound.id, plan.unverified);
-    const { base, conflicts, activity, applied } = confirmPush(plan, {
+    const { base, conflicts, entries, applied } = confirmPush(plan, {
       before,
       after,
       overwritten,
       previous: job.conflicts,
     });
     await repository.transaction(async (transaction) => {
-      found(await issues.lock({ id: job.issueId }, transaction));
-      await repository.recordMerge(job, { base, conflicts, remote: after, push: null }, transaction);
-      const change = historyOnly(activity);
-      if (change !== undefined) await issues.write(job.issueId, change, this.#by, transaction);
+      const record = async () => {
+        await repository.recordMerge(job, { base, conflicts, remote: after, push: null }, transaction);
+        return { change: { conflicts: entries }, result: true };
+      };
+      assertFound(await writer.changeLocked(job.issueId, this.#by, record, transaction));
     });
     return applied;
   }
@@ -229,7 +234,7 @@ export class SyncRun {
       toFit: (text) => tracker.toFit(text),
     });
     for (const comment of arrived) await comments.recordSent(issueId, comment.commentId, comment.remoteId);
-    const pulled = pull.length === 0 ? 0 : await comments.addRemote(issueId, pull, this.#by.requestId);
+    const pulled = pull.length === 0 ? 0 : await comments.addRemote(issueId, pull, this.#by);
     let pushed = arrived.length;
     for (const comment of push) if (await this.#tryPart(this.#sendComment(remoteId, comment))) pushed += 1;
     return { pushed, pulled };

@@ -1,9 +1,8 @@
 import { abortAfter, type Logger, ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
 import { assertMay } from '../issue-core/issue-access.ts';
-import type { IssueReference } from '../issue-core/issue-reference.ts';
-import type { IssueRepository } from '../issue-store/issue.repository.ts';
-import { found } from '../issues/issue.service.ts';
+import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';
+import type { IssueReader } from '../issue-store/read.ts';
 import { TrackerError } from '../trackers/tracker-error.ts';
 import { adviceFor, trackerNotConfigured, trackerProblem } from '../trackers/tracker-problem.ts';
 import { LeaseLostError, type SyncJob } from './sync-lease.sql.ts';
@@ -11,21 +10,21 @@ import { type SyncCollaborators, SyncRun } from './sync-run.ts';
 
 /** POST /api/v1/issues/{id}/sync/ (issue-tracking.md 4). */
 export class SyncService {
-  readonly #issues: IssueRepository;
+  readonly #reader: IssueReader;
   readonly #runner: SyncRunner | undefined;
 
   /** `runner`: undefined if no tracker is configured. */
-  constructor({ issues, runner }: { issues: IssueRepository; runner: SyncRunner | undefined }) {
-    this.#issues = issues;
+  constructor({ reader, runner }: { reader: IssueReader; runner: SyncRunner | undefined }) {
+    this.#reader = reader;
     this.#runner = runner;
   }
 
   async sync(actor: Actor, reference: IssueReference, requestId: string) {
-    const issue = found(await this.#issues.findState(reference));
+    const issue = assertFound(await this.#reader.findState(reference));
     assertMay(actor, 'sync', issue);
     if (this.#runner === undefined) throw trackerNotConfigured();
     await this.#runner.syncNow(issue.id, actor.id, requestId);
-    return found(await this.#issues.find({ id: issue.id }));
+    return assertFound(await this.#reader.find({ id: issue.id }));
   }
 }
 

@@ -11,25 +11,26 @@ import type {
   syncIssue,
 } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
-import type { IdempotencyService } from '../idempotency/idempotency.service.ts';
-import { idempotencyRequest } from '../idempotency/idempotency-request.ts';
+import type { SideEffectHandler } from '../idempotency/once.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { type IssuePresenter, issueResponse, presentSyncReport } from '../issue-core/issue.presenter.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
-import type { IssueService } from '../issues/issue.service.ts';
+import type { IssueSnapshot, PresentedIssue } from '../issue-core/issue.ts';
+import type { IssueReference, IssueUrls } from '../issue-core/issue-reference.ts';
 import type { ImportService } from './import.service.ts';
 import type { IntegrationService } from './integration.service.ts';
 import type { SyncBindingService } from './sync-binding.service.ts';
 import type { SyncService } from './sync-runner.ts';
 
 interface SyncHandlersOptions {
-  issues: IssueService;
+  issues: {
+    find(reference: IssueReference): Promise<PresentedIssue>;
+    findWithConflicts(reference: IssueReference): Promise<IssueSnapshot>;
+  };
   sync: SyncService;
   bindings: SyncBindingService;
   integration: IntegrationService;
   imports: ImportService;
   presenter: IssuePresenter;
-  idempotency: IdempotencyService;
   urls: IssueUrls;
 }
 
@@ -41,19 +42,15 @@ export function syncHandlers({
   integration,
   imports,
   presenter,
-  idempotency,
   urls,
 }: SyncHandlersOptions) {
-  const run: Handler<typeof syncIssue, Actor> = async (call) => {
-    const { actor, params, body, requestId } = call;
-    const reference = urls.parse(params);
-    return idempotency.onceWithSideEffects(idempotencyRequest(call, body, reference), requestId, {
-      effect: async () => {
-        const synced = await sync.sync(actor, reference, requestId);
-        return { resourceId: synced.id, response: issueResponse(presenter.text(synced)) };
-      },
-      present: async (id) => issueResponse(await issues.find({ id })),
-    });
+  const run: SideEffectHandler<typeof syncIssue> = {
+    issueOf: ({ params }) => urls.parse(params),
+    effect: async ({ actor, params, requestId }) => {
+      const synced = await sync.sync(actor, urls.parse(params), requestId);
+      return { resourceId: synced.id, response: issueResponse(presenter.text(synced)) };
+    },
+    present: async (id) => issueResponse(await issues.find({ id })),
   };
 
   const getState: Handler<typeof getSyncState, Actor> = async ({ params }) => ({

@@ -3,6 +3,7 @@ import { violatedUniqueIndex } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { deleteTrackerLinks, insertTrackerLink, recordSynced } from '../issue-store/tracked.sql.ts';
 import type { RemoteIssue } from '../trackers/external-tracker.ts';
 import type { MergeBase } from './field-merge.ts';
 import {
@@ -115,8 +116,19 @@ export class SyncRepository {
     within: Transaction = this.#database,
   ): Promise<void> {
     const { provider } = this.#tracker;
+    const link = {
+      id: uuidv7(),
+      ref: `${provider}:${remote.id}`,
+      title: remote.title,
+      url: remote.url,
+      createdBy: requestedBy,
+    };
+    const bound = Prisma.sql`
+      SELECT issue_id, NULL AS remote_id FROM stale
+      UNION ALL SELECT t.issue_id, t.remote_id FROM t JOIN before USING (issue_id)
+       WHERE t.remote_id IS DISTINCT FROM before.remote_id`;
     const rows = await within.$queryRaw<unknown[]>`
-      WITH stale AS (
+      WITH before AS (${this.#selectLeased({ issueId, leaseId })}), stale AS (
         UPDATE tracker_links SET remote_id = NULL, base = NULL, synced_activity_id = NULL,
           last_error = 'remote_gone', next_attempt_at = NULL, failed_at = clock_timestamp()
          WHERE ${this.#isTracker} AND remote_id = ${remote.id} AND issue_id <> ${issueId}::uuid
@@ -128,13 +140,9 @@ export class SyncRepository {
           base = ${json(base)}, create_attempted_at = NULL, create_refused_at = NULL, unverified_push = NULL
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
            AND (SELECT count(*) FROM stale) >= 0
-        RETURNING issue_id
-      ), link AS (
-        INSERT INTO issue_links (id, issue_id, type, ref, title, url, created_by)
-        SELECT ${uuidv7()}::uuid, issue_id, 'external_issue', ${`${provider}:${remote.id}`},
-               left(${remote.title}, 255), ${remote.url}, ${requestedBy}::uuid FROM t
-        ON CONFLICT (issue_id, type, ref) DO NOTHING
-      )
+        RETURNING issue_id, remote_id
+      ), link AS (${insertTrackerLink(Prisma.raw('SELECT * FROM t'), link)}),
+        recorded AS (${recordSynced(bound, provider)})
       SELECT issue_id FROM t`;
     if (rows.length === 0) throw new LeaseLostError();
   }
@@ -193,12 +201,15 @@ export class SyncRepository {
     result: SyncResult,
     { activityId, seenUntil }: { activityId: number; seenUntil: Date },
   ): Promise<void> {
+    // A sync without effect has no event, unless it ends a failure.
+    const ended = hasEffect(result) ? Prisma.sql`true` : Prisma.sql`before.last_error IS NOT NULL`;
     await this.#end(
       lease,
       Prisma.sql`last_synced_at = clock_timestamp(), last_result = ${json(result)}, last_error = NULL, last_messages = '[]',
         moved_to = NULL, failures = 0, synced_activity_id = ${activityId}::bigint, remote_seen_until = ${seenUntil},
         next_attempt_at = CASE WHEN changed_during_sync THEN clock_timestamp() END,
         duplicated_since = CASE WHEN changed_during_sync THEN duplicated_since END`,
+      Prisma.sql`SELECT t.issue_id, t.remote_id FROM t JOIN before USING (issue_id) WHERE ${ended}`,
     );
     await this.#recordAnswer();
   }
@@ -240,18 +251,18 @@ export class SyncRepository {
   /** Removes the remote issue from an issue. Local comments count as not sent; comments from the tracker stay. */
   async detach({ issueId, leaseId }: SyncLease, within: Transaction = this.#database): Promise<void> {
     const { provider } = this.#tracker;
+    const unbound = Prisma.sql`
+      SELECT issue_id, NULL AS remote_id FROM t JOIN before USING (issue_id) WHERE before.remote_id IS NOT NULL`;
     await within.$executeRaw`
-      WITH t AS (
+      WITH before AS (${this.#selectLeased({ issueId, leaseId })}), t AS (
         UPDATE tracker_links SET remote_id = NULL, remote_key = NULL, remote_url = NULL, remote_state = NULL,
           remote_since = NULL, remote_author = NULL, remote_created_at = NULL, base = NULL, unverified_push = NULL, create_attempted_at = NULL, create_refused_at = NULL, uncertain_since = NULL, duplicated_since = NULL, synced_activity_id = NULL, last_synced_at = NULL,
           remote_seen_until = NULL, last_result = NULL, last_error = NULL, last_messages = '[]', moved_to = NULL, failures = 0, next_attempt_at = NULL,
           conflicts = '[]'
          WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
         RETURNING issue_id
-      ), links AS (
-        DELETE FROM issue_links l USING t WHERE l.issue_id = t.issue_id AND l.type = 'external_issue'
-           AND starts_with(l.ref, ${`${provider}:`})
-      )
+      ), links AS (${deleteTrackerLinks(Prisma.raw('SELECT * FROM t'), provider)}),
+        recorded AS (${recordSynced(unbound, provider)})
       DELETE FROM tracker_comments c USING t, comments
        WHERE c.issue_id = t.issue_id AND ${this.#isTracker} AND comments.id = c.comment_id
          AND comments.origin = 'local'`;
@@ -278,11 +289,27 @@ export class SyncRepository {
     if (updated === 0) throw new LeaseLostError();
   }
 
-  async #end({ issueId, leaseId }: SyncLease, set: Prisma.Sql): Promise<Date | null> {
+  // The row of a leased issue before the statement changes it.
+  #selectLeased({ issueId, leaseId }: SyncLease): Prisma.Sql {
+    return Prisma.sql`
+      SELECT issue_id, remote_id, last_error FROM tracker_links
+       WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid`;
+  }
+
+  // `synced`: the rows of `t` and `before` that get an event.
+  async #end(lease: SyncLease, set: Prisma.Sql, synced?: Prisma.Sql): Promise<Date | null> {
+    const { issueId, leaseId } = lease;
+    const recorded =
+      synced === undefined
+        ? Prisma.empty
+        : Prisma.sql`, recorded AS (${recordSynced(synced, this.#tracker.provider)})`;
     const [ended] = await this.#database.$queryRaw<{ nextAttemptAt: Date | null }[]>`
-      UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL, changed_during_sync = false
-       WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
-      RETURNING next_attempt_at AS "nextAttemptAt"`;
+      WITH before AS (${this.#selectLeased(lease)}), t AS (
+        UPDATE tracker_links SET ${set}, claim_id = NULL, claim_until = NULL, changed_during_sync = false
+         WHERE issue_id = ${issueId}::uuid AND ${this.#isTracker} AND claim_id = ${leaseId}::uuid
+        RETURNING issue_id, remote_id, next_attempt_at
+      ) ${recorded}
+      SELECT next_attempt_at AS "nextAttemptAt" FROM t`;
     if (ended === undefined) throw new LeaseLostError();
     return ended.nextAttemptAt;
   }
@@ -291,4 +318,8 @@ export class SyncRepository {
 /** Whether a write failed because its remote issue belongs to another local issue. */
 export function isTaken(error: unknown): boolean {
   return violatedUniqueIndex(error) === 'tracker_links_remote_key';
+}
+
+function hasEffect({ created, pushed, pulled, comments_pushed, comments_pulled }: SyncResult): boolean {
+  return created || pushed.length + pulled.length + comments_pushed + comments_pulled > 0;
 }

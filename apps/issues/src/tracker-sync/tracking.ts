@@ -2,8 +2,8 @@ import type { EventSignal, Logger, Metrics } from '@tessera/service-kit';
 import type { Config } from '../config.ts';
 import type { Database } from '../database.ts';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
-import type { IssueRepository } from '../issue-store/issue.repository.ts';
-import type { IssueStatusRepository } from '../issue-store/issue-status.repository.ts';
+import type { IssueReader } from '../issue-store/read.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
 import type { LabelService } from '../labels/label.service.ts';
 import { GiteaTracker } from '../trackers/gitea.tracker.ts';
 import { GitHubTracker } from '../trackers/github.tracker.ts';
@@ -35,19 +35,19 @@ interface TrackingCollaborators {
   people: IdentityMirrorService;
   metrics: Metrics;
   eventSignal: EventSignal;
-  issues: IssueRepository;
-  statusRepository: IssueStatusRepository;
+  reader: IssueReader;
+  writer: IssueWriter;
   labels: LabelService;
 }
 
 /** Creates everything that syncs issues with the configured tracker, if there is one. */
 export function createTracking({ tracking }: Config, logger: Logger, collaborators: TrackingCollaborators) {
-  const { main, people, metrics, eventSignal, issues, statusRepository, labels } = collaborators;
+  const { main, people, metrics, eventSignal, reader, writer, labels } = collaborators;
   if (tracking === undefined) {
     observeSyncs(metrics, undefined);
     return {
-      sync: new SyncService({ issues, runner: undefined }),
-      bindings: new SyncBindingService({ issues, statuses: statusRepository, tracking: undefined }),
+      sync: new SyncService({ reader, runner: undefined }),
+      bindings: new SyncBindingService({ reader, writer, tracking: undefined }),
       trackerWebhooks: new TrackerWebhooks(undefined),
       integration: new IntegrationService(undefined),
       imports: new ImportService(undefined),
@@ -63,9 +63,9 @@ export function createTracking({ tracking }: Config, logger: Logger, collaborato
   const recordOutcome = observeSyncs(metrics, queue);
   const clock = new TrackerClock();
   const tracker = new trackers[provider](tracking.tracker, { logger, limit: queue, clock });
-  const comments = new SyncCommentRepository(main, identity);
+  const comments = new SyncCommentRepository(main, { tracker: identity, writer });
   const runner = new SyncRunner(
-    { tracker, repository, comments, issues, statuses: statusRepository, labels, policies },
+    { tracker, repository, comments, reader, writer, labels, policies },
     {
       deadlineMs,
       retrySeconds,
@@ -86,10 +86,10 @@ export function createTracking({ tracking }: Config, logger: Logger, collaborato
     logger,
   });
   return {
-    sync: new SyncService({ issues, runner }),
+    sync: new SyncService({ reader, runner }),
     bindings: new SyncBindingService({
-      issues,
-      statuses: statusRepository,
+      reader,
+      writer,
       tracking: { tracker, repository, deadlineMs },
     }),
     trackerWebhooks: new TrackerWebhooks(

@@ -9,31 +9,36 @@ import {
 import { cursorTime, type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
-import type { WatchingService } from './watching.service.ts';
+import { assertFound, type IssueReference, type IssueUrls } from '../issue-core/issue-reference.ts';
+import type { IssueWriter } from '../issue-store/write.ts';
+import type { WatchingRepository } from './watching.repository.ts';
 import type { WatchState } from './watching.ts';
 
 interface WatchingHandlersOptions {
-  watching: WatchingService;
+  watching: WatchingRepository;
+  writer: Pick<IssueWriter, 'setWatching'>;
   urls: IssueUrls;
 }
 
 const place = z.object({ since: cursorTime, id: uuid() });
 
 /** Handlers of watching. Every active user may watch every issue, and sees only whether they watch it themselves. */
-export function watchingHandlers({ watching, urls }: WatchingHandlersOptions) {
+export function watchingHandlers({ watching, writer, urls }: WatchingHandlersOptions) {
+  const set = async (reference: IssueReference, userId: string, isWatching: boolean) =>
+    assertFound(await writer.setWatching(reference, userId, isWatching));
+
   const get: Handler<typeof getWatching, Actor> = async ({ actor, params }) => ({
     status: 200,
-    body: present(await watching.find(urls.parse(params), actor.id)),
+    body: present(assertFound(await watching.find(urls.parse(params), actor.id))),
   });
 
   const start: Handler<typeof startWatching, Actor> = async ({ actor, params }) => ({
     status: 200,
-    body: present(await watching.set(urls.parse(params), actor.id, true)),
+    body: present({ issueId: await set(urls.parse(params), actor.id, true), isWatching: true }),
   });
 
   const stop: Handler<typeof stopWatching, Actor> = async ({ actor, params }) => {
-    await watching.set(urls.parse(params), actor.id, false);
+    await set(urls.parse(params), actor.id, false);
     return { status: 204 };
   };
 

@@ -10,7 +10,7 @@ import { type Access, type Guard, guard, type Route, route } from '@tessera/serv
 import { findActor } from '../authentication/authenticate.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Actor } from '../issue-core/actor.ts';
-import { limitAddresses, limitRate } from '../rate-limit/limit-rate.ts';
+import { limitAddresses, limitRate } from '../rate-limit/rate-limiter.ts';
 import { webSessionHandlers } from './web-session.handlers.ts';
 import { sessionAccesses } from './web-session-access.ts';
 

@@ -1,5 +1,5 @@
 import { type EventSignal, EventWorker, type Logger, WorkerPool } from '@tessera/service-kit';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import type { LeasedDelivery, WebhookDeliveryRepository } from './webhook-delivery.repository.ts';
 import { messageId, payloadOf } from './webhook-message.ts';
 import type { Attempt, WebhookSender } from './webhook-sender.ts';

@@ -1,5 +1,5 @@
 import { presentEvent } from '../events/event.presenter.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 
 /** The type of the event that a person sends to try an endpoint. */
 export const testType = 'webhook.test';

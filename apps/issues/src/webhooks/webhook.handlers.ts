@@ -13,7 +13,7 @@ import {
 import { type Handler, readKeysetPage } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { presentDelivery, presentDetails, presentWebhook, presentWithSecret } from './webhook.presenter.ts';
 import type { ChangeContext, WebhookService } from './webhook.service.ts';
 

@@ -5,8 +5,8 @@ import type {
   WebhookDeliveryDetails,
   WebhookWithSecret,
 } from '@tessera/contracts';
-import type { IssueUrls } from '../issue-core/issue-urls.ts';
-import { presentPerson } from '../issue-core/person.presenter.ts';
+import type { IssueUrls } from '../issue-core/issue-reference.ts';
+import { presentPerson } from '../issue-core/person.ts';
 import type { Delivery, DeliveryAttempt, ListedDelivery, WebhookEndpoint } from './webhook.ts';
 import { messageId, payloadOf } from './webhook-message.ts';
 

@@ -14,7 +14,7 @@ import { type Access, type Route, route } from '@tessera/service-kit';
 import type { Dependencies } from '../dependencies.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { assertMayAdministerWebhooks as authorize } from '../issue-core/issue-access.ts';
-import type { limitRate } from '../rate-limit/limit-rate.ts';
+import type { limitRate } from '../rate-limit/rate-limiter.ts';
 import { webhookHandlers } from './webhook.handlers.ts';
 
 interface RouteOptions {

@@ -1,4 +1,4 @@
-import type { PersonInput } from '@tessera/contracts';
+import type { Person, PersonInput } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import type { Actor } from './actor.ts';
 
@@ -36,4 +36,22 @@ export function assertMayName(actor: Actor, person: PersonReference, field: stri
 
 export function toPersonReference(person: PersonInput): PersonReference {
   return 'sso_provider' in person ? { ssoProvider: person.sso_provider, ssoId: person.sso_id } : person;
+}
+
+/** A person with the names of the mirror; null if the mirror does not know the person. */
+export interface NamedPerson {
+  id: string;
+  names: string | null;
+}
+
+/**
+ * Returns the displayed fields of a person; null if `id` is null. `names` are those of the mirror: the username, and
+ * after a line feed the display name.
+ */
+export function presentPerson(id: string, names: string | null): Person;
+export function presentPerson(id: string | null, names: string | null): Person | null;
+export function presentPerson(id: string | null, names: string | null): Person | null {
+  if (id === null) return null;
+  const [username = null, name] = names?.split('\n') ?? [];
+  return name === undefined ? { id, username } : { id, username, name };
 }

@@ -1,5 +1,5 @@
 import { validationProblem } from '@tessera/service-kit';
-import type { Actor } from '../issue-core/actor.ts';
+import type { Actor } from './actor.ts';
 import {
   findSameTarget,
   isSameLink,
@@ -7,8 +7,8 @@ import {
   type NewLink,
   type StoredLink,
   withoutRepeats,
-} from '../issue-core/link.ts';
-import { assertMayName, type PersonResolver } from '../issue-core/person-resolver.ts';
+} from './link.ts';
+import { assertMayName, type PersonResolver } from './person.ts';
 
 interface ResolveOptions {
   actor: Actor;

@@ -1,0 +1,208 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Database, Transaction } from '../database.ts';
+import type { Comment, CommentChange, CommentDraft, StoredComment } from '../issue-core/comment.ts';
+import type {
+  ChangedBy,
+  IssueSnapshot,
+  IssueWithLinks,
+  NewIssue,
+  TrackerIdentity,
+} from '../issue-core/issue.ts';
+import { commentHistory, historyOf, type IssueChange } from '../issue-core/issue-change.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { changeComment, changeIssue, changeSilently, insertIssue } from './change.sql.ts';
+import { isAt, isReferredTo, lockIssue, lockIssues } from './issue.sql.ts';
+import { IssueReader } from './read.ts';
+import { type SnapshotRow, selectLocked, toSnapshots } from './snapshot.sql.ts';
+import { setWatching } from './watching.sql.ts';
+
+/** Returns the change of an issue; undefined for none. It may throw. If it is called again, its first result had no effect. */
+export type Decide<Seen, Change = IssueChange> = (
+  seen: Seen,
+  transaction: Transaction,
+) => Promise<Change | undefined> | Change | undefined;
+
+/** A locked issue of many, without its links and description. */
+export type LockedIssue = IssueWithLinks & { number: number };
+
+/**
+ * The only door through which issues, comments, links, history, watchers and events of issues are written. A change, its
+ * history, its events and its new watchers are one statement.
+ *
+ * `change` and `changeComment` read, decide, and write on the condition that the issue is still at the revision that they
+ * have read. If it is not, they do the same again under the lock of the issue. So a decision always holds for the state
+ * that it changes, and a change without competitors takes two statements.
+ */
+export class IssueWriter {
+  readonly #database: Database;
+  readonly #reader: IssueReader;
+  readonly #tracker: TrackerIdentity | undefined;
+
+  /** `tracker`: the configured tracker, whose sync state the snapshots contain. */
+  constructor(database: Database, tracker?: TrackerIdentity) {
+    this.#database = database;
+    this.#reader = new IssueReader(database, tracker);
+    this.#tracker = tracker;
+  }
+
+  /** Creates an issue. */
+  async create(
+    issue: NewIssue,
+    by: ChangedBy & { actorId: string },
+    within: Transaction = this.#database,
+  ): Promise<IssueSnapshot> {
+    const rows = await within.$queryRaw<SnapshotRow[]>(insertIssue(issue, by, this.#tracker));
+    const [created] = toSnapshots(rows);
+    if (created === undefined) throw new Error('INSERT … RETURNING returned no row');
+    return created;
+  }
+
+  /** Changes an issue. Returns it after the change; undefined if it does not exist. */
+  async change(
+    reference: IssueReference,
+    by: ChangedBy,
+    decide: Decide<IssueWithLinks>,
+    within?: Transaction,
+  ): Promise<IssueSnapshot | undefined> {
+    return this.#decided(reference, within, async (transaction) => {
+      const issue = await this.#reader.findWithLinks(reference, transaction);
+      if (issue === undefined) return { result: undefined };
+      const write = writtenChange(issue, (await decide(issue, transaction)) ?? {}, by);
+      if (write.history.length === 0)
+        return { result: await this.#reader.find({ id: issue.id }, transaction) };
+      const rows = await transaction.$queryRaw<SnapshotRow[]>(changeIssue(write, this.#tracker));
+      return written(toSnapshots(rows));
+    });
+  }
+
+  /**
+   * Changes an issue under its lock, within a transaction that writes more than the issue. Returns the result of `decide`;
+   * undefined if the issue does not exist.
+   */
+  async changeLocked<Result>(
+    id: string,
+    by: ChangedBy,
+    decide: (issue: IssueWithLinks) => Promise<{ change: IssueChange; result: Result }>,
+    transaction: Transaction,
+  ): Promise<Result | undefined> {
+    await transaction.$queryRaw(lockIssue({ id }));
+    const issue = await this.#reader.findWithLinks({ id }, transaction);
+    if (issue === undefined) return undefined;
+    const { change, result } = await decide(issue);
+    await this.#write(issue, change, by, transaction);
+    return result;
+  }
+
+  /**
+   * Changes issues under their locks, which are taken in the order of the ids, so that two calls never wait for each other.
+   * Returns what `decide` tells of each issue that exists.
+   */
+  async changeAll<Outcome>(
+    references: readonly IssueReference[],
+    by: ChangedBy,
+    decide: (issue: LockedIssue) => { change?: IssueChange | undefined; outcome: Outcome },
+    within?: Transaction,
+  ): Promise<{ issue: LockedIssue; outcome: Outcome }[]> {
+    const locking = async (transaction: Transaction) => {
+      const locked = await transaction.$queryRaw<{ id: string }[]>(lockIssues(references));
+      const rows = await transaction.$queryRaw<SnapshotRow[]>(selectLocked(locked.map(({ id }) => id)));
+      const outcomes: { issue: LockedIssue; outcome: Outcome }[] = [];
+      for (const issue of toSnapshots(rows)) {
+        const { change, outcome } = decide(issue);
+        if (change !== undefined) await this.#write(issue, change, by, transaction);
+        outcomes.push({ issue, outcome });
+      }
+      return outcomes;
+    };
+    return within === undefined ? this.#database.$transaction(locking, { timeout: 10_000 }) : locking(within);
+  }
+
+  /**
+   * Adds a comment; undefined if the issue does not exist. One statement, because no rule depends on the issue. It locks the
+   * row of the issue first, so concurrent comments are stored in the order of their timestamps.
+   */
+  async addComment(
+    reference: IssueReference,
+    draft: CommentDraft,
+    by: ChangedBy,
+    within: Transaction = this.#database,
+  ): Promise<Comment | undefined> {
+    const change: IssueChange = { comments: [{ kind: 'added', id: uuidv7(), draft }] };
+    const where = isReferredTo(reference);
+    const [comment] = await within.$queryRaw<Comment[]>(
+      changeComment({ where, change, history: commentHistory(change), by }),
+    );
+    return comment;
+  }
+
+  /**
+   * Changes or deletes a comment, which may be deleted already. Returns it after the change; undefined if the issue or the
+   * comment does not exist.
+   */
+  async changeComment(
+    reference: IssueReference,
+    id: string,
+    by: ChangedBy,
+    decide: Decide<StoredComment, CommentChange>,
+  ): Promise<Comment | undefined> {
+    return this.#decided(reference, undefined, async (transaction) => {
+      const comment = await this.#reader.findStoredComment(reference, id, transaction);
+      if (comment === undefined) return { result: undefined };
+      const decided = await decide(comment, transaction);
+      if (decided === undefined) return { result: comment };
+      const change: IssueChange = { comments: [decided] };
+      const where = isAt(comment.issueId, comment.rev);
+      return written(
+        await transaction.$queryRaw<Comment[]>(
+          changeComment({ where, change, history: commentHistory(change), by }),
+        ),
+      );
+    });
+  }
+
+  /** Makes a person watch an issue, or stop watching it. Returns the id of the issue; undefined if it does not exist. */
+  async setWatching(
+    reference: IssueReference,
+    userId: string,
+    isWatching: boolean,
+  ): Promise<string | undefined> {
+    const [row] = await this.#database.$queryRaw<{ id: string }[]>(
+      setWatching(reference, userId, isWatching),
+    );
+    return row?.id;
+  }
+
+  // Tries without a lock, and the second time under the lock of the issue, when nothing can come between.
+  async #decided<Result>(
+    reference: IssueReference,
+    within: Transaction | undefined,
+    attempt: (transaction: Transaction) => Promise<{ result: Result } | undefined>,
+  ): Promise<Result> {
+    const first = await attempt(within ?? this.#database);
+    if (first !== undefined) return first.result;
+    const locked = async (transaction: Transaction) => {
+      await transaction.$queryRaw(lockIssue(reference));
+      // Another statement, because only that sees what the previous holder of the lock wrote.
+      const second = await attempt(transaction);
+      if (second === undefined) throw new Error('a locked issue has changed');
+      return second.result;
+    };
+    return within === undefined ? this.#database.$transaction(locked) : locked(within);
+  }
+
+  async #write(issue: IssueWithLinks, change: IssueChange, by: ChangedBy, transaction: Transaction) {
+    const write = writtenChange(issue, change, by);
+    if (write.history.length === 0) return;
+    const rows = await transaction.$queryRaw<unknown[]>(changeSilently(write));
+    if (rows.length === 0) throw new Error('a locked issue has changed');
+  }
+}
+
+function writtenChange(issue: IssueWithLinks, change: IssueChange, by: ChangedBy) {
+  const { id, rev, mentionIds: mentionedBefore } = issue;
+  return { where: isAt(id, rev), change, history: historyOf(issue, change), by, mentionedBefore };
+}
+
+function written<Row>([row]: Row[]): { result: Row } | undefined {
+  return row === undefined ? undefined : { result: row };
+}
