@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findSchemaDrift } from '@tessera/service-kit/schema-drift';
 import { createServiceDatabase } from '@tessera/stack/postgres';
@@ -50,6 +50,23 @@ describe('the database schema', () => {
       only('webhook_deliveries_due_idx'),
       onlyUnique('tracker_imports_running_key'),
     ]);
+  });
+
+  // Migrations redefine functions, so the present source of a function is in the newest of them. A file may begin with a comment.
+  it('has the functions and triggers in prisma/functions, each in a file of its own', async () => {
+    const { rows } = await client.query<{ name: string; source: string; triggers: string | null }>(`
+      SELECT proname AS name, pg_get_functiondef(oid) AS source, (
+        SELECT string_agg(pg_get_triggerdef(t.oid, true) || ';', E'\n' ORDER BY tgname)
+          FROM pg_trigger t WHERE tgfoid = p.oid AND NOT tgisinternal) AS triggers
+        FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
+         AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e') ORDER BY proname`);
+    const folder = `${prismaDir}/functions`;
+    const files = readdirSync(folder).toSorted();
+    expect(files).toEqual(rows.map(({ name }) => `${name}.sql`));
+    for (const { name, source, triggers } of rows) {
+      const written = readFileSync(`${folder}/${name}.sql`, 'utf8').replace(/^(?:--.*\n)+/, '');
+      expect(written).toBe(`${source.trim()};\n${triggers === null ? '' : `\n${triggers}\n`}`);
+    }
   });
 
   it('rejects changes of the history, even by the owner', async () => {
