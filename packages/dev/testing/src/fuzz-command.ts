@@ -36,7 +36,11 @@ process.exitCode = await runCommandLine({
         ...['run', 'test', '--filter=@tessera/identity', '--filter=@tessera/issues'],
         ...['--concurrency=1', '--force', '--', 'test/fuzz.test', 'test/sync-convergence.test'],
       ],
-      { FUZZ_RUNS: runs, FUZZ_SEED: seed },
+      {
+        FUZZ_RUNS: runs,
+        FUZZ_SEED: seed,
+        SYNC_CONVERGENCE_RUNS: process.env.SYNC_CONVERGENCE_RUNS || '25',
+      },
     );
   },
 });
