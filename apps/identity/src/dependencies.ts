@@ -71,7 +71,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const tasks = cleanupTasks(new CleanupRepository(database), retention);
   const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
   cleanup.start();
-  const events = new EventFeed(pool, { isEnabled: config.database.writesEvents });
+  const events = new EventFeed(pool);
   observeEventFeed(metrics, events);
 
   return {

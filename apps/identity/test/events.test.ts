@@ -158,15 +158,4 @@ describe('GET /internal/events', () => {
     expect(await readPage(`?after=${next}`)).toMatchObject({ events: [], reset: true });
     expect(await eventsOf(() => createIdentity(app))).toHaveLength(1);
   });
-
-  it('writes nothing with EVENTS=off', async () => {
-    const off = await startTestApp({ EVENTS: 'off' }, app.databaseUrl);
-    const silent = async () => {
-      const { identity } = await createIdentity(off);
-      await updateIdentity(off, identity.id, { is_active: false });
-    };
-    expect(await eventsOf(silent)).toEqual([]);
-    expectProblem(await internalClient(() => off)('get', path), 404, 'events_off');
-    await off.close();
-  });
 });

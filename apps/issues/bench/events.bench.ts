@@ -1,5 +1,5 @@
 // Measures the cost of events for writes: the throughput of creations, changes of status and comments, of a service that
-// writes events and notifies other processes, divided by that with EVENTS=off, and the processor time of a write in the
+// notifies other processes, divided by that with EVENTS_LISTEN=off, and the processor time of a write in the
 // service and in PostgreSQL, which other programs disturb less. `pnpm bench:events [rounds]`, after
 // `npx pnpm@12 build`. The variants are measured one after the other in each round, with a database each.
 import { readdirSync, readFileSync } from 'node:fs';
@@ -16,7 +16,6 @@ const windowMs = 1_000;
 const connections = 16;
 
 const variants: Record<string, Record<string, string>> = {
-  'EVENTS=off': { EVENTS: 'off' },
   'EVENTS_LISTEN=off': { EVENTS_LISTEN: 'off' },
   default: {},
   'with a replica': {},
@@ -65,7 +64,7 @@ for (let round = -1; round < rounds; round += 1) {
   }
 }
 for (const write of writes) {
-  const base = figures.get(`EVENTS=off ${write}`) ?? [];
+  const base = figures.get(`EVENTS_LISTEN=off ${write}`) ?? [];
   for (const { name } of targets) {
     const own = figures.get(`${name} ${write}`) ?? [];
     const ratios = own.map(({ perSecond }, index) => perSecond / (base[index]?.perSecond ?? Number.NaN));

@@ -97,7 +97,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   metrics.observePool('lists', lists.pool);
   tracing?.tracePool(main.pool);
   tracing?.tracePool(lists.pool);
-  const events = new EventFeed(main.pool, { isEnabled: config.database.writesEvents });
+  const events = new EventFeed(main.pool);
   observeEventFeed(metrics, events);
   const eventStreams: EventStreams = new EventStreams({
     feed: events,
@@ -114,7 +114,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     people.backfill.start();
     people.feed.start();
   }
-  const notifications = createNotifications(config, main.database, eventSignal, logger);
+  const notifications = createNotifications(main.database, eventSignal, logger);
   const webhooks = createWebhooks(config, {
     database: main.database,
     urls: issues.urls,
@@ -122,7 +122,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     metrics,
     logger,
   });
-  webhooks.dispatcher?.start();
+  webhooks.dispatcher.start();
   eventSignal.start();
   return {
     config,
@@ -160,7 +160,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
         webSessions?.stop(),
         people.feed.stop(),
         notifications.worker.stop(),
-        webhooks.dispatcher?.stop(),
+        webhooks.dispatcher.stop(),
       ]);
       await eventSignal.stop();
       await Promise.all([main.close(), lists.close(), limits.close()]);
@@ -170,19 +170,17 @@ export async function createDependencies(config: Config, logger: Logger, tracing
 
 /** Changes of other processes are signalled unless a pooler does not support it; then each process finds them later. */
 function createSignal({ database, listensForEvents }: Config, logger: Logger): EventSignal {
-  if (!database.writesEvents || !listensForEvents) return new EventSignal();
+  if (!listensForEvents) return new EventSignal();
   const { url: connectionString } = database;
   return new EventSignal(new EventChannel({ connectionString, applicationName: 'issues events', logger }));
 }
 
-/** Makes notifications, unless events are disabled. */
-function createNotifications(config: Config, database: Database, signal: EventSignal, logger: Logger) {
-  const { writesEvents: isEnabled } = config.database;
+function createNotifications(database: Database, signal: EventSignal, logger: Logger) {
   const repository = new NotificationRepository(database);
   const run = () => repository.notify();
   const worker = new EventWorker({ name: 'notifications', signal, run, pauseMs: 200, logger });
-  if (isEnabled) worker.start();
-  return { worker, service: new NotificationService({ repository, isEnabled }) };
+  worker.start();
+  return { worker, service: new NotificationService({ repository }) };
 }
 
 /** At most half of the connections for one identity. */

@@ -149,12 +149,6 @@ describe('a stream of events', () => {
     await ann.options(streamPath).expect(204);
   });
 
-  it('is refused if events are disabled', async () => {
-    const off = await startTestApp({ EVENTS: 'off' }, app);
-    apps.unshift(off);
-    expectProblem(await ann.on(off).get(streamPath), 404, 'events_off');
-  });
-
   it('is limited to six of an identity, in the metrics, and free again when one ends', async () => {
     const bob = await aPerson(app);
     const streams = await Promise.all(Array.from({ length: 6 }, () => open({}, bob)));

@@ -156,24 +156,4 @@ describe("the mirror follows identity's events", () => {
     expect(await compareAll()).toBeGreaterThan(5);
     await expectEqual();
   });
-
-  it('finds new identities periodically while identity has no feed, and starts again when it has one', async () => {
-    await identity.down();
-    await identity.up({ EVENTS: 'off' });
-    await identity.create({ email: anEmail(), password });
-    await readBy(app);
-    await readBy(app);
-    expect(logged('has no feed')).toBe(1);
-    expect([await cursor(), await gauge()]).toEqual([null, undefined]);
-    await app.sql('UPDATE mirror_backfill SET next_attempt_at = now()');
-    expect(await compareAll()).toBeGreaterThan(0);
-    await expectEqual();
-    const [first] = (await service.compare()).identities;
-    await identity.update(String(first?.id), { username: 'without-an-event' });
-    await identity.down();
-    await identity.up();
-    await readBy(app);
-    await compareAll();
-    await expectEqual();
-  });
 });

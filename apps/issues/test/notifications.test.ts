@@ -270,18 +270,6 @@ describe('GET /api/v1/notifications/', () => {
     const { headers } = await busy.get(`${notificationsPath}?limit=1`).expect(200);
     expect(headers['x-unread-count']).toBe('1000');
   });
-
-  it('is 404 events_off with EVENTS=off', async () => {
-    const off = await startTestApp({ EVENTS: 'off' }, app);
-    opened.push(off);
-    expectProblem(await person.on(off).get(notificationsPath), 404, 'events_off');
-    for (const state of ['read', 'unread'])
-      expectProblem(
-        await person.on(off).post(`${notificationsPath}${state}/`, { ids: [1] }),
-        404,
-        'events_off',
-      );
-  });
 });
 
 describe('marking notifications', () => {

@@ -29,8 +29,9 @@ let client: pg.Client;
 let lists: IssueListService;
 
 beforeAll(async () => {
+  app = await startTestApp();
   // The test reads the events itself.
-  app = await startTestApp({ EVENTS: 'off' });
+  await app.dependencies.eventSignal.stop();
   client = new pg.Client({ connectionString: app.databaseUrl });
   await client.connect();
   await fillWithIssues(client, count);

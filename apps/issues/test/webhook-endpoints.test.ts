@@ -211,30 +211,6 @@ describe('/api/v1/webhooks/', () => {
       ]),
     );
   });
-
-  it('is 404 events_off with EVENTS=off', async () => {
-    const webhook = await createWebhook();
-    const off = await startTestApp({ EVENTS: 'off' }, app);
-    try {
-      const admin = await aPerson(off, { is_staff: true });
-      const one = (rest = '') => webhookPath(webhook, rest);
-      for (const response of [
-        await admin.get(webhooksPath),
-        await admin.post(webhooksPath, { url }),
-        await admin.get(one()),
-        await admin.patch(one(), { enabled: false }),
-        await admin.delete(one()),
-        await admin.post(one('rotate-secret/')),
-        await admin.post(one('test/')),
-        await admin.get(one('deliveries/')),
-        await admin.get(one('deliveries/1/')),
-        await admin.post(one('deliveries/1/redeliver/')),
-      ])
-        expectProblem(response, 404, 'events_off');
-    } finally {
-      await off.close();
-    }
-  });
 });
 
 describe('the deliveries of an endpoint', () => {

@@ -1,11 +1,5 @@
 import { z } from 'zod';
-import {
-  eventQuerySchema,
-  eventsOff,
-  type IssueEventType,
-  issueEventFeedSchema,
-  issueEvents,
-} from './event.schemas.ts';
+import { eventQuerySchema, type IssueEventType, issueEventFeedSchema, issueEvents } from './event.schemas.ts';
 import { unverifiedProblem } from './issues/operation-parts.schemas.ts';
 import { operation } from './operation.ts';
 import { oneOrMore, valuesOf } from './query-value.schemas.ts';
@@ -58,7 +52,6 @@ export const streamEvents = operation({
   problems: [
     401,
     unverifiedProblem,
-    eventsOff,
     422,
     {
       status: 429,

@@ -1,9 +1,4 @@
-import {
-  eventQuerySchema,
-  eventsOff,
-  identityEventFeedSchema,
-  issueEventFeedSchema,
-} from './event.schemas.ts';
+import { eventQuerySchema, identityEventFeedSchema, issueEventFeedSchema } from './event.schemas.ts';
 import { serviceTokenRefused } from './identity/identity.schemas.ts';
 import { unverifiedProblem } from './issues/operation-parts.schemas.ts';
 import { operation } from './operation.ts';
@@ -21,7 +16,7 @@ export const listEvents = operation({
   security: ['accessToken'],
   query: eventQuerySchema,
   responses: { 200: { description: 'A page of events.', schema: issueEventFeedSchema } },
-  problems: [401, unverifiedProblem, eventsOff, 422],
+  problems: [401, unverifiedProblem, 422],
 });
 
 export const listIdentityEvents = operation({
@@ -34,5 +29,5 @@ export const listIdentityEvents = operation({
   security: ['serviceToken'],
   query: eventQuerySchema,
   responses: { 200: { description: 'A page of events.', schema: identityEventFeedSchema } },
-  problems: [serviceTokenRefused, eventsOff, 422],
+  problems: [serviceTokenRefused, 422],
 });

@@ -212,9 +212,3 @@ export const eventQuerySchema = z.strictObject({
     .optional()
     .describe(`Maximum number of events, from 1 to ${pageSizeMax} (default).`),
 });
-
-export const eventsOff = {
-  status: 404,
-  codes: ['events_off'],
-  description: '`events_off`: the service runs with `EVENTS=off`.',
-} as const;

@@ -76,21 +76,6 @@ describe('a connection through a pooler', () => {
       else expect(result.value).toBe(false);
     }
   });
-
-  it('is not ready if EVENTS differs from the parameter of the role', async () => {
-    const { logger, lines } = keepLogLines();
-    const pool = openPool(true);
-    expect(await applyRoleSettings(pool, { statementTimeoutMs: 1234, writesEvents: false }, logger)).toBe(
-      false,
-    );
-    expect(lines[0]).toMatchObject({ level: 'error', msg: expect.stringContaining('tessera.events') });
-    const role = `ALTER ROLE CURRENT_USER IN DATABASE "${new URL(url).pathname.slice(1)}"`;
-    await run(url, `${role} SET tessera.events = off`);
-    const settled = openPool(true);
-    const off = { statementTimeoutMs: 1234, writesEvents: false };
-    await applyRoleSettings(settled, off, logger);
-    expect(await applyRoleSettings(settled, off, logger)).toBe(true);
-  });
 });
 
 describe('a prepared statement that the connection does not have', () => {

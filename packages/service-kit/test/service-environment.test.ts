@@ -39,7 +39,6 @@ describe('serviceVariables', () => {
         url: DATABASE_URL,
         poolMax: 10,
         statementTimeoutMs: 5000,
-        writesEvents: true,
         throughPooler: false,
         namesStatements: true,
       },

@@ -31,7 +31,6 @@ export function eventHandlers({ events, eventStreams, urls }: EventHandlersOptio
     request,
     response,
   }) => {
-    events.assertEnabled();
     const after = readCursor(headers['Last-Event-ID'], query.after);
     const issues = query.issue?.map((text) => parseIssueReference(text, urls.keyPrefix, 'issue'));
     const answer = { status: 200, headers: streamHeaders } as const;

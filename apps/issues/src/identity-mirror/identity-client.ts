@@ -119,15 +119,13 @@ export class IdentityClient {
     return this.#list({ limit: identityIdsMax, ids: ids.join() });
   }
 
-  /** Reads the events after a cursor; null for the end of the feed. Returns undefined if identity has no feed. */
-  async readEvents(cursor: string | null): Promise<EventsPage | undefined> {
+  /** Reads the events after a cursor; null for the end of the feed. */
+  async readEvents(cursor: string | null): Promise<EventsPage> {
     const query = { limit: pageSizeMax, after: cursor ?? 'now' };
     const { status, data } = await this.#transport.send('listIdentityEvents', { query, isPoll: true });
-    if (status === 404) return undefined;
     if (status === 422 && cursor !== null) {
       // A cursor of another release.
-      const end = await this.readEvents(null);
-      return end && { ...end, isReset: true };
+      return { ...(await this.readEvents(null)), isReset: true };
     }
     const parsed = eventsSchema.safeParse(data);
     if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no events`);

@@ -57,15 +57,7 @@ export class MirrorFeedRepository {
     return restarted > 0;
   }
 
-  /** Removes the cursor, because the feed is off. */
-  async leave(from: string | null, { pauseSeconds }: Pause): Promise<void> {
-    await this.#database.$executeRaw`
-      UPDATE mirror_feed
-         SET cursor = NULL, read_at = NULL, next_read_at = now() + make_interval(secs => ${pauseSeconds}::float8)
-       WHERE cursor IS NOT DISTINCT FROM ${from}::text`;
-  }
-
-  /** Returns the seconds since the feed was last read to its end; undefined if it is not followed. */
+  /** Returns the seconds since the feed was last read to its end; undefined before the first read. */
   async findStaleness(): Promise<number | undefined> {
     const [row] = await this.#database.$queryRaw<{ staleness: number | null }[]>`
       SELECT extract(epoch FROM now() - read_at)::float8 AS staleness FROM mirror_feed`;

@@ -19,8 +19,6 @@ const intervalSeconds = 1;
 const pause = { pauseSeconds: 0.7 * intervalSeconds };
 /** Time after which another process reads the same page, if this one was killed. */
 const reading = { pauseSeconds: 2 };
-/** Time between two checks whether the feed is on. */
-const off = { pauseSeconds: 60 };
 /** Longest time between two reads while identity is down. */
 const maxRetrySeconds = 3;
 
@@ -35,7 +33,6 @@ export class MirrorFeed {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #failures = 0;
-  #isKnownOff = false;
 
   constructor(dependencies: FeedDependencies) {
     this.#dependencies = dependencies;
@@ -60,8 +57,6 @@ export class MirrorFeed {
     while (turn !== undefined && !this.#stopping.signal.aborted) {
       const { cursor } = turn;
       const page = await client.readEvents(cursor);
-      this.#logIfOff(page === undefined);
-      if (page === undefined) return repository.leave(cursor, off);
       const { next, isEnd } = page;
       if (cursor === null || page.isReset) return this.#restart(cursor, next);
       await mirror.refreshAll(page.identityIds);
@@ -99,16 +94,9 @@ export class MirrorFeed {
     const seconds = Math.min(maxRetrySeconds, intervalSeconds * 2 ** this.#failures);
     this.#schedule((this.#failures === 0 ? intervalSeconds : seconds) * (0.8 + Math.random() * 0.2));
   }
-
-  // Once, and again after the feed was on.
-  #logIfOff(isOff: boolean): void {
-    if (isOff && !this.#isKnownOff)
-      this.#dependencies.logger.info('identity has no feed of events; identities are compared periodically');
-    this.#isKnownOff = isOff;
-  }
 }
 
-/** Exposes the time since the feed was last read to its end. Without a series while the feed is not followed. */
+/** Exposes the time since the feed was last read to its end. Without a series before the first read. */
 export function observeFeed(metrics: Metrics, repository: MirrorFeedRepository): void {
   const help = "Seconds since identity's events were last read to their end.";
   const gauge = metrics.gauge('issues_mirror_staleness_seconds', help, [], async () => {

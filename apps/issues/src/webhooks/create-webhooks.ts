@@ -17,11 +17,8 @@ interface WebhookCollaborators {
   logger: Logger;
 }
 
-/** Creates everything that manages endpoints and sends events to them. With EVENTS=off nothing is sent. */
-export function createWebhooks(
-  { webhooks, database: { writesEvents } }: Config,
-  collaborators: WebhookCollaborators,
-) {
+/** Creates everything that manages endpoints and sends events to them. */
+export function createWebhooks({ webhooks }: Config, collaborators: WebhookCollaborators) {
   const { database, urls, signal, metrics, logger } = collaborators;
   const targets = new WebhookTargets(webhooks);
   const deliveries = new WebhookDeliveryRepository(database);
@@ -52,8 +49,7 @@ export function createWebhooks(
   const service = new WebhookService({
     repository: new WebhookRepository(database),
     targets,
-    isEnabled: writesEvents,
     logger,
   });
-  return { service, dispatcher: writesEvents ? dispatcher : undefined };
+  return { service, dispatcher };
 }

@@ -8,8 +8,6 @@ import { ForbiddenTarget, type WebhookTargets } from './webhook-target.ts';
 interface WebhookDependencies {
   repository: WebhookRepository;
   targets: Pick<WebhookTargets, 'assertAllowedUrl'>;
-  /** Whether the service writes events. */
-  isEnabled: boolean;
   logger: Logger;
 }
 
@@ -19,10 +17,7 @@ export interface ChangeContext {
   requestId: string;
 }
 
-/**
- * The endpoints to which the service sends its events, and their deliveries. Every method throws a 404 problem if events
- * are disabled. Changes are logged, without the secret.
- */
+/** The endpoints to which the service sends its events, and their deliveries. Changes are logged, without the secret. */
 export class WebhookService {
   readonly #dependencies: WebhookDependencies;
 
@@ -119,9 +114,7 @@ export class WebhookService {
   }
 
   get #repository(): WebhookRepository {
-    const { repository, isEnabled } = this.#dependencies;
-    if (isEnabled) return repository;
-    throw new ProblemError({ status: 404, code: 'events_off', detail: 'Events are disabled.' });
+    return this.#dependencies.repository;
   }
 
   #assertAllowed(url: string): void {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { eventsOff } from '../event.schemas.ts';
 import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.schemas.ts';
 import { flag, once, oneOrMore } from '../query-value.schemas.ts';
@@ -94,7 +93,7 @@ export const unreadCountSchema = z
 
 const notificationsPath = '/api/v1/notifications';
 const common = { tags: ['Notifications'], security: ['accessToken'] };
-const problems = [401, unverifiedProblem, eventsOff, 422] as const;
+const problems = [401, unverifiedProblem, 422] as const;
 const marked = {
   description: 'The number of unread notifications.',
   schema: unreadCountSchema,

@@ -23,17 +23,12 @@ const webhook = { description: 'The endpoint.', schema: webhookSchema };
 const withSecret = { description: 'The endpoint with its new secret.', schema: webhookWithSecretSchema };
 const delivery = { description: 'The pending delivery.', schema: webhookDeliverySchema };
 
-const eventsOffText = '`events_off`: the service runs with `EVENTS=off`';
-const eventsOff = { status: 404, codes: ['events_off'], description: `${eventsOffText}.` } as const;
-const webhookNotFound = {
-  status: 404,
-  codes: ['webhook_not_found', 'events_off'],
-  description: `\`webhook_not_found\`; ${eventsOffText}.`,
-} as const;
+const webhookNotFound = { status: 404, codes: ['webhook_not_found'] } as const;
 const deliveryNotFound = {
   status: 404,
-  codes: ['webhook_not_found', 'delivery_not_found', 'events_off'],
-  description: `\`webhook_not_found\`; \`delivery_not_found\`: the endpoint has no such delivery, or it was deleted; ${eventsOffText}.`,
+  codes: ['webhook_not_found', 'delivery_not_found'],
+  description:
+    '`webhook_not_found`; `delivery_not_found`: the endpoint has no such delivery, or it was deleted.',
 } as const;
 const disabled = '`webhook_disabled`: the endpoint is disabled';
 
@@ -46,7 +41,7 @@ export const listWebhooks = operation({
   description: `For staff. All endpoints (at most ${webhooksMax}), the oldest first, on one page.`,
   query: z.strictObject({}),
   responses: { 200: { description: 'The endpoints.', schema: z.array(webhookSchema).max(webhooksMax) } },
-  problems: [401, 403, eventsOff, 422],
+  problems: [401, 403, 422],
 });
 
 export const createWebhook = operation({
@@ -65,7 +60,7 @@ export const createWebhook = operation({
     },
   },
   responses: { 201: { ...withSecret, headers: { ...locationHeader, ...ignoredFieldsHeader } } },
-  problems: [401, 403, eventsOff, { status: 409, codes: ['too_many_webhooks'] }, 422],
+  problems: [401, 403, { status: 409, codes: ['too_many_webhooks'] }, 422],
 });
 
 export const getWebhook = operation({

@@ -18,8 +18,6 @@ export function createDatabasePool(config: DatabaseConfig, applicationName: stri
     connectionTimeoutMs,
     statementTimeoutMs: config.statementTimeoutMs,
     applicationName,
-    // The triggers that write events read it. It holds for the writes of this process only.
-    ...(config.writesEvents !== false ? {} : { settings: { 'tessera.events': 'off' } }),
     throughPooler: config.throughPooler,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });

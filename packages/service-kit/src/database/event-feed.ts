@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
 import { decodeCursor, encodeCursor } from '../http/keyset-page.ts';
-import { ProblemError } from '../http/problem.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
 /** A row of the table `events`. */
@@ -76,19 +75,13 @@ export function parseEventCursor(cursor: string, field = 'after'): EventPlace {
  */
 export class EventFeed {
   readonly #pool: pg.Pool;
-  readonly #isEnabled: boolean;
 
-  constructor(pool: pg.Pool, { isEnabled }: { isEnabled: boolean }) {
+  constructor(pool: pg.Pool) {
     this.#pool = pool;
-    this.#isEnabled = isEnabled;
   }
 
-  /**
-   * Returns the events after a cursor; without one, from the oldest. Throws a 422 problem for an invalid cursor and a 404
-   * problem if events are disabled.
-   */
+  /** Returns the events after a cursor; without one, from the oldest. Throws a 422 problem for an invalid cursor. */
   async read(after: string | undefined, limit: number): Promise<EventPage> {
-    this.assertEnabled();
     const isEnd = after === feedEnd;
     const place = after === undefined || isEnd ? undefined : parseEventCursor(after);
     const { events, horizon, isReset } = await this.readAfter(place, isEnd ? 0 : limit);
@@ -100,15 +93,9 @@ export class EventFeed {
     return { events, next: eventCursor(isEnd || isReset ? horizon : end), isReset };
   }
 
-  /** Returns the cursor of the end of the feed; null if events are disabled. */
-  async findEnd(): Promise<string | null> {
-    return this.#isEnabled ? (await this.read(feedEnd, 0)).next : null;
-  }
-
-  /** Throws a 404 problem if events are disabled. */
-  assertEnabled(): void {
-    if (!this.#isEnabled)
-      throw new ProblemError({ status: 404, code: 'events_off', detail: 'Events are disabled.' });
+  /** Returns the cursor of the end of the feed. */
+  async findEnd(): Promise<string> {
+    return (await this.read(feedEnd, 0)).next;
   }
 
   /** Returns the events after a place; without one, from the oldest. */

@@ -11,8 +11,6 @@ export const idleTransactionTimeoutMs = 10_000;
 // Advisory lock of processes that change their role: an arbitrary constant that never changes.
 const roleSettingsLockKey = 7_355_608_002n;
 
-type SettingsConfig = Pick<DatabaseConfig, 'statementTimeoutMs' | 'writesEvents'>;
-
 /**
  * Gives the timeouts to the service's role in its database, because a pooler in transaction mode accepts none as
  * parameters of a connection. Each role may do this for itself. Returns whether the connection of this call has them.
@@ -22,19 +20,13 @@ type SettingsConfig = Pick<DatabaseConfig, 'statementTimeoutMs' | 'writesEvents'
  */
 export async function applyRoleSettings(
   pool: pg.Pool,
-  { statementTimeoutMs, writesEvents = true }: SettingsConfig,
+  { statementTimeoutMs }: Pick<DatabaseConfig, 'statementTimeoutMs'>,
   logger: Logger,
 ): Promise<boolean> {
   await assertTransactions(pool);
   const { rows } = await pool.query<CurrentSettings>(currentSettings);
   const [current] = rows;
   if (current === undefined) return false;
-  if ((current.events !== 'off') !== writesEvents) {
-    logger.error(
-      'the parameter tessera.events of the role differs from EVENTS; a superuser must change the role',
-    );
-    return false;
-  }
   if (
     Number(current.statementTimeout) === statementTimeoutMs &&
     Number(current.idleTimeout) === idleTransactionTimeoutMs
@@ -91,15 +83,13 @@ interface CurrentSettings {
   database: string;
   statementTimeout: string;
   idleTimeout: string;
-  events: string | null;
 }
 
 // `pg_settings` has milliseconds.
 const currentSettings = `
   SELECT current_database() AS database,
          (SELECT setting FROM pg_settings WHERE name = 'statement_timeout') AS "statementTimeout",
-         (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout') AS "idleTimeout",
-         current_setting('tessera.events', true) AS events`;
+         (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout') AS "idleTimeout"`;
 
 /** @throws if a pooler is between the client and PostgreSQL: it has process ids of its own for cancel requests */
 export async function assertNoPooler(client: pg.Client): Promise<void> {

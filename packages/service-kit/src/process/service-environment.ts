@@ -52,7 +52,6 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
       .regex(/^(0(\.\d+)?|1(\.0+)?)$/, { error: 'must be a share from 0 to 1' })
       .default('1')
       .transform(Number),
-    EVENTS: flag(true),
     EVENTS_RETENTION_DAYS: integer({ min: 1, max: 365, default: 7 }),
     ...databaseVariables,
     SERVICE_TOKEN: headerText.optional(),
@@ -129,8 +128,6 @@ export interface DatabaseConfig {
   url: string;
   poolMax: number;
   statementTimeoutMs: number;
-  /** Whether changes write events; true by default. */
-  writesEvents?: boolean;
   /** Whether a pooler in transaction mode is between the service and PostgreSQL; false by default. */
   throughPooler?: boolean;
   /** Whether statements may have names; true by default. */
@@ -160,7 +157,6 @@ export function commonConfig(read: CommonEnvironment) {
       url: read.DATABASE_URL,
       poolMax: read.DATABASE_POOL_MAX,
       statementTimeoutMs: read.DATABASE_STATEMENT_TIMEOUT_MS,
-      writesEvents: read.EVENTS,
       throughPooler: read.DATABASE_POOLER !== 'off',
       namesStatements: read.DATABASE_POOLER !== 'transaction',
     },

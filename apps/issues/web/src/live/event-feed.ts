@@ -165,7 +165,7 @@ async function poll(
     if (signal.aborted) return;
     const isOffline = error instanceof HttpError && error.isTransient;
     tell({ kind: 'connection', connection: isOffline ? 'offline' : 'polling' });
-    // If the service has no feed, everything that is shown is read again.
+    // If the feed refuses, everything that is shown is read again.
     if (!isOffline) tell({ kind: 'reset', cursor: 'now' });
   }
 }
