@@ -208,14 +208,7 @@ describe('DELETE /internal/identities/{id}/sessions', () => {
     const { identity, tokens } = await withSessions(1);
     const [before] = await app.sql('SELECT updated_at FROM identities WHERE id = $1', [identity.id]);
     await internal('delete', sessionsPath(identity.id)).expect(204);
-    const [row] = await app.sql<{ sessions_valid_after: Date; updated_at: Date }>(
-      'SELECT sessions_valid_after, updated_at FROM identities WHERE id = $1',
-      [identity.id],
-    );
-    expect(row?.sessions_valid_after.getTime()).toBeGreaterThanOrEqual(
-      (decodeJwt(tokens.access_token).iat ?? 0) * 1000,
-    );
-    expect(row?.updated_at).toEqual(before?.updated_at);
+    expect(await app.sql('SELECT updated_at FROM identities WHERE id = $1', [identity.id])).toEqual([before]);
     await app.http.get('/userinfo').set('Authorization', `Bearer ${tokens.access_token}`).expect(401);
   });
 

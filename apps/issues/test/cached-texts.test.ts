@@ -124,7 +124,7 @@ describe('a page of cached summaries', () => {
   });
 
   it('is empty and has a total if no issue matches', async () => {
-    const nothing = query({ assigneeId: '00000000-0000-4000-8000-000000000000' });
+    const nothing = query({ assigneeIds: ['00000000-0000-4000-8000-000000000000'] });
     expect(await lists.find(nothing)).toEqual({
       etag: expect.stringMatching(/^W\/"[\w-]{16}"$/),
       items: '[]',

@@ -57,7 +57,7 @@ describe(`among ${count} issues`, () => {
   it.each<[CountedField, string, IssueListRequest['filters'], number]>([
     ['status', 'all issues', {}, 40_200],
     ['priority', 'all issues', {}, 50_010],
-    ['status', 'an assignee', { assigneeId: busyPerson }, count / 100],
+    ['status', 'an assignee', { assigneeIds: [busyPerson] }, count / 100],
     ['status', 'a rare word', { search: 'zebrafish' }, 20],
     ['priority', 'a common word', { search: 'printer' }, 10_010],
     ['assignee', 'all issues', {}, count],

@@ -74,7 +74,7 @@ export class IdentityRepository {
           data: {
             ...toColumns(changes),
             updatedAt: now,
-            ...(endSessions ? { sessionEpoch: { increment: 1 }, sessionsValidAfter: now } : {}),
+            ...(endSessions ? { sessionEpoch: { increment: 1 } } : {}),
           },
         });
         if (row === undefined) return undefined;
@@ -95,7 +95,6 @@ export class IdentityRepository {
           isActive: false,
           updatedAt: now,
           sessionEpoch: { increment: 1 },
-          sessionsValidAfter: now,
         },
       });
       if (count > 0) await transaction.auditEvent.create({ data: toAuditRow(audit) });

@@ -5,7 +5,6 @@ import type { PresentedToken } from '../tokens/refresh-token.repository.ts';
 export interface AccessSubject {
   username: string;
   sessionEpoch: number;
-  sessionsValidAfter: Date | null;
 }
 
 /** The subject and the session of a refresh token. */
@@ -25,8 +24,7 @@ export class IntrospectionRepository {
   /** Returns undefined unless the identity is active. */
   async findAccessSubject(identityId: string): Promise<AccessSubject | undefined> {
     const rows = await this.#database.$queryRaw<AccessSubject[]>`
-      SELECT username, session_epoch AS "sessionEpoch", sessions_valid_after AS "sessionsValidAfter"
-        FROM identities
+      SELECT username, session_epoch AS "sessionEpoch" FROM identities
        WHERE id = ${identityId}::uuid AND deleted_at IS NULL AND is_active`;
     return rows[0];
   }

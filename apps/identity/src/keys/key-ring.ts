@@ -26,14 +26,14 @@ const recordSchema = z
   }));
 
 const ringSchema = z
-  .strictObject({ keys: z.array(recordSchema), last_number: z.int().nonnegative().optional() })
-  .transform(({ keys, last_number: lastNumber = 0 }) => ({ records: keys, lastNumber }));
+  .strictObject({ keys: z.array(recordSchema), last_number: z.int().nonnegative() })
+  .transform(({ keys, last_number: lastNumber }) => ({ records: keys, lastNumber }));
 
 export type KeyRecord = z.output<typeof recordSchema>;
 
 export interface KeyRing {
   records: readonly KeyRecord[];
-  /** The highest number that a `kid` has had; 0 in a file of an older version. Numbers are never used again. */
+  /** The highest number that a `kid` has had. Numbers are never used again. */
   lastNumber: number;
 }
 

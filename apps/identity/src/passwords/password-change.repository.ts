@@ -50,11 +50,10 @@ export class PasswordChangeRepository {
     { id, passwordHash, sessionEpoch }: { id: string; passwordHash: string; sessionEpoch: number },
     origin: RequestOrigin,
   ): Promise<boolean> {
-    const now = new Date();
     const audited = await this.#database.$executeRaw`
       WITH changed AS (
         UPDATE identities SET password_hash = ${passwordHash}, session_epoch = session_epoch + 1,
-               sessions_valid_after = ${now}::timestamptz, updated_at = ${now}::timestamptz
+               updated_at = ${new Date()}::timestamptz
          WHERE id = ${id}::uuid AND deleted_at IS NULL AND session_epoch = ${sessionEpoch}::int
         RETURNING id
       ), forgotten AS (

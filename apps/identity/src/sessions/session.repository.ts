@@ -79,14 +79,13 @@ export class SessionRepository {
   }
 
   /**
-   * Ends every session and every issued access token by a new session epoch. `sessions_valid_after` ends the access
-   * tokens of earlier releases, which have no epoch; the time comes from this process, because it is compared with
-   * `iat`. Returns false if the identity does not exist.
+   * Ends every session and every issued access token by a new session epoch. Returns false if the identity does not
+   * exist.
    */
   async revokeAll(identityId: string, origin: RequestOrigin): Promise<boolean> {
     const audited = await this.#database.$executeRaw`
       WITH ended AS (
-        UPDATE identities SET session_epoch = session_epoch + 1, sessions_valid_after = ${new Date()}::timestamptz
+        UPDATE identities SET session_epoch = session_epoch + 1
          WHERE id = ${identityId}::uuid AND deleted_at IS NULL
         RETURNING id
       )

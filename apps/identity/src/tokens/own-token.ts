@@ -21,29 +21,18 @@ export async function verifyOwnToken(
   return access === undefined ? undefined : { kind: 'access', claims: access };
 }
 
-/** The two columns of an identity that change when all its sessions end. */
-interface SessionState {
-  sessionEpoch: number;
-  sessionsValidAfter: Date | null;
-}
-
 /**
  * Whether all sessions of the identity ended after the token was issued. Compares epochs, not times: `iat` is in whole
  * seconds, clocks of replicas differ, and a token may be issued while the sessions end.
  */
-export function isOfEndedSession(
-  identity: SessionState,
-  { jti, iat }: { jti: string; iat: number },
-): boolean {
-  // Written by `createAccessTokenId`. Earlier releases issued tokens with a random `jti` (version 4). During a rollout,
-  // both are valid.
-  if (jti[14] !== '8') return wasIssuedBefore(identity.sessionsValidAfter, { iat });
+export function isOfEndedSession(identity: { sessionEpoch: number }, { jti }: { jti: string }): boolean {
+  // Written by `createAccessTokenId`.
   return Number.parseInt(jti.slice(0, 8), 16) !== identity.sessionEpoch;
 }
 
 /** Whether a token was issued before a time. A token issued in the same second counts as issued afterwards. */
-export function wasIssuedBefore(sessionsValidAfter: Date | null, { iat }: { iat: number }): boolean {
-  return sessionsValidAfter !== null && iat < Math.floor(sessionsValidAfter.getTime() / 1000);
+export function wasIssuedBefore(sessionsValidAfter: Date, { iat }: { iat: number }): boolean {
+  return iat < Math.floor(sessionsValidAfter.getTime() / 1000);
 }
 
 async function orUndefined<Claims>(verification: Promise<Claims>): Promise<Claims | undefined> {

@@ -9,7 +9,6 @@ export interface UserInfoSubject {
   displayName: string | null;
   isVerified: boolean;
   sessionEpoch: number;
-  sessionsValidAfter: Date | null;
 }
 
 /** Batches the lookups of one event loop iteration into one statement. */
@@ -34,7 +33,7 @@ export class UserInfoRepository {
   async #findSubjects(ids: readonly string[]): Promise<(UserInfoSubject | undefined)[]> {
     const rows = await this.#database.$queryRaw<UserInfoSubject[]>`
       SELECT id, email, username, display_name AS "displayName", is_verified AS "isVerified",
-        session_epoch AS "sessionEpoch", sessions_valid_after AS "sessionsValidAfter"
+        session_epoch AS "sessionEpoch"
         FROM identities WHERE id = ANY(${ids}::uuid[]) AND deleted_at IS NULL AND is_active`;
     const byId = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => byId.get(id));

@@ -9,7 +9,7 @@ export interface StoredResponse {
   headers: Record<string, string>;
   /** The id of the issue, comment or label in the response. A replay reads its current state. */
   resourceId: string | null;
-  /** JSON text of the body of a refusal, or of a response without a resource. Earlier releases stored others as well. */
+  /** JSON text of the body of a refusal, or of a response without a resource. */
   body: string | null;
 }
 

@@ -52,9 +52,6 @@ export interface WriteResult extends Observation {
   identity: Identity;
 }
 
-// An earlier release of identity has no display names.
-const anyIdentitySchema = identitySchema.extend({ display_name: z.string().nullable().default(null) });
-
 // The types of a later release of identity concern identities, too.
 const endedSchema = z.object({ identity_id: z.guid(), session_id: z.guid().nullable() });
 /** A session that has ended at identity, or all sessions of the identity (null). */
@@ -186,7 +183,7 @@ export class IdentityClient {
   async #list(query: RequestOf<'listIdentities'>['query']): Promise<IdentityPage> {
     const reply = await this.#transport.send('listIdentities', { query, isList: true });
     const { status, data, askedAt, answeredAt } = reply;
-    const parsed = z.array(anyIdentitySchema).safeParse(data);
+    const parsed = z.array(identitySchema).safeParse(data);
     if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no list`);
     return { identities: parsed.data, askedAt, answeredAt };
   }
@@ -220,7 +217,7 @@ function parseWriteResult(reply: IdentityReply): WriteResult {
 }
 
 function parseIdentity(data: unknown): Identity {
-  const parsed = anyIdentitySchema.safeParse(data);
+  const parsed = identitySchema.safeParse(data);
   if (parsed.success) return parsed.data;
   throw identityAnswerInvalid('not an identity');
 }

@@ -163,7 +163,7 @@ function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): 
     references: query.id === undefined ? undefined : readReferences(query.id, keyPrefix),
     statuses: readStatuses(query),
     priorities: priority,
-    ...readAssignees(assignee, actor),
+    assigneeIds: assignee === undefined ? undefined : readAssignees(assignee, actor),
     reporterId: personId(reporter, actor),
     links:
       link === undefined && external === undefined ? undefined : links.filter((one) => one !== undefined),
@@ -192,14 +192,9 @@ function readStatuses({ status, '-status': excluded, is_open: isOpen }: IssueFil
   );
 }
 
-// A single assignee has its own member, so that cursors of earlier releases stay valid.
-function readAssignees(
-  assignees: IssueFilterQuery['assignee'],
-  actor: Actor,
-): Pick<IssueFilters, 'assigneeId' | 'assigneeIds'> {
-  const ids = (assignees ?? []).map((one) => (one === 'none' ? null : personId(one, actor)));
-  const [first, ...others] = [...new Set(ids)].sort();
-  return others.length === 0 ? { assigneeId: first } : { assigneeIds: [first ?? null, ...others] };
+function readAssignees(assignees: readonly string[], actor: Actor): IssueFilters['assigneeIds'] {
+  const ids = assignees.map((one) => (one === 'none' ? null : personId(one, actor)));
+  return [...new Set(ids)].sort();
 }
 
 function personId(value: string, actor: Actor): string;

@@ -174,13 +174,11 @@ function after(sort: readonly SortKey[], values: readonly SortValue[]): Sql {
 
 // The conditions of all filters except the search.
 function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[] {
-  const { references, statuses, priorities, assigneeId, reporterId, links = [] } = filters;
+  const { references, statuses, priorities, reporterId, links = [] } = filters;
   return [
     ...given(references, isOneOf),
     ...anyOf('status', statuses),
     ...anyOf('priority', priorities),
-    ...(assigneeId === null ? [Prisma.sql`i.assignee_id IS NULL`] : []),
-    ...given(assigneeId ?? undefined, (id) => Prisma.sql`i.assignee_id = ${id}::uuid`),
     ...given(filters.assigneeIds, isAssignedToAny),
     ...given(reporterId, (id) => Prisma.sql`i.reporter_id = ${id}::uuid`),
     ...links.map(
@@ -200,9 +198,16 @@ function filterConditions({ filters, labelIds, tracker }: TrackedRequest): Sql[]
   ];
 }
 
+// A single person becomes an equality, whose index returns issues in the order of creation.
 function isAssignedToAny(ids: NonNullable<IssueFilters['assigneeIds']>): Sql {
-  const isAny = Prisma.sql`i.assignee_id = ANY(${ids.filter((id) => id !== null)}::uuid[])`;
-  return ids.includes(null) ? Prisma.sql`(${isAny} OR i.assignee_id IS NULL)` : isAny;
+  const people = ids.filter((id) => id !== null);
+  const [first, ...others] = people;
+  const conditions = [
+    ...(others.length > 0 ? [Prisma.sql`i.assignee_id = ANY(${people}::uuid[])`] : []),
+    ...(others.length === 0 && first !== undefined ? [Prisma.sql`i.assignee_id = ${first}::uuid`] : []),
+    ...(ids.includes(null) ? [Prisma.sql`i.assignee_id IS NULL`] : []),
+  ];
+  return Prisma.sql`(${Prisma.join(conditions, ' OR ')})`;
 }
 
 function isOneOf({ ids, numbers }: NonNullable<IssueFilters['references']>): Sql {

@@ -28,9 +28,7 @@ export interface IssueFilters {
   references?: { ids: readonly string[]; numbers: readonly number[] } | undefined;
   statuses?: readonly IssueStatus[] | undefined;
   priorities?: readonly IssuePriority[] | undefined;
-  /** Null matches unassigned issues. */
-  assigneeId?: string | null | undefined;
-  /** Several assignees, sorted. */
+  /** Sorted. Null matches unassigned issues. */
   assigneeIds?: readonly (string | null)[] | undefined;
   reporterId?: string | undefined;
   links?: readonly { type: LinkType; ref: string }[] | undefined;

@@ -272,9 +272,7 @@ export class RedmineTracker implements ExternalTracker {
     return this.#readJournals(id, signal, (journal) => {
       const body = journal.notes ?? '';
       const commentId = noteId(id, journal);
-      // Earlier versions recorded the number alone.
-      const isNew = isWanted(commentId) && isWanted(String(journal.id));
-      if (body === '' || journal.private_notes === true || !isNew) return undefined;
+      if (body === '' || journal.private_notes === true || !isWanted(commentId)) return undefined;
       return {
         id: commentId,
         body,

@@ -103,7 +103,7 @@ const idFilter = valuesOf(issueIdsMax, 'issues').describe(
   `At most ${issueIdsMax} ids, keys or numbers, separated by commas, to read again the issues of a screen. Unknown ones match no issue.`,
 );
 
-// A single value is also valid as text, as in releases with one assignee.
+// A single value is also valid as text.
 const oneOrSeveral = {
   anyOf: [
     { type: 'string' as const },

@@ -98,7 +98,7 @@ async function createHostileIssue(): Promise<string> {
   tracker.fail({ kind: 'status', status: 422, body: { message: [line, texts.names] } });
   tracker.addComment(number, texts.names ?? '', line);
   await api.sync(issue.key).catch(() => undefined);
-  // The service refuses such an address of a tracker; an earlier release may have stored one.
+  // The service refuses such an address of a tracker, so this writes it to the database.
   await web.sql('issues', "UPDATE tracker_links SET remote_url = 'javascript:ran()', moved_to = $1", [line]);
   return issue.key;
 }

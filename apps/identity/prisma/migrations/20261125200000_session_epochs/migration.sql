@@ -1,0 +1,2 @@
+-- The session epoch alone ends sessions.
+ALTER TABLE identities DROP COLUMN sessions_valid_after;
