@@ -75,7 +75,7 @@ describe('GET /api/v1/issues/', () => {
     expect(pages.flat().map(({ id }) => id)).toEqual(large);
     expect(pages.length).toBeGreaterThan(1);
     for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(512 * 1024);
-    const envelope = await ann.get(`${issuesPath}?page_size=200&${query}`).expect(200);
+    const envelope = await ann.get(`/api/v1/issue-pages/?page_size=200&${query}`).expect(200);
     expect(envelope.body.count).toBe(40);
     expect(envelope.body.results).toEqual(pages[0]);
     const next = await ann.get(pathOf(envelope.body.next)).expect(200);
@@ -95,11 +95,8 @@ describe('GET /api/v1/issues/', () => {
     expect((await ann.get(`${query}&fields=title,key&fields=updated_at,key`).expect(200)).body).toEqual([
       several,
     ]);
-    const paths = [`${issuesPath}?page=1`, '/api/v1/issue-pages/?page=1'];
-    for (const path of paths) {
-      const { body } = await ann.get(`${path}&link=invoice:sparse&fields=title,key,updated_at`).expect(200);
-      expect(body).toMatchObject({ count: 1, results: [several] });
-    }
+    const pages = '/api/v1/issue-pages/?page=1&link=invoice:sparse&fields=title,key,updated_at';
+    expect((await ann.get(pages).expect(200)).body).toMatchObject({ count: 1, results: [several] });
     await ann.patch(issuePath(issue), { title: 'Another' }).expect(200);
     expect((await ann.get(`${query}&fields=title`).expect(200)).body).toEqual([{ title: 'Another' }]);
   });
@@ -107,7 +104,7 @@ describe('GET /api/v1/issues/', () => {
   it.each([
     [`${issuesPath}?link=invoice:poll`],
     [`${issuesPath}?link=invoice:poll&fields=id`],
-    [`${issuesPath}?link=invoice:poll&page=1`],
+    ['/api/v1/issue-pages/?link=invoice:poll&page=1'],
     ['/api/v1/issue-pages/?link=invoice:poll'],
   ])('returns 304 for the current ETag, until the list changes: %s', async (path) => {
     const links = [{ type: 'invoice', ref: 'poll' }];
@@ -397,11 +394,8 @@ describe('filters', () => {
     ['limit', 'limit=ten'],
     ['limit', 'limit=1e1'],
     ['limit', 'limit=99999999999999999999'],
-    ['limit', 'limit=5&page=2'],
-    ['page', 'page=0'],
-    ['page', 'page=-1'],
-    ['page_size', 'page_size=0'],
-    ['page_size', 'page_size=201'],
+    ['page', 'page=1'],
+    ['page_size', 'page_size=50'],
     ['cursor', 'cursor=x'],
     ['cursor', 'cursor=%00'],
     ['id', 'id='],
@@ -437,7 +431,7 @@ describe('filters', () => {
       {
         field: 'offset',
         message:
-          'is not a known parameter; known are limit, cursor, page, page_size, fields, id, status, -status, priority, assignee, reporter, link, external, label, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
+          'is not a known parameter; known are limit, cursor, fields, id, status, -status, priority, assignee, reporter, link, external, label, sync, is_open, created_after, created_before, updated_after, updated_before, search, ordering',
       },
     ]);
   });

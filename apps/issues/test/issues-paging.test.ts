@@ -7,6 +7,7 @@ import { followLinks, nextOf, pathOf } from './support/pages.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
+const pagesPath = '/api/v1/issue-pages/';
 let app: TestApp;
 let ann: TestPerson;
 let wanted: string[];
@@ -69,7 +70,7 @@ describe('reading 250 issues while others are created', () => {
     );
   });
 
-  it.each([`${issuesPath}?page_size=40`, '/api/v1/issue-pages/?page_size=40', '/api/v1/issue-pages/'])(
+  it.each([`${pagesPath}?page_size=40`, pagesPath])(
     'returns each issue once by the next member of %s, with an exact count',
     async (path) => {
       const pages = await readEnvelopes(path);
@@ -168,7 +169,7 @@ describe('the array format', () => {
     expect(await total('priority=MEDIUM')).toBe('1');
 
     await createIssue(bob);
-    const page = (number: number) => bob.get(`${issuesPath}?page=${number}&page_size=1`);
+    const page = (number: number) => bob.get(`${pagesPath}?page=${number}&page_size=1`);
     const { body: reachable } = await page(10_001).expect(200);
     const { body: last } = await bob.get(pathOf(reachable.next)).expect(200);
     expect([reachable.results.length, last.results.length, last.next]).toEqual([1, 1, null]);
@@ -193,7 +194,7 @@ describe('the array format', () => {
       expect(found).toHaveLength(4);
       expect(new Set(found).size).toBe(4);
       const envelopes = await readEnvelopes(
-        `${issuesPath}?search=${number}&page_size=${size}`,
+        `${pagesPath}?search=${number}&page_size=${size}`,
         async () => undefined,
       );
       expect(envelopes.flatMap(({ results }) => results.map((issue) => issue.number))).toEqual(found);
@@ -204,7 +205,7 @@ describe('the array format', () => {
 
 describe('the envelope format', () => {
   it('has a count, next and previous', async () => {
-    const { body: first } = await ann.get(`${issuesPath}?search=lorem&page_size=100`).expect(200);
+    const { body: first } = await ann.get(`${pagesPath}?search=lorem&page_size=100`).expect(200);
     expect(first).toMatchObject({ count: 250, previous: null });
     const { body: second } = await ann.get(pathOf(first.next)).expect(200);
     const { body: third } = await ann.get(pathOf(second.next)).expect(200);
@@ -215,7 +216,7 @@ describe('the envelope format', () => {
   });
 
   it('returns a page by its number, with 50 issues by default', async () => {
-    const { body } = await ann.get(`${issuesPath}?search=lorem&page=5`).expect(200);
+    const { body } = await ann.get(`${pagesPath}?search=lorem&page=5`).expect(200);
     expect(body.results).toHaveLength(50);
     expect(body.next).toBeNull();
     expect(idsOf(body.results)).toEqual(wanted.slice(200));
@@ -223,11 +224,11 @@ describe('the envelope format', () => {
 
   it('returns 404 past the last page and an empty first page', async () => {
     for (const page of [6, 1_000_000_000]) {
-      const response = await ann.get(`${issuesPath}?search=lorem&page=${page}`);
+      const response = await ann.get(`${pagesPath}?search=lorem&page=${page}`);
       expectProblem(response, 404, 'invalid_page');
       expect(response.body.detail).toBe('Invalid page.');
     }
-    const { body } = await ann.get(`${issuesPath}?search=nosuchword&page=1`).expect(200);
+    const { body } = await ann.get(`${pagesPath}?search=nosuchword&page=1`).expect(200);
     expect(body).toEqual({ count: 0, next: null, previous: null, results: [] });
   });
 });

@@ -293,7 +293,7 @@ describe('the labels of an issue', () => {
     expect(body.map(({ id }: Issue) => id)).toEqual([one.id]);
     const [, next = ''] = /<[^>]*(\/api[^>]+)>/.exec(headers.link ?? '') ?? [];
     expect((await ann.get(next).expect(200)).body.map(({ id }: Issue) => id)).toEqual([both.id]);
-    expect((await ann.get(`${issuesPath}?label=a,%20b&page=1`).expect(200)).body.count).toBe(2);
+    expect((await ann.get(`/api/v1/issue-pages/?label=a,%20b&page=1`).expect(200)).body.count).toBe(2);
     for (const [query, field] of [
       ['label=', 'label.0'],
       [`label=${'x'.repeat(51)}`, 'label.0'],

@@ -47,7 +47,7 @@ const requests: [string, (base: Spelling) => Test][] = [
   ['HEAD an issue', (base) => send('head', `${base}/issues/${issue}/`)],
   ['GET a list', (base) => send('get', `${base}/issues/`)],
   ['HEAD a list', (base) => send('head', `${base}/issues/`)],
-  ['GET an envelope', (base) => send('get', `${base}/issues/?page_size=1&search=print%65r`)],
+  ['GET an envelope', (base) => send('get', `${base}/issue-pages/?page_size=1&search=print%65r`)],
   ['GET a list with a bad query', (base) => send('get', `${base}/issues/?limit=x&status=OPEN&status=CLOSED`)],
   ['GET with origins allowed', (base) => send('get', `${base}/issues/${issue}/`, withOrigins)],
   [

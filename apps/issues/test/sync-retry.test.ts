@@ -67,7 +67,7 @@ describe('GET /api/v1/issues/?sync=', () => {
 
   it('counts and searches like other filters', async () => {
     await failSync(401);
-    const { body } = await ann.get(`${issuesPath}?sync=failed&page=1`).expect(200);
+    const { body } = await ann.get(`/api/v1/issue-pages/?sync=failed&page=1`).expect(200);
     expect(body).toMatchObject({ count: 1, results: [{ sync: { state: 'failed' } }] });
     expect((await ann.get(`${issuesPath}?sync=failed&search=nosuchword`).expect(200)).body).toEqual([]);
   });

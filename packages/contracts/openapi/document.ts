@@ -75,18 +75,12 @@ function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationO
     security: security.map((name) => ({ [name]: [] })),
     requestParams: {
       ...(params === undefined ? {} : { path: params }),
-      ...(query === undefined ? {} : { query: documentedPart(query) }),
+      ...(query === undefined ? {} : { query }),
       ...(headers === undefined ? {} : { header: headers }),
     },
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
     responses: responsesOf(operation, security.length === 0 ? undefined : api.secured),
   };
-}
-
-function documentedPart({ shape }: NonNullable<Operation['query']>) {
-  return z.object(
-    Object.fromEntries(Object.entries(shape).filter(([, schema]) => schema.meta()?.undocumented !== true)),
-  );
 }
 
 function describeBody({ schema, form, configurable, optional = false, example }: OperationBody) {

@@ -18,11 +18,6 @@ function documentedAs<Schema extends z.ZodType>(schema: Schema, type: Record<str
   return schema.meta({ override: { enum: undefined, pattern: undefined, ...type } });
 }
 
-/** A parameter that is accepted, and not in the documents, because it changes the type of the response. */
-export function undocumented<Schema extends z.ZodType>(schema: Schema): Schema {
-  return schema.meta({ undocumented: true });
-}
-
 /** A whole number from 1 to a maximum. */
 export function wholeNumber(max: number) {
   const range = `must be a whole number from 1 to ${max}`;

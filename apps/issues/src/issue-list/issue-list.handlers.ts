@@ -1,24 +1,23 @@
 import {
+  type IssueListQuery as ArrayQuery,
   type countIssues,
   type IssueFilterQuery,
   type IssuePage,
+  type IssuePageQuery,
   issuePrioritySchema,
   issueStatuses,
   issueStatusSchema,
   type listIssuePages,
   type listIssues,
   pageSizeDefault,
-  type SparseIssue,
   text,
   uuid,
-  type IssueListQuery as WireQuery,
 } from '@tessera/contracts';
 import {
   cursorTime,
   decodeCursor,
   encodeCursor,
   type Handler,
-  type JsonText,
   jsonObject,
   jsonText,
   nextLink,
@@ -54,14 +53,10 @@ interface IssueListHandlersOptions {
 export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOptions) {
   const list: Handler<typeof listIssues, Actor> = async ({ query: wire, headers, request, actor }) => {
     const url = urls.list + searchOf(request.url);
-    const isPage = wire.page !== undefined || wire.page_size !== undefined;
-    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, listMax, url, isPage });
+    const size = wire.limit ?? listMax;
+    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, url, size });
     const found = await lists.find(query, knownBy(headers));
-    if (found.items === undefined) return notModified(found);
-    if (!isPage) return presentArray(found, query);
-    // With these undocumented parameters, the response is that of `listIssuePages`.
-    const page = presentPage(found, query);
-    return { ...page, body: page.body as string as JsonText<SparseIssue[]> };
+    return found.items === undefined ? notModified(found) : presentArray(found, query);
   };
 
   const listPage: Handler<typeof listIssuePages, Actor> = async ({
@@ -71,7 +66,8 @@ export function issueListHandlers({ lists, urls, listMax }: IssueListHandlersOpt
     actor,
   }) => {
     const url = urls.pages + searchOf(request.url);
-    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, listMax, url, isPage: true });
+    const { page = 1, page_size: size = pageSizeDefault } = wire;
+    const query = readQuery(wire, { actor, keyPrefix: urls.keyPrefix, url, size, page });
     const found = await lists.find(query, knownBy(headers));
     return found.items === undefined ? notModified(found) : presentPage(found, query);
   };
@@ -99,19 +95,20 @@ function validators({ etag }: { etag: string }) {
 interface ReadOptions {
   actor: Actor;
   keyPrefix: string;
-  listMax: number;
   /** The public URL of the list with the query string as sent. The links to other pages repeat it. */
   url: string;
-  /** Whether the client requested an object with a count. */
-  isPage: boolean;
+  size: number;
+  /** The number of the page. Undefined for an array without an exact count. */
+  page?: number;
 }
 
 /** Converts a query string to a list query. Throws a 422 problem for a cursor of another list. */
-function readQuery(wire: WireQuery, { actor, keyPrefix, listMax, url, isPage }: ReadOptions): IssueListQuery {
+function readQuery(
+  wire: Omit<ArrayQuery, 'limit'> | IssuePageQuery,
+  { actor, keyPrefix, url, size, page }: ReadOptions,
+): IssueListQuery {
   const filters = readFilters(wire, actor, keyPrefix);
   const sort = completeOrder(wire.ordering);
-  const page = isPage ? (wire.page ?? 1) : undefined;
-  const size = isPage ? (wire.page_size ?? pageSizeDefault) : (wire.limit ?? listMax);
   const after =
     wire.cursor === undefined
       ? undefined
@@ -123,7 +120,7 @@ function readQuery(wire: WireQuery, { actor, keyPrefix, listMax, url, isPage }: 
       size,
       after,
       offset: page === undefined || after !== undefined ? 0 : (page - 1) * size,
-      total: isPage ? 'exact' : after === undefined ? 'capped' : 'none',
+      total: page !== undefined ? 'exact' : after === undefined ? 'capped' : 'none',
       fields: wire.fields === undefined ? undefined : [...wire.fields].sort(),
     },
     page,

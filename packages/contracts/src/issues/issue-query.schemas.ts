@@ -8,7 +8,6 @@ import {
   once,
   oneOrMore,
   pageSizeMax,
-  undocumented,
   valuesOf,
   wholeNumber,
 } from '../query-value.schemas.ts';
@@ -90,13 +89,6 @@ const ordering = once
     },
   });
 
-const pageMembers = {
-  page: wholeNumber(1_000_000_000)
-    .optional()
-    .describe('From 1; default 1. Beyond 10,000 issues, follow `next`.'),
-  page_size: wholeNumber(pageSizeMax).optional().describe('Default 50.'),
-};
-
 export const issueIdsMax = 100;
 
 const idFilter = valuesOf(issueIdsMax, 'issues').describe(
@@ -161,29 +153,26 @@ const fields = oneOrMore(issueFieldSchema, issueFields, issueFields.length)
   .optional()
   .describe('The members of each issue in the response; all by default. Other members are not read.');
 
-const issueListQuery = z.strictObject({
+/** GET /api/v1/issues/. Unknown parameters are refused. */
+export const issueListQuerySchema = z.strictObject({
   limit: limit.optional(),
   cursor: cursor.optional(),
-  page: undocumented(pageMembers.page),
-  page_size: undocumented(pageMembers.page_size),
   fields,
   ...listMembers,
 });
+export type IssueListQuery = z.output<typeof issueListQuerySchema>;
 
 /** GET /api/v1/issue-pages/. Unknown parameters are refused. */
 export const issuePageQuerySchema = z.strictObject({
-  ...pageMembers,
+  page: wholeNumber(1_000_000_000)
+    .optional()
+    .describe('From 1; default 1. Beyond 10,000 issues, follow `next`.'),
+  page_size: wholeNumber(pageSizeMax).optional().describe('Default 50.'),
   cursor: cursor.optional(),
   fields,
   ...listMembers,
 });
-
-/** GET /api/v1/issues/. Unknown parameters are refused. */
-export const issueListQuerySchema = issueListQuery.refine(
-  (query) => query.limit === undefined || (query.page === undefined && query.page_size === undefined),
-  { error: 'must not be given together with page or page_size', path: ['limit'] },
-);
-export type IssueListQuery = z.output<typeof issueListQuerySchema>;
+export type IssuePageQuery = z.output<typeof issuePageQuerySchema>;
 
 export const countedFields = ['status', 'priority', 'assignee'] as const;
 export type CountedField = (typeof countedFields)[number];
@@ -236,7 +225,7 @@ export const issueCountsSchema = z
   .meta({ id: 'IssueCounts' });
 export type IssueCounts = z.infer<typeof issueCountsSchema>;
 
-/** The response of a list that was requested with `page` or `page_size`. */
+/** A page of a list with the number of all issues. */
 export const issuePageSchema = z
   .object({
     count: z.int().nonnegative(),

@@ -97,7 +97,7 @@ export const listIssues = operation({
   path: `${issuesPath}/`,
   summary: 'List issues',
   description:
-    'Returns an array, newest first, with a `Link` to the next page. A page of large issues ends before 512 KiB, so follow `Link`. Unknown parameters are refused. With `page` or `page_size` the response is that of `listIssuePages`.',
+    'Returns an array, newest first, with a `Link` to the next page. A page of large issues ends before 512 KiB, so follow `Link`. Unknown parameters are refused.',
   query: issueListQuerySchema,
   headers: knownEtagHeaders,
   responses: {

@@ -96,7 +96,7 @@ export class Load {
     }
     if (turn % 4 === 1) return void (await this.#send(`${identityUrl}/userinfo`, 200, authorization));
     if (turn % 4 === 2) return this.#createIssue(authorization);
-    await this.#send(`${issuesUrl}/api/v1/issues/?page_size=20`, 200, authorization);
+    await this.#send(`${issuesUrl}/api/v1/issues/?limit=20`, 200, authorization);
   }
 
   async #createIssue(authorization: Record<string, string>): Promise<void> {

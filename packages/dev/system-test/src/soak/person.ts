@@ -62,6 +62,7 @@ export class Person {
   async #act(action: number, token: string): Promise<void> {
     const headers = { Authorization: `Bearer ${token}` };
     const issues = '/api/v1/issues/';
+    const pages = '/api/v1/issue-pages/';
     const mine = `${issues}${this.#issue?.id ?? 1}/`;
     const send = this.#targets.send.bind(this.#targets, 'issues');
     if (action === 0) {
@@ -85,8 +86,8 @@ export class Person {
     } else if (action === 14) {
       await this.#guess();
     } else {
-      const query = action % 2 === 0 ? '?limit=20' : '?page=1&page_size=10&search=soaked';
-      await send('list', [200], (client) => client.get(`${issues}${query}`, { headers }));
+      const list = action % 2 === 0 ? `${issues}?limit=20` : `${pages}?page=1&page_size=10&search=soaked`;
+      await send('list', [200], (client) => client.get(list, { headers }));
     }
   }
 
