@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createIssueSchema } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
+import { z } from 'zod';
+import { describeMembers } from '../src/issues/issue-metadata.ts';
 import { createIssue, etagOf, getIssue, issueIn, issuePath, issuesPath } from './support/issues.ts';
 import { pathOf } from './support/pages.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -211,6 +214,21 @@ describe('unsupported methods', () => {
 });
 
 describe('OPTIONS /api/v1/issues/', () => {
+  it('describes each writable member, and a new text by its schema', async () => {
+    const { body } = await ann.options(issuesPath).expect(200);
+    const { status: _status, ...writable } = createIssueSchema.shape;
+    expect(Object.keys(body.actions.POST)).toEqual(Object.keys(writable));
+    expect(describeMembers({ release_note: z.string().max(80).nullish() })).toEqual({
+      release_note: {
+        type: 'string',
+        required: false,
+        read_only: false,
+        label: 'Release note',
+        max_length: 80,
+      },
+    });
+  });
+
   it('describes the fields of a new issue', async () => {
     const { body, headers } = await ann.options(issuesPath).expect(200);
     expect(headers.allow).toBe('GET, HEAD, OPTIONS, POST');
