@@ -22,6 +22,11 @@ export interface OperationBody {
   /** A further body, JSON or form, that the operation accepts in some configurations. For the documentation. */
   readonly configurable?: z.ZodType;
   readonly optional?: boolean;
+  /**
+   * The members that are not in `X-Ignored-Fields`: those of the request and of the response, because clients send back a
+   * received representation.
+   */
+  readonly knownMembers?: readonly string[];
   /** A body that the operation accepts, for the documentation. */
   readonly example?: unknown;
 }
@@ -144,6 +149,11 @@ function codesOf(status: number): readonly string[] {
   const entry = Object.entries(commonCodes).find(([known]) => Number(known) === status);
   if (entry === undefined) throw new Error(`The status ${status} has no common codes.`);
   return entry[1];
+}
+
+/** Returns the names of the members of object schemas, for `knownMembers`. */
+export function memberNames(...schemas: readonly { shape: Record<string, unknown> }[]): string[] {
+  return [...new Set(schemas.flatMap(({ shape }) => Object.keys(shape)))];
 }
 
 /**

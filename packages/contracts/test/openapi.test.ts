@@ -290,3 +290,13 @@ type Operations = (typeof identityApi.operations)[number] | (typeof issuesApi.op
 type WidenedCodes = {
   [Op in Operations as Op['id']]: string extends ProblemCodeOf<Op> ? Op['id'] : undefined;
 }[Operations['id']];
+
+describe('an operation', () => {
+  it.each([...identityApi.operations, ...issuesApi.operations] as readonly Operation[])(
+    '$id declares the known members of its body if it has X-Ignored-Fields',
+    ({ body, responses }) => {
+      const isDeclared = Object.values(responses).some(({ headers }) => 'X-Ignored-Fields' in { ...headers });
+      expect(body?.knownMembers !== undefined).toBe(isDeclared);
+    },
+  );
+});

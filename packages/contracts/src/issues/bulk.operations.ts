@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, memberNames, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { issueStatusSchema, priorityInputSchema } from './issue-input.schemas.ts';
 import { labelsInput } from './label.schemas.ts';
@@ -61,6 +61,8 @@ export const bulkResultSchema = z
   .meta({ id: 'BulkResult' });
 export type BulkResult = z.infer<typeof bulkResultSchema>;
 
+const bulkResultsSchema = z.object({ results: z.array(bulkResultSchema).max(bulkIssuesMax) });
+
 export const changeIssues = operation({
   id: 'changeIssues',
   ...issueOperation,
@@ -69,11 +71,15 @@ export const changeIssues = operation({
   summary: 'Make one change to many issues',
   description: `Changes up to ${bulkIssuesMax} issues, each with its own rights and history, in one transaction. An issue that already has the value is \`unchanged\`; a refused one does not prevent the others. Each issue counts as one write. A repeated request with the same \`Idempotency-Key\` gets the results of the first one.`,
   headers: idempotencyHeaders,
-  body: { schema: bulkChangeSchema, example: { ids: ['ISS-1', 'ISS-2'], priority: 'HIGH' } },
+  body: {
+    schema: bulkChangeSchema,
+    knownMembers: memberNames(bulkChangeSchema, bulkResultsSchema),
+    example: { ids: ['ISS-1', 'ISS-2'], priority: 'HIGH' },
+  },
   responses: {
     200: {
       description: 'The results in the order of `ids`.',
-      schema: z.object({ results: z.array(bulkResultSchema).max(bulkIssuesMax) }),
+      schema: bulkResultsSchema,
       headers: {
         'Idempotency-Replayed': z
           .string()

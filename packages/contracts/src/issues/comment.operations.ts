@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, memberNames, nextLinkHeader, operation } from '../operation.ts';
 import { timelineQuerySchema } from '../page.schemas.ts';
 import { uuid } from '../text.schemas.ts';
 import { createCommentSchema, updateCommentSchema } from './issue-input.schemas.ts';
@@ -47,7 +47,11 @@ export const addComment = operation({
   description: 'The text is stored unchanged, and sent to the external tracker by the next sync.',
   params: issueParams,
   headers: idempotencyHeaders,
-  body: { schema: createCommentSchema, example: { body: 'The invoice is printed again.' } },
+  body: {
+    schema: createCommentSchema,
+    knownMembers: memberNames(createCommentSchema.in, commentSchema),
+    example: { body: 'The invoice is printed again.' },
+  },
   responses: {
     201: {
       ...comment,
@@ -108,7 +112,11 @@ export const updateComment = operation({
     'For the author. The history keeps the old text, which counts towards the quota like a body. An equal text changes nothing. The change is not sent to the external tracker: a comment that it already has keeps its text there. The text of a comment that is not sent yet is the new one.',
   params: commentParams,
   headers: preconditionHeaders,
-  body: { schema: updateCommentSchema, example: { body: 'The invoice is printed again, in colour.' } },
+  body: {
+    schema: updateCommentSchema,
+    knownMembers: memberNames(updateCommentSchema, commentSchema),
+    example: { body: 'The invoice is printed again, in colour.' },
+  },
   responses: { 200: { ...comment, headers: { ...etagHeader, ...ignoredFieldsHeader } } },
   problems: [
     ifMatchProblem,

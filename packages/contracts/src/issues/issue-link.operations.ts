@@ -1,4 +1,4 @@
-import { ignoredFieldsHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, memberNames, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { linkInputSchema, linkSchema } from './issue-link.schemas.ts';
 import {
@@ -32,7 +32,11 @@ export const putLink = operation({
     'Updates the link if the issue has one with this type and ref. An issue has at most 50 links. `external_issue` is for staff. URLs are never fetched.',
   params: issueParams,
   headers: preconditionHeaders,
-  body: { schema: linkInputSchema, example: { type: 'invoice', ref: '2024-17', relation: 'blocks' } },
+  body: {
+    schema: linkInputSchema,
+    knownMembers: memberNames(linkInputSchema.in, linkSchema),
+    example: { type: 'invoice', ref: '2024-17', relation: 'blocks' },
+  },
   responses: {
     200: {
       description: 'The updated link.',

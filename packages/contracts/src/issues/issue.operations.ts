@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, memberNames, nextLinkHeader, operation } from '../operation.ts';
 import {
   changeStatusSchema,
   createIssueSchema,
@@ -61,6 +61,7 @@ const update = {
   headers: preconditionHeaders,
   body: {
     schema: updateIssueSchema,
+    knownMembers: memberNames(updateIssueSchema, issueSchema),
     example: { title: 'Invoice 2024-17 is not printed', priority: 'URGENT' },
   },
   responses: { 200: { ...issueResponse, headers: { ...etagHeader, ...ignoredFieldsHeader } } },
@@ -196,6 +197,7 @@ export const createIssue = operation({
   headers: idempotencyHeaders,
   body: {
     schema: createIssueSchema,
+    knownMembers: memberNames(createIssueSchema, issueSchema),
     example: { title: 'Invoice is not printed', description: 'Since **Monday**.', priority: 'HIGH' },
   },
   responses: { 201: { ...replayable, headers: { ...replayable.headers, ...locationHeader } } },
@@ -249,7 +251,11 @@ export const changeIssueStatus = operation({
     'The workflow: OPEN → IN_PROGRESS, RESOLVED, CLOSED; IN_PROGRESS → OPEN, RESOLVED, CLOSED; RESOLVED → CLOSED, REOPENED; CLOSED → REOPENED; REOPENED → IN_PROGRESS, RESOLVED, CLOSED. The current status is accepted and changes nothing.',
   params: issueParams,
   headers: preconditionHeaders.extend(idempotencyHeaders.shape),
-  body: { schema: changeStatusSchema, example: { status: 'RESOLVED', comment: 'The printer had no paper.' } },
+  body: {
+    schema: changeStatusSchema,
+    knownMembers: memberNames(changeStatusSchema, issueSchema),
+    example: { status: 'RESOLVED', comment: 'The printer had no paper.' },
+  },
   responses: { 200: replayable },
   problems: [
     401,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, memberNames, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { createLabelSchema, labelSchema, labelsMax, updateLabelSchema } from './label.schemas.ts';
 import {
@@ -61,7 +61,11 @@ export const createLabel = operation({
   summary: 'Create a label',
   description: `For staff. Names are unique without regard to case. There are at most ${labelsMax} labels.`,
   headers: idempotencyHeaders,
-  body: { schema: createLabelSchema, example: { name: 'billing', color: '#d73a4a' } },
+  body: {
+    schema: createLabelSchema,
+    knownMembers: memberNames(createLabelSchema, labelSchema),
+    example: { name: 'billing', color: '#d73a4a' },
+  },
   responses: {
     201: {
       ...label,
@@ -110,7 +114,11 @@ export const updateLabel = operation({
     'For staff. Only given members change; at least one is required. All issues with the label show the change at once, without a line in their history. Equal values change nothing.',
   params,
   headers: preconditionHeaders,
-  body: { schema: updateLabelSchema, example: { name: 'invoices' } },
+  body: {
+    schema: updateLabelSchema,
+    knownMembers: memberNames(updateLabelSchema, labelSchema),
+    example: { name: 'invoices' },
+  },
   responses: { 200: { ...label, headers: { ...etagHeader, ...ignoredFieldsHeader } } },
   problems: [ifMatchProblem, 401, 403, labelNotFound, existsProblem, staleProblem, 422],
 });

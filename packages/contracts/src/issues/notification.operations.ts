@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, memberNames, nextLinkHeader, operation } from '../operation.ts';
 import { pageQuerySchema } from '../page.schemas.ts';
 import { flag, once, oneOrMore } from '../query-value.schemas.ts';
 import { uuid } from '../text.schemas.ts';
@@ -131,7 +131,11 @@ export const markNotificationsRead = operation({
   path: `${notificationsPath}/read/`,
   summary: 'Mark notifications as read',
   description: 'Exactly one of `ids` and `up_to`. A repeated request changes nothing.',
-  body: { schema: markReadSchema, example: { up_to: 1 } },
+  body: {
+    schema: markReadSchema,
+    knownMembers: memberNames(markReadSchema, unreadCountSchema),
+    example: { up_to: 1 },
+  },
   responses: { 200: marked },
   problems,
 });
@@ -143,7 +147,11 @@ export const markNotificationsUnread = operation({
   path: `${notificationsPath}/unread/`,
   summary: 'Mark notifications as unread',
   description: 'A repeated request changes nothing.',
-  body: { schema: markUnreadSchema, example: { ids: [1] } },
+  body: {
+    schema: markUnreadSchema,
+    knownMembers: memberNames(markUnreadSchema, unreadCountSchema),
+    example: { ids: [1] },
+  },
   responses: { 200: marked },
   problems,
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredFieldsHeader, nextLinkHeader, operation } from '../operation.ts';
+import { ignoredFieldsHeader, memberNames, nextLinkHeader, operation } from '../operation.ts';
 import { uuid } from '../text.schemas.ts';
 import { locationHeader } from './operation-parts.schemas.ts';
 import {
@@ -53,6 +53,7 @@ export const createWebhook = operation({
   description: `For staff. The service sends later events to the endpoint in the format of Standard Webhooks, at least once and not in order. Only this response and that of a rotation have the secret, so \`Idempotency-Key\` has no effect: the service would have to store the secret to repeat the response. There are at most ${webhooksMax} endpoints.`,
   body: {
     schema: createWebhookSchema,
+    knownMembers: memberNames(createWebhookSchema, webhookWithSecretSchema),
     example: {
       url: 'https://example.com/hooks/tessera',
       description: 'Chat bot',
@@ -84,7 +85,11 @@ export const updateWebhook = operation({
   description:
     'For staff. Only given members change; at least one is required. `enabled: true` on a disabled endpoint clears `disabled_reason`, `disabled_at` and `failing_since`; its pending deliveries are sent at once. Another `url` clears `failing_since`. Events that happen while an endpoint is disabled are not sent to it.',
   params,
-  body: { schema: updateWebhookSchema, example: { description: 'Chat bot of the support team' } },
+  body: {
+    schema: updateWebhookSchema,
+    knownMembers: memberNames(updateWebhookSchema, webhookSchema),
+    example: { description: 'Chat bot of the support team' },
+  },
   responses: { 200: { ...webhook, headers: ignoredFieldsHeader } },
   problems: [401, 403, webhookNotFound, 422],
 });

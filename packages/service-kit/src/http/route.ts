@@ -174,17 +174,10 @@ export function documentRoute(
   };
 }
 
-/**
- * Returns a function that finds the unknown members of a body. Members of the operation's response are known too,
- * because clients send back a received representation. Returns undefined if the operation does not declare
- * `X-Ignored-Fields`.
- */
-function ignoredFieldFinder({ body, responses }: Operation): ((body: unknown) => string) | undefined {
-  const declaring = Object.values(responses).find(
-    ({ headers }) => headers?.['X-Ignored-Fields'] !== undefined,
-  );
-  if (declaring === undefined || body === undefined) return undefined;
-  const known = new Set([...memberNames(body.schema), ...memberNames(declaring.schema)]);
+/** Returns a function that finds the unknown members of a body; undefined if the operation does not declare the known ones. */
+function ignoredFieldFinder({ body }: Operation): ((body: unknown) => string) | undefined {
+  if (body?.knownMembers === undefined) return undefined;
+  const known = new Set(body.knownMembers);
   return (given) =>
     typeof given === 'object' && given !== null
       ? Object.keys(given)
@@ -196,16 +189,6 @@ function ignoredFieldFinder({ body, responses }: Operation): ((body: unknown) =>
 }
 
 const maxIgnoredFields = 20;
-
-// Returns the member names of an object schema, or of the input of a transformation.
-function memberNames(schema: object | undefined): string[] {
-  const shape = read(schema, 'shape') ?? read(read(schema, 'in'), 'shape');
-  return typeof shape === 'object' && shape !== null ? Object.keys(shape) : [];
-}
-
-function read(value: unknown, member: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, member) : undefined;
-}
 
 interface Input<Op extends Operation> {
   params: ParamsOf<Op>;
