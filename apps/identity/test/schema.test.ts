@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
-import { findSchemaDrift } from '@tessera/service-kit/schema-drift';
+import { findSchemaDrift } from '@tessera/testing/schema-drift';
 import { createServiceDatabase } from '@tessera/stack/postgres';
 import pg from 'pg';
 import { serviceRole } from './support/database-roles.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findSchemaDrift } from '@tessera/service-kit/schema-drift';
 import { createServiceDatabase } from '@tessera/stack/postgres';
+import { findSchemaDrift } from '@tessera/testing/schema-drift';
 import pg from 'pg';
 import { prismaDir } from '../src/database.ts';
 import { createTestDatabase } from './support/test-database.ts';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -6,7 +7,6 @@ import { pipeline } from 'node:stream';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MigrationError, migrate } from '../src/database/migrate.ts';
 import { listMigrations } from '../src/database/migrations.ts';
-import { findSchemaDrift } from '../src/database/schema-drift.ts';
 import { startChild } from './support/child-process.ts';
 import { createPrismaFolder, type PrismaFolder } from './support/prisma-folder.ts';
 import { createDatabase, dropDatabases, run } from './support/test-database.ts';
@@ -181,14 +181,38 @@ describe('migrate', () => {
       );
       expect(rows.filter(({ done }) => done)).toHaveLength(8);
     });
+  });
 
-    it('of an older migrator, whose record of the step shows that the script was committed', async () => {
-      folder.write('20260101000000_first', 'CREATE TABLE first (id int);');
-      await apply();
-      await run(url, 'UPDATE _prisma_migrations SET finished_at = NULL');
-      expect(await apply()).toEqual([]);
-      expect(await history()).toEqual([{ name: '20260101000000_first', done: true }]);
-    });
+  it('refuses to continue after a migration that another tool has not ended', async () => {
+    folder.write('20260101000000_first', 'CREATE TABLE first (id int);');
+    await apply();
+    await run(url, 'UPDATE _prisma_migrations SET finished_at = NULL');
+    await expect(apply()).rejects.toThrow('20260101000000_first was started by another tool');
+  });
+
+  it('records the checksum of the file, and the reason of a failure, as Prisma does', async () => {
+    const script = 'CREATE TABLE first (id int); -- é\n';
+    folder.write('20260101000000_first', script);
+    folder.write('20260102000000_wrong', 'SELECT nothing;');
+    await expect(apply()).rejects.toThrow(MigrationError);
+    const checksum = createHash('sha256').update(script).digest('hex');
+    expect(
+      await run(
+        url,
+        `SELECT migration_name AS name, checksum, logs, applied_steps_count AS steps, started_at <= finished_at AS finished,
+                rolled_back_at IS NOT NULL AS reverted FROM _prisma_migrations ORDER BY 1`,
+      ),
+    ).toEqual([
+      { name: '20260101000000_first', checksum, logs: null, steps: 1, finished: true, reverted: false },
+      {
+        name: '20260102000000_wrong',
+        checksum: expect.stringMatching(/^[0-9a-f]{64}$/),
+        logs: expect.stringContaining('nothing'),
+        steps: 0,
+        finished: null,
+        reverted: true,
+      },
+    ]);
   });
 
   it('runs scripts with the same text, and one that ends with a comment', async () => {
@@ -240,94 +264,5 @@ describe('migrate', () => {
     }).listen(port, '127.0.0.1');
     expect(await applied).toEqual(['20260101000000_first']);
     forwarder.close();
-  });
-});
-
-describe('findSchemaDrift', () => {
-  const models = `
-    enum Status {
-      OPEN
-      CLOSED
-    }
-    model Author {
-      id     Int     @id
-      things Thing[]
-    }
-    model Thing {
-      id       Int      @id
-      title    String   @db.VarChar(100)
-      status   Status   @default(OPEN)
-      authorId Int      @map("author_id")
-      madeAt   DateTime @default(now()) @map("made_at") @db.Timestamptz(3)
-      author   Author   @relation(fields: [authorId], references: [id])
-
-      @@index([title])
-    }`;
-  const script = `
-    CREATE TYPE "Status" AS ENUM ('OPEN', 'CLOSED');
-    CREATE TABLE "Author" ("id" int NOT NULL, CONSTRAINT "Author_pkey" PRIMARY KEY ("id"));
-    CREATE TABLE "Thing" (
-      "id" int NOT NULL,
-      "title" varchar(100) NOT NULL,
-      "status" "Status" NOT NULL DEFAULT 'OPEN',
-      "author_id" int NOT NULL,
-      "made_at" timestamptz(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-      CONSTRAINT "Thing_pkey" PRIMARY KEY ("id")
-    );
-    CREATE INDEX "Thing_title_idx" ON "Thing" ("title");
-    ALTER TABLE "Thing" ADD CONSTRAINT "Thing_author_id_fkey" FOREIGN KEY ("author_id") REFERENCES "Author" ("id")
-      ON DELETE RESTRICT ON UPDATE CASCADE;
-    ALTER TABLE "Thing" ADD CONSTRAINT "title_check" CHECK (title <> '');`;
-
-  async function driftAfter(change: string): Promise<string[]> {
-    folder.remove();
-    folder = createPrismaFolder(models);
-    folder.write('20260101000000_first', script + change);
-    await apply();
-    return findSchemaDrift({ migratedUrl: url, emptyUrl: await createDatabase(), prismaDir: folder.path });
-  }
-
-  it('finds nothing when migrations and schema agree; the schema cannot express checks', async () => {
-    expect(await driftAfter('')).toEqual([]);
-  });
-
-  it.each([
-    [
-      'a missing column',
-      'ALTER TABLE "Thing" DROP COLUMN made_at;',
-      [/^only schema\.prisma says: column .*made_at/],
-    ],
-    [
-      'a further column',
-      'ALTER TABLE "Thing" ADD COLUMN extra text;',
-      [/^only the migrations make: column .*extra/],
-    ],
-    [
-      'another type',
-      'ALTER TABLE "Thing" ALTER COLUMN title TYPE varchar(50);',
-      [/^only the migrations make: column .*varying\(50\)/, /^only schema\.prisma says: column .*\(100\)/],
-    ],
-    [
-      'another default',
-      'ALTER TABLE "Thing" ALTER COLUMN status DROP DEFAULT;',
-      [/^only the migrations make: column .*status/, /^only schema\.prisma says: column .*status/],
-    ],
-    [
-      'a missing index',
-      'DROP INDEX "Thing_title_idx";',
-      [/^only schema\.prisma says: .*INDEX.*Thing_title_idx/],
-    ],
-    [
-      'a missing foreign key',
-      'ALTER TABLE "Thing" DROP CONSTRAINT "Thing_author_id_fkey";',
-      [/^only schema\.prisma says: foreign key "Thing" .*author_id/],
-    ],
-    [
-      'a further value of an enum',
-      `ALTER TYPE "Status" ADD VALUE 'LOST';`,
-      [/^only the migrations make: enum .*LOST/, /^only schema\.prisma says: enum /],
-    ],
-  ])('finds %s', async (_what, change, expected) => {
-    expect(await driftAfter(change)).toEqual(expected.map((line) => expect.stringMatching(line)));
   });
 });

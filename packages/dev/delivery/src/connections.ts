@@ -10,8 +10,8 @@ export const reservedConnections = 3;
 /** The connections of roles that are not superusers, with PostgreSQL's default for max_connections. */
 export const usableConnections = 100 - reservedConnections;
 
-/** The connections of a migrator: its lock, the schema engine, and the query of a failed migration. */
-export const migratorConnections = 3;
+/** A migrator uses one connection. */
+export const migratorConnections = 1;
 
 const spec = z.looseObject({
   strategy: z.looseObject({ rollingUpdate: z.looseObject({ maxSurge: z.number() }) }),

@@ -9,12 +9,12 @@ export interface PrismaFolder {
   remove: () => void;
 }
 
-/** A service's `prisma/` folder with the given models and no migrations. */
-export function createPrismaFolder(models = ''): PrismaFolder {
+/** A service's `prisma/` folder without models and migrations. */
+export function createPrismaFolder(): PrismaFolder {
   const path = mkdtempSync(join(tmpdir(), 'prisma-test-'));
   mkdirSync(join(path, 'migrations'));
   writeFileSync(join(path, 'migrations', 'migration_lock.toml'), 'provider = "postgresql"\n');
-  writeFileSync(join(path, 'schema.prisma'), `datasource db {\n  provider = "postgresql"\n}\n${models}`);
+  writeFileSync(join(path, 'schema.prisma'), 'datasource db {\n  provider = "postgresql"\n}\n');
   return {
     path,
     write: (name, sql) => {

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
-import { readSchema } from './migrate.ts';
-import { withSchemaEngine } from './schema-engine.ts';
+import { scriptOf } from './schema-engine.ts';
 
 interface DriftOptions {
   /** A database with all migrations applied. */
@@ -31,17 +32,8 @@ const describeSchema = `
 
 /** Compares a migrated database with `schema.prisma`; returns one line for each difference. */
 export async function findSchemaDrift({ migratedUrl, emptyUrl, prismaDir }: DriftOptions): Promise<string[]> {
-  const schema = readSchema(prismaDir);
-  const script = await withSchemaEngine(emptyUrl, schema, async (engine) => {
-    const { stdout } = await engine.diff({
-      from: { tag: 'empty' },
-      to: { tag: 'schemaDatamodel', files: [schema] },
-      script: true,
-      exitCode: null,
-      filters: { externalTables: [], externalEnums: [] },
-    });
-    return stdout ?? '';
-  });
+  const path = join(prismaDir, 'schema.prisma');
+  const script = await scriptOf({ path, content: readFileSync(path, 'utf8') }, emptyUrl);
   const [fromMigrations, fromSchema] = await Promise.all([
     linesOf(migratedUrl, ''),
     linesOf(emptyUrl, script),
