@@ -34,6 +34,7 @@ import {
   documentRoute,
   everyone,
   guard,
+  type Handler,
   type Route,
   route,
 } from '@tessera/service-kit';
@@ -47,7 +48,6 @@ import { oauthMembers, translateBearerError } from './oauth.ts';
 import { passwordChangeHandlers } from './passwords/password-change.handlers.ts';
 import { sessionHandlers } from './sessions/session.handlers.ts';
 import { readGrant, readPasswordGrant, tokenEndpoint, tokenHandlers } from './tokens/token.handlers.ts';
-import { userInfoHandlers } from './userinfo/userinfo.handlers.ts';
 import { realm } from './userinfo/userinfo.service.ts';
 
 export function createApp(dependencies: Dependencies): App {
@@ -68,7 +68,10 @@ export function createApp(dependencies: Dependencies): App {
 export function createRoutes(dependencies: Dependencies): Route[] {
   const { config, documents, health } = dependencies;
   const token = tokenHandlers(dependencies);
-  const userInfo = userInfoHandlers(dependencies.userInfo);
+  const userInfo: Handler<typeof getUserInfo, AccessTokenClaims> = async ({ actor }) => ({
+    status: 200,
+    body: await dependencies.userInfo.get(actor),
+  });
   const identity = identityHandlers(dependencies.identities);
   const password = passwordChangeHandlers(dependencies.passwordChanges);
   const session = sessionHandlers(dependencies.sessions);
@@ -83,7 +86,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
 
   return [
     documentRoute(getKeySet, documents.jwks, anyOrigin),
-    route(getUserInfo, { access: bearer, limit: reads }, userInfo.get),
+    route(getUserInfo, { access: bearer, limit: reads }, userInfo),
     route(refreshTokens, { access: tokenClients, body: grantBody }, token.refresh),
     config.tokens.refreshAtTokenEndpoint
       ? route(
@@ -93,7 +96,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
         )
       : route(signIn, { access: tokenClients, body: { ...grantBody, from: readPasswordGrant } }, token.issue),
     route(revokeToken, { access: tokenClients, body: grantBody }, token.revoke),
-    route(postUserInfo, { access: bearer, limit: reads }, userInfo.get),
+    route(postUserInfo, { access: bearer, limit: reads }, userInfo),
     documentRoute(getDiscoveryDocument, documents.discovery, anyOrigin),
 
     route(introspectToken, { access: backends, body: grantBody }, introspection.introspect),
