@@ -317,8 +317,8 @@ describe('among 30,000 people', () => {
 /** Explains the statement that a repository sends. */
 async function explainRead(read: (database: Database) => Promise<unknown>): Promise<Plan> {
   const statements: Prisma.Sql[] = [];
-  const $queryRaw = async (strings: TemplateStringsArray, ...values: unknown[]) => {
-    statements.push(Prisma.sql(strings, ...values));
+  const $queryRaw = async (query: TemplateStringsArray | Prisma.Sql, ...values: unknown[]) => {
+    statements.push('strings' in query ? query : Prisma.sql(query, ...values));
     return [];
   };
   await read(Object.create(app.database, { $queryRaw: { value: $queryRaw } }));
