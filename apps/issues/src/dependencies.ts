@@ -1,15 +1,11 @@
 import { createTokenVerifier, RemoteKeySource } from '@tessera/jwt-verify';
 import {
   CleanupJob,
-  EventChannel,
   EventFeed,
-  EventSignal,
-  EventWorker,
   Health,
   type Logger,
   Metrics,
   observeEventFeed,
-  RequestShares,
   type Tracing,
 } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
@@ -18,7 +14,10 @@ import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
 import { CommentService } from './comments/comment.service.ts';
 import type { Config } from './config.ts';
 import { createDatabase, createLimitPool, createListDatabase, type Database } from './database.ts';
+import { EventChannel } from './events/event-channel.ts';
+import { EventSignal } from './events/event-signal.ts';
 import { EventStreams } from './events/event-streams.ts';
+import { EventWorker } from './events/event-worker.ts';
 import { observeStreams } from './events/stream-metrics.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
 import { IdempotencyService } from './idempotency/idempotency.service.ts';
@@ -49,6 +48,7 @@ import { NotificationService } from './notifications/notification.service.ts';
 import { RateLimitRepository } from './rate-limit/rate-limit.repository.ts';
 import type { RateLimits } from './rate-limit/rate-limiter.ts';
 import { RateLimiter, windowSeconds } from './rate-limit/rate-limiter.ts';
+import { RequestShares } from './rate-limit/request-shares.ts';
 import { createTracking } from './tracker-sync/tracking.ts';
 import { UserService } from './users/user.service.ts';
 import { WatchingRepository } from './watching/watching.repository.ts';

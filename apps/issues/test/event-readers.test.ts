@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { unreadEvents } from '@tessera/service-kit';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
+import { unreadEvents } from '../src/events/event-reader.sql.ts';
 import { Prisma } from '../src/generated/prisma/client.ts';
 import { createIssue } from './support/issues.ts';
 import { aPerson } from './support/people.ts';

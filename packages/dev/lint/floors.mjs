@@ -15,6 +15,7 @@ const exceptions = {
   'issue-list > labels': 'the filter by label',
   'issues > idempotency': 'the type of a handler that takes effect once',
   'labels > idempotency': 'the type of a handler that takes effect once',
+  'notifications > events': 'a reader of the events',
   'tracker-sync > idempotency': 'the type of a handler that takes effect once',
   'tracker-sync > labels': 'labels of the tracker',
   'tracker-sync > trackers': 'the adapters of the trackers',
@@ -28,7 +29,7 @@ const exceptions = {
 // Files that connect features to each other and to the process.
 const wiring =
   /^(app|config|dependencies|migrate|server)\.ts$|\/create-[a-z-]+\.ts$|\.routes\.ts$|\/tracking\.ts$/;
-const foundation = new Set(['database.ts', 'issue-core', 'issue-store']);
+const foundation = new Set(['background', 'database.ts', 'issue-core', 'issue-store']);
 
 function sourcesOf(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

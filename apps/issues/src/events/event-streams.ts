@@ -4,14 +4,14 @@ import { streamBacklogMax, streamsMax, streamsPerIdentityMax } from '@tessera/co
 import {
   type EventFeed,
   type EventPlace,
-  type EventSignal,
-  EventTail,
   type Logger,
   ProblemError,
   unavailableProblem,
 } from '@tessera/service-kit';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
+import type { EventSignal } from './event-signal.ts';
 import { EventStream, type StreamEnd } from './event-stream.ts';
+import { EventTail } from './event-tail.ts';
 import {
   type EventFilter,
   eventMatcher,

@@ -4,7 +4,7 @@ import {
   notificationReasons,
   notificationsMax,
 } from '@tessera/contracts';
-import { unreadEvents } from '@tessera/service-kit';
+import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 import type { NotificationFilters, NotificationPage } from './notification.ts';

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { type Limit, type Logger, ProblemError, type RequestShares } from '@tessera/service-kit';
+import { type Limit, type Logger, ProblemError } from '@tessera/service-kit';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Actor } from '../issue-core/actor.ts';
 import type { RateLimitRepository } from './rate-limit.repository.ts';
+import type { RequestShares } from './request-shares.ts';
 
 export const windowSeconds = 60;
 

@@ -1,5 +1,6 @@
 import type { Import, ImportPreview } from '@tessera/contracts';
-import { abortAfter, type Logger, ProblemError } from '@tessera/service-kit';
+import { type Logger, ProblemError } from '@tessera/service-kit';
+import { abortAfter } from '../background/abort-after.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { PersonReference, PersonResolver } from '../issue-core/person.ts';
 import {

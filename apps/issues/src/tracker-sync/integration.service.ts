@@ -1,5 +1,6 @@
 import type { Integration, IntegrationCheck, RetriedSyncs, RetrySyncs } from '@tessera/contracts';
-import { abortAfter, type Logger } from '@tessera/service-kit';
+import type { Logger } from '@tessera/service-kit';
+import { abortAfter } from '../background/abort-after.ts';
 import type { ExternalTracker } from '../trackers/external-tracker.ts';
 import type { TrackerConfig } from '../trackers/tracker-config.ts';
 import { TrackerError, type TrackerErrorCode } from '../trackers/tracker-error.ts';

@@ -1,5 +1,6 @@
 import { type IssueStatus, issueStatusSchema, type SyncConflict } from '@tessera/contracts';
-import { abortAfter, ProblemError } from '@tessera/service-kit';
+import { ProblemError } from '@tessera/service-kit';
+import { abortAfter } from '../background/abort-after.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueFields, IssueWithLinks } from '../issue-core/issue.ts';
 import { assertMay } from '../issue-core/issue-access.ts';

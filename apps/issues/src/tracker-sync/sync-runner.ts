@@ -1,4 +1,5 @@
-import { abortAfter, type Logger, ProblemError } from '@tessera/service-kit';
+import { type Logger, ProblemError } from '@tessera/service-kit';
+import { abortAfter } from '../background/abort-after.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { assertMay } from '../issue-core/issue-access.ts';
 import { assertFound, type IssueReference } from '../issue-core/issue-reference.ts';

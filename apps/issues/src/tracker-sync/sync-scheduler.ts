@@ -1,4 +1,6 @@
-import { abortAfter, type Logger, WorkerPool } from '@tessera/service-kit';
+import type { Logger } from '@tessera/service-kit';
+import { abortAfter } from '../background/abort-after.ts';
+import { WorkerPool } from '../background/worker-pool.ts';
 import {
   type ExternalTracker,
   type ListPosition,

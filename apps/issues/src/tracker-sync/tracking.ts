@@ -1,6 +1,7 @@
-import type { EventSignal, Logger, Metrics } from '@tessera/service-kit';
+import type { Logger, Metrics } from '@tessera/service-kit';
 import type { Config } from '../config.ts';
 import type { Database } from '../database.ts';
+import type { EventSignal } from '../events/event-signal.ts';
 import type { IdentityMirrorService } from '../identity-mirror/identity-mirror.service.ts';
 import type { IssueReader } from '../issue-store/read.ts';
 import type { IssueWriter } from '../issue-store/write.ts';

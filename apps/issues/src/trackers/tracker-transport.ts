@@ -2,7 +2,6 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { abortAfter } from '@tessera/service-kit';
 import axios, { type AxiosInstance } from 'axios';
 import {
   CircuitState,
@@ -15,6 +14,7 @@ import {
   wrap,
 } from 'cockatiel';
 import type { z } from 'zod';
+import { abortAfter } from '../background/abort-after.ts';
 import type { TrackerClock } from './tracker-clock.ts';
 import type { TrackerConfig, TrackerContext, TrackerLimit } from './tracker-config.ts';
 import { TrackerError } from './tracker-error.ts';

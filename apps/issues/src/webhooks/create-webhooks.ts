@@ -1,6 +1,7 @@
-import type { EventSignal, Logger, Metrics } from '@tessera/service-kit';
+import type { Logger, Metrics } from '@tessera/service-kit';
 import type { Config } from '../config.ts';
 import type { Database } from '../database.ts';
+import type { EventSignal } from '../events/event-signal.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { WebhookRepository } from './webhook.repository.ts';
 import { WebhookService } from './webhook.service.ts';

@@ -1,6 +1,6 @@
-import { unreadEvents } from '@tessera/service-kit';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database.ts';
+import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Attempt } from './webhook-sender.ts';
 

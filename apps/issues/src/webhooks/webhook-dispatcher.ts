@@ -1,4 +1,7 @@
-import { type EventSignal, EventWorker, type Logger, WorkerPool } from '@tessera/service-kit';
+import type { Logger } from '@tessera/service-kit';
+import { WorkerPool } from '../background/worker-pool.ts';
+import type { EventSignal } from '../events/event-signal.ts';
+import { EventWorker } from '../events/event-worker.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import type { LeasedDelivery, WebhookDeliveryRepository } from './webhook-delivery.repository.ts';
 import { messageId, payloadOf } from './webhook-message.ts';

@@ -1,9 +1,9 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { addAbortSignal, type Readable } from 'node:stream';
-import { abortAfter } from '@tessera/service-kit';
 import axios, { isAxiosError } from 'axios';
 import { Webhook } from 'standardwebhooks';
+import { abortAfter } from '../background/abort-after.ts';
 import { ForbiddenTarget, type WebhookTargets } from './webhook-target.ts';
 
 /** A request to an endpoint, without its signature. */

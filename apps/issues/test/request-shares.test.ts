@@ -1,8 +1,8 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ProblemError } from '../src/http/problem.ts';
-import { RequestShares } from '../src/http/request-shares.ts';
+import { ProblemError } from '@tessera/service-kit';
+import { RequestShares } from '../src/rate-limit/request-shares.ts';
 
 let shares: RequestShares;
 let server: Server;

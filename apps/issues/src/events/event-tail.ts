@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Logger } from '../observability/logger.ts';
-import type { EventFeed, EventPlace, PlacedEvent } from './event-feed.ts';
+import type { EventFeed, EventPlace, Logger, PlacedEvent } from '@tessera/service-kit';
 import type { EventSignal } from './event-signal.ts';
 
 interface EventTailOptions<Item> {

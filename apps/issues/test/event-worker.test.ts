@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import pino from 'pino';
-import { EventSignal } from '../src/database/event-signal.ts';
-import { EventWorker } from '../src/database/event-worker.ts';
+import { createLogger } from '@tessera/service-kit';
+import { EventSignal } from '../src/events/event-signal.ts';
+import { EventWorker } from '../src/events/event-worker.ts';
 
 /** Starts a worker whose runs end when the test emits `end` with their result or error. */
 function startWorker() {
@@ -16,7 +16,12 @@ function startWorker() {
     if (hasMore instanceof Error) throw hasMore;
     return hasMore === true;
   };
-  const worker = new EventWorker({ name: 'test', signal, run, logger: pino({ enabled: false }) });
+  const worker = new EventWorker({
+    name: 'test',
+    signal,
+    run,
+    logger: createLogger({ service: 'issues', level: 'silent' }),
+  });
   worker.start();
   /** Ends the current run and resolves when the next one has started. */
   const endAndRunAgain = async (result: unknown) => {

@@ -1,5 +1,5 @@
+import type { Logger } from '@tessera/service-kit';
 import pg from 'pg';
-import type { Logger } from '../observability/logger.ts';
 
 interface EventChannelOptions {
   connectionString: string;

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
-import pino from 'pino';
-import { EventChannel } from '../src/database/event-channel.ts';
+import { createLogger } from '@tessera/service-kit';
+import { EventChannel } from '../src/events/event-channel.ts';
 
 it('tries again without a database, and with a URL that names a missing certificate', async () => {
   for (const query of ['', '?sslrootcert=/missing.crt']) {
@@ -9,7 +9,8 @@ it('tries again without a database, and with a URL that names a missing certific
     const isRetried = new Promise<void>((resolve) => {
       retried = resolve;
     });
-    const logger = pino({}, { write: (line: string) => lines.push(line) > 1 && retried() });
+    const destination = { write: (line: string) => void (lines.push(line) > 1 && retried()) };
+    const logger = createLogger({ service: 'issues', level: 'info', destination });
     const channel = new EventChannel({
       connectionString: `postgresql://a:b@127.0.0.1:9/c${query}`,
       applicationName: 'test',

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { ProblemError } from './problem.ts';
+import { ProblemError } from '@tessera/service-kit';
 
 interface RequestSharesOptions {
   /** Maximum number of requests in progress per caller. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Logger } from '../observability/logger.ts';
+import type { Logger } from '@tessera/service-kit';
 import type { EventSignal } from './event-signal.ts';
 
 interface EventWorkerOptions {

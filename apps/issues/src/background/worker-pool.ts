@@ -1,4 +1,4 @@
-import type { Logger } from '../observability/logger.ts';
+import type { Logger } from '@tessera/service-kit';
 
 interface WorkerPoolOptions<Job> {
   /** Names the jobs in the log. */

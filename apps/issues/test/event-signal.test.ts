@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { EventSignal } from '../src/database/event-signal.ts';
+import { EventSignal } from '../src/events/event-signal.ts';
 
 describe('a signal of events', () => {
   let sent: number[];
