@@ -22,5 +22,5 @@ export * from './process/command-line.ts';
 export * from './process/config.ts';
 export * from './process/health.ts';
 export * from './process/run-service.ts';
-export * from './process/serve.ts';
 export * from './process/service-environment.ts';
+export { createHttpServer, defaultHttpTimeouts, type HttpTimeouts, serve } from './server/index.ts';

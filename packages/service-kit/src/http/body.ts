@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import typeis from 'type-is';
-import { closeInStages } from './client-error.ts';
-import { IncomingBodies } from './incoming-bodies.ts';
+import { closeInStages, IncomingBodies } from '../server/index.ts';
 import { ProblemError } from './problem.ts';
 import type { ConnectHandler } from './security-headers.ts';
 

@@ -3,9 +3,9 @@ import { createLogger, type Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { serveMetrics } from '../observability/metrics-server.ts';
 import type { Tracing } from '../observability/tracing.ts';
+import { type HttpTimeouts, serve } from '../server/index.ts';
 import { ConfigError } from './config.ts';
 import type { Health } from './health.ts';
-import { type HttpTimeouts, serve } from './serve.ts';
 import type { TracingConfig } from './service-environment.ts';
 
 /** Exit code for an invalid configuration (sysexits.h, EX_CONFIG). */

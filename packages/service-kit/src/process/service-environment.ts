@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { defaultHttpTimeouts } from '../server/index.ts';
 import { flag, integer, list } from './config.ts';
-import { defaultHttpTimeouts } from './serve.ts';
 
 /** Variables of every service that hold a secret and may be given as a file. */
 export const serviceSecretNames = ['DATABASE_URL', 'SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;

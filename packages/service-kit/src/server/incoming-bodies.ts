@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { ProblemError } from './problem.ts';
+import { ProblemError } from '../http/problem.ts';
 
 const incomingMax = 32 * 1024 * 1024;
 // Measured memory of a chunk in addition to its bytes. A body sent in single bytes uses hundreds of times its size.

@@ -2,10 +2,10 @@ import { createServer, IncomingMessage, type RequestListener, type Server, Serve
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
-import { closeInStages, refuseClientError, refuseMalformed } from '../http/client-error.ts';
 import { fixedHeadersSetting } from '../http/security-headers.ts';
 import type { Logger } from '../observability/logger.ts';
-import type { Health } from './health.ts';
+import type { Health } from '../process/health.ts';
+import { closeInStages, refuseClientError, refuseMalformed } from './client-error.ts';
 import { paceInput } from './paced-input.ts';
 import { ServerConnections } from './server-connections.ts';
 import { UnsentResponses } from './unsent-responses.ts';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ProblemError, problemBody } from '../http/problem.ts';
 import type { Logger } from '../observability/logger.ts';
-import { ProblemError, problemBody } from './problem.ts';
 
 // Responses by the error codes of Node's parser and timers. All other codes mean malformed HTTP.
 const refusals: Record<string, { status: number; code: string; detail: string }> = {
