@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -221,6 +222,7 @@ describe('the end of a stream', () => {
     const streams = [await open({}, ann, service), await open({}, ann, service)];
     const { hostname, port } = new URL(service.url);
     const silent = connect(Number(port), hostname);
+    await once(silent, 'connect');
     silent.pause();
     silent.write(`GET ${streamPath} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ann.token}\r\n\r\n`);
     const from = performance.now();
