@@ -142,7 +142,7 @@ describe('the sizing section', () => {
       expect(lines.find((line) => line.startsWith(`| ${title} a second`))).toMatch(/× users × 0\.2 ÷ 3,600/);
     }
     expect(lines.find((line) => line.startsWith('| connections of issues '))).toMatch(
-      /\| \(replicas \+ 1\) × 13 \+ 3/,
+      /\| \(replicas \+ 1\) × 13 \+ 1/,
     );
   });
 
@@ -183,9 +183,9 @@ describe('the sizing section', () => {
       expect(usersOf(separate, start)).toHaveLength(2);
       expect(usersOf(shared, start)[0]).toBeLessThan(Math.min(...usersOf(separate, start)));
     }
-    // (2 + 1) × 11 + 3 and (3 + 1) × 13 + 3; those of a fourth replica of issues do not fit.
+    // (2 + 1) × 11 + 1 and (3 + 1) × 13 + 1; those of a fourth replica of issues do not fit.
     expect(shared.map(({ title }) => title)).toContain(
-      '97 connections (replicas: 2 of identity and 3 of issues; 36 + 55)',
+      '97 connections (replicas: 2 of identity and 3 of issues; 34 + 53)',
     );
     for (const { title } of shared) expect(section).toContain(`| ${title} `);
   });
