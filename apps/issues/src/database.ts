@@ -46,7 +46,7 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
   const pool = createPool({
     connectionString: config.url,
     max: Math.ceil(config.poolMax / 2),
-    connectionTimeoutMs: 2_000,
+    connectionTimeoutMs: config.connectionTimeoutMs,
     statementTimeoutMs: Math.min(listTimeoutMs, config.statementTimeoutMs),
     applicationName: 'issues lists',
     settings: { plan_cache_mode: 'force_custom_plan' },
@@ -76,7 +76,7 @@ export function createLimitPool(config: DatabaseConfig, logger: Logger): pg.Pool
   return createPool({
     connectionString: config.url,
     max: 2,
-    connectionTimeoutMs: 2_000,
+    connectionTimeoutMs: config.connectionTimeoutMs,
     statementTimeoutMs: Math.min(1_000, config.statementTimeoutMs),
     applicationName: 'issues limits',
     throughPooler: config.throughPooler,

@@ -38,6 +38,7 @@ describe('serviceVariables', () => {
       database: {
         url: DATABASE_URL,
         poolMax: 10,
+        connectionTimeoutMs: 2_000,
         statementTimeoutMs: 5000,
         throughPooler: false,
         namesStatements: true,

@@ -13,11 +13,14 @@ import { ownerRole, serviceRole } from './database-roles.ts';
 export const serviceToken = rememberSecret('test-service-token-0123456789abcdef');
 export const issuer = 'https://identity.test';
 
-/** Returns the environment of a service under test: cheap hashes and no cleanup job, otherwise as in production. */
+/** Returns the environment of a service under test: cheap hashes, no cleanup job, and a database
+ * that may be slow; otherwise as in production. */
 export function testEnvironment(databaseUrl: string, overrides: Record<string, string | undefined> = {}) {
   return {
     NODE_ENV: 'test',
     DATABASE_URL: databaseUrl,
+    DATABASE_CONNECTION_TIMEOUT_MS: '60000',
+    DATABASE_STATEMENT_TIMEOUT_MS: '60000',
     SERVICE_TOKEN: serviceToken,
     JWT_ISSUER: issuer,
     BCRYPT_COST: '4',

@@ -12,6 +12,8 @@ export function testEnvironment(
   return {
     NODE_ENV: 'test',
     DATABASE_URL: databaseUrl,
+    DATABASE_CONNECTION_TIMEOUT_MS: '60000',
+    DATABASE_STATEMENT_TIMEOUT_MS: '60000',
     SERVICE_TOKEN: serviceToken,
     IDENTITY_URL: identityUrl,
     IDENTITY_TIMEOUT_MS: '20000',

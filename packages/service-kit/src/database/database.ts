@@ -7,15 +7,12 @@ import type { DatabaseConfig } from '../process/service-environment.ts';
 import { databaseReadiness } from './database-readiness.ts';
 import { applyRoleSettings, idleTransactionTimeoutMs } from './pooler.ts';
 
-/** Fail fast: the client gets 503 and may retry. */
-const connectionTimeoutMs = 2_000;
-
 /** Creates the connection pool of a service and Prisma's adapter for it. The pool limits all connections. */
 export function createDatabasePool(config: DatabaseConfig, applicationName: string, logger: Logger) {
   const pool = createPool({
     connectionString: config.url,
     max: config.poolMax,
-    connectionTimeoutMs,
+    connectionTimeoutMs: config.connectionTimeoutMs,
     statementTimeoutMs: config.statementTimeoutMs,
     applicationName,
     throughPooler: config.throughPooler,
@@ -70,7 +67,7 @@ export function createDatabase<Client extends { $disconnect(): Promise<void> }>(
   const readinessPool = createPool({
     connectionString: config.url,
     max: 1,
-    connectionTimeoutMs,
+    connectionTimeoutMs: config.connectionTimeoutMs,
     statementTimeoutMs: Math.min(1_000, config.statementTimeoutMs),
     // Keeps the connection open, so readiness needs no new connection when the server has none left.
     idleTimeoutMs: 0,
@@ -97,8 +94,8 @@ interface PoolOptions {
   connectionString: string;
   /** Maximum number of connections of this process. */
   max: number;
-  /** How long a request waits for a free connection, in milliseconds. */
-  connectionTimeoutMs: number;
+  /** How long a request waits for a free connection, in milliseconds; 2,000 by default. */
+  connectionTimeoutMs?: number | undefined;
   /** Maximum duration of a statement, in milliseconds. */
   statementTimeoutMs: number;
   /** Time after which an idle connection is closed, in milliseconds; 0 keeps it open. */
@@ -119,7 +116,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.max,
-    connectionTimeoutMillis: options.connectionTimeoutMs,
+    connectionTimeoutMillis: options.connectionTimeoutMs ?? 2_000,
     idleTimeoutMillis: options.idleTimeoutMs ?? 10_000,
     // The server's own timeout has no effect when the server or the network hangs.
     query_timeout: options.statementTimeoutMs + 1000,

@@ -88,6 +88,7 @@ function databaseUrlProblems(value: string): string[] {
 const databaseVariables = {
   DATABASE_URL: databaseUrl,
   DATABASE_POOL_MAX: integer({ min: 1, max: 500, default: 10 }),
+  DATABASE_CONNECTION_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 2_000 }),
   DATABASE_STATEMENT_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
   DATABASE_POOLER: z
     .enum(['off', 'transaction', 'transaction-named'], {
@@ -127,6 +128,8 @@ type CommonEnvironment = z.output<typeof common>;
 export interface DatabaseConfig {
   url: string;
   poolMax: number;
+  /** How long a request waits for a connection, in milliseconds; 2,000 by default. Fails fast: the client gets 503 and may retry. */
+  connectionTimeoutMs?: number;
   statementTimeoutMs: number;
   /** Whether a pooler in transaction mode is between the service and PostgreSQL; false by default. */
   throughPooler?: boolean;
@@ -156,6 +159,7 @@ export function commonConfig(read: CommonEnvironment) {
     database: {
       url: read.DATABASE_URL,
       poolMax: read.DATABASE_POOL_MAX,
+      connectionTimeoutMs: read.DATABASE_CONNECTION_TIMEOUT_MS,
       statementTimeoutMs: read.DATABASE_STATEMENT_TIMEOUT_MS,
       throughPooler: read.DATABASE_POOLER !== 'off',
       namesStatements: read.DATABASE_POOLER !== 'transaction',
