@@ -10,9 +10,8 @@ import { syncIssue } from './support/sync-conformance.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import { trackerEnvironment } from './support/tracker-environment.ts';
 
-// The delay of a request that takes effect after its timeout and after the settle time.
-const heldMs = 1_500;
-const times = { TRACKER_DEADLINE_MS: '500', TRACKER_SETTLE_SECONDS: '0' };
+// Long enough for every request that is not held, also on a slow machine.
+const times = { TRACKER_DEADLINE_MS: '4000', TRACKER_SETTLE_SECONDS: '0' };
 
 let tracker: FakeTestTracker;
 let app: TestApp;
@@ -32,16 +31,26 @@ afterAll(async () => {
 
 const marked = (issue: Issue) =>
   tracker.fake.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
-const hold = (path: RegExp) =>
-  tracker.fake.fail({ kind: 'latency', ms: heldMs, on: { method: 'POST', path } });
+/** Holds a request beyond its timeout and the settle time. Returns a function that lets it take effect. */
+function hold(path: RegExp): (hasTakenEffect: () => boolean) => Promise<void> {
+  let resolve = () => {};
+  const until = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  tracker.fake.fail({ kind: 'latency', until, on: { method: 'POST', path } });
+  return async (hasTakenEffect) => {
+    resolve();
+    while (!hasTakenEffect()) await pause(10);
+  };
+}
 
 describe('a request to create an issue that a proxy holds for too long', () => {
   it('leaves a duplicate, which later syncs report with both issues', async () => {
     const issue = await createIssue(ann, { title: 'Held', description: 'Text' });
-    hold(/\/issues$/);
+    const release = hold(/\/issues$/);
     expectProblem(await ann.post(issuePath(issue, 'sync/')), 504, 'tracker_timeout');
     const { external } = await syncIssue(ann, issue);
-    await pause(heldMs);
+    await release(() => marked(issue).length === 2);
     expect(marked(issue)).toHaveLength(2);
     const other = marked(issue).find(({ number }) => String(number) !== external?.id);
     const { sync } = await syncIssue(ann, issue);
@@ -62,10 +71,10 @@ describe('a request to create an issue that a proxy holds for too long', () => {
   it('is found by the background, too', async () => {
     const workers = { SYNC_WORKERS: '1', SYNC_POLL_MS: '100' };
     const issue = await createIssue(ann, { title: 'Held, too' });
-    hold(/\/issues$/);
+    const release = hold(/\/issues$/);
     expectProblem(await ann.post(issuePath(issue, 'sync/')), 504, 'tracker_timeout');
     await syncIssue(ann, issue);
-    await pause(heldMs);
+    await release(() => marked(issue).length === 2);
     const background = await startTestApp(trackerEnvironment(tracker, { ...times, ...workers }), app);
     await app.sql(
       `UPDATE tracker_links SET last_synced_at = now() - interval '16 minutes' WHERE issue_id = $1`,
@@ -143,10 +152,10 @@ it('imports a comment with a copied marker, but not a second copy of a sent comm
   const issue = await createIssue(ann, { title: 'Commented' });
   const { external } = await syncIssue(ann, issue);
   await ann.post(issuePath(issue, 'comments/'), { body: 'Only\nonce' }).expect(201);
-  hold(/\/comments$/);
+  const release = hold(/\/comments$/);
   expectProblem(await ann.post(issuePath(issue, 'sync/')), 504, 'tracker_timeout');
   await syncIssue(ann, issue);
-  await pause(heldMs);
+  await release(() => marked(issue)[0]?.comments.length === 2);
   const [there] = marked(issue);
   expect(there?.comments).toHaveLength(2);
   await tracker.comment(external?.id ?? '', `I disagree. ${there?.comments[0]?.body}`);

@@ -120,7 +120,7 @@ export interface RecordedRequest {
 }
 
 /**
- * - `latency`: waits `ms`, then processes the request and responds, even if the client has disconnected
+ * - `latency`: waits `ms` or for `until`, then processes the request and responds, even if the client has disconnected
  * - `status`: responds with `status`, `headers` and `body` without processing the request
  * - `status_after`: processes the request, then responds with `status`, `headers` and `body`
  * - `reset_before`: destroys the socket without processing the request
@@ -147,6 +147,8 @@ export interface Fault {
   readonly times?: number;
   /** For `latency` and `slow_body`, in milliseconds. Default: 1000. */
   readonly ms?: number;
+  /** For `latency`: in place of `ms`. */
+  readonly until?: Promise<void>;
   /** For `status` and `status_after`. Default: 500. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -76,7 +76,7 @@ export function createProtocolApp({ protocol, tracker, faults, requests, outage 
 async function continues(fault: Fault, delivery: Delivery): Promise<boolean> {
   switch (fault.kind) {
     case 'latency':
-      await delay(fault.ms ?? 1_000, undefined, { signal: delivery.outage });
+      await (fault.until ?? delay(fault.ms ?? 1_000, undefined, { signal: delivery.outage }));
       return true;
     case 'reset_before':
       delivery.response.socket?.destroy();
