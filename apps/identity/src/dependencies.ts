@@ -9,6 +9,7 @@ import {
   type PreparedDocument,
   prepareDocument,
   type Tracing,
+  WordRewriter,
 } from '@tessera/service-kit';
 import { AuditRepository } from './audit/audit.repository.ts';
 import { AuditService } from './audit/audit.service.ts';
@@ -17,7 +18,7 @@ import { cleanupTasks } from './cleanup/cleanup-tasks.ts';
 import type { Config } from './config.ts';
 import { createDatabase, type Database } from './database.ts';
 import { discoveryDocument } from './discovery/discovery-document.ts';
-import { IdentityRepository } from './identities/identity.repository.ts';
+import { IdentityRepository, identityWordTable } from './identities/identity.repository.ts';
 import { IdentityService } from './identities/identity.service.ts';
 import {
   cleanupDeletions,
@@ -71,6 +72,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const tasks = cleanupTasks(new CleanupRepository(database), retention);
   const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
   cleanup.start();
+  const words = new WordRewriter({ pool, tables: [identityWordTable], logger });
+  words.start();
   const events = new EventFeed(pool);
   observeEventFeed(metrics, events);
 
@@ -82,7 +85,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     events,
     cleanup,
     close: async () => {
-      await cleanup.stop();
+      await Promise.all([cleanup.stop(), words.stop()]);
       await close();
     },
     documents: createDocuments(config.issuer, keys),

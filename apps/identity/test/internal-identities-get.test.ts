@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Identity } from '@tessera/contracts';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
-import { createIdentity } from './support/identities.ts';
+import { createIdentity, updateIdentity } from './support/identities.ts';
 import { internalClient, unknownId } from './support/internal-client.ts';
 import { walk } from './support/pages.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -94,6 +94,13 @@ describe('GET /internal/identities', () => {
     expect((await find(`${word} ONE.EX`)).items).toEqual([created[0]]);
     expect((await find(`ann ${word.slice(0, 9)}`)).items).toEqual([created[1]]);
     expect((await find(`ode zoe ${word}`)).items).toEqual([created[2]]);
+    // The parser of PostgreSQL takes these names for one word.
+    const other = (await createIdentity(app, { display_name: `Conan O’Brien—${word} 山田太郎` })).identity;
+    for (const search of [`brien ${word}`, `o'br ${word}`, `${word} 太郎`])
+      expect((await find(search)).items).toEqual([other]);
+    await updateIdentity(app, other.id, { display_name: `Renée ${word}` });
+    expect((await find(`renee ${word}`)).items).toMatchObject([{ id: other.id }]);
+    expect((await find(`brien ${word}`)).items).toEqual([]);
     for (const search of [word.slice(1), `${word} five`, '%', "'", ':*', '\\', '!'])
       expect((await find(search)).items).toEqual([]);
     const behind = `/internal/identities?search=${word}&after=${created[1]?.id}`;

@@ -102,7 +102,7 @@ describe('the plan', () => {
       () => new IdentityRepository(database).list(page),
       'identity_query',
     );
-    expect(indexes).toEqual(['identities_words_idx']);
+    expect(indexes).toEqual(['identities_search_words_idx', 'identities_words_idx']);
     expect(nodes).not.toContain('Seq Scan');
   });
 });
@@ -113,8 +113,8 @@ function flatten(node: PlanNode): PlanNode[] {
 
 // 5,000 identities, 200 of them with 100 sessions of two tokens each; every 50th event is a failure.
 const fill = `
-  INSERT INTO identities (id, email, email_canonical, username)
-  SELECT gen_random_uuid(), n || '@example.com', n || '@example.com', n FROM generate_series(1, 5000) n;
+  INSERT INTO identities (id, email, email_canonical, username, search_words)
+  SELECT gen_random_uuid(), n || '@example.com', n || '@example.com', n, n || ' example com' FROM generate_series(1, 5000) n;
   INSERT INTO token_families (id, identity_id, session_epoch, expires_at)
   SELECT gen_random_uuid(), id, 0, now() + interval '1 day' FROM (SELECT id FROM identities LIMIT 200), generate_series(1, 100);
   INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)

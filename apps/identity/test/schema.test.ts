@@ -20,6 +20,7 @@ describe('the database schema', () => {
       // Prisma has no indexes on expressions.
       'only the migrations make: CREATE INDEX identities_username_idx ON public.identities USING btree (lower(username))',
       'only the migrations make: CREATE INDEX identities_words_idx ON public.identities USING gin (identity_words(username, display_name, email)) WITH (fastupdate=off) WHERE (deleted_at IS NULL)',
+      'only the migrations make: CREATE INDEX identities_search_words_idx ON public.identities USING gin (((search_words)::tsvector)) WITH (fastupdate=off) WHERE (deleted_at IS NULL)',
     ]);
   });
 

@@ -7,6 +7,7 @@ import {
   Metrics,
   observeEventFeed,
   type Tracing,
+  WordRewriter,
 } from '@tessera/service-kit';
 import { ActivityRepository } from './activity/activity.repository.ts';
 import { CleanupRepository } from './cleanup/cleanup.repository.ts';
@@ -30,12 +31,14 @@ import { MirrorBackfill, observeBackfill } from './identity-mirror/mirror-backfi
 import { MirrorFeedRepository } from './identity-mirror/mirror-feed.repository.ts';
 import { MirrorFeed, observeFeed } from './identity-mirror/mirror-feed.ts';
 import { observeBreaker } from './identity-mirror/observe-breaker.ts';
+import { peopleWordTable } from './identity-mirror/person-words.ts';
 import { IssueBulkService } from './issue-bulk/issue-bulk.service.ts';
 import { IssuePresenter } from './issue-core/issue.presenter.ts';
 import { IssueUrls } from './issue-core/issue-reference.ts';
 import { IssueListRepository } from './issue-list/issue-list.repository.ts';
 import { IssueListService } from './issue-list/issue-list.service.ts';
 import { IssueReader } from './issue-store/read.ts';
+import { issueWordTables } from './issue-store/word-rewrite.ts';
 import { IssueWriter } from './issue-store/write.ts';
 import { IssueService } from './issues/issue.service.ts';
 import { LabelRepository } from './labels/label.repository.ts';
@@ -92,6 +95,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   });
   const cleanup = new CleanupJob({ tasks, intervalSeconds: config.cleanupIntervalSeconds, logger });
   cleanup.start();
+  const words = new WordRewriter({ pool: main.pool, tables: [...issueWordTables, peopleWordTable], logger });
+  words.start();
   const limits = createRateLimits(config, logger);
   metrics.observePool('main', main.pool);
   metrics.observePool('lists', lists.pool);
@@ -156,6 +161,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       await Promise.all([
         issues.scheduler?.stop(),
         cleanup.stop(),
+        words.stop(),
         people.backfill.stop(),
         webSessions?.stop(),
         people.feed.stop(),

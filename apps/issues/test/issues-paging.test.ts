@@ -17,9 +17,9 @@ beforeAll(async () => {
   ann = await aPerson(app);
   // Many issues share a time and a title, so that only the tie-breaker orders them.
   await app.sql(
-    `INSERT INTO issues (id, title, description, priority, reporter_id, created_at, updated_at)
+    `INSERT INTO issues (id, title, description, priority, reporter_id, created_at, updated_at, search)
      SELECT gen_random_uuid(), 'wanted ' || n % 3, 'lorem', (enum_range(NULL::issue_priority))[1 + n % 5], $1,
-            now() - (n / 50) * interval '1 hour', now() - (n % 7) * interval '1 hour'
+            now() - (n / 50) * interval '1 hour', now() - (n % 7) * interval '1 hour', 'wanted lorem'
        FROM generate_series(1, 250) n`,
     [ann.id],
   );
@@ -153,8 +153,8 @@ describe('the array format', () => {
     const many = await startTestApp();
     const bob = await aPerson(many);
     await many.sql(
-      `INSERT INTO issues (id, title, description, priority, reporter_id)
-       SELECT gen_random_uuid(), 'x', 'many', 'LOW', $1 FROM generate_series(1, 10000) n`,
+      `INSERT INTO issues (id, title, description, priority, reporter_id, search)
+       SELECT gen_random_uuid(), 'x', 'many', 'LOW', $1, 'many' FROM generate_series(1, 10000) n`,
       [bob.id],
     );
     const total = async (query: string) =>

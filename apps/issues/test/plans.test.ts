@@ -94,8 +94,8 @@ describe(`among ${count} issues`, () => {
       const column = by === 'assignee' ? 'assignee_id' : by;
       const { rows } = await client.query(
         `SELECT ${column}::text AS value, count(*)::int FROM issues
-          WHERE ($1::text IS NULL OR search @@ websearch_to_tsquery('issue_text', $1) OR number = $2
-                 OR id IN (SELECT issue_id FROM comments WHERE words @@ websearch_to_tsquery('issue_text', $1)))
+          WHERE ($1::text IS NULL OR search @@ websearch_to_tsquery('simple', $1) OR number = $2
+                 OR id IN (SELECT issue_id FROM comments WHERE words @@ websearch_to_tsquery('simple', $1)))
             AND ($3::text[] IS NULL OR status::text = ANY($3)) AND ($4::text[] IS NULL OR priority::text = ANY($4))
           GROUP BY 1`,
         [filters.search, filters.searchedNumber, filters.statuses, filters.priorities],
@@ -175,7 +175,7 @@ describe(`among ${count} issues`, () => {
     // The last word may be a beginning, unless it is excluded.
     const ending = search.includes('-') ? '' : ':*';
     const { rows } = await client.query<{ id: string }>(
-      `WITH query AS (SELECT (websearch_to_tsquery('issue_text', $1)::text || $2)::tsquery AS words)
+      `WITH query AS (SELECT (websearch_to_tsquery('simple', $1)::text || $2)::tsquery AS words)
        SELECT id FROM issues, query
         WHERE id IN (SELECT issue_id FROM issue_search s WHERE s.words @@ query.words)
            OR id IN (SELECT issue_id FROM comments c WHERE c.words @@ query.words AND $1 NOT LIKE '% -%')

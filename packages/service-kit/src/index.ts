@@ -23,4 +23,8 @@ export * from './process/config.ts';
 export * from './process/health.ts';
 export * from './process/run-service.ts';
 export * from './process/service-environment.ts';
+export { prefixQuery, type WordQuery, wordQuery } from './search/word-query.ts';
+export * from './search/word-rewriter.ts';
+export { wordVector } from './search/word-vector.ts';
+export { earlierPiecesOf } from './search/words.ts';
 export { createHttpServer, defaultHttpTimeouts, type HttpTimeouts, serve } from './server/index.ts';

@@ -10,4 +10,4 @@ END
 $function$;
 
 CREATE TRIGGER issues_search_index_inserted AFTER INSERT ON issues FOR EACH ROW EXECUTE FUNCTION index_issue_search();
-CREATE TRIGGER issues_search_index_updated AFTER UPDATE OF title, description ON issues FOR EACH ROW WHEN (old.title IS DISTINCT FROM new.title OR old.description IS DISTINCT FROM new.description) EXECUTE FUNCTION index_issue_search();
+CREATE TRIGGER issues_search_index_updated AFTER UPDATE OF search ON issues FOR EACH ROW WHEN (old.search IS DISTINCT FROM new.search) EXECUTE FUNCTION index_issue_search();

@@ -10,6 +10,7 @@ import {
 } from './mirrored-identity.ts';
 import { listStatement, rankedStatement } from './people-list.sql.ts';
 import type { PeopleFilter, RankedPlace } from './people-list.ts';
+import { personWords } from './person-words.ts';
 
 /** The rows of the mirror. Each statement that writes compares the times, so a stale write never replaces a newer row. */
 export class IdentityMirrorRepository {
@@ -99,14 +100,17 @@ export class IdentityMirrorRepository {
    */
   async upsertClaims(claims: AccessTokenClaims): Promise<void> {
     const issuedAt = new Date(claims.iat * 1000);
+    const { words, staffWords } = personWords({ ...claims, displayName: null });
     await this.#database.$executeRaw`
       INSERT INTO identity_mirror AS m (id, username, email, is_verified, is_staff, is_superuser, as_of, source,
-                                        seen_order)
+                                        seen_order, words, staff_words)
       VALUES (${claims.sub}::uuid, ${claims.username}, ${claims.email}, ${claims.is_verified}, ${claims.is_staff},
-              ${claims.is_superuser}, ${issuedAt}::timestamptz, 'token', ${seenOrderOf(Date.now())})
+              ${claims.is_superuser}, ${issuedAt}::timestamptz, 'token', ${seenOrderOf(Date.now())},
+              ${words}::tsvector, ${staffWords}::tsvector)
       ON CONFLICT (id) DO UPDATE SET
         username = excluded.username, email = excluded.email, is_verified = excluded.is_verified,
-        is_staff = excluded.is_staff, is_superuser = excluded.is_superuser, as_of = excluded.as_of, source = 'token'
+        is_staff = excluded.is_staff, is_superuser = excluded.is_superuser, as_of = excluded.as_of, source = 'token',
+        words = ${withDisplayName('words')}, staff_words = ${withDisplayName('staff_words')}
       WHERE greatest(m.as_of, m.checked_at) < excluded.as_of AND m.is_active
         AND (m.username, m.email, m.is_verified, m.is_staff, m.is_superuser) IS DISTINCT FROM
             (excluded.username, excluded.email, excluded.is_verified, excluded.is_staff, excluded.is_superuser)`;
@@ -143,6 +147,11 @@ export class IdentityMirrorRepository {
   }
 }
 
+// A token has no display name: the words of the known one stay.
+function withDisplayName(column: 'words' | 'staff_words'): Prisma.Sql {
+  return Prisma.raw(`coalesce(ts_filter(m.${column}, '{b}'), '') || excluded.${column}`);
+}
+
 function upsertOf(
   identities: readonly (KnownIdentity & { updatedAt: Date })[],
   source: MirrorSource,
@@ -151,23 +160,26 @@ function upsertOf(
 ): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO identity_mirror AS m (id, username, display_name, email, sso_provider, sso_id, is_active, is_verified,
-                                      is_staff, is_superuser, as_of, source, checked_at, missing_since)
+                                      is_staff, is_superuser, as_of, source, checked_at, missing_since, words,
+                                      staff_words)
     SELECT i.id, i.username, i.display_name, i.email, i.sso_provider, i.sso_id, i.is_active, i.is_verified, i.is_staff,
-           i.is_superuser, i.as_of, ${source}, ${answeredAt}::timestamptz, NULL
+           i.is_superuser, i.as_of, ${source}, ${answeredAt}::timestamptz, NULL,
+           i.words, i.staff_words
       FROM (SELECT r.id, r.username, r."displayName" AS display_name, r.email, r."ssoProvider" AS sso_provider,
                    r."ssoId" AS sso_id, r."isActive" AS is_active, r."isVerified" AS is_verified,
-                   r."isStaff" AS is_staff, r."isSuperuser" AS is_superuser, r."updatedAt" AS as_of
-              FROM jsonb_to_recordset(${JSON.stringify(identities)}::jsonb) AS r (
+                   r."isStaff" AS is_staff, r."isSuperuser" AS is_superuser, r."updatedAt" AS as_of,
+                   r.words::tsvector AS words, r."staffWords"::tsvector AS staff_words
+              FROM jsonb_to_recordset(${JSON.stringify(identities.map((identity) => ({ ...identity, ...personWords(identity) })))}::jsonb) AS r (
                    id uuid, username text, "displayName" text, email text, "ssoProvider" text, "ssoId" text,
                    "isActive" boolean, "isVerified" boolean, "isStaff" boolean, "isSuperuser" boolean,
-                   "updatedAt" timestamptz)) i
+                   "updatedAt" timestamptz, words text, "staffWords" text)) i
      WHERE ${condition} ORDER BY i.id
     ON CONFLICT (id) DO UPDATE SET
       username = excluded.username, display_name = excluded.display_name, email = excluded.email,
       sso_provider = excluded.sso_provider, sso_id = excluded.sso_id, is_active = excluded.is_active,
       is_verified = excluded.is_verified, is_staff = excluded.is_staff, is_superuser = excluded.is_superuser,
       as_of = excluded.as_of, source = excluded.source, checked_at = greatest(m.checked_at, excluded.checked_at),
-      missing_since = NULL
+      missing_since = NULL, words = excluded.words, staff_words = excluded.staff_words
     WHERE ${askedAt}::timestamptz > greatest(m.as_of, m.checked_at)
        OR (m.missing_since IS NULL AND excluded.as_of >= m.as_of)`;
 }

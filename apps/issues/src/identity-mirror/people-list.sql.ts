@@ -1,3 +1,4 @@
+import { prefixQuery } from '@tessera/service-kit';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 import { isReferredTo } from '../issue-store/issue.sql.ts';
@@ -62,7 +63,7 @@ export function rankedStatement(
 function conditionsOf({ search, searchEmails, isActive, ids }: PeopleFilter): Prisma.Sql[] {
   const words = Prisma.raw(searchEmails ? 'm.staff_words' : 'm.words');
   return [
-    ...(search === undefined ? [] : [Prisma.sql`${words} @@ person_query(${search})`]),
+    ...(search === undefined ? [] : [Prisma.sql`${words} @@ ${prefixQuery(search)}::tsquery`]),
     ...(isActive === undefined ? [] : [Prisma.sql`m.is_active = ${isActive}`]),
     ...(ids === undefined ? [] : [Prisma.sql`m.id = ANY (${[...ids]}::uuid[])`]),
   ];

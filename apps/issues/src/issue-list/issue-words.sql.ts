@@ -1,4 +1,4 @@
-import { phraseWordsMax } from '@tessera/contracts';
+import { wordQuery } from '@tessera/service-kit';
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 
@@ -9,36 +9,18 @@ const rareMax = 1_000;
 /** Maximum number of comments with rare words. Fetching their issues takes less than a tenth of a second. */
 const rareCommentsMax = 10_000;
 
-// Words end at each punctuation mark, as in `separated_words` of the database. Quotes and a minus sign before a word have a
-// meaning; PostgreSQL refuses many other minus signs.
-const separators = /[!#$%&'()*+,./:;<=>?@[\\\]^_`{|}~]|(?<=\S)-|-(?![\p{L}\p{N}"])/gu;
-
-function separated(words: string): string {
-  // Unlike a space, `=` joins words to a phrase, so `-a_b` excludes `a b`.
-  const joined = words.replace(separators, '=');
-  return joined.split('=').length > phraseWordsMax ? joined.replaceAll('=', ' ') : joined;
-}
-
+// The planner does not see the value of a subquery: it would expect a beginning in so many issues that it reads all of them.
 function query(words: string): Sql {
-  const parsed = Prisma.sql`websearch_to_tsquery('issue_text', ${separated(words)})`;
-  if (!isBeginning.test(words) || isNumber.test(words)) return parsed;
-  // Only a word that ends the query and is not excluded. `'a' & 'b':*` matches words that begin with b. The planner does not
-  // see the value of a subquery: it would expect a beginning in so many issues that it reads all of them.
-  return Prisma.sql`(
-    SELECT CASE WHEN ${parsed}::text ~ '(^|[^!])''[^'']+''$' THEN (${parsed}::text || ':*')::tsquery ELSE ${parsed} END)`;
+  const { query: literal, hasPrefix } = wordQuery(words);
+  return hasPrefix ? Prisma.sql`(SELECT ${literal}::tsquery)` : Prisma.sql`${literal}::tsquery`;
 }
-
-/** The last word is a beginning if it may still be typed. PostgreSQL reads the issues of all words with this beginning. */
-const isBeginning = /[\p{L}\p{N}\p{M}]{3}$/u;
-/** A key or a number, whose issue is first. */
-const isNumber = /^(?:\w+-)?\d+$/;
 
 /**
  * Whether a search finds issues by their comments. Almost every issue has a comment without an excluded word, so with one, only the
  * issues themselves are searched.
  */
 export function findsComments(words: string): boolean {
-  return !separated(words).includes('-');
+  return !wordQuery(words).hasExcluded;
 }
 
 /** The condition that the row `i` or one of its comments matches. */

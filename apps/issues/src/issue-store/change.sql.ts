@@ -6,6 +6,7 @@ import type { ChangedBy, IssueFields, NewIssue, TrackerIdentity } from '../issue
 import { type HistoryEntry, type IssueChange, participantsOf } from '../issue-core/issue-change.ts';
 import { creationEvent, eventsOf, type NewIssueEvent } from '../issue-core/issue-event.ts';
 import { issueFieldNames, issueFields } from '../issue-core/issue-fields.ts';
+import { commentWords, descriptionWords, titleWords } from '../issue-core/issue-words.ts';
 import type { NewLink } from '../issue-core/link.ts';
 import { issueColumns } from './issue.sql.ts';
 import {
@@ -27,6 +28,8 @@ export interface WrittenChange {
   change: IssueChange;
   history: readonly HistoryEntry[];
   by: ChangedBy;
+  /** The title before. */
+  title?: string;
   /** The people that the description mentioned before. */
   mentionedBefore?: readonly string[] | undefined;
 }
@@ -50,9 +53,10 @@ export function insertIssue(
   const fields = issueFieldNames.map((name) => ({ ...issueFields[name], value: issue[name] }));
   return Prisma.sql`
     WITH i AS (
-      INSERT INTO issues (id, reporter_id, label_ids, mention_ids, ${Prisma.raw(fields.map(({ column }) => column).join(', '))})
+      INSERT INTO issues (id, reporter_id, label_ids, mention_ids, search, ${Prisma.raw(fields.map(({ column }) => column).join(', '))})
       VALUES (${uuidv7()}::uuid, ${by.actorId}::uuid, ${issue.labels.map((label) => label.id)}::uuid[],
-              ${[...issue.mentionIds]}::uuid[], ${Prisma.join(fields.map(({ value, type }) => typed(value, type)))})
+              ${[...issue.mentionIds]}::uuid[], ${words(issue.title, descriptionWords(issue.description))},
+              ${Prisma.join(fields.map(({ value, type }) => typed(value, type)))})
       RETURNING ${written}
     ) ${hasLinks ? Prisma.sql`, put AS (${putLinks(issue.links, by.actorId)})` : Prisma.empty}
     ${consequences([{ kind: 'created' }], [creationEvent(issue, by)], participants, by)}
@@ -93,11 +97,11 @@ export function changeSilently(write: WrittenChange): Prisma.Sql {
   return Prisma.sql`${writeChange(write)} SELECT id FROM i`;
 }
 
-function writeChange({ where, change, history, by, mentionedBefore }: WrittenChange): Prisma.Sql {
+function writeChange({ where, change, history, by, title, mentionedBefore }: WrittenChange): Prisma.Sql {
   const { links, comments = [] } = change;
   return Prisma.sql`
     WITH i AS (
-      UPDATE issues i SET ${Prisma.join(assignments(change))} WHERE ${where} RETURNING ${written}
+      UPDATE issues i SET ${Prisma.join(assignments(change, title))} WHERE ${where} RETURNING ${written}
     )
     ${comments.length === 0 ? Prisma.empty : Prisma.sql`, c AS (${writeComments(comments, by)})`}
     ${
@@ -110,11 +114,17 @@ function writeChange({ where, change, history, by, mentionedBefore }: WrittenCha
     ${consequences(history, eventsOf(history, change, by, mentionedBefore), participantsOf(change, by.actorId), by)}`;
 }
 
-function assignments({ fields = {}, mentionIds = [], statuses = [], comments = [], labels }: IssueChange) {
+function assignments(
+  { fields = {}, mentionIds = [], statuses = [], comments = [], labels }: IssueChange,
+  title = '',
+) {
   const added = comments.reduce((sum, { kind }) => sum + { added: 1, changed: 0, removed: -1 }[kind], 0);
   return [
     Prisma.sql`updated_at = clock_timestamp()`,
     ...(Object.keys(fields).length === 0 ? [] : fieldAssignments(fields)),
+    ...(fields.title === undefined && fields.description === undefined
+      ? []
+      : [wordsAssignment(fields, title)]),
     ...(fields.description === undefined ? [] : [Prisma.sql`mention_ids = ${[...mentionIds]}::uuid[]`]),
     ...(labels === undefined ? [] : [Prisma.sql`label_ids = ${labels.map(({ id }) => id)}::uuid[]`]),
     ...(statuses.length === 0 ? [] : statusAssignments(statuses)),
@@ -130,6 +140,17 @@ function fieldAssignments(fields: IssueFields): Prisma.Sql[] {
     return Prisma.sql`${Prisma.raw(column)} = CASE WHEN ${fields[name] !== undefined} THEN ${value} ELSE ${Prisma.raw(`i.${column}`)} END`;
   });
   return [...columns, Prisma.sql`version = i.version + 1`];
+}
+
+// The words of an unchanged description are kept. They stay first, so that their places do not move.
+function wordsAssignment({ title, description }: IssueFields, before: string): Prisma.Sql {
+  const kept = Prisma.sql`ts_filter(i.search, '{b}')`;
+  const described = description === undefined ? kept : Prisma.sql`${descriptionWords(description)}::tsvector`;
+  return Prisma.sql`search = ${described} || ${titleWords(title ?? before)}::tsvector`;
+}
+
+function words(title: string, described: string): Prisma.Sql {
+  return Prisma.sql`${described}::tsvector || ${titleWords(title)}::tsvector`;
 }
 
 // `resolved_at` and `closed_at` are set on entry to the status. Closing keeps `resolved_at`; reopening clears both.
@@ -169,8 +190,8 @@ function writeComments(changes: readonly CommentChange[], by: ChangedBy): Prisma
   if (edit === undefined) return addComments(changes, by);
   const set =
     edit.kind === 'removed'
-      ? Prisma.sql`deleted_at = i.updated_at`
-      : Prisma.sql`body = ${edit.draft.body}, mention_ids = ${[...edit.draft.mentionIds]}::uuid[], updated_at = i.updated_at,
+      ? Prisma.sql`deleted_at = i.updated_at, words = NULL`
+      : Prisma.sql`body = ${edit.draft.body}, words = ${commentWords(edit.draft.body)}::tsvector, mention_ids = ${[...edit.draft.mentionIds]}::uuid[], updated_at = i.updated_at,
           sent_body = coalesce(sent_body, CASE WHEN EXISTS (
             SELECT FROM tracker_comments t WHERE t.comment_id = comments.id AND num_nonnulls(t.remote_id, t.attempted_at) > 0
           ) THEN body END)`;
@@ -181,13 +202,20 @@ function writeComments(changes: readonly CommentChange[], by: ChangedBy): Prisma
 function addComments(changes: readonly CommentChange[], { actorId, origin }: ChangedBy): Prisma.Sql {
   const rows = changes.flatMap((change) =>
     change.kind === 'added'
-      ? [{ id: change.id, body: change.draft.body, mention_ids: change.draft.mentionIds }]
+      ? [
+          {
+            id: change.id,
+            body: change.draft.body,
+            words: commentWords(change.draft.body),
+            mention_ids: change.draft.mentionIds,
+          },
+        ]
       : [],
   );
   return Prisma.sql`
-    INSERT INTO comments (id, issue_id, body, author_id, origin, mention_ids, created_at, updated_at)
-    SELECT c.id, i.id, c.body, ${actorId}::uuid, ${origin ?? 'local'}, c.mention_ids, i.updated_at, i.updated_at
-      FROM i, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS c (id uuid, body text, mention_ids uuid[])
+    INSERT INTO comments (id, issue_id, body, words, author_id, origin, mention_ids, created_at, updated_at)
+    SELECT c.id, i.id, c.body, c.words::tsvector, ${actorId}::uuid, ${origin ?? 'local'}, c.mention_ids, i.updated_at, i.updated_at
+      FROM i, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS c (id uuid, body text, words text, mention_ids uuid[])
     RETURNING *`;
 }
 

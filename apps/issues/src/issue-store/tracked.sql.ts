@@ -2,11 +2,14 @@ import type { IssueEvent } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy } from '../issue-core/issue.ts';
 import { creationEvent } from '../issue-core/issue-event.ts';
+import { descriptionWords, titleWords } from '../issue-core/issue-words.ts';
 import { startWatching } from './watching.sql.ts';
 
 /** An issue to import, with the link to its remote issue. */
 export interface ImportedIssue {
   id: string;
+  title: string;
+  description: string;
   assigneeId: string | null;
   linkId: string;
   linkRef: string;
@@ -15,11 +18,16 @@ export interface ImportedIssue {
 
 /** The members of an imported issue in the JSON of the rows that `insertImported` reads. */
 export function importedRow<Issue extends ImportedIssue>(issue: Issue, by: ChangedBy) {
-  return { ...issue, event: creationEvent({ assigneeId: issue.assigneeId, mentionIds: [] }, by).data };
+  return {
+    ...issue,
+    titleWords: titleWords(issue.title),
+    descriptionWords: descriptionWords(issue.description),
+    event: creationEvent({ assigneeId: issue.assigneeId, mentionIds: [] }, by).data,
+  };
 }
 
 export const importedColumns = Prisma.raw(
-  'id uuid, title text, description text, priority issue_priority, status issue_status, "assigneeId" uuid, "linkId" uuid, "linkRef" text, "linkUrl" text, event jsonb',
+  'id uuid, title text, description text, "titleWords" text, "descriptionWords" text, priority issue_priority, status issue_status, "assigneeId" uuid, "linkId" uuid, "linkRef" text, "linkUrl" text, event jsonb',
 );
 
 /**
@@ -30,9 +38,9 @@ export function insertImported(rows: Prisma.Sql, reporterId: string, by: Changed
   const type = creationEvent({ assigneeId: null, mentionIds: [] }, by).type;
   return Prisma.sql`
     imported AS (${rows}), i AS (
-      INSERT INTO issues (id, title, description, priority, status, reporter_id, reporter_watches, assignee_id, resolved_at,
+      INSERT INTO issues (id, title, description, search, priority, status, reporter_id, reporter_watches, assignee_id, resolved_at,
         closed_at)
-      SELECT id, title, description, priority, status, ${reporterId}::uuid, false, "assigneeId",
+      SELECT id, title, description, "descriptionWords"::tsvector || "titleWords"::tsvector, priority, status, ${reporterId}::uuid, false, "assigneeId",
              CASE WHEN status = 'RESOLVED' THEN now() END, CASE WHEN status = 'CLOSED' THEN now() END
         FROM imported
       RETURNING id, number, version, assignee_id, reporter_id, reporter_watches, event_tx

@@ -199,8 +199,8 @@ export class IssueWriter {
 }
 
 function writtenChange(issue: IssueWithLinks, change: IssueChange, by: ChangedBy) {
-  const { id, rev, mentionIds: mentionedBefore } = issue;
-  return { where: isAt(id, rev), change, history: historyOf(issue, change), by, mentionedBefore };
+  const { id, rev, title, mentionIds: mentionedBefore } = issue;
+  return { where: isAt(id, rev), change, history: historyOf(issue, change), by, title, mentionedBefore };
 }
 
 function written<Row>([row]: Row[]): { result: Row } | undefined {

@@ -34,13 +34,14 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
   await client.query(
     `WITH people AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY username, id) - 1 AS place FROM identity_mirror)
      INSERT INTO issues (id, title, description, priority, status, reporter_id, assignee_id, label_ids, comments_count,
-                         created_at, updated_at)
+                         created_at, updated_at, search)
+     SELECT *, to_tsvector('simple', title || ' ' || description) FROM (
      SELECT gen_random_uuid(),
-            'Issue ' || n || ' w' || n * 7919 % 5000 || CASE WHEN n % 8 = 0 THEN ' printer' ELSE '' END,
+            'Issue ' || n || ' w' || n * 7919 % 5000 || CASE WHEN n % 8 = 0 THEN ' printer' ELSE '' END AS title,
             'everywhere w' || n % 50 || ' w' || n * 31 % 500 || ' w' || n * 41 % 5000
               || CASE WHEN n % ($1::bigint / 4) = 17 THEN ' zebrafish' ELSE '' END
               || CASE WHEN n % 200 = 0 THEN ' seldom' ELSE '' END
-              || CASE WHEN n > $1::bigint - 1000 THEN ' recently' WHEN n <= 1000 THEN ' formerly' ELSE '' END,
+              || CASE WHEN n > $1::bigint - 1000 THEN ' recently' WHEN n <= 1000 THEN ' formerly' ELSE '' END AS description,
             (enum_range(NULL::issue_priority))[1 + (n * 7 % 5)::int],
             (CASE WHEN n % 1000 = 1 THEN 'REOPENED' WHEN n % 10 < 3 THEN 'OPEN' WHEN n % 10 = 3 THEN 'IN_PROGRESS'
                   WHEN n % 10 = 4 THEN 'RESOLVED' ELSE 'CLOSED' END)::issue_status,
@@ -51,7 +52,7 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
        FROM generate_series(1, $1::bigint) n
        JOIN people reporter ON reporter.place = n * 37 % 1000
        JOIN people assignee ON assignee.place = n * 41 % 1000
-      ORDER BY n`,
+      ORDER BY n) made`,
     [count, rareLabel, commonLabel],
   );
   await client.query(
@@ -69,12 +70,13 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
     [syncedWith.provider, syncedWith.project],
   );
   await client.query(
-    `INSERT INTO comments (id, issue_id, body, author_id)
+    `INSERT INTO comments (id, issue_id, body, author_id, words)
+     SELECT *, to_tsvector('simple', body) FROM (
      SELECT gen_random_uuid(), id,
-            'remark w' || number * 53 % 5000 || CASE WHEN number % ($1::bigint / 4) = 18 THEN ' walrus' ELSE '' END, reporter_id
+            'remark w' || number * 53 % 5000 || CASE WHEN number % ($1::bigint / 4) = 18 THEN ' walrus' ELSE '' END AS body, reporter_id
        FROM issues WHERE number % 2 = 0
      UNION ALL
-     SELECT gen_random_uuid(), id, 'chatter', reporter_id FROM issues, generate_series(1, 11000) WHERE number = 2`,
+     SELECT gen_random_uuid(), id, 'chatter', reporter_id FROM issues, generate_series(1, 11000) WHERE number = 2) made`,
     [count],
   );
   await client.query('COMMIT');
@@ -101,14 +103,16 @@ export async function fillWithIssues(client: pg.ClientBase, count: number): Prom
  */
 export async function fillWithPeople(client: pg.ClientBase, count: number): Promise<void> {
   await client.query(
-    `INSERT INTO identity_mirror (id, username, display_name, email, seen_order, as_of, source)
-     SELECT gen_random_uuid(), first || '.' || last || '-' || n,
-            CASE WHEN n % 4 > 0 THEN initcap(first) || ' ' || initcap(last) END,
-            first || '.' || last || n || '@' || n % 50 || '.example',
+    `INSERT INTO identity_mirror (id, username, display_name, email, seen_order, as_of, source, words, staff_words)
+     SELECT *, to_tsvector('simple', translate(concat_ws(' ', username, display_name), '.-', '  ')),
+            to_tsvector('simple', translate(concat_ws(' ', username, display_name, email), '.-@', '   ')) FROM (
+     SELECT gen_random_uuid(), first || '.' || last || '-' || n AS username,
+            CASE WHEN n % 4 > 0 THEN initcap(first) || ' ' || initcap(last) END AS display_name,
+            first || '.' || last || n || '@' || n % 50 || '.example' AS email,
             CASE WHEN n % 10 = 0 THEN -(n % 500) - 1 ELSE 0 END, now(), 'lookup'
        FROM (SELECT n, translate((n % 200)::text, '0123456789', 'aeioulmnrs') || 'na' AS first,
                     translate((n * 7 % 500)::text, '0123456789', 'nabcdefghi') || 'x' || n % 9 AS last
-               FROM generate_series(1, $1::int) n) people`,
+               FROM generate_series(1, $1::int) n) people) made`,
     [count],
   );
   await client.query('VACUUM ANALYZE identity_mirror');

@@ -136,7 +136,7 @@ const filterMembers = {
     .refine(hasFewPhraseWords, { error: `must have at most ${phraseWordsMax} words in phrases` })
     .optional()
     .describe(
-      'Words, "phrases" with at most 16 words together, -excluded, or; for a key or a number, that issue is first. ASCII punctuation separates words. The last word may be the beginning of a word, from three characters. Finds issues with the words in the title and the first 20,000 characters of the description, or, without excluded words, in the first 4,000 characters of a comment.',
+      'Words, "phrases" with at most 16 words together, -excluded, or; for a key or a number, that issue is first. What is neither letter, mark nor number separates words; case and accents are ignored. In scripts without blanks, such as Chinese and Thai, any characters that stand together are found. The last word may be the beginning of a word, from three characters, or two of Hangul. Finds issues with the words in the title and the first 20,000 characters of the description, or, without excluded words, in the first 4,000 characters of a comment.',
     ),
 };
 

@@ -21,11 +21,11 @@ export function adoptDatabase(name: string): string {
   return name;
 }
 
-/** Creates an empty database for a test, and returns its URL. */
-export async function createDatabase(): Promise<string> {
+/** Creates an empty database for a test, and returns its URL. `options` follow its name in SQL. */
+export async function createDatabase(options = ''): Promise<string> {
   const name = `kit_test_${process.pid}_${Date.now()}_${names.length}`;
   names.push(name);
-  await run(adminUrl(), `CREATE DATABASE ${name}`);
+  await run(adminUrl(), `CREATE DATABASE ${name} ${options}`);
   return withDatabase(adminUrl(), name);
 }
 
