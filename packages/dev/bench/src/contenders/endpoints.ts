@@ -58,6 +58,7 @@ export const endpoints = {
   },
   'get-issue': { service: 'issues', requests: getRequests, check: checkAssignedIssue },
   'list-issues': { service: 'issues', requests: listRequests, check: checkList },
+  'search-issues': { service: 'issues', requests: searchRequests, check: checkList },
   'create-issue': { service: 'issues', requests: createRequests },
 } as const satisfies Record<string, Endpoint>;
 
@@ -132,6 +133,14 @@ function checkAssignedIssue(document: unknown): void {
 /** The newest issues, requested by each person in turn. */
 export function listRequests(tessera: Tessera): LoadRequest[] {
   return tessera.people.map((_person, index) => listRequest(tessera, index));
+}
+
+/** Searches for a word that one issue in eight has. */
+function searchRequests(tessera: Tessera): LoadRequest[] {
+  return listRequests(tessera).map((request) => ({
+    ...request,
+    path: `${request.path}${request.path.includes('?') ? '&' : '?'}search=common`,
+  }));
 }
 
 export function listRequest(tessera: Tessera, index: number, path = `${issuesPath}?limit=50`): LoadRequest {

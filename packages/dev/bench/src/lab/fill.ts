@@ -33,17 +33,14 @@ export async function fillIssues(stack: Stack, count: number): Promise<void> {
 // A UUID of version 4, derived from the number so that both databases have the same.
 const idOf = `overlay(overlay(md5('person ' || n) placing '4' from 13) placing '8' from 17)::uuid`;
 
-const wordsOf = `to_tsvector('simple', 'person ' || n || ' example com')`;
-
 const insertIdentities = `
-  INSERT INTO identities (id, email, email_canonical, username, password_hash, is_verified, search_words)
-  SELECT ${idOf}, 'person-' || n || '@example.com', 'person-' || n || '@example.com', 'person-' || n, $3, true,
-         ${wordsOf}::text
+  INSERT INTO identities (id, email, email_canonical, username, password_hash, is_verified)
+  SELECT ${idOf}, 'person-' || n || '@example.com', 'person-' || n || '@example.com', 'person-' || n, $3, true
     FROM generate_series($1::int, $2::int) AS n`;
 // The service copies new identities, too, and may be first.
 const insertMirror = `
-  INSERT INTO identity_mirror (id, username, email, is_verified, as_of, source, checked_at, words, staff_words)
-  SELECT ${idOf}, 'person-' || n, 'person-' || n || '@example.com', true, now(), 'lookup', now(), ${wordsOf}, ${wordsOf}
+  INSERT INTO identity_mirror (id, username, email, is_verified, as_of, source, checked_at)
+  SELECT ${idOf}, 'person-' || n, 'person-' || n || '@example.com', true, now(), 'lookup', now()
     FROM generate_series($1::int, $2::int) AS n
       ON CONFLICT (id) DO NOTHING`;
 
@@ -51,10 +48,9 @@ const isRich = 'number % 10 = 0';
 const insertActivity = `
   INSERT INTO activity (issue_id, actor_id, kind, at) SELECT id, reporter_id, 'created', created_at FROM issues`;
 const insertComments = `
-  INSERT INTO comments (id, issue_id, body, author_id, created_at, updated_at, words)
+  INSERT INTO comments (id, issue_id, body, author_id, created_at, updated_at)
   SELECT gen_random_uuid(), id, 'A comment of three that were written for measurements.', reporter_id,
-         created_at + n * interval '1 minute', created_at + n * interval '1 minute',
-         to_tsvector('simple', 'A comment of three that were written for measurements.')
+         created_at + n * interval '1 minute', created_at + n * interval '1 minute'
     FROM issues, generate_series(1, 3) AS n WHERE ${isRich}`;
 const insertLinks = `
   INSERT INTO issue_links (id, issue_id, type, ref, title, created_by)

@@ -35,6 +35,14 @@ export const listIssuesRow = endpointRow({
   },
 });
 
+export const searchIssuesRow = endpointRow({
+  name: 'search-issues',
+  endpoint: endpoints['search-issues'],
+  title: 'Search 50 issues by a word',
+  goals: [{ kind: 'ratio', of: before, atLeast: 0.9 }],
+  addReferences: async () => undefined,
+});
+
 export const coldGetIssueRow = endpointRow({
   name: 'cold-get-issue',
   endpoint: coldGet,

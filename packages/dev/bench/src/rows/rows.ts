@@ -13,6 +13,7 @@ import {
   createIssueRow,
   getIssueRow,
   listIssuesRow,
+  searchIssuesRow,
 } from './issues.rows.ts';
 import { loginStormRow } from './login-storm.row.ts';
 import { isComparedWithBefore, type RowPlan } from './row-plan.ts';
@@ -36,7 +37,7 @@ function allRows(rows: number): RowPlan[] {
   const isScaled = rows > defaultRows;
   return [
     ...[tokenRow, loginStormRow, refreshRow, userInfoRow, jwksRow, discoveryRow],
-    ...[getIssueRow, listIssuesRow, coldGetIssueRow, coldListIssuesRow, verificationRow],
+    ...[getIssueRow, listIssuesRow, searchIssuesRow, coldGetIssueRow, coldListIssuesRow, verificationRow],
     ...replicatedEndpoints.map(replicasRow),
     ...(isScaled ? scaledEndpoints.map((endpoint) => scaleRow(endpoint, rows)) : []),
     createIssueRow,
