@@ -48,13 +48,22 @@ const problem = (status: number, code: string) => ({
 });
 
 describe('readBody', () => {
-  it.each([['application/json'], ['application/json; charset=utf-8'], ['APPLICATION/JSON;charset="UTF-8"']])(
-    'accepts %s',
-    async (type) => {
-      const response = await client.post('/json').set('Content-Type', type).send('{"a":"é"}');
-      expect(response.body).toEqual({ got: { a: 'é' } });
-    },
-  );
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'APPLICATION/JSON;charset="UTF-8"',
+    'application/json; charset=UTF8',
+    'application/json; charset="utf8"',
+  ])('accepts %s', async (type) => {
+    const response = await client.post('/json').set('Content-Type', type).send('{"a":"é"}');
+    expect(response.body).toEqual({ got: { a: 'é' } });
+  });
+
+  it.each(['utf-8', 'UTF8', '"utf8"'])('accepts a form with charset=%s', async (charset) => {
+    const type = `application/x-www-form-urlencoded; charset=${charset}`;
+    const response = await client.post('/form').set('Content-Type', type).send('a=%C3%A9');
+    expect(response.body).toEqual({ got: { a: 'é' } });
+  });
 
   it.each([['{"a":'], ['{"a":1}}'], ["{'a':1}"], ['\u0000'], ['{"a":NaN}']])(
     '400s %j as malformed',
@@ -104,6 +113,7 @@ describe('readBody', () => {
     ['/json', 'application/x-www-form-urlencoded'],
     ['/json', 'application/json; charset=iso-8859-1'],
     ['/json', 'application/json; charset=utf-16'],
+    ['/json', 'application/json; charset=utf88'],
     ['/form', 'application/x-www-form-urlencoded; charset=iso-8859-1'],
     ['/form', 'multipart/form-data; boundary=x'],
     ['/json', 'nonsense'],

@@ -22,6 +22,8 @@ export interface BodyOptions {
   from?: (request: IncomingMessage) => unknown;
 }
 
+const formType = 'application/x-www-form-urlencoded';
+
 // Shared by all requests of the process.
 const incomingBodies = new IncomingBodies();
 
@@ -39,8 +41,7 @@ export function readBody(
   response: ServerResponse,
   count?: (bytes: number) => void | Promise<void>,
 ) => Promise<void> {
-  const accepted =
-    form === undefined ? ['application/json'] : ['application/json', 'application/x-www-form-urlencoded'];
+  const accepted = form === undefined ? ['application/json'] : ['application/json', formType];
   const options = { limit: limitBytes, inflate: false };
   const readBytes: ConnectHandler = express.raw({ ...options, type: () => true });
   const readForm: ConnectHandler = express.urlencoded({
@@ -78,12 +79,14 @@ export function readBody(
     if (!raw && hasBody(request) && typeis(request, accepted) === false) {
       throw unsupportedMediaType(`The body must be ${accepted.join(' or ')}.`);
     }
+    if (!raw) assertCharsetUtf8(request);
     if (!raw && isForm(request)) {
+      // The reader knows `utf-8` only, not the other names of UTF-8.
+      request.headers['content-type'] = formType;
       await read(request, response, readForm);
       if (hasRepeatedParameter(request.body)) throw repeatedParameter();
       return;
     }
-    if (!raw) assertCharsetUtf8(request);
     if (!hasBody(request) && !raw) return;
     await read(request, response, readBytes);
     if (!Buffer.isBuffer(request.body)) return;
@@ -132,10 +135,10 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-// RFC 8259 8.1 permits no other encoding of JSON.
+// RFC 8259 8.1 permits no other encoding of JSON. The Encoding standard (4.2) has these and older names for UTF-8.
 function assertCharsetUtf8({ headers }: IncomingMessage): void {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(headers['content-type'] ?? '')?.[1];
-  if (charset !== undefined && charset.toLowerCase() !== 'utf-8')
+  if (charset !== undefined && !/^utf-?8$/i.test(charset))
     throw unsupportedMediaType('The body must be UTF-8.');
 }
 
@@ -154,7 +157,7 @@ function unsupportedMediaType(detail: string): ProblemError {
 
 /** Whether a request's body is a form. */
 export function isForm(request: IncomingMessage): boolean {
-  return typeof typeis(request, ['application/x-www-form-urlencoded']) === 'string';
+  return typeof typeis(request, [formType]) === 'string';
 }
 
 function hasRepeatedParameter(form: unknown): boolean {
@@ -177,8 +180,7 @@ function hasBody(request: IncomingMessage): boolean {
 
 // A lenient decoder would replace invalid bytes, which could make two different passwords equal. A form may also encode
 // bytes as `%C3%A9`.
-function assertUtf8Form(_request: IncomingMessage, _response: unknown, body: Buffer, charset: string): void {
-  if (charset !== 'utf-8') throw unsupportedMediaType('The body must be UTF-8.');
+function assertUtf8Form(_request: IncomingMessage, _response: unknown, body: Buffer): void {
   if (!isUtf8(body)) throw notUtf8();
   try {
     for (const [escapes] of body.toString('latin1').matchAll(/(?:%[0-9a-f]{2})+/gi))
