@@ -6,6 +6,7 @@ import {
   isProduction,
   issuerProblems,
   list,
+  normalUrl,
   readConfig,
   serviceSecretNames,
   serviceTokenProblems,
@@ -159,7 +160,9 @@ function findProblems(parsed: Environment): string[] {
 
 // The issuer has a default outside production only.
 function issuerOf(parsed: Environment): string | undefined {
-  return parsed.JWT_ISSUER ?? (isProduction(parsed) ? undefined : `http://localhost:${parsed.PORT}`);
+  return (
+    parsed.JWT_ISSUER ?? (isProduction(parsed) ? undefined : normalUrl(`http://localhost:${parsed.PORT}`))
+  );
 }
 
 function keyProblems(parsed: Environment): string[] {

@@ -62,6 +62,9 @@ describe('loadConfig', () => {
     ['JWT_ISSUER', 'https://id.example.com/?x=1'],
     ['JWT_ISSUER', 'https://id.example.com/#x'],
     ['JWT_ISSUER', 'https://user:pw@id.example.com'],
+    ['JWT_ISSUER', 'https://*.example.com'],
+    ['CORS_ORIGINS', 'app.example'],
+    ['CORS_ORIGINS', 'https://app.example/path'],
     ['JWT_PRIVATE_KEY', undefined, { JWT_KEYS_DIR: undefined }],
     ['DATABASE_URL', undefined],
     ['DATABASE_URL', 'mysql://localhost'],
@@ -103,6 +106,14 @@ describe('loadConfig', () => {
       'PORT',
       'SERVICE_TOKEN',
     ]);
+  });
+
+  it('reads the issuer in its one spelling, also the default of a test with the default port', () => {
+    expect(loadConfig({ ...usable, JWT_ISSUER: 'https://ID.example.com:443/' }).issuer).toBe(
+      usable.JWT_ISSUER,
+    );
+    const test = { ...usable, NODE_ENV: 'test', JWT_ISSUER: undefined, PORT: '80' };
+    expect(loadConfig(test).issuer).toBe('http://localhost');
   });
 
   it('allows http only for a loopback issuer and only with ALLOW_LOOPBACK_ISSUER', () => {

@@ -6,6 +6,7 @@ import {
   isProduction,
   isRepetitive,
   issuerProblems,
+  normalUrl,
   readConfig,
   serviceSecretNames,
   serviceTokenProblems,
@@ -26,7 +27,7 @@ export const environment: Record<string, string | undefined> = process.env;
 const origin = z
   .string({ error: 'is required: an http(s) URL' })
   .refine(isHttpUrl, { error: 'must be an http(s) URL without query, fragment and credentials' })
-  .transform((value) => value.replace(/\/+$/, ''));
+  .transform((value) => normalUrl(value).replace(/\/+$/, ''));
 
 const secretNames = [...serviceSecretNames, ...trackerSecretNames, 'SESSION_KEYS'];
 
@@ -167,6 +168,7 @@ function issuerOf(read: Environment): string | undefined {
 
 function isHttpUrl(value: string): boolean {
   if (!URL.canParse(value) || /[?#]/.test(value)) return false;
-  const { protocol, username, password } = new URL(value);
-  return ['http:', 'https:'].includes(protocol) && username === '' && password === '';
+  const { protocol, hostname, username, password } = new URL(value);
+  const isHttp = ['http:', 'https:'].includes(protocol);
+  return isHttp && !hostname.includes('*') && username === '' && password === '';
 }

@@ -56,6 +56,23 @@ describe('the configuration of the web app', () => {
     expect(load({ ...inProduction, PUBLIC_BASE_URL }).webApp?.isSecure).toBe(isSecure);
   });
 
+  it.each([
+    ['https://issues.test/', 'https://issues.test'],
+    [' HTTPS://Issues.Test:443', 'https://issues.test'],
+    ['https://issues.test:8443/Base//', 'https://issues.test:8443/Base'],
+  ])('reads the URL %j in its one spelling', (PUBLIC_BASE_URL, publicBaseUrl) => {
+    expect(load({ ...inProduction, PUBLIC_BASE_URL }).publicBaseUrl).toBe(publicBaseUrl);
+  });
+
+  it.each(['https://*.issues.test', 'https://issues.test?', 'https://issues test', 'issues.test'])(
+    'refuses the URL %s',
+    (PUBLIC_BASE_URL) => {
+      expect(() => load({ ...inProduction, PUBLIC_BASE_URL })).toThrow(
+        'PUBLIC_BASE_URL: must be an http(s) URL',
+      );
+    },
+  );
+
   it('refuses an http URL that is not a loopback address', () => {
     expect(() => load({ WEB_APP: 'on', PUBLIC_BASE_URL: 'http://issues.test' })).toThrow(
       'PUBLIC_BASE_URL: must be https',

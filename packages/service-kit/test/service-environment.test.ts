@@ -82,6 +82,49 @@ describe('serviceVariables', () => {
     },
   );
 
+  it.each([
+    ['https://app.example/', 'https://app.example'],
+    [' HTTPS://App.Example:443 ', 'https://app.example'],
+    ['http://localhost:80', 'http://localhost'],
+    ['https://bücher.example:8443', 'https://xn--bcher-kva.example:8443'],
+    ['capacitor://localhost', 'capacitor://localhost'],
+  ])('read the origin %j as browsers send it', (value, origin) => {
+    expect(read({ CORS_ORIGINS: `https://a.example,${value},` }).CORS_ORIGINS).toEqual([
+      'https://a.example',
+      origin,
+    ]);
+  });
+
+  it.each([
+    '*',
+    'https://*.example',
+    'app.example',
+    'localhost:3000',
+    'https://app.example/app',
+    'https://app.example//',
+    'https://app.example?',
+    'https://user:secret@app.example',
+    'https://a.example https://b.example',
+    'wss://app.example',
+    'null',
+  ])('refuse the origin %s, which no browser sends', (value) => {
+    const failure = String(tryTo(() => read({ CORS_ORIGINS: `https://a.example,${value},also wrong` })));
+    expect(failure).toMatch(
+      /^ConfigError: The configuration is invalid:\n {2}CORS_ORIGINS: must be a list[^\n]*$/,
+    );
+    expect(failure).not.toContain(value);
+  });
+
+  it.each([
+    ['https://id.example/', 'https://id.example'],
+    ['HTTPS://ID.Example:443', 'https://id.example'],
+    [' https://id.example\n', 'https://id.example'],
+    ['http://localhost:80', 'http://localhost'],
+    ['https://id.example/Realm/', 'https://id.example/Realm/'],
+  ])('read the issuer %j in its one spelling', (value, issuer) => {
+    expect(read({ JWT_ISSUER: value }).JWT_ISSUER).toBe(issuer);
+  });
+
   it.each([['two words'], ['é'], ['x'.repeat(513)]])(
     'refuse a service token that a header cannot contain',
     (token) => {

@@ -102,6 +102,14 @@ export function flag(fallback: boolean) {
     .default(fallback);
 }
 
+/**
+ * Returns a URL in its one spelling: scheme and host in lower case, no default port, no white space around it, and no slash
+ * after the host if there is no path. Other text is unchanged.
+ */
+export function normalUrl(value: string): string {
+  return URL.canParse(value) ? new URL(value).href.replace(/^([a-z]+:\/\/[^/]+)\/$/, '$1') : value;
+}
+
 /** A comma-separated list; items are trimmed, empty ones dropped. */
 export function list() {
   return z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defaultHttpTimeouts } from '../server/index.ts';
-import { flag, integer, list } from './config.ts';
+import { flag, integer, list, normalUrl } from './config.ts';
 
 /** Variables of every service that hold a secret and may be given as a file. */
 export const serviceSecretNames = ['DATABASE_URL', 'SERVICE_TOKEN', 'SERVICE_TOKEN_PREVIOUS'] as const;
@@ -21,7 +21,7 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
     PORT: integer({ min: 0, max: 65_535, default: defaultPort }),
     LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     TRUST_PROXY: z.string().default('off').transform(parseTrustProxy),
-    CORS_ORIGINS: list(),
+    CORS_ORIGINS: list().transform(parseOrigins),
     METRICS_PORT: z.string().default('off').transform(parseMetricsPort),
     SHUTDOWN_DELAY_MS: integer({ min: 0, max: 60_000, default: 5_000 }),
     // The default is below Kubernetes' terminationGracePeriodSeconds of 30.
@@ -56,7 +56,7 @@ export function serviceVariables({ defaultPort }: { defaultPort: number }) {
     ...databaseVariables,
     SERVICE_TOKEN: headerText.optional(),
     SERVICE_TOKEN_PREVIOUS: headerText.optional(),
-    JWT_ISSUER: z.string().optional(),
+    JWT_ISSUER: z.string().transform(normalUrl).optional(),
     ALLOW_LOOPBACK_ISSUER: flag(false),
     JWT_AUDIENCE: list(),
   };
@@ -216,6 +216,7 @@ export function issuerProblems(issuer: string | undefined, read: Partial<CommonE
     problems.push('JWT_ISSUER: must be an absolute http(s) URL');
   if (/[?#]/.test(issuer)) problems.push('JWT_ISSUER: must not have a query string or fragment');
   if (url.username !== '' || url.password !== '') problems.push('JWT_ISSUER: must not hold credentials');
+  if (url.hostname.includes('*')) problems.push('JWT_ISSUER: must not hold a wildcard');
   const excused = read.ALLOW_LOOPBACK_ISSUER === true && isLoopback(url.hostname);
   if (isProduction(read) && url.protocol === 'http:' && !excused) {
     problems.push(
@@ -227,6 +228,23 @@ export function issuerProblems(issuer: string | undefined, read: Partial<CommonE
 
 function isLoopback(hostname: string): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
+
+// The `Origin` header is compared as a string (Fetch standard 3.3): scheme and host in lower case, without a default port.
+function parseOrigins(items: string[], context: z.RefinementCtx): string[] {
+  const origins = items.map(originOf).filter((origin) => origin !== undefined);
+  if (origins.length === items.length) return origins;
+  const message = 'must be a list of origins: scheme, host and port, without path and wildcard';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+}
+
+// The apps of some phones and browser extensions have schemes of their own, with a host.
+function originOf(item: string): string | undefined {
+  if (!URL.canParse(item) || /[\s*?#@]/.test(item)) return undefined;
+  const { protocol, host, pathname } = new URL(item);
+  const isOrigin = host !== '' && /^\/?$/.test(pathname) && !/^(wss?|ftp):$/.test(protocol);
+  return isOrigin ? `${protocol}//${host.toLowerCase()}` : undefined;
 }
 
 // Null disables the metrics server.
