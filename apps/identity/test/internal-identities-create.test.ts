@@ -83,6 +83,14 @@ describe('POST /internal/identities', () => {
     expect(await countByEmail(email)).toBe(1);
   });
 
+  it('stores usernames and display names as people mean them', async () => {
+    const { identity } = await createIdentity(app, {
+      username: ' Zoe\u0308 ',
+      display_name: ' \u200e\u061c葛\u{e0100}城 علی\u200cرضا \u200f ',
+    });
+    expect(identity).toMatchObject({ username: 'Zoë', display_name: '葛\u{e0100}城 علی\u200cرضا' });
+  });
+
   it('returns 409 when the SSO pair is taken, compared exactly, and creates no second identity', async () => {
     const sso = { sso_provider: 'google', sso_id: `Id-${anEmail()}` };
     await create(anIdentity(sso)).expect(201);
@@ -151,10 +159,21 @@ describe('POST /internal/identities', () => {
     ['username', { username: 'a\nb' }],
     ['username', { username: 'a\u0000b' }],
     ['username', { username: '\ud800' }],
+    ['username', { username: 'a\uffff' }],
+    ['username', { username: 'a\u{1fffe}' }],
+    ['username', { username: 'a\ufdd0' }],
+    ['username', { username: 'a\ufff9b\ufffbc' }],
     ['username', { username: null }],
     ['display_name', { display_name: ' ' }],
     ['display_name', { display_name: 'x'.repeat(151) }],
     ['display_name', { display_name: 'a\u0000b' }],
+    ['display_name', { display_name: 'a\ufdef' }],
+    ['display_name', { display_name: '\u202eab' }],
+    ['display_name', { display_name: 'a\u200fb' }],
+    ['display_name', { display_name: '\u{e0100}a' }],
+    ['display_name', { display_name: 'a \ufe0f' }],
+    ['display_name', { display_name: '葛\u{e0100}\u{e0100}' }],
+    ['display_name', { display_name: '\u200e\u200f' }],
     ['password', { password: undefined }],
     ['password', { password: 'short' }],
     ['password', { password: '' }],
@@ -189,7 +208,7 @@ describe('POST /internal/identities', () => {
   });
 
   it('accepts passwords of 8 code points to 72 bytes unchanged', async () => {
-    for (const password of ['🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(72), '  spaces  ']) {
+    for (const password of ['🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(72), '  spaces  ', 'a noncharacter \uffff']) {
       const { identity } = await createIdentity(app, { password });
       await app.http
         .post('/token')

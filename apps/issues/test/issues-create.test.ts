@@ -94,6 +94,11 @@ describe('POST /api/v1/issues/', () => {
     expect(await createIssue(ann, texts)).toMatchObject(texts);
   });
 
+  it('keeps invisible characters in a title that shows something', async () => {
+    for (const title of ['\u200b!', '\u200fשלום!\u200f', '👩\u200d💻', 'zero\u200bwidth \u202eand right'])
+      expect(await createIssue(ann, { title })).toMatchObject({ title });
+  });
+
   it('accepts texts that are expensive for the search index', async () => {
     const distinct = Array.from({ length: 21_000 }, (_, i) =>
       String.fromCodePoint(0x4e00 + (i % 20_000)),
@@ -211,11 +216,17 @@ describe('POST /api/v1/issues/', () => {
     ['title', { title: 'two\u2028lines' }],
     ['title', { title: 'nul\u0000' }],
     ['title', { title: '\ud800' }],
+    ['title', { title: 'x\uffff' }],
+    ['title', { title: 'x\ufff9' }],
+    ['title', { title: '\u200b\u2800' }],
+    ['title', { title: '\u3164' }],
+    ['title', { title: '\u0301' }],
     ['title', { title: 'x'.repeat(256) }],
     ['title', { title: '🖨'.repeat(256) }],
     ['description', { title: 'x', description: 'x'.repeat(65_001) }],
     ['description', { title: 'x', description: 'nul\u0000' }],
     ['description', { title: 'x', description: '\udfff' }],
+    ['description', { title: 'x', description: '\u{10ffff}' }],
     ['description', { title: 'x', description: 5 }],
     ['priority', { title: 'x', priority: 'MAJOR' }],
     ['priority', { title: 'x', priority: 3 }],

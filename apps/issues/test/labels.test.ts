@@ -131,12 +131,21 @@ describe('/api/v1/labels/', () => {
     ['name', { name: 'a\u200bb' }],
     ['name', { name: '\u202eabc' }],
     ['name', { name: '\u3164' }],
+    ['name', { name: 'a\ufdd0' }],
+    ['name', { name: ' \ufe0f' }],
     ['name', { name: '\u200d' }],
     ['color', { name: 'x', color: 'red' }],
     ['color', { name: 'x', color: '#fff' }],
     ['color', { name: 'x', color: null }],
   ])('returns 422 for an invalid %s (%j)', async (field, body) => {
     expectInvalidFields(await staff.post(labelsPath, body), [field]);
+  });
+
+  it('drops directional marks at the ends of a name, also of a name in a request', async () => {
+    const { name } = await createLabel({ name: '\u200f באג 2\u200e ' });
+    expect(name).toBe('באג 2');
+    const response = await ann.post(issuesPath, { title: 'x', labels: ['\u061cבאג 2\u200f'] }).expect(201);
+    expect(response.body.labels).toMatchObject([{ name }]);
   });
 
   it('accepts a name of 50 characters of four bytes', async () => {

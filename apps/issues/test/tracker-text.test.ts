@@ -7,9 +7,11 @@ import {
   commentMarker,
   cutText,
   fitText,
+  isStorableTitle,
   issueMarker,
   markedComment,
   outboundText,
+  storableTitle,
 } from '../src/trackers/tracker-text.ts';
 
 const id = '01980c5e-0000-7000-8000-000000000001';
@@ -100,7 +102,14 @@ describe('a text sent to a tracker', () => {
 describe('a text from a tracker', () => {
   it('contains only characters that the database can store', () => {
     expect(canonicalText('a\u0000b\ud800c')).toBe('a\ufffdb\ufffdc');
+    expect(canonicalTitle('a\uffffb\ufff9c\u{2fffe}')).toBe('a\ufffdb\ufffdc\ufffd');
     expect(canonicalTitle(' two\r\nlines\u2028and\tmore ')).toBe('two lines and more');
+  });
+
+  it('needs a title that shows something', () => {
+    expect(storableTitle('\u200b', 'octocat/hello#1')).toBe('octocat/hello#1');
+    expect(storableTitle(`${'\u200b'.repeat(255)}x`, 'octocat/hello#1')).toBe('octocat/hello#1');
+    expect([isStorableTitle('\u200b'), isStorableTitle('\u200bx')]).toEqual([false, true]);
   });
 
   it('ends with a note when it is cut', () => {

@@ -441,6 +441,7 @@ describe('/api/v1/users/me', () => {
       { name: 'a\nb' },
       { name: '\u202eabc' },
       { name: '\u2800' },
+      { name: 'a\uffff' },
       { name: 'x', is_staff: true },
       { username: 'x' },
     ]) {

@@ -1,16 +1,36 @@
 import { z } from 'zod';
 
+// Unicode 23.7: noncharacters are never exchanged. 23.8: U+FFF9 to U+FFFB mark annotations that plain text does not show.
+const notExchanged = /[\ufff9-\ufffb]|\p{Noncharacter_Code_Point}/gu;
+
 /**
- * PostgreSQL's `text` cannot store U+0000, and unpaired surrogates have no UTF-8 encoding: either would cause a server
- * error or change the text.
+ * Whether a text is stored and exchanged unchanged. PostgreSQL's `text` cannot store U+0000, and unpaired surrogates have
+ * no UTF-8 encoding: either would cause a server error or change the text.
  */
 export function isStorableText(value: string): boolean {
+  return isStorableSecret(value) && value.search(notExchanged) === -1;
+}
+
+/** Replaces each code point that `isStorableText` refuses by U+FFFD. */
+export function toStorableText(value: string): string {
+  if (isStorableText(value)) return value;
+  return value.toWellFormed().replaceAll('\u0000', '\ufffd').replace(notExchanged, '\ufffd');
+}
+
+function isStorableSecret(value: string): boolean {
   return value.isWellFormed() && !value.includes('\u0000');
 }
 
-/** A string that PostgreSQL stores unchanged. */
+/** A string that is stored and exchanged unchanged. */
 export function text(): z.ZodString {
-  return z.string().refine(isStorableText, { error: 'must not contain U+0000 or unpaired surrogates' });
+  return z.string().refine(isStorableText, {
+    error: 'must not contain U+0000, unpaired surrogates, noncharacters or U+FFF9 to U+FFFB',
+  });
+}
+
+/** A password. It is never shown, so it may contain every code point but U+0000. */
+export function secretText(): z.ZodString {
+  return z.string().refine(isStorableSecret, { error: 'must not contain U+0000 or unpaired surrogates' });
 }
 
 // C0, DEL and C1: characters with an effect in a terminal or log viewer.
@@ -25,15 +45,43 @@ export function singleLineText(): z.ZodString {
 
 // Joiners, variation selectors and tags belong to emoji and to words of some scripts. Names that differ in other invisible
 // characters, or that change the direction of text, look like other names.
-const invisible = /(?!\u200c|\u200d|[\ufe00-\ufe0f]|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}/u;
+const invisible =
+  /(?!\u200c|\u200d|\p{Variation_Selector}|[\u{e0020}-\u{e007f}])\p{Default_Ignorable_Code_Point}/u;
+// A variation selector selects a glyph of the character before it.
+const strayVariationSelector =
+  /(?<!(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{M}\p{N}\p{P}\p{S}])\p{Variation_Selector}/u;
 const brailleBlank = '\u2800';
-const visible = new RegExp(`(?!${brailleBlank})[\\p{L}\\p{N}\\p{P}\\p{S}]`, 'u');
+// CSS Text 3 (3): browsers show a glyph for a control character that is no white space.
+const visible = new RegExp(
+  `(?!${brailleBlank}|\\p{Default_Ignorable_Code_Point}|[\\s\u0085])[\\p{L}\\p{N}\\p{P}\\p{S}\\p{Cc}]`,
+  'u',
+);
+
+/** Whether a text shows anything: a letter, a number, punctuation, a symbol or a control character. */
+export function isVisibleText(value: string): boolean {
+  return visible.test(value);
+}
+
+/** Checks that a text shows anything. */
+export function isVisible() {
+  return z.refine<string>(isVisibleText, { error: 'must contain visible text' });
+}
 
 /** Checks that a name is visible and looks different from other names. */
 export function isVisibleName() {
-  return z.refine<string>((name) => visible.test(name) && !invisible.test(name), {
-    error: 'must be visible text without invisible characters',
-  });
+  return z.refine<string>(
+    (name) => isVisibleText(name) && !invisible.test(name) && !strayVariationSelector.test(name),
+    { error: 'must be visible text without invisible characters' },
+  );
+}
+
+/** Removes white space and directional marks, which keyboards and programs add, from both ends of a name. */
+export function trimName(name: string): string {
+  const isKept = (index: number) => !/[\s\u061c\u200e\u200f]/.test(name.charAt(index));
+  let [start, end] = [0, name.length];
+  while (start < end && !isKept(start)) start += 1;
+  while (start < end && !isKept(end - 1)) end -= 1;
+  return name.slice(start, end);
 }
 
 /** A UUID in the form 8-4-4-4-12, of any version and variant, as PostgreSQL's `uuid` accepts it; in lower case. */
@@ -51,12 +99,12 @@ export function atMost(max: number) {
   );
 }
 
-/** A title or a name: one line that is not empty, without white space around it. */
-export function oneLine(maxLength: number) {
+/** A title or a name: one line that is not empty, without white space around it. `trim` removes it. */
+export function oneLine(maxLength: number, trim = (value: string) => value.trim()) {
   return z
     .string()
-    .trim()
-    .min(1, { error: 'must not be empty' })
+    .overwrite(trim)
+    .min(1, { error: 'must not be empty', abort: true })
     .refine((value) => isStorableText(value) && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(value), {
       error: 'must be one line of text without control characters',
     })

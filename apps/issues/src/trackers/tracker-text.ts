@@ -1,4 +1,4 @@
-import { descriptionMaxLength, isStorableText, titleMaxLength } from '@tessera/contracts';
+import { descriptionMaxLength, isVisibleText, titleMaxLength, toStorableText } from '@tessera/contracts';
 import { z } from 'zod';
 import { type Markup, neutralise, withoutSeparators } from './neutralise.ts';
 
@@ -51,13 +51,13 @@ export function markedComment(body: string): string | undefined {
  * the characters that `neutralise` adds are removed. Redmine replaces LF by CRLF, which must not count as a change.
  */
 export function canonicalText(text: string): string {
-  return withoutSeparators(withoutMarkers(storable(text).replace(/\r\n?/g, '\n'))).trimEnd();
+  return withoutSeparators(withoutMarkers(toStorableText(text).replace(/\r\n?/g, '\n'))).trimEnd();
 }
 
 /** Returns the canonical form of a title, which is a single line. */
 export function canonicalTitle(title: string): string {
   return withoutSeparators(
-    storable(title)
+    toStorableText(title)
       .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
       .trim(),
   );
@@ -73,7 +73,7 @@ export function outboundText(text: string, marking: string, markup: Markup): str
 }
 
 export function isStorableTitle(title: string): boolean {
-  return title !== '' && [...title].length <= titleMaxLength;
+  return isVisibleText(title) && [...title].length <= titleMaxLength;
 }
 
 /** Maximum size of a text as JSON in bytes. Requests have the same limit, and response limits are based on it. */
@@ -85,9 +85,10 @@ export function isStorableDescription(description: string): boolean {
   return [...description].length <= descriptionMaxLength && bytesOf(description) <= textBytesMax;
 }
 
-/** Returns a title cut to the length limit of issues; `otherwise` if it is empty. */
+/** Returns a title cut to the length limit of issues; `otherwise` if nothing of it is visible. */
 export function storableTitle(title: string, otherwise: string): string {
-  return title === '' ? otherwise : [...title].slice(0, titleMaxLength).join('').trim();
+  const cut = [...title].slice(0, titleMaxLength).join('').trim();
+  return isVisibleText(cut) ? cut : otherwise;
 }
 
 /** Returns a description cut to the length limit of issues. */
@@ -132,9 +133,4 @@ export function cutText(text: string, max: number): string {
 // Removing a marker can join the surrounding text to another marker, which is then broken.
 function withoutMarkers(text: string): string {
   return text.replace(marker, '').replace(marker, (joined) => joined.replace(' ', ''));
-}
-
-// PostgreSQL's text cannot hold U+0000, and UTF-8 no lone surrogates: both become U+FFFD.
-function storable(text: string): string {
-  return isStorableText(text) ? text : text.toWellFormed().replaceAll('\u0000', '\ufffd');
 }

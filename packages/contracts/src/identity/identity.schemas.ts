@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageQuerySchema } from '../page.schemas.ts';
 import { once, uuids } from '../query-value.schemas.ts';
-import { isVisibleName, singleLineText, text, uuid } from '../text.schemas.ts';
+import { isVisibleName, secretText, singleLineText, trimName, uuid } from '../text.schemas.ts';
 
 /** identity-service.md 2.1, with the limits of apps/identity/README.md. */
 export const emailMaxLength = 254;
@@ -22,15 +22,20 @@ export const emailSchema = z
   })
   .meta({ example: 'ann@example.com' });
 
-export const usernameSchema = singleLineText()
-  .trim()
-  .min(1, { error: 'must not be empty' })
-  .max(usernameMaxLength, { error: `must be at most ${usernameMaxLength} characters` });
+/** In NFC, because people type the same name in different forms. */
+export const usernameSchema = nameOf((name) => name.trim().normalize('NFC'));
 
-export const displayNameSchema = usernameSchema.check(isVisibleName());
+export const displayNameSchema = nameOf(trimName).check(isVisibleName());
+
+function nameOf(normalise: (name: string) => string) {
+  return singleLineText()
+    .overwrite(normalise)
+    .min(1, { error: 'must not be empty' })
+    .max(usernameMaxLength, { error: `must be at most ${usernameMaxLength} characters` });
+}
 
 /** Checks only the form. The permitted length depends on the service's configuration. */
-export const passwordSchema = text();
+export const passwordSchema = secretText();
 
 export const ssoProviderSchema = singleLineText().min(1, { error: 'must not be empty' }).max(64);
 /** Case-sensitive, as `sub` in OpenID Connect Core 2. */

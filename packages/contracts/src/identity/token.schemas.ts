@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { text, uuid } from '../text.schemas.ts';
+import { secretText, text, uuid } from '../text.schemas.ts';
 
 /** POST /token. The e-mail address is not validated, because a malformed address matches no identity. */
 export const passwordGrantSchema = z
   .object({
     grant_type: z.string().min(1, { error: 'must not be empty' }).meta({ example: 'password' }),
     email: text().min(1, { error: 'must not be empty' }).max(320),
-    password: text().min(1, { error: 'must not be empty' }).max(4096),
+    password: secretText().min(1, { error: 'must not be empty' }).max(4096),
   })
   .meta({ id: 'PasswordGrant' });
 export type PasswordGrant = z.infer<typeof passwordGrantSchema>;

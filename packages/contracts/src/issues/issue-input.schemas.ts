@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { emailMaxLength } from '../identity/identity.schemas.ts';
-import { atMost, oneLine, singleLineText, text, uuid } from '../text.schemas.ts';
+import { atMost, isVisible, oneLine, singleLineText, text, uuid } from '../text.schemas.ts';
 import { linkInputSchema, linksMax } from './issue-link.schemas.ts';
 import { labelsInput } from './label.schemas.ts';
 
@@ -27,7 +27,7 @@ export const priorityInputSchema = z
   }, issuePrioritySchema)
   .meta({ description: 'Case-insensitive; `NORMAL` means `MEDIUM`.' });
 
-const titleInput = oneLine(titleMaxLength);
+const titleInput = oneLine(titleMaxLength).check(isVisible());
 
 const descriptionInput = text()
   .check(atMost(descriptionMaxLength))
@@ -40,7 +40,8 @@ const descriptionInput = text()
   .transform((value) => value ?? '');
 
 const commentText = text()
-  .refine((value) => value.trim() !== '', { error: 'must not be empty' })
+  .refine((value) => value.trim() !== '', { error: 'must not be empty', abort: true })
+  .check(isVisible())
   .check(atMost(commentMaxLength))
   .meta({ minLength: 1, maxLength: commentMaxLength });
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { isVisibleName, oneLine, uuid } from '../text.schemas.ts';
+import { isVisibleName, oneLine, trimName, uuid } from '../text.schemas.ts';
 
 export const labelNameMaxLength = 50;
 /** Maximum numbers of labels of the service and of an issue. */
 export const labelsMax = 500;
 export const issueLabelsMax = 20;
 
-const labelName = oneLine(labelNameMaxLength);
+const labelName = oneLine(labelNameMaxLength, trimName);
 const newLabelName = labelName.check(isVisibleName());
 const colorPattern = /^#[0-9A-Fa-f]{6}$/;
 const colorInput = z.string().regex(colorPattern, { error: 'must be #rrggbb' }).toLowerCase();
