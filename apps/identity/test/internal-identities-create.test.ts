@@ -91,6 +91,22 @@ describe('POST /internal/identities', () => {
     expect(identity).toMatchObject({ username: 'Zoë', display_name: '葛\u{e0100}城 علی\u200cرضا' });
   });
 
+  it('accepts an sso_id of 1,024 characters in any script, once for each provider', async () => {
+    // Distinct characters, which PostgreSQL cannot compress.
+    const han = Array.from({ length: 1024 }, (_, index) =>
+      String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)),
+    );
+    const ids = ['x'.repeat(1024), han.join('')];
+    for (const sso_id of ids) {
+      const { body } = await create(anIdentity({ sso_provider: 'saml', sso_id })).expect(201);
+      expect(body.sso_id).toBe(sso_id);
+      expectProblem(await create(anIdentity({ sso_provider: 'saml', sso_id })), 409, 'sso_conflict');
+      const query = new URLSearchParams({ provider: 'saml', sso_id });
+      const found = await call('get', `/internal/identities/by-sso/lookup?${query}`).expect(200);
+      expect(found.body).toEqual(body);
+    }
+  });
+
   it('returns 409 when the SSO pair is taken, compared exactly, and creates no second identity', async () => {
     const sso = { sso_provider: 'google', sso_id: `Id-${anEmail()}` };
     await create(anIdentity(sso)).expect(201);
@@ -185,7 +201,7 @@ describe('POST /internal/identities', () => {
     ['sso_id', { sso_id: 'x' }],
     ['sso_id', { sso_provider: 'google', sso_id: null }],
     ['sso_provider', { sso_provider: 'x'.repeat(65), sso_id: 'x' }],
-    ['sso_id', { sso_provider: 'google', sso_id: 'x'.repeat(256) }],
+    ['sso_id', { sso_provider: 'google', sso_id: 'x'.repeat(1025) }],
     ['is_active', { is_active: 'true' }],
     ['is_staff', { is_staff: 1 }],
     ['is_superuser', { is_superuser: null }],

@@ -88,6 +88,7 @@ describe('the plan', () => {
       'a page of identities',
       () => new IdentityRepository(database).list({ limit: 201, after: randomUUID() }),
     ],
+    ['an SSO pair', () => new IdentityRepository(database).findBySso('google', '17')],
     ['introspection', () => new IntrospectionRepository(database).findRefreshSubject(presented, longAgo)],
     ["the cleanup job's tokens", () => new CleanupRepository(database).deleteExpiredTokens(1000)],
     ["the cleanup job's families", () => new CleanupRepository(database).deleteEmptyFamilies(1000)],
@@ -113,8 +114,9 @@ function flatten(node: PlanNode): PlanNode[] {
 
 // 5,000 identities, 200 of them with 100 sessions of two tokens each; every 50th event is a failure.
 const fill = `
-  INSERT INTO identities (id, email, email_canonical, username, search_words)
-  SELECT gen_random_uuid(), n || '@example.com', n || '@example.com', n, n || ' example com' FROM generate_series(1, 5000) n;
+  INSERT INTO identities (id, email, email_canonical, username, search_words, sso_provider, sso_id)
+  SELECT gen_random_uuid(), n || '@example.com', n || '@example.com', n, n || ' example com', 'google', n
+    FROM generate_series(1, 5000) n;
   INSERT INTO token_families (id, identity_id, session_epoch, expires_at)
   SELECT gen_random_uuid(), id, 0, now() + interval '1 day' FROM (SELECT id FROM identities LIMIT 200), generate_series(1, 100);
   INSERT INTO refresh_tokens (jti, family_id, generation, expires_at)

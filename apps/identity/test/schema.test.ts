@@ -21,6 +21,7 @@ describe('the database schema', () => {
       'only the migrations make: CREATE INDEX identities_username_idx ON public.identities USING btree (lower(username))',
       'only the migrations make: CREATE INDEX identities_words_idx ON public.identities USING gin (identity_words(username, display_name, email)) WITH (fastupdate=off) WHERE (deleted_at IS NULL)',
       'only the migrations make: CREATE INDEX identities_search_words_idx ON public.identities USING gin (((search_words)::tsvector)) WITH (fastupdate=off) WHERE (deleted_at IS NULL)',
+      'only the migrations make: CREATE UNIQUE INDEX identities_live_sso_key ON public.identities USING btree (sso_provider, sso_digest(sso_id)) WHERE ((deleted_at IS NULL) AND (sso_id IS NOT NULL))',
     ]);
   });
 

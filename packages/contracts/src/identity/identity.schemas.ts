@@ -7,6 +7,7 @@ import { isVisibleName, secretText, singleLineText, trimName, uuid } from '../te
 export const emailMaxLength = 254;
 export const emailLocalPartMaxLength = 64;
 export const usernameMaxLength = 150;
+export const ssoIdMaxLength = 1024;
 /** bcrypt ignores further bytes. */
 export const passwordMaxBytes = 72;
 
@@ -38,8 +39,8 @@ function nameOf(normalise: (name: string) => string) {
 export const passwordSchema = secretText();
 
 export const ssoProviderSchema = singleLineText().min(1, { error: 'must not be empty' }).max(64);
-/** Case-sensitive, as `sub` in OpenID Connect Core 2. */
-export const ssoIdSchema = singleLineText().min(1, { error: 'must not be empty' }).max(255);
+/** Case-sensitive, as `sub` in OpenID Connect Core 2. A persistent id of SAML has qualifiers of up to 1,024 characters. */
+export const ssoIdSchema = singleLineText().min(1, { error: 'must not be empty' }).max(ssoIdMaxLength);
 
 const timestamp = z.iso.datetime().describe('ISO 8601, UTC.');
 
@@ -148,9 +149,7 @@ export const ssoLookupQuerySchema = z.object({
   provider: once
     .pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255))
     .meta({ param: { example: 'google' } }),
-  sso_id: once
-    .pipe(singleLineText().min(1, { error: 'must not be empty' }).max(255))
-    .meta({ param: { example: '108437612' } }),
+  sso_id: once.pipe(ssoIdSchema).meta({ param: { example: '108437612' } }),
 });
 
 /** The error of every operation with the service token. */
