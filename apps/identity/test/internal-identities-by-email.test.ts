@@ -19,6 +19,17 @@ describe('GET /internal/identities/by-email/{email}', () => {
     expect((await call('get', `/internal/identities/by-email/${path}`).expect(200)).body).toEqual(identity);
   });
 
+  it('finds an address in each of its spellings, and no look-alike', async () => {
+    const name = anEmail().slice(4, 16);
+    const { identity } = await createIdentity(app, { email: `Kate.${name}@bücher.example` });
+    for (const domain of ['bücher.example.', 'xn--bcher-kva.example', 'BU\u0308CHER。example']) {
+      const path = `/internal/identities/by-email/${encodeURIComponent(`kate.${name}@${domain}`)}`;
+      expect((await call('get', path).expect(200)).body).toEqual(identity);
+    }
+    const kelvin = encodeURIComponent(`\u212aate.${name}@bücher.example`);
+    expectProblem(await call('get', `/internal/identities/by-email/${kelvin}`), 404, 'identity_not_found');
+  });
+
   it.each(['nobody@example.com', 'not an e-mail', 'ünïcode', '%'])('returns 404 for %s', async (email) => {
     expectProblem(
       await call('get', `/internal/identities/by-email/${encodeURIComponent(email)}`),

@@ -83,6 +83,15 @@ describe('POST /internal/identities', () => {
     expect(await countByEmail(email)).toBe(1);
   });
 
+  it('stores one spelling of an internationalised address and returns 409 for each other one', async () => {
+    const name = unique();
+    const { body } = await create(anIdentity({ email: `Zoe\u0308.${name}@BÜCHER.example.` })).expect(201);
+    expect(body).toMatchObject({ email: `zoë.${name}@bücher.example`, username: `zoë.${name}` });
+    for (const email of [`ZOË.${name}@xn--bcher-kva.example`, `zoë.${name}@bu\u0308cher.example`])
+      expectProblem(await create(anIdentity({ email })), 409, 'email_conflict');
+    await create(anIdentity({ email: `zoe.${name}@bücher.example` })).expect(201);
+  });
+
   it('stores usernames and display names as people mean them', async () => {
     const { identity } = await createIdentity(app, {
       username: ' Zoe\u0308 ',
@@ -164,7 +173,9 @@ describe('POST /internal/identities', () => {
     ['email', { email: undefined }],
     ['email', { email: 'no-at' }],
     ['email', { email: 'two@at@example.com' }],
-    ['email', { email: 'ümlaut@example.com' }],
+    ['email', { email: 'ümlaut@example.com\n' }],
+    ['email', { email: '.ann@example.com' }],
+    ['email', { email: 'ümlaut@exa mple.com' }],
     ['email', { email: 'a b@example.com' }],
     ['email', { email: `${'a'.repeat(65)}@example.com` }],
     ['email', { email: `a@${'b'.repeat(260)}` }],

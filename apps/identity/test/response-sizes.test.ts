@@ -12,7 +12,7 @@ const largestFields = {
   username: '€'.repeat(150),
   display_name: '€'.repeat(150),
   sso_provider: '€'.repeat(64),
-  sso_id: '€'.repeat(255),
+  sso_id: '€'.repeat(1024),
 };
 
 let app: TestApp;
@@ -21,7 +21,7 @@ let password: string;
 let tokens: TokenResponse;
 beforeAll(async () => {
   app = await startTestApp({ SIGN_IN_LIMITS: 'off', RATE_LIMIT_TOKENS_PER_MINUTE: '0' });
-  const email = `${'e'.repeat(64)}@${'e'.repeat(181)}.example`;
+  const email = `${'e'.repeat(64)}@${'e'.repeat(63)}.${'e'.repeat(63)}.${'e'.repeat(53)}.example`;
   ({ identity, password } = await createIdentity(app, { ...largestFields, email }));
   for (let session = 0; session < 200; session += 1) {
     await app.http
@@ -33,7 +33,7 @@ beforeAll(async () => {
   tokens = await signIn(app, email, password);
   await app.sql(
     `INSERT INTO identities (id, email, email_canonical, username, display_name, sso_provider, sso_id)
-     SELECT gen_random_uuid(), $2, $1 || n, $3, $3, repeat('€', 64), repeat('€', 250) || n
+     SELECT gen_random_uuid(), $2, $1 || n, $3, $3, repeat('€', 64), repeat('€', 1020) || n
        FROM generate_series(1, 250) n`,
     [anEmail(), email, largestFields.username],
   );
@@ -89,7 +89,7 @@ const largest: Record<string, LargestResponse> = {
     send: () =>
       internal('post', '/internal/identities').send({
         ...largestFields,
-        ...{ sso_id: '€'.repeat(254), email: anEmail(), password: aPassword() },
+        ...{ sso_id: '€'.repeat(1023), email: anEmail(), password: aPassword() },
       }),
     status: 201,
     atLeast: 1_500,

@@ -131,6 +131,16 @@ describe('POST /token', () => {
     );
   });
 
+  it('finds the account by each spelling of its address', async () => {
+    const name = anEmail().slice(4, 16);
+    const plain = await createIdentity(app, { email: `${name}@example.com.` });
+    const other = await createIdentity(app, { email: `zoë.${name}@bücher.example` });
+    const spellings = [`${name}@example.com`, `${name}@Example.com.`];
+    for (const email of spellings) await signIn(app, email, plain.password);
+    for (const domain of ['bücher.example', 'BÜCHER.example.', 'xn--bcher-kva.example'])
+      await signIn(app, `Zoe\u0308.${name}@${domain}`, other.password);
+  });
+
   it('ignores unknown parameters and client authentication (RFC 6749 3.2)', async () => {
     const { identity, password } = await createIdentity(app);
     await attempt({

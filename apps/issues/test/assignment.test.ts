@@ -38,6 +38,15 @@ describe('assigning a person', () => {
     expect(await mirrorRow(app, bob.id)).toMatchObject({ email: bob.email, is_active: true });
   });
 
+  it('finds an assignee by each spelling of the address, in the mirror and at identity', async () => {
+    const name = anEmail().slice(4, 16);
+    const bob = await identity.create({ email: `Bob.${name}@bücher.example`, password });
+    for (const domain of ['bücher.example.', 'XN--bcher-kva.example', 'BÜCHER.example']) {
+      const { body } = await assign({ assignee_email: `bob.${name}@${domain}` });
+      expect(body.assignee).toEqual({ id: bob.id, username: bob.username });
+    }
+  });
+
   it('returns 422 with the field name if the person is unknown or inactive', async () => {
     const gone = await identity.create({ email: anEmail(), password, is_active: false });
     const unknown = await assign({ assignee_id: '00000000-0000-4000-8000-000000000000' });

@@ -79,6 +79,13 @@ describe('a look-up', () => {
     for (const request of stub.seen) expect(request).toMatchObject({ serviceToken, requestId: 'request-17' });
   });
 
+  it('asks for the one spelling of an e-mail, which the services share', async () => {
+    stub.answer = json(200, wireIdentity());
+    await client.findByEmail(' Ann@xn--bcher-kva.example. ');
+    const email = encodeURIComponent('Ann@bücher.example');
+    expect(stub.seen.map(({ url }) => url)).toEqual([`/internal/identities/by-email/${email}`]);
+  });
+
   it.each(['..', '.', 'nobody', '\ud800@example.com', ''])(
     'sends no request for the invalid e-mail %j',
     async (email) => {

@@ -211,6 +211,9 @@ describe('a mirror row', () => {
     await keep(next, -50, -40, -39);
     const [first] = await repository.findActive({ email: ann.email.toUpperCase() });
     expect(first?.id).toBe(next.id);
+    await keep({ ...next, email: `Ann@bücher.${next.id}` }, -50, -30, -29);
+    const spelling = `ann@XN--bcher-kva.${next.id.toUpperCase()}.`;
+    expect(await repository.findActive({ email: spelling })).toMatchObject([{ id: next.id }]);
     expect(await repository.findActive({ ssoProvider: 'google', ssoId: ann.ssoId ?? '' })).toHaveLength(2);
   });
 });

@@ -44,8 +44,8 @@ beforeAll(async () => {
     trackerEnvironment(tracker, { TRACKER_WEBHOOK_SECRET: webhookSecret, TRACKER_DEADLINE_MS: '30000' }),
     { identity },
   );
-  const email = `${'e'.repeat(64)}@${'e'.repeat(160)}.example`;
-  const sso = { sso_provider: '€'.repeat(64), sso_id: text255 };
+  const email = `${'e'.repeat(64)}@${'e'.repeat(63)}.${'e'.repeat(63)}.${'e'.repeat(32)}.example`;
+  const sso = { sso_provider: '€'.repeat(64), sso_id: '€'.repeat(1024) };
   staff = await aPerson(app, {
     email,
     username,
@@ -164,7 +164,7 @@ async function fillUsers(): Promise<void> {
   await app.sql(
     `INSERT INTO identity_mirror (id, username, display_name, email, sso_provider, sso_id, as_of, source)
      SELECT gen_random_uuid(), $1, $1, n || $2, $3, n || $4, now(), 'lookup' FROM generate_series(1, 250) n`,
-    [username, staff.email.slice(4), '€'.repeat(64), '€'.repeat(250)],
+    [username, staff.email.slice(4), '€'.repeat(64), '€'.repeat(1020)],
   );
   await app.sql(
     `INSERT INTO issues (id, title, description, priority, reporter_id, assignee_id, created_at)

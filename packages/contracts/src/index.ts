@@ -5,6 +5,7 @@ export * from './health.operations.ts';
 export * from './identity/api.ts';
 export * from './identity/audit.operations.ts';
 export * from './identity/discovery.operations.ts';
+export * from './identity/email.schemas.ts';
 export * from './identity/identity.operations.ts';
 export * from './identity/identity.schemas.ts';
 export * from './identity/introspection.operations.ts';

@@ -4,7 +4,6 @@ import {
   accessTokenClaimsSchema,
   createIdentitySchema,
   discoveryDocumentSchema,
-  emailSchema,
   identityMirrorFieldsSchema,
   identitySchema,
   jwkSetSchema,
@@ -188,30 +187,6 @@ describe.each(cases)('the contract of $name', ({ schema, example, misses }) => {
 
   it.each(misses)('refuses %j', (miss) => {
     expect(schema.safeParse({ ...example, ...miss }).success).toBe(false);
-  });
-});
-
-describe('an e-mail', () => {
-  it.each(['a@b', "o'hara+tag@sub.example.com", `${'a'.repeat(64)}@example.com`, ' trimmed@example.com '])(
-    'may be %s',
-    (email) => {
-      expect(emailSchema.parse(email)).toBe(email.trim());
-    },
-  );
-
-  it.each([
-    '',
-    '@',
-    'a@',
-    '@b',
-    'a b@c',
-    'a@b@c',
-    'ä@example.com',
-    `${'a'.repeat(65)}@example.com`,
-    `a@${'b'.repeat(253)}`,
-    'a\n@b',
-  ])('may not be %j', (email) => {
-    expect(emailSchema.safeParse(email).success).toBe(false);
   });
 });
 

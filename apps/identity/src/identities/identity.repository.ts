@@ -1,8 +1,9 @@
+import { canonicalEmail } from '@tessera/contracts';
 import { prefixQuery, violatedUniqueIndex, type WordTable, wordVector } from '@tessera/service-kit';
 import { type AuditEvent, toAuditRow } from '../audit/audit-event.ts';
 import type { Database } from '../database.ts';
 import type { Identity as IdentityRow, Prisma } from '../generated/prisma/client.ts';
-import { canonicalEmail, type Identity, type IdentityChanges } from './identity.ts';
+import type { Identity, IdentityChanges } from './identity.ts';
 
 /** The unique constraint that a write violated. */
 export type IdentityConflict = 'email' | 'sso';

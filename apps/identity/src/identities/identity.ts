@@ -29,8 +29,3 @@ export interface IdentityChanges {
 }
 
 export type NewIdentity = IdentityChanges & { email: string };
-
-/** Returns the form in which e-mails are compared. E-mails are ASCII, so Unicode look-alikes cannot collide. */
-export function canonicalEmail(email: string): string {
-  return email.trim().toLowerCase();
-}

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { TokenResponse } from '@tessera/contracts';
+import { canonicalEmail, type TokenResponse } from '@tessera/contracts';
 import type { Logger, OutcomeCounter, RequestOrigin } from '@tessera/service-kit';
-import { canonicalEmail } from '../identities/identity.ts';
 import type { SignInOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem } from '../oauth.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';

@@ -1,11 +1,12 @@
 import {
   type ChangePassword,
   type CreateIdentity,
-  emailSchema,
+  canonicalEmail,
   fieldErrorSchema,
   type Identity,
   identityIdsMax,
   identitySchema,
+  normalEmail,
   pageSizeMax,
   type UpdateIdentity,
 } from '@tessera/contracts';
@@ -93,9 +94,10 @@ export class IdentityClient {
     return this.#find(id, () => this.#transport.send('getIdentity', { params: { id }, requestId }));
   }
 
-  async findByEmail(email: string, requestId?: string): Promise<Lookup> {
+  async findByEmail(text: string, requestId?: string): Promise<Lookup> {
+    const email = normalEmail(text);
     // No identity has an invalid e-mail. Also, `.` and `..` would be resolved as path segments.
-    if (!emailSchema.safeParse(email).success) return { identity: undefined, ...observedNow() };
+    if (email === undefined) return { identity: undefined, ...observedNow() };
     const params = { email };
     return this.#find(email, () => this.#transport.send('findIdentityByEmail', { params, requestId }));
   }
@@ -266,5 +268,5 @@ function matchesRequest(body: CreateIdentity, identity: Identity, startedAt: Dat
   );
   const isNew =
     Date.parse(identity.created_at) >= startedAt.getTime() && identity.updated_at === identity.created_at;
-  return isNew && hasRequestedFields && identity.email.toLowerCase() === body.email.toLowerCase();
+  return isNew && hasRequestedFields && canonicalEmail(identity.email) === canonicalEmail(body.email);
 }

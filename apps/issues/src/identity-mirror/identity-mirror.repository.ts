@@ -1,4 +1,4 @@
-import type { AccessTokenClaims } from '@tessera/contracts';
+import { type AccessTokenClaims, normalEmail } from '@tessera/contracts';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Observation } from './identity-client.ts';
@@ -35,7 +35,7 @@ export class IdentityMirrorRepository {
   ): Promise<MirroredIdentity[]> {
     const matches =
       'email' in by
-        ? Prisma.sql`lower(email) = lower(${by.email})`
+        ? Prisma.sql`lower(email) = lower(${normalEmail(by.email) ?? by.email})`
         : Prisma.sql`sso_provider = ${by.ssoProvider} AND sso_id = ${by.ssoId}`;
     return this.#database.$queryRaw<MirroredIdentity[]>`
       SELECT ${columns} FROM identity_mirror m WHERE ${matches} AND is_active

@@ -1,4 +1,4 @@
-import type { Person, PersonInput } from '@tessera/contracts';
+import { canonicalEmail, type Person, type PersonInput } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 import type { Actor } from './actor.ts';
 
@@ -17,7 +17,7 @@ export interface PersonResolver {
 /** Whether the reference refers to the actor. */
 export function isSelf(actor: Actor, person: PersonReference): boolean {
   if ('id' in person) return person.id === actor.id;
-  return 'email' in person && person.email.toLowerCase() === actor.email.toLowerCase();
+  return 'email' in person && canonicalEmail(person.email) === canonicalEmail(actor.email);
 }
 
 /**

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   issuePriorities,
   issueStatuses,
+  normalEmail,
   type SyncedField,
   syncedFields,
   trackerProviders,
@@ -182,7 +183,7 @@ function parseAssignees(value: string, context: z.RefinementCtx): MappedAssignee
     const [name = '', person = ''] = part.split('=').map((one) => one.trim());
     if (name === '') return [];
     if (z.guid().safeParse(person).success) return [{ name, person: { id: person } }];
-    return z.email().safeParse(person).success ? [{ name, person: { email: person } }] : [];
+    return normalEmail(person) === undefined ? [] : [{ name, person: { email: person } }];
   });
   if (assignees.length === entries.length) return assignees;
   context.addIssue({ code: 'custom', message: 'must be like octocat=ann@example.com,Jo Smith=<id>' });

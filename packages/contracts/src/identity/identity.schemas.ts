@@ -2,26 +2,13 @@ import { z } from 'zod';
 import { pageQuerySchema } from '../page.schemas.ts';
 import { once, uuids } from '../query-value.schemas.ts';
 import { isVisibleName, secretText, singleLineText, trimName, uuid } from '../text.schemas.ts';
+import { emailSchema } from './email.schemas.ts';
 
 /** identity-service.md 2.1, with the limits of apps/identity/README.md. */
-export const emailMaxLength = 254;
-export const emailLocalPartMaxLength = 64;
 export const usernameMaxLength = 150;
 export const ssoIdMaxLength = 1024;
 /** bcrypt ignores further bytes. */
 export const passwordMaxBytes = 72;
-
-// Printable ASCII without spaces on both sides of exactly one "@": limits of RFC 5321 4.5.3.1, IDN in punycode.
-const emailPattern = /^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]+$/;
-
-export const emailSchema = z
-  .string()
-  .trim()
-  .max(emailMaxLength, { error: `must be at most ${emailMaxLength} characters` })
-  .regex(emailPattern, {
-    error: 'must be an ASCII e-mail address with one "@" and a local part of at most 64 characters',
-  })
-  .meta({ example: 'ann@example.com' });
 
 /** In NFC, because people type the same name in different forms. */
 export const usernameSchema = nameOf((name) => name.trim().normalize('NFC'));

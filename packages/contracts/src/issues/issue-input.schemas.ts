@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { emailMaxLength } from '../identity/identity.schemas.ts';
-import { atMost, isVisible, oneLine, singleLineText, text, uuid } from '../text.schemas.ts';
+import { lookupEmailSchema } from '../identity/email.schemas.ts';
+import { atMost, isVisible, oneLine, text, uuid } from '../text.schemas.ts';
 import { linkInputSchema, linksMax } from './issue-link.schemas.ts';
 import { labelsInput } from './label.schemas.ts';
 
@@ -47,12 +47,7 @@ const commentText = text()
 
 const assigneeInput = {
   assignee_id: uuid().nullable().optional().describe('Null unassigns.'),
-  assignee_email: singleLineText()
-    .trim()
-    .max(emailMaxLength, { error: `must be at most ${emailMaxLength} characters` })
-    .includes('@', { error: 'must be an e-mail address' })
-    .optional()
-    .describe('Instead of assignee_id.'),
+  assignee_email: lookupEmailSchema.optional().describe('Instead of assignee_id.'),
 };
 const oneAssignee = { error: 'must not be given together with assignee_id', path: ['assignee_email'] };
 

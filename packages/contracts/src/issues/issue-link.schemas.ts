@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { emailMaxLength, ssoIdSchema, ssoProviderSchema } from '../identity/identity.schemas.ts';
+import { lookupEmailSchema } from '../identity/email.schemas.ts';
+import { ssoIdSchema, ssoProviderSchema } from '../identity/identity.schemas.ts';
 import { isStorableText, singleLineText, uuid } from '../text.schemas.ts';
 
 /** Types of links (issue-tracking.md 2.3). */
@@ -24,15 +25,9 @@ const refText = singleLineText()
   .min(1, { error: 'must not be empty' })
   .max(linkRefMaxLength, { error: `must be at most ${linkRefMaxLength} characters` });
 
-/** An e-mail address for a lookup. A malformed address matches no identity. */
-const lookupEmail = singleLineText()
-  .trim()
-  .max(emailMaxLength, { error: `must be at most ${emailMaxLength} characters` })
-  .includes('@', { error: 'must be an e-mail address' });
-
 const personText = z.union([
   uuid().transform((id) => ({ id })),
-  lookupEmail.transform((email) => ({ email })),
+  lookupEmailSchema.transform((email) => ({ email })),
 ]);
 
 /** A reference to a user in a request. */
@@ -110,7 +105,7 @@ const linkMembers = {
       [
         refText,
         z.object({ id: uuid() }),
-        z.object({ email: lookupEmail }),
+        z.object({ email: lookupEmailSchema }),
         z.object({ sso_provider: ssoProviderSchema, sso_id: ssoIdSchema }),
       ],
       {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { emailSchema } from '../identity/email.schemas.ts';
 import {
   displayNameSchema,
-  emailSchema,
   identityMirrorFieldsSchema,
   withNewCredentials,
   withSsoPair,

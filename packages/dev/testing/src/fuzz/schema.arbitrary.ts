@@ -94,6 +94,7 @@ function textValues({ format, pattern, minLength = 0, maxLength = textMax }: Sch
       .map((date) => date.toISOString());
   }
   if (format === 'uri') return fc.webUrl();
+  if (format === 'idn-email') return fc.emailAddress();
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern, 'u'), { maxLength: textMax });
   return fc.string({
     unit: 'grapheme',
