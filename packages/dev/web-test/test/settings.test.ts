@@ -130,7 +130,7 @@ describe('staff pages', () => {
   });
 
   it('are for superusers, too', async () => {
-    const email = 'ruth@example.com';
+    const email = 'rüth@bücher.example';
     const { status } = await web.stack.internal.post('/internal/identities', {
       ...{ email, username: 'ruth', password, is_verified: true, is_superuser: true },
     });

@@ -121,7 +121,7 @@ function UserForm({ user, onSaved }: { user: FullUser | undefined; onSaved: () =
   });
   return (
     <form ref={form.ref} onSubmit={form.onSubmit}>
-      <Field state={form} label="E-mail" name="email" type="email" required defaultValue={user?.email} />
+      <Field state={form} label="E-mail" name="email" inputMode="email" required defaultValue={user?.email} />
       <Field
         state={form}
         label="User name"

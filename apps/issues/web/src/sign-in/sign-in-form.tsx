@@ -36,7 +36,9 @@ export function SignInForm({ email = '', onSignedIn }: SignInFormProps) {
         ref={email === '' ? focusFirst : null}
         id={`${id}-email`}
         name="email"
-        type="email"
+        // Browsers refuse a local part beyond ASCII in an input of type email.
+        inputMode="email"
+        autoCapitalize="none"
         autoComplete="username"
         required
         defaultValue={email}
