@@ -19,14 +19,14 @@ interface Atom {
   length: number;
 }
 
-/** What stands between blanks, or in quotes. */
+/** A part of a search between blanks, or in quotes. */
 interface Term {
   /** Its words, and if they differ, those that earlier releases have stored. */
   spellings: Atom[][];
   isExcluded: boolean;
 }
 
-// An excluded or a plain phrase in quotes, or what stands between blanks and quotes.
+// An excluded or a plain phrase in quotes, or a text between blanks and quotes.
 const terms = /(-?)"([^"]*)"|([^\s"]+)/g;
 const isExcluding = /^-(?=[\p{L}\p{N}])/u;
 const endsInWord = /[\p{L}\p{N}\p{M}]$/u;
