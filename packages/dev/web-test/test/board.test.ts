@@ -72,6 +72,25 @@ describe('the board', () => {
     await column(page, 'In progress').getByText('2 issues').waitFor();
   });
 
+  it.each([true, false])('moves a card that changes while it is dragged, shown: %s', async (isShown) => {
+    const title = isShown ? 'Renamed in the air' : 'Renamed in silence';
+    const { key } = await ada.api.create({ title });
+    const page = await web.openAs(ada, '/board', isShown ? undefined : withoutEvents);
+    // Another card is the newest, so that the change also moves the dragged one.
+    await ada.api.create({ title: `After ${title}` });
+    if (isShown) await card(page, 'Open', `After ${title}`).waitFor();
+    await card(page, 'Open', title).last().hover();
+    await page.mouse.down();
+    await column(page, 'In progress').hover();
+    await column(page, 'In progress').hover({ position: { x: 60, y: 90 } });
+    await page.locator('.column.over').waitFor();
+    await bob.api.update(key, { title: `Now ${key}` });
+    if (isShown) await card(page, 'Open', `Now ${key}`).waitFor();
+    await page.mouse.up();
+    await card(page, 'In progress', `Now ${key}`).waitFor();
+    expect(await ada.api.get(key)).toMatchObject({ status: 'IN_PROGRESS', title: `Now ${key}` });
+  });
+
   it('moves a card by the keyboard, only where the workflow allows', async () => {
     const { key } = await ada.api.create({ title: 'Moved by keys' });
     const page = await web.openAs(ada, '/board');

@@ -1,3 +1,6 @@
+import type { Issue } from '@tessera/contracts';
+import { HttpError } from './http.ts';
+
 let last: Promise<unknown> = Promise.resolve();
 
 /** Sends a change after the response to the user's change before it, also if that was made on another page. */
@@ -19,4 +22,10 @@ export function noteOwnChange(key: string, based: number, version: number): void
 export function ownVersion(key: string, version: number): number {
   const next = made.get(`${key} ${version}`);
   return next === undefined ? version : ownVersion(key, next);
+}
+
+/** Returns the issue as another person has changed it, if that is why a change was refused. */
+export function conflictingIssue(error: unknown): Issue | undefined {
+  if (!(error instanceof HttpError) || error.code !== 'version_conflict') return undefined;
+  return error.body.issue as Issue;
 }

@@ -4,7 +4,7 @@ import type { Issue, IssueStatus } from '@tessera/contracts';
 import { useRef, useState } from 'react';
 import { call } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
-import { inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
+import { conflictingIssue, inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
 import { issueQuery } from '../http/queries.ts';
 import { fieldNames, personName } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
@@ -130,11 +130,6 @@ function textOf(issue: Issue, field: EditableField): string {
   if (field === 'assignee') return issue.assignee === null ? 'No one' : personName(issue.assignee);
   if (field === 'labels') return issue.labels.map(({ name }) => name).join(', ');
   return issue[field];
-}
-
-function conflictingIssue(error: unknown): Issue | undefined {
-  if (!(error instanceof HttpError) || error.code !== 'version_conflict') return undefined;
-  return error.body.issue as Issue;
 }
 
 function reasonOf(error: unknown): string {

@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { BulkChange } from '@tessera/client/issues';
-import type { IssuePriority, IssueStatus, Label, User } from '@tessera/contracts';
+import type { Issue, IssuePriority, IssueStatus, Label, User } from '@tessera/contracts';
 import { call, type IssueRow, listIssues } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
 import { patchRows, prependRows, rowsOf, shownLists } from '../http/issue-rows.ts';
-import { inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
+import { conflictingIssue, inOrder, noteOwnChange, ownVersion } from '../http/own-changes.ts';
 import { issueQuery } from '../http/queries.ts';
 import { formatNumber } from '../messages.ts';
 import { notify } from '../shell/toasts.tsx';
@@ -31,8 +31,8 @@ let latest: Promise<void> | undefined;
 const answered = new Map<string, IssueRow>();
 
 /**
- * Changes the rows of lists: shown at once, undone with the reason if the service refuses. One issue is changed only if no
- * other person has changed it since it was read; a change of several issues does not compare versions.
+ * Changes the rows of lists: shown at once, undone with the reason if the service refuses. A field of one issue is changed only
+ * if no other person has changed this field since it was read; a change of several issues does not compare.
  */
 export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) => Promise<void> {
   const client = useQueryClient();
@@ -73,9 +73,7 @@ export function useRowChanges(): (rows: readonly IssueRow[], change: RowChange) 
     let saved = 0;
     try {
       if (row !== undefined && rows.length === 1 && !('add' in change || 'remove' in change)) {
-        const version = ownVersion(row.key, row.version);
-        const issue = await changeOne({ ...row, version }, change);
-        noteOwnChange(row.key, version, issue.version);
+        const issue = await changeOne(row, change);
         client.setQueryData(issueQuery(issue.key).queryKey, issue);
         showAnswered([issue]);
       } else {
@@ -128,10 +126,32 @@ function changed(row: IssueRow, change: RowChange): IssueRow {
   return { ...row, ...change };
 }
 
-function changeOne(
-  { key, version }: IssueRow,
-  change: Exclude<RowChange, { add: Label } | { remove: Label }>,
-) {
+type FieldChange = Exclude<RowChange, { add: Label } | { remove: Label }>;
+const maxAttempts = 3;
+
+async function changeOne(row: IssueRow, change: FieldChange): Promise<Issue> {
+  let version = ownVersion(row.key, row.version);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const issue = await send({ ...row, version }, change);
+      noteOwnChange(row.key, version, issue.version);
+      return issue;
+    } catch (error) {
+      const current = conflictingIssue(error);
+      // Another field has changed: this change is still based on what the user saw.
+      if (current === undefined || !isSame(row, current, change) || attempt === maxAttempts) throw error;
+      version = current.version;
+    }
+  }
+}
+
+function isSame(row: IssueRow, current: Issue, change: FieldChange): boolean {
+  if ('status' in change) return row.status === current.status;
+  if ('priority' in change) return row.priority === current.priority;
+  return row.assignee?.id === current.assignee?.id;
+}
+
+function send({ key, version }: IssueRow, change: FieldChange): Promise<Issue> {
   const params = { id: key };
   if ('status' in change) return call('changeIssueStatus', { params, body: { ...change, version } });
   const body = 'priority' in change ? change : { assignee_id: change.assignee?.id ?? null };
