@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Person, password, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Page, type Person, password, startWeb, type WatchedPage, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
@@ -12,6 +14,8 @@ beforeAll(async () => {
   bob = await web.createPerson('bob', 'Bob Kaplan');
   await ada.api.createLabel({ name: 'billing', color: '#3b82f6' });
 });
+
+afterEach(() => web.closePages());
 
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
@@ -126,6 +130,157 @@ it('a day of work needs no pointer', async () => {
     status: 'RESOLVED',
     priority: 'CRITICAL',
     assignee: null,
+  });
+});
+
+interface Key {
+  key: string;
+  code: string;
+  keyCode?: number;
+  /** 1 Alt, 2 Ctrl, 4 Meta, 8 Shift. */
+  modifiers?: number;
+}
+
+/** Sends keys as an input method or another layout does: Chromium's own keyboard types the US layout. */
+async function keyboardOf(page: Page) {
+  const devtools = await page.context().newCDPSession(page);
+  return {
+    compose: (text: string) =>
+      devtools.send('Input.imeSetComposition', {
+        text,
+        selectionStart: text.length,
+        selectionEnd: text.length,
+      }),
+    commit: (text: string) => devtools.send('Input.insertText', { text }),
+    press: async ({ key, code, keyCode = 0, modifiers = 0 }: Key) => {
+      const event = { key, code, windowsVirtualKeyCode: keyCode, modifiers };
+      await devtools.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...event });
+      await devtools.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
+    },
+  };
+}
+
+const isDialogOpen = `document.querySelector('dialog[open]') !== null`;
+
+async function openPalette(page: Page): Promise<void> {
+  await page.keyboard.press('Control+k');
+  // The field of the page is replaced when the palette is loaded.
+  await page.getByRole('option', { name: 'New issue' }).waitFor();
+}
+
+describe('the keys of a composition', () => {
+  const composed = { keyCode: 229 };
+  const enter = { key: 'Enter', code: 'Enter', ...composed };
+  const keys: Key[] = [
+    enter,
+    { ...enter, modifiers: 2 },
+    { key: 'Escape', code: 'Escape', ...composed },
+    { key: 'ArrowDown', code: 'ArrowDown', ...composed },
+    { key: 'Tab', code: 'Tab', ...composed },
+    { key: 'k', code: 'KeyK', modifiers: 2, ...composed },
+    { key: 'Process', code: 'KeyC', ...composed },
+  ];
+
+  it.each<[name: string, path: string, open: (page: Page) => Promise<unknown>]>([
+    ['the title of a new issue', '', (page) => page.getByRole('button', { name: 'New issue' }).click()],
+    ['a choice', '', (page) => page.getByRole('button', { name: 'Assignee' }).click()],
+    ['a comment', '', (page) => page.getByLabel('Comment', { exact: true }).focus()],
+    ['an edited title', '', (page) => page.getByRole('button', { name: 'Edit title' }).click()],
+    ['the palette', '', openPalette],
+    ['the search', '/issues', (page) => page.getByLabel('Search issues').focus()],
+  ])('do nothing in %s', async (name, path, open) => {
+    const { key } = await ada.api.create({ title: `Composed in ${name}` });
+    const page = await web.openAs(ada, path || `/issues/${key}`);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await open(page);
+    await page.locator(':is(input, textarea):focus').waitFor();
+    for (const one of ['Control+a', 'Delete']) await page.keyboard.press(one);
+    const state = `[document.activeElement.value, document.querySelectorAll('dialog[open]').length, location.pathname]`;
+    const [, dialogs, place] = (await page.evaluate(state)) as unknown[];
+    const sent: string[] = [];
+    page.on('request', (one) => one.method() !== 'GET' && sent.push(one.url()));
+    const { compose, commit, press } = await keyboardOf(page);
+    await compose('かん');
+    for (const one of keys) {
+      await press(one);
+      expect([one, await page.evaluate(state)]).toEqual([one, ['かん', dialogs, place]]);
+    }
+    await commit('漢');
+    expect(await page.evaluate(state)).toEqual(['漢', dialogs, place]);
+    expect(sent).toEqual([]);
+    expect(await ada.api.get(key)).toMatchObject({ version: 1, assignee: null, comments_count: 0 });
+  });
+
+  it('act again afterwards', async () => {
+    const page = await web.openAs(ada, '/issues');
+    await page.getByRole('button', { name: 'New issue' }).click();
+    await page.locator('input:focus').waitFor();
+    const { compose, commit, press } = await keyboardOf(page);
+    await compose('かん');
+    await press(enter);
+    await commit('漢字');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('heading', { level: 1, name: '漢字' }).waitFor();
+  });
+
+  it('are left alone by every handler, because each is made by onKey', () => {
+    const root = fileURLToPath(new URL('../../../../apps/issues/web/src/', import.meta.url));
+    const handlers = readdirSync(root, { encoding: 'utf8', recursive: true })
+      .filter((file) => /\.tsx?$/.test(file) && file !== 'shell/keys.ts')
+      .flatMap((file) => {
+        const text = readFileSync(`${root}${file}`, 'utf8');
+        const found = text.matchAll(
+          /(?:\bonKey(?:Down|Up|Press)(?:Capture)?=\{|\(\s*'key(?:down|up|press)',)\s*([^\s(),;}]*)/g,
+        );
+        return Array.from(found, ([line, maker = '']) => ({
+          line: `${file}: ${line}`,
+          isMade: maker === 'onKey' || text.includes(`const ${maker} = onKey(`),
+        }));
+      });
+    expect(handlers.filter(({ isMade }) => !isMade)).toEqual([]);
+    expect(handlers.length).toBeGreaterThan(6);
+  });
+});
+
+describe('shortcuts', () => {
+  it.each<[layout: string, key: Key, opens: string | undefined]>([
+    ['Cyrillic', { key: 'л', code: 'KeyK', modifiers: 2 }, 'Commands'],
+    ['Greek', { key: 'κ', code: 'KeyK', modifiers: 2 }, 'Commands'],
+    ['Hebrew', { key: 'ל', code: 'KeyK', modifiers: 2 }, 'Commands'],
+    ['Dvorak', { key: 'k', code: 'KeyV', modifiers: 2 }, 'Commands'],
+    ['Dvorak', { key: 't', code: 'KeyK', modifiers: 2 }, undefined],
+    ['Cyrillic with Caps Lock', { key: 'С', code: 'KeyC' }, 'New issue'],
+    ['Cyrillic', { key: 'с', code: 'KeyC' }, 'New issue'],
+    ['Greek', { key: 'ψ', code: 'KeyC' }, 'New issue'],
+    ['Hebrew', { key: 'ב', code: 'KeyC' }, 'New issue'],
+    ['Dvorak', { key: 'c', code: 'KeyI' }, 'New issue'],
+    ['Dvorak', { key: 'j', code: 'KeyC' }, undefined],
+    ['AZERTY', { key: '?', code: 'KeyM', modifiers: 8 }, 'Keyboard'],
+    ['Arabic', { key: '؟', code: 'Slash', modifiers: 8 }, 'Keyboard'],
+    ['AltGr on Windows', { key: '©', code: 'KeyC', modifiers: 3 }, undefined],
+    ['AltGr on Linux', { key: '©', code: 'KeyC' }, undefined],
+    ['Alt on macOS', { key: 'ç', code: 'KeyC', modifiers: 1 }, undefined],
+    ['a dead key', { key: 'Dead', code: 'KeyC' }, undefined],
+    ['French', { key: 'é', code: 'Digit2' }, undefined],
+  ])('%s: %j opens %s', async (_layout, key, opens) => {
+    const page = await web.openAs(ada, '/issues');
+    await page.getByRole('table').waitFor();
+    const { press } = await keyboardOf(page);
+    await press(key);
+    if (opens === undefined) expect(await page.evaluate(isDialogOpen)).toBe(false);
+    else await page.getByRole('dialog', { name: opens }).waitFor();
+  });
+
+  it('of two keys work on a Cyrillic layout, and no letter that AltGr types is one', async () => {
+    const page = await web.openAs(ada, '/issues');
+    await page.getByRole('table').waitFor();
+    await page.evaluate(`document.dispatchEvent(new KeyboardEvent('keydown',
+      { key: 'с', code: 'KeyC', modifierAltGraph: true, bubbles: true }))`);
+    expect(await page.evaluate(isDialogOpen)).toBe(false);
+    const { press } = await keyboardOf(page);
+    await press({ key: 'п', code: 'KeyG' });
+    await press({ key: 'и', code: 'KeyB' });
+    await page.getByRole('heading', { level: 1, name: 'Board' }).waitFor();
   });
 });
 

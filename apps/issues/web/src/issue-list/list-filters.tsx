@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type RefObject, useEffect, useState } from 'react';
+import { type KeyboardEvent, type RefObject, useEffect, useState } from 'react';
 import { labelsQuery } from '../http/queries.ts';
 import { priorities, priorityNames, statuses, statusNames } from '../messages.ts';
 import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { LabelMark, PriorityMark, SearchIcon, StatusMark } from '../shell/icons.tsx';
+import { onKey } from '../shell/keys.ts';
 import { isFiltered, items, type ListSearch, type Order, orders, type State, states } from './list-search.ts';
 
 interface ListFiltersProps {
@@ -170,14 +171,14 @@ function SearchField({ value, onChange, field }: SearchFieldProps) {
         maxLength={200}
         value={typed ?? value}
         onChange={({ target }) => setTyped(target.value)}
-        onKeyDown={({ key, currentTarget }) => {
+        onKeyDown={onKey((key, { currentTarget }: KeyboardEvent<HTMLInputElement>) => {
           const words = currentTarget.value.trim();
           // The filters do not apply to a key.
           if (key === 'Enter' && /^[a-z]+-\d{1,9}$/i.test(words))
             void navigate({ to: '/issues/$key', params: { key: words.toUpperCase() } });
           else if (key === 'Enter') onChange(currentTarget.value);
           else if (key === 'Escape') currentTarget.blur();
-        }}
+        })}
       />
     </div>
   );

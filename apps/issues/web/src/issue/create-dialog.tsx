@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { IssuePriority } from '@tessera/contracts';
-import { type SyntheticEvent, useState } from 'react';
+import { type KeyboardEvent, type SyntheticEvent, useState } from 'react';
 import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { call } from '../http/api.ts';
 import { notCreated } from '../http/http.ts';
@@ -12,6 +12,7 @@ import { PersonPicker } from '../people/person-picker.tsx';
 import { Picker } from '../people/picker.tsx';
 import { Dialog, focusFirst } from '../shell/dialog.tsx';
 import { LabelMark, PriorityMark } from '../shell/icons.tsx';
+import { onKey } from '../shell/keys.ts';
 
 interface Form {
   title: string;
@@ -68,9 +69,9 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
       <form
         className="create-form"
         onSubmit={(event) => void submit(event)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
-        }}
+        onKeyDown={onKey((key, event: KeyboardEvent) => {
+          if (key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
+        })}
       >
         <input
           ref={focusFirst}

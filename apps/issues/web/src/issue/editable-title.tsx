@@ -1,3 +1,4 @@
+import { onKey } from '../shell/keys.ts';
 import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts';
 
 export function EditableTitle(props: TextEditProps) {
@@ -35,7 +36,7 @@ export function EditableTitle(props: TextEditProps) {
           if (edit.hasFocus && field !== null && document.activeElement === document.body) field.focus();
         }}
         onChange={({ target }) => edit.type(target.value)}
-        onKeyDown={({ key }) => key === 'Escape' && edit.close()}
+        onKeyDown={onKey((key) => key === 'Escape' && edit.close())}
       />
       <div className="actions">
         <button type="submit" className="primary" disabled={edit.isBusy}>

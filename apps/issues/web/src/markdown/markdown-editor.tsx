@@ -1,4 +1,5 @@
 import { type RefObject, useEffect, useRef, useState } from 'react';
+import { onKey } from '../shell/keys.ts';
 import { MarkdownView } from './markdown-view.tsx';
 import { useMentions } from './use-mentions.tsx';
 
@@ -68,15 +69,16 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
           }}
           onBlur={mentions.close}
           {...mentions.attributes}
-          onKeyDown={(event) => {
-            if (mentions.press(event)) {
+          onKeyDown={onKey((key, event) => {
+            const isWithModifier = event.ctrlKey || event.metaKey;
+            if (mentions.press(key, isWithModifier)) {
               // The list has taken the key.
-            } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSubmit();
-            else if (event.key === 'Escape' && onCancel !== undefined) onCancel();
+            } else if (key === 'Enter' && isWithModifier) onSubmit();
+            else if (key === 'Escape' && onCancel !== undefined) onCancel();
             else return;
             event.preventDefault();
             event.stopPropagation();
-          }}
+          })}
         />
       )}
       {mentions.list}

@@ -1,21 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { User } from '@tessera/contracts';
-import {
-  type KeyboardEvent,
-  type ReactNode,
-  type RefObject,
-  useId,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from 'react';
+import { type ReactNode, type RefObject, useId, useLayoutEffect, useRef, useState } from 'react';
 import { findPeople } from '../http/api.ts';
 import { personName } from '../messages.ts';
 import { Avatar } from '../people/avatar.tsx';
 
 interface Mentions {
   /** Handles a key of the list. @returns whether the key belonged to the list */
-  press: (event: KeyboardEvent) => boolean;
+  press: (key: string, isWithModifier: boolean) => boolean;
   /** To call after the text or the caret has moved. */
   look: (field: HTMLTextAreaElement) => void;
   close: () => void;
@@ -69,13 +61,12 @@ export function useMentions(
   });
 
   return {
-    press: (event) => {
+    press: (key, isWithModifier) => {
       if (!isOpen) return false;
-      if (event.key === 'ArrowDown') setActive((active + 1) % people.length);
-      else if (event.key === 'ArrowUp') setActive((active + people.length - 1) % people.length);
-      else if ((event.key === 'Enter' && !event.ctrlKey && !event.metaKey) || event.key === 'Tab')
-        insert(people[active]);
-      else if (event.key === 'Escape') close();
+      if (key === 'ArrowDown') setActive((active + 1) % people.length);
+      else if (key === 'ArrowUp') setActive((active + people.length - 1) % people.length);
+      else if ((key === 'Enter' && !isWithModifier) || key === 'Tab') insert(people[active]);
+      else if (key === 'Escape') close();
       else return false;
       return true;
     },

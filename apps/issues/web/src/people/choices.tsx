@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from 'react';
+import { onKey } from '../shell/keys.ts';
 
 export interface Option {
   value: string;
@@ -47,8 +48,7 @@ export function Choices(props: ClosableProps) {
     } else if (selected.includes(value)) onChange(selected.filter((one) => one !== value));
     else onChange([...selected, value]);
   };
-  const press = (event: KeyboardEvent) => {
-    const { key } = event;
+  const press = onKey((key, event: KeyboardEvent) => {
     if (key === 'ArrowDown') setActive(Math.min(active + 1, options.length - 1));
     else if (key === 'ArrowUp') setActive(Math.max(active - 1, 0));
     else if (key === 'Enter') choose(options[active]);
@@ -56,7 +56,7 @@ export function Choices(props: ClosableProps) {
     else return;
     event.preventDefault();
     event.stopPropagation();
-  };
+  });
 
   return (
     <>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { onKey } from './keys.ts';
 
 /** An action of a page: in the command palette, in the list of keys and, with a key, as a shortcut. */
 export interface Command {
@@ -65,19 +66,19 @@ export function useAllCommands(): Command[] {
 
 let first: { key: string; at: number } | undefined;
 
-function press(event: KeyboardEvent): void {
+const press = onKey((pressed, event: KeyboardEvent) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (isField(event.target) || document.querySelector('dialog[open]') !== null || !areShortcutsOn()) return;
   const commands = registrations.flatMap(({ current }) => current);
   const isSequence = first !== undefined && event.timeStamp - first.at < sequenceMs;
-  const keys = isSequence ? `${first?.key} ${event.key}` : event.key;
-  const isStart = !isSequence && commands.some(({ key }) => key?.startsWith(`${event.key} `));
-  first = isStart ? { key: event.key, at: event.timeStamp } : undefined;
+  const keys = isSequence ? `${first?.key} ${pressed}` : pressed;
+  const isStart = !isSequence && commands.some(({ key }) => key?.startsWith(`${pressed} `));
+  first = isStart ? { key: pressed, at: event.timeStamp } : undefined;
   const command = commands.find(({ key }) => key === keys);
   if (command === undefined) return;
   event.preventDefault();
   command.run();
-}
+});
 
 document.addEventListener('keydown', press);
 

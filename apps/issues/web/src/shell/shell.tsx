@@ -14,6 +14,7 @@ import { useCommands } from './commands.ts';
 import { Dialog, focusFirst } from './dialog.tsx';
 import { KeyboardIcon, Logo, MoonIcon, PlusIcon, SunIcon } from './icons.tsx';
 import { KeyboardHelp } from './keyboard-help.tsx';
+import { onKey } from './keys.ts';
 import { chooseTheme, currentTheme } from './theme.ts';
 import { notify, Toasts } from './toasts.tsx';
 import { UserContext } from './user.ts';
@@ -60,14 +61,13 @@ export function Shell() {
   ];
   useCommands(commands, true);
   useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      // Chromium's autofill sends events without a key.
-      if (event.key?.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+    const press = onKey((key, event: KeyboardEvent) => {
+      if (key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return;
       event.preventDefault();
       if (document.querySelector('dialog[open]') !== null) return;
       typed.current = '';
       setOpen('palette');
-    };
+    });
     document.addEventListener('keydown', press);
     requestIdleCallback(() => loadPalette().catch(() => undefined));
     return () => document.removeEventListener('keydown', press);
