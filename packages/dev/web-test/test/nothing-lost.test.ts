@@ -267,3 +267,27 @@ describe('a network that is cut in the middle of a save', () => {
     expect(created.rowCount).toBe(1);
   });
 });
+
+it('a title that is too long stays as it was pasted, and the page says what is too much', async () => {
+  const title = page.getByRole('textbox', { name: 'Title' });
+  await page.goto('/issues');
+  await page.getByRole('button', { name: 'New issue' }).click();
+  const paste = (text: string) => title.fill(text);
+  // Emoji count once, as in the service.
+  await paste(`${'😀'.repeat(255)}`);
+  expect(await title.getAttribute('aria-invalid')).toBe('false');
+  await paste(`${'😀'.repeat(255)}the rest`);
+  await page.getByText('8 characters too many: “the rest”.').waitFor();
+  await page.getByRole('button', { name: 'Create issue' }).click();
+  expect(await title.inputValue()).toBe(`${'😀'.repeat(255)}the rest`);
+  await paste('Column\tby\tcolumn');
+  expect(await title.inputValue()).toBe('Column by column');
+  await paste(' '.repeat(20) + 'x'.repeat(255));
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('heading', { level: 1, name: 'x'.repeat(255) }).waitFor();
+  await page.getByRole('button', { name: 'Edit title' }).click();
+  await title.fill('y'.repeat(256));
+  await page.getByText('1 character too many: “y”.').waitFor();
+  await page.keyboard.press('Enter');
+  expect(await title.inputValue()).toBe('y'.repeat(256));
+});

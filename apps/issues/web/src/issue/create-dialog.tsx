@@ -13,6 +13,7 @@ import { Picker } from '../people/picker.tsx';
 import { Dialog, focusFirst } from '../shell/dialog.tsx';
 import { LabelMark, PriorityMark } from '../shell/icons.tsx';
 import { onKey } from '../shell/keys.ts';
+import { isTooLong, TitleField } from './title-field.tsx';
 
 interface Form {
   title: string;
@@ -42,7 +43,7 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
 
   const submit = async (event?: SyntheticEvent) => {
     event?.preventDefault();
-    if (isBusy || form.title.trim() === '') return;
+    if (isBusy || form.title.trim() === '' || isTooLong(form.title)) return;
     const { text } = handle.draft;
     const { title, description, priority, assignee } = form;
     const members = { title, description, priority, labels: form.labels.map((id) => ({ id })) };
@@ -73,15 +74,12 @@ export function CreateDialog({ onClose }: { onClose: () => void }) {
           if (key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
         })}
       >
-        <input
+        <TitleField
           ref={focusFirst}
-          aria-label="Title"
           placeholder="Title"
-          required
-          maxLength={255}
           className="title-input"
           value={form.title}
-          onChange={({ target }) => change({ title: target.value })}
+          onChange={(title) => change({ title })}
         />
         <MarkdownEditor
           label="Description"

@@ -1,4 +1,5 @@
 import { onKey } from '../shell/keys.ts';
+import { TitleField } from './title-field.tsx';
 import { type TextEditProps, textFieldId, useTextEdit } from './use-text-edit.ts';
 
 export function EditableTitle(props: TextEditProps) {
@@ -25,17 +26,14 @@ export function EditableTitle(props: TextEditProps) {
       }}
     >
       <h1 className="visually-hidden">{props.issue.title}</h1>
-      <input
+      <TitleField
         id={textFieldId('title')}
-        aria-label="Title"
-        required
-        maxLength={255}
         value={edit.text}
         ref={(field) => {
           // Once, when the editor opens.
           if (edit.hasFocus && field !== null && document.activeElement === document.body) field.focus();
         }}
-        onChange={({ target }) => edit.type(target.value)}
+        onChange={edit.type}
         onKeyDown={onKey((key) => key === 'Escape' && edit.close())}
       />
       <div className="actions">

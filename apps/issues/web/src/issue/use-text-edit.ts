@@ -4,6 +4,7 @@ import { draftNote, useDraft } from '../drafts/use-draft.ts';
 import { focusIfLost } from '../shell/focus.ts';
 import { useUser } from '../shell/user.ts';
 import { mayChange } from './access.ts';
+import { isTooLong } from './title-field.tsx';
 import type { Base, Change } from './use-issue-changes.ts';
 
 export interface TextEditProps {
@@ -97,7 +98,7 @@ export function useTextEdit(
     close,
     discard: finish,
     submit: () => {
-      if (isBusy) return;
+      if (isBusy || (field === 'title' && isTooLong(draft.text))) return;
       const text = field === 'title' ? draft.text.trim() : draft.text;
       if (text === issue[field] || (field === 'title' && text === '')) finish();
       else void submit({ text: draft.base, version: draft.version });
