@@ -36,10 +36,12 @@ describe('cross-site requests below /app', () => {
   let identity: IdentityService;
   let app: TestApp;
   let cookie: string;
+  let user: string;
   beforeAll(async () => {
     identity = await IdentityService.start();
     app = await startTestApp({ WEB_APP: 'on', CORS_ORIGINS: 'https://evil.test' }, { identity });
-    const { email } = await identity.create({ email: anEmail(), password });
+    const { email, id } = await identity.create({ email: anEmail(), password });
+    user = id;
     const browser = new Browser(app.http);
     await browser.signIn(email, password).expect(200);
     cookie = browser.cookie ?? '';
@@ -50,7 +52,7 @@ describe('cross-site requests below /app', () => {
   });
 
   async function send(method: 'get' | 'post' | 'delete', path: string, attempt: Attempt, type?: string) {
-    const request = app.http[method](path).set('Cookie', cookie);
+    const request = app.http[method](path).set({ Cookie: cookie, 'X-Tessera-User': user });
     if (attempt.site !== undefined) request.set('Sec-Fetch-Site', attempt.site);
     if (attempt.origin !== undefined) request.set('Origin', attempt.origin);
     if (attempt.marker !== undefined) request.set('X-Tessera-App', attempt.marker);
@@ -105,7 +107,9 @@ describe('cross-site requests below /app', () => {
 
   it('may send no form, also where no body is read', async () => {
     const watch = (type?: string) => {
-      const request = app.http.put('/app/api/v1/issues/ISS-1/watch/').set({ ...ownPage, Cookie: cookie });
+      const request = app.http
+        .put('/app/api/v1/issues/ISS-1/watch/')
+        .set({ ...ownPage, Cookie: cookie, 'X-Tessera-User': user });
       return type === undefined ? request : request.set('Content-Type', type).send('a=b');
     };
     for (const type of types) {

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
+import { userHeader } from '@tessera/contracts';
 import { type Access, originOf, ProblemError } from '@tessera/service-kit';
 import { type ActorOptions, findActor, isSafe } from '../authentication/authenticate.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import type { SessionCookie } from './session-id.ts';
 import type { StoredSession } from './web-session.repository.ts';
 import type { WebSessionService } from './web-session.service.ts';
-import { crossSiteRequest, signedOut } from './web-session-problem.ts';
+import { crossSiteRequest, otherUser, signedOut } from './web-session-problem.ts';
 
 /** The caller of an operation of the app. */
 export interface SessionActor extends Actor {
@@ -29,12 +30,24 @@ export function sessionAccesses({ sessions, cookie, publicBaseUrl, ...options }:
     const sessionId = cookie.read(request);
     if (sessionId === undefined) throw signedOut();
     const { stored, claims } = await sessions.authenticate(sessionId, originOf(request));
+    assertMadeFor(stored.identityId, request);
     return { ...(await actorOf(claims, request)), session: stored };
   };
   const member: Access<SessionActor> = { headers, identify };
   /** For requests with and without a session. */
   const open: Access<undefined> = { headers, identify: assertOwnPage };
   return { member, open };
+}
+
+/**
+ * Throws 409 `other_user` unless the request names the person of its session. The cookie belongs to the browser: after another
+ * person has signed in, an open page would go on as that person.
+ */
+export function assertMadeFor(
+  identityId: string,
+  { headers: given }: Pick<IncomingMessage, 'headers'>,
+): void {
+  if (given[userHeader.toLowerCase()] !== identityId) throw otherUser();
 }
 
 /**

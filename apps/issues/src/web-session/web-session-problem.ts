@@ -25,6 +25,15 @@ export function sessionEnded(reason: string): ProblemError {
   });
 }
 
+/** 409: the request was made for another person than that of the session, or names none. */
+export function otherUser(): ProblemError {
+  return new ProblemError({
+    status: 409,
+    code: 'other_user',
+    detail: 'The session belongs to another person than this request. Reload the page.',
+  });
+}
+
 /** 503: the access token has expired and cannot be refreshed now. The session is kept. */
 export function sessionUnavailable(retryAfterSeconds: number, cause?: unknown): ProblemError {
   return new ProblemError({

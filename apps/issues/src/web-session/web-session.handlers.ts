@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type {
-  AccessTokenClaims,
-  endOwnSession,
-  endOwnSessions,
-  endSession,
-  getSession,
-  listOwnSessions,
-  startSession,
+import {
+  type AccessTokenClaims,
+  type endOwnSession,
+  type endOwnSessions,
+  type endSession,
+  type getSession,
+  type listOwnSessions,
+  type startSession,
+  userHeader,
 } from '@tessera/contracts';
 import { type EventFeed, type Handler, type Limit, originOf, ProblemError } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
@@ -14,7 +15,7 @@ import { presentFullUser } from '../users/user.presenter.ts';
 import type { UserService } from '../users/user.service.ts';
 import type { SessionCookie } from './session-id.ts';
 import type { WebSessionService } from './web-session.service.ts';
-import type { SessionActor } from './web-session-access.ts';
+import { assertMadeFor, type SessionActor } from './web-session-access.ts';
 
 interface WebSessionHandlersOptions {
   sessions: WebSessionService;
@@ -60,6 +61,8 @@ export function webSessionHandlers(options: WebSessionHandlersOptions) {
     if (sessionId === undefined) return signedOut;
     try {
       const { claims } = await sessions.authenticate(sessionId, originOf(request));
+      // A page that does not know its person yet asks here.
+      if (request.headers[userHeader.toLowerCase()] !== undefined) assertMadeFor(claims.sub, request);
       const user = await readUser(claims, request, response);
       return { status: 200, body: { user, events_cursor: await events.findEnd() } };
     } catch (error) {
@@ -70,7 +73,12 @@ export function webSessionHandlers(options: WebSessionHandlersOptions) {
 
   const end: Handler<typeof endSession> = async ({ request }) => {
     const sessionId = cookie.read(request);
-    if (sessionId !== undefined) await sessions.signOut(sessionId, originOf(request));
+    if (sessionId !== undefined) {
+      // Also while identity is down, when the session cannot be authenticated.
+      const identityId = await sessions.findIdentity(sessionId);
+      if (identityId !== undefined) assertMadeFor(identityId, request);
+      await sessions.signOut(sessionId, originOf(request));
+    }
     return { status: 204, headers: { 'Set-Cookie': cookie.clear() } };
   };
 

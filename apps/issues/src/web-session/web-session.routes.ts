@@ -5,6 +5,8 @@ import {
   getSession,
   listOwnSessions,
   startSession,
+  streamEvents,
+  userHeader,
 } from '@tessera/contracts';
 import { type Access, type Guard, guard, type Route, route } from '@tessera/service-kit';
 import { findActor } from '../authentication/authenticate.ts';
@@ -40,7 +42,7 @@ export function createWebSessionRoutes(
       '/app': guard({ access: open }),
     },
     routes: [
-      ...api.map(belowApp),
+      ...api.map((one) => belowApp(one.operation.id === streamEvents.id ? withUserInQuery(one) : one)),
       ...[
         route(getSession, { access: open }, handlers.get),
         route(startSession, { access: open, limit: signIns, body }, handlers.start),
@@ -56,6 +58,24 @@ export function createWebSessionRoutes(
 function belowApp(api: Route): Route {
   const { operation, ...rest } = undocumented(api);
   return { ...rest, operation: { ...operation, path: `/app${operation.path}` } };
+}
+
+// EventSource sends no headers of the page, so the query of a stream names its person.
+function withUserInQuery({ serve, ...rest }: Route): Route {
+  return {
+    ...rest,
+    serve: (request, response) => {
+      const [path, ...search] = (request.url ?? '').split('?');
+      const query = new URLSearchParams(search.join('?'));
+      const user = query.get('user');
+      if (user !== null) {
+        query.delete('user');
+        request.headers[userHeader.toLowerCase()] ??= user;
+        request.url = query.size === 0 ? path : `${path}?${query}`;
+      }
+      return serve(request, response);
+    },
+  };
 }
 
 // Without its id, an operation is not one of the API document.

@@ -84,6 +84,11 @@ export class WebSessionService {
     }
   }
 
+  /** Returns whose session it is, or undefined if it has ended. */
+  async findIdentity(sessionId: string): Promise<string | undefined> {
+    return (await this.#dependencies.repository.find(hashOf(sessionId)))?.identityId;
+  }
+
   /** Ends a session at once and revokes its tokens at identity. The cleanup job repeats a failed revocation. */
   async signOut(sessionId: string, browser: RequestOrigin): Promise<void> {
     const ended = await this.#dependencies.repository.end(hashOf(sessionId));

@@ -4,7 +4,7 @@ import type { Test } from 'supertest';
 /** The headers of a request of the app's own pages. */
 export const ownPage = { 'Sec-Fetch-Site': 'same-origin', 'X-Tessera-App': '1' };
 
-type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type Method = 'get' | 'head' | 'options' | 'post' | 'put' | 'patch' | 'delete';
 
 /** A browser with the app's cookie, as far as the service sees it. */
 export class Browser {
@@ -12,6 +12,8 @@ export class Browser {
   readonly #headers: Record<string, string>;
   /** The cookie as `name=value`. */
   cookie: string | undefined;
+  /** The id of the person of the page, which its requests name. */
+  user: string | undefined;
 
   constructor(http: ReturnType<typeof supertest>, headers: Record<string, string> = {}) {
     this.#http = http;
@@ -27,6 +29,7 @@ export class Browser {
   send(method: Method, path: string, body?: object): Test {
     const request = this.#http[method](path).set(this.#headers);
     if (this.cookie !== undefined) request.set('Cookie', this.cookie);
+    if (this.user !== undefined) request.set('X-Tessera-User', this.user);
     request.on('response', ({ headers }: { headers: Record<string, unknown> }) => {
       const [set] = [headers['set-cookie'] ?? []].flat();
       if (typeof set === 'string') this.cookie = set.slice(0, set.indexOf(';'));
@@ -39,13 +42,16 @@ export class Browser {
   }
 
   signIn(email: string, password: string): Test {
-    return this.send('post', '/app/session', { email, password });
+    return this.send('post', '/app/session', { email, password }).expect(({ body }) => {
+      this.user = body.user?.id;
+    });
   }
 
   /** Returns a browser with the same cookie that uses another process. */
   on({ http }: { http: ReturnType<typeof supertest> }): Browser {
     const other = new Browser(http, this.#headers);
     other.cookie = this.cookie;
+    other.user = this.user;
     return other;
   }
 }

@@ -8,6 +8,13 @@ import { fullUserSchema } from './user.schemas.ts';
 // The operations of the web app's session. They belong to the app and may change with it, so they are not part of the API
 // document.
 
+/**
+ * The header of each request below `/app`: the id of the person of the page. The service refuses the request with 409
+ * `other_user` if the session is that of another person, or if the header is missing. `startSession` does not need it,
+ * nor does a page that asks by `getSession` who it is. The query of a stream has it as `user`.
+ */
+export const userHeader = 'X-Tessera-User';
+
 const tags = ['Web session'];
 const eventsCursor = z
   .string()

@@ -35,7 +35,10 @@ export async function visitWebApp({ issuesUrl, origin, ...identity }: WebAppOpti
   });
   expectEqual('status of the sign-in', signedIn.status, 200);
   const [cookie = ''] = signedIn.headers.getSetCookie().map((header) => header.split(';')[0]);
-  const read = await fetch(`${issuesUrl}/app/api/v1/users/me/`, { headers: { Cookie: cookie } });
+  const { user } = (await signedIn.json()) as { user: { id: string } };
+  const read = await fetch(`${issuesUrl}/app/api/v1/users/me/`, {
+    headers: { Cookie: cookie, 'X-Tessera-User': user.id },
+  });
   const { email } = (await read.json()) as { email?: string };
   expectEqual('user of the session', email, account.email);
 }

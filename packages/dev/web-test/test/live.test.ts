@@ -122,7 +122,7 @@ describe('changes of another person', () => {
         document.dispatchEvent(new Event('visibilitychange'))`);
     await hide(true);
     const seen = page.waitForEvent('console', (message) => message.text() === 'event');
-    await page.evaluate(`new BroadcastChannel('tessera-events').onmessage = ({ data }) => {
+    await page.evaluate(`new BroadcastChannel('tessera-events-${ada.id}').onmessage = ({ data }) => {
       if (data.kind === 'events' && data.events.length > 0) console.log('event');
     }`);
     const reads: string[] = [];
@@ -188,7 +188,7 @@ describe('changes of another person', () => {
     await first.close();
     // Made while no tab has a stream.
     await bob.api.update(key, { title: 'Shown in the last tab' });
-    expect((await taken).url()).toContain('?after=');
+    expect((await taken).url()).toContain('&after=');
     await tab.getByRole('heading', { name: 'Shown in the last tab' }).waitFor(soon);
     await close(tab);
   });

@@ -83,7 +83,7 @@ describe('cross-site request forgery', () => {
       issues,
       (url: string) =>
         `fetch('${url}', { method: 'POST', credentials: 'include', body: '${json}', headers:
-         { 'Content-Type': 'application/json', 'X-Tessera-App': '1' } }).then(({ status }) => status, () => 'unreadable')`,
+         { 'Content-Type': 'application/json', 'X-Tessera-App': '1', 'X-Tessera-User': '${ada.id}' } }).then(({ status }) => status, () => 'unreadable')`,
     ],
   } as const;
   const forged = {
@@ -96,9 +96,10 @@ describe('cross-site request forgery', () => {
   };
   const own = {
     ...forged,
-    image: ['GET 200', undefined],
+    // They do not name the person.
+    image: ['GET 409', undefined],
     fetch: ['POST 403', expect.anything()],
-    fetchToRead: ['GET 200', 200],
+    fetchToRead: ['GET 409', 409],
     fetchWithHeader: ['POST 201', 201],
   };
 

@@ -1,3 +1,5 @@
+import { personOfPage } from '../sign-in/session-gate.ts';
+
 /** A text that was typed but not sent. */
 export interface Draft {
   text: string;
@@ -37,22 +39,25 @@ async function run(work: (store: IDBObjectStore) => void): Promise<void> {
   });
 }
 
-/** Each tab has its own drafts, named by the lock that it holds while it lives. */
+/**
+ * Each tab has its own drafts for each person, named by the lock that it holds while it lives and belongs to the person. So a
+ * draft is free again after the tab has gone to another person.
+ */
 let claimed: Promise<string> | undefined;
 
 function claimTab(): Promise<string> {
   claimed ??= (async () => {
     // A reloaded tab continues. A duplicated tab has the same storage, but does not get the lock.
-    const known = sessionStorage.getItem(storeName) ?? lockPrefix + crypto.randomUUID();
-    const name = (await holdLock(known)) ? known : lockPrefix + crypto.randomUUID();
+    const prefix = `tessera-drafts-${personOfPage()}`;
+    const known = sessionStorage.getItem(prefix) ?? `${prefix}-${crypto.randomUUID()}`;
+    const name = (await holdLock(known)) ? known : `${prefix}-${crypto.randomUUID()}`;
     if (name !== known) await holdLock(name);
-    sessionStorage.setItem(storeName, name);
+    sessionStorage.setItem(prefix, name);
     return name;
   })();
   return claimed;
 }
 
-const lockPrefix = 'tessera-drafts-';
 // A document that is reloaded may hold its lock a moment longer.
 const unloadMs = 500;
 

@@ -1,5 +1,6 @@
 import type { IssueField, IssueSummary, User } from '@tessera/contracts';
 import type { RequestOf, ResultOf } from '@tessera/contracts/requests';
+import { announceSignIn, belongTo } from '../sign-in/session-gate.ts';
 import { nextCursor, type OperationId, type Reply, type RequestOptions, request } from './http.ts';
 
 /** Calls an operation and returns the body of its response. */
@@ -28,8 +29,18 @@ export async function readPage<Id extends OperationId>(
 
 export type SessionState = ResultOf<'getSession'>;
 
-export const startSession = (email: string, password: string): Promise<SessionState> =>
-  call('startSession', { body: { email, password } });
+export async function startSession(email: string, password: string): Promise<SessionState> {
+  const session = await call('startSession', { body: { email, password } });
+  belongTo(session.user.id);
+  announceSignIn(session.user.id);
+  return session;
+}
+
+export async function readSession(signal: AbortSignal): Promise<SessionState> {
+  const session = await call('getSession', { signal });
+  if (session.user !== null) belongTo(session.user.id);
+  return session;
+}
 
 /** The members of an issue that the list shows. */
 const listedFields = [

@@ -7,7 +7,7 @@ import {
   requestLine,
   webSessionPaths,
 } from '@tessera/contracts/requests';
-import { signInAgain } from '../sign-in/session-gate.ts';
+import { personOfPage, signInAgain } from '../sign-in/session-gate.ts';
 
 /** An error response, or a failure of the network with status 0. */
 export class HttpError extends Error {
@@ -63,10 +63,16 @@ export interface Reply<Body> {
   headers: Headers;
 }
 
+/** Whether the session is that of another person than the page. */
+const isOtherUser = ({ status, code }: HttpError) => status === 409 && code === 'other_user';
+
 // A 401 of these says that the e-mail address or the password is wrong, or that there is no session to end.
 const withoutSession: readonly OperationId[] = ['getSession', 'startSession', 'endSession'];
 
-/** Calls an operation through the session. After the session has ended, waits for a new sign-in and repeats the request. */
+/**
+ * Calls an operation through the session. After the session has ended, or has become that of another person, waits until the
+ * person of the page has signed in and repeats the request.
+ */
 export async function request<Id extends OperationId>(
   id: Id,
   options: RequestOf<Id> & RequestOptions,
@@ -76,8 +82,10 @@ export async function request(id: OperationId, options: AnyRequest): Promise<Rep
     try {
       return await send(id, options);
     } catch (error) {
-      if (!(error instanceof HttpError) || error.status !== 401 || withoutSession.includes(id)) throw error;
-      await signInAgain();
+      if (!(error instanceof HttpError)) throw error;
+      if (isOtherUser(error)) await signInAgain('other');
+      else if (error.status === 401 && !withoutSession.includes(id)) await signInAgain('ended');
+      else throw error;
     }
   }
 }
@@ -97,6 +105,9 @@ async function send(id: OperationId, options: AnyRequest): Promise<Reply<unknown
   const headers: Record<string, string> = { Accept: 'application/json' };
   // Forms of other sites cannot send this header.
   if (method !== 'GET') headers['X-Tessera-App'] = '1';
+  // The cookie may be that of another person by now, and the service refuses the request then.
+  const person = personOfPage();
+  if (person !== undefined) headers['X-Tessera-User'] = person;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey;
   const init: RequestInit = { method, headers, credentials: 'same-origin', redirect: 'error' };

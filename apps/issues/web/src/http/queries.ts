@@ -1,5 +1,5 @@
 import { type Query, QueryClient, queryOptions } from '@tanstack/react-query';
-import { call } from './api.ts';
+import { call, readSession } from './api.ts';
 import { HttpError } from './http.ts';
 
 const maxRepeatedPages = 4;
@@ -24,7 +24,7 @@ export const queryClient = new QueryClient({
 
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: ({ signal }) => call('getSession', { signal }),
+  queryFn: ({ signal }) => readSession(signal),
   staleTime: Number.POSITIVE_INFINITY,
 });
 

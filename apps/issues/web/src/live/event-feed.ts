@@ -1,6 +1,7 @@
 import type { IssueEvent, IssueEventType } from '@tessera/contracts';
 import { call } from '../http/api.ts';
 import { HttpError, lineOf } from '../http/http.ts';
+import { personOfPage } from '../sign-in/session-gate.ts';
 
 /** `live`: events arrive at once; `polling`: about every ten seconds; `offline`: the server cannot be reached. */
 export type Connection = 'live' | 'polling' | 'offline';
@@ -38,7 +39,9 @@ export const eventTypes = Object.keys(types) as IssueEventType[];
  */
 export function followEvents(after: string | null, listener: (message: FeedMessage) => void): () => void {
   const stopping = new AbortController();
-  const channel = new BroadcastChannel('tessera-events');
+  // Of the tabs of one person: a tab of another has its own session.
+  const name = `tessera-events-${personOfPage()}`;
+  const channel = new BroadcastChannel(name);
   let cursor = after ?? 'now';
   let connection: Connection | undefined;
   let isLeader = false;
@@ -61,7 +64,7 @@ export function followEvents(after: string | null, listener: (message: FeedMessa
   });
   channel.postMessage(hello);
   navigator.locks
-    .request('tessera-events', { signal: stopping.signal }, () => {
+    .request(name, { signal: stopping.signal }, () => {
       isLeader = true;
       return readEvents(() => cursor, tell, stopping.signal);
     })
@@ -115,7 +118,8 @@ async function readEvents(
 }
 
 function openStream(cursor: string, tell: (message: FeedMessage) => void, onHeard: () => void): EventSource {
-  const query = cursor === 'now' ? {} : { after: cursor };
+  // EventSource sends no header, so the query names the person.
+  const query = { user: personOfPage(), ...(cursor !== 'now' && { after: cursor }) };
   const stream = new EventSource(lineOf('streamEvents', { query }).url);
   for (const type of ['open', 'heartbeat', 'reset', ...eventTypes]) stream.addEventListener(type, onHeard);
   stream.addEventListener('open', () => tell({ kind: 'connection', connection: 'live' }));

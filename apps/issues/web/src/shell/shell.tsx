@@ -146,7 +146,7 @@ export function Shell() {
         </Suspense>
       )}
       {open === 'keyboard' && <KeyboardHelp onClose={close} />}
-      <SessionEndedDialog userId={user.id} email={user.email} />
+      <SessionEndedDialog userId={user.id} name={personName(user)} email={user.email} />
       <Toasts />
     </UserContext>
   );

@@ -1,16 +1,27 @@
 import { useSyncExternalStore } from 'react';
 import { queryClient, sessionQuery } from '../http/queries.ts';
 import { Dialog } from '../shell/dialog.tsx';
-import { isSignInNeeded, onGateChange, signedInAgain } from './session-gate.ts';
+import { onGateChange, reasonToSignIn, signedInAgain } from './session-gate.ts';
 import { SignInForm } from './sign-in-form.tsx';
 
-/** Opens over the page when the session has ended, so that typed text stays. */
-export function SessionEndedDialog({ userId, email }: { userId: string; email: string }) {
-  const isOpen = useSyncExternalStore(onGateChange, isSignInNeeded);
-  if (!isOpen) return null;
+interface SessionEndedDialogProps {
+  userId: string;
+  name: string;
+  email: string;
+}
+
+/** Opens over the page when the session has ended or has become that of another person, so that typed text stays. */
+export function SessionEndedDialog({ userId, name, email }: SessionEndedDialogProps) {
+  const reason = useSyncExternalStore(onGateChange, reasonToSignIn);
+  if (reason === undefined) return null;
+  const isOther = reason === 'other';
   return (
-    <Dialog title="Your session has ended" isRequired>
-      <p className="muted">Sign in to continue. The page keeps your changes.</p>
+    <Dialog title={isOther ? 'Another person has signed in' : 'Your session has ended'} isRequired>
+      <p className="muted">
+        {isOther
+          ? `This page belongs to ${name} and has stopped. Its drafts are kept for ${name}. Sign in as ${name} to continue.`
+          : 'Sign in to continue. The page keeps your changes.'}
+      </p>
       <SignInForm
         email={email}
         onSignedIn={(session) => {
@@ -20,6 +31,11 @@ export function SessionEndedDialog({ userId, email }: { userId: string; email: s
           signedInAgain();
         }}
       />
+      {isOther && (
+        <button type="button" onClick={() => location.reload()}>
+          Continue as the other person
+        </button>
+      )}
     </Dialog>
   );
 }

@@ -1,21 +1,33 @@
-/** Lets requests wait for a new sign-in after the session has ended. */
-let waiting: { promise: Promise<void>; resolve: () => void } | undefined;
+/** The reason for which requests wait: the session has ended, or it is that of another person. */
+type Wait = 'ended' | 'other';
+
+let person: string | undefined;
+let waiting: { why: Wait; promise: Promise<void>; resolve: () => void } | undefined;
 const listeners = new Set<() => void>();
 
 function notify(): void {
   for (const listener of listeners) listener();
 }
 
-/** Opens the sign-in dialog. @returns a promise that resolves after the sign-in */
-export function signInAgain(): Promise<void> {
+/** The id of the person of this document. Its first session decides for as long as it lives. */
+export const personOfPage = () => person;
+
+export function belongTo(id: string): void {
+  person ??= id;
+}
+
+/** Opens the sign-in dialog. @returns a promise that resolves after the person of the page has signed in */
+export function signInAgain(why: Wait): Promise<void> {
   if (waiting === undefined) {
     let resolve: () => void = () => undefined;
     const promise = new Promise<void>((done) => {
       resolve = done;
     });
-    waiting = { promise, resolve };
-    notify();
+    waiting = { why, promise, resolve };
   }
+  // The last response says how the session is now.
+  waiting.why = why;
+  notify();
   return waiting.promise;
 }
 
@@ -25,18 +37,27 @@ export function signedInAgain(): void {
   notify();
 }
 
-export const isSignInNeeded = () => waiting !== undefined;
+export const reasonToSignIn = () => waiting?.why;
 
 export function onGateChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Tells the other tabs of this browser that the session has ended. */
+const signedOut = 'signed-out';
+/** Tells the other tabs of this browser whose session begins, and that one has ended. */
 const channel = new BroadcastChannel('tessera-session');
 
-export function announceSignOut(): void {
-  channel.postMessage('signed-out');
+export function announceSignIn(id: string): void {
+  channel.postMessage(id);
 }
 
-channel.addEventListener('message', () => location.assign('/sign-in'));
+export function announceSignOut(): void {
+  channel.postMessage(signedOut);
+}
+
+channel.addEventListener('message', ({ data }: MessageEvent<string>) => {
+  if (data === signedOut) location.assign('/sign-in');
+  else if (data === person) signedInAgain();
+  else if (person !== undefined) void signInAgain('other');
+});
