@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Comment, commentSchema, type Issue } from '@tessera/contracts';
-import { mentionedNames, namesMax } from '../src/mentions/mention-parser.ts';
+import { mentionedNames, namesMax, startedMention } from '@tessera/contracts/markdown';
 import { createIssue, etagOf, getIssue, historyOf, issuePath, issuesPath } from './support/issues.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -28,9 +28,57 @@ describe('the names in a text', () => {
     ['- 1. > ```\n@ann', [['ann']]],
     ['> ```\n> @ann\n> ```\n@bob', [['bob']]],
     ['```a`b\n@ann', [['ann']]],
-    ['    @ann', [['ann']]],
+    ['    @ann', []],
+    ['a\n    @ann', [['ann']]],
+    ['- a\n\n      @ann\n\n  @bob', [['bob']]],
+    ['> \t\t@ann\n> @bob', [['bob']]],
+    ['a <!-- @ann --> [@bob](/x "@ann")', [['bob']]],
+    ['[a]: /x "@ann"\n\n[^1]: @bob', [['bob']]],
+    ['"@ann":@bob（@eve）、@max。«@zoe»', [['ann'], ['bob'], ['eve'], ['max'], ['zoe']]],
+    ['請@bob看 و@ann é@max', [['bob看', 'bob'], ['ann'], ['max']]],
+    [
+      '@bobさん @bob님 @bob-2さん',
+      [
+        ['bobさん', 'bob'],
+        ['bob님', 'bob'],
+        ['bob-2さん', 'bob-2'],
+      ],
+    ],
+    ['@bob看@ann', [['bob看', 'bob'], ['ann']]],
+    ['@山田さん', [['山田さん', '山田']]],
+    ['@王小明你好', [['王小明你好', '王小明你', '王小明', '王小']]],
+    ['@김철수님 @иванов', [['김철수님', '김철수', '김철'], ['иванов']]],
+    [
+      `@bob${'看'.repeat(200)}`,
+      [[10, 9, 8, 7, 6, 5, 4, 3, 2].map((length) => `bob${'看'.repeat(length)}`).concat('bob')],
+    ],
+    ['@e\u0301va', [['éva', 'e\u0301va']]],
   ])('%j are %j', (text, names) => {
     expect(mentionedNames(text)).toEqual(names);
+  });
+
+  it.each([
+    ['Ask @an|', 'an'],
+    ['@|', ''],
+    ['"@|', ''],
+    ['請@b|看', 'b'],
+    ['(@|)', ''],
+    ['@an|n', 'an'],
+    ['`@an|', 'an'],
+    ['`@an|`', undefined],
+    ['`@|`', undefined],
+    ['    @an|', undefined],
+    ['```\n@an|', undefined],
+    ['ann@ex|', undefined],
+    ['@ann@ex|', undefined],
+    ['@an|@example.com', undefined],
+    ['\\@an|', undefined],
+    ['https://h/@an|', undefined],
+    ['@ann |', undefined],
+    ['|@ann', undefined],
+    ['@.|', undefined],
+  ])('are completed where they would count: %j is %j', (given, word) => {
+    expect(startedMention(given.replace('|', ''), given.indexOf('|'))).toBe(word);
   });
 
   it('are limited', () => {
@@ -55,11 +103,38 @@ describe('the names in a text', () => {
     '>\n',
     ' -',
     '`a``',
+    ...[
+      '[',
+      '![',
+      '[a](',
+      '[a](<',
+      '[a](b "',
+      '[a]: b\n![',
+      '[a]: b "',
+      '[`][a]',
+      '](',
+      '<a b="',
+      "<a b='",
+      '<a ',
+    ],
+    ...[
+      '<!--',
+      '--><!--',
+      '<?',
+      '<a b="\' c=\'" d="',
+      'a|b\n-|-\n',
+      '|`',
+      '> `\n',
+      '    a\n',
+      '\ta\n\n',
+      '<b>\n',
+    ],
   ])(
     'are found in a million characters of %j, because the time is linear',
     (part) => {
       // In quadratic time, the test would exceed its time limit.
       const text = part.repeat(1_000_000 / part.length);
+      mentionedNames(`@a\n\n${'- '.repeat(99)}${text}${'\n'.repeat(9_000)}[a]`);
       expect(mentionedNames(`@${text}\`@a`).length).toBeLessThanOrEqual(namesMax);
     },
     60_000,

@@ -1,6 +1,6 @@
 import { mentionsMax } from '@tessera/contracts';
+import { mentionedNames } from '@tessera/contracts/markdown';
 import type { MentionRepository } from './mention.repository.ts';
-import { mentionedNames } from './mention-parser.ts';
 
 /** Finds the people that a text mentions. */
 export class MentionResolver {

@@ -1,25 +1,5 @@
 import DOMPurify from 'dompurify';
-import { Marked } from 'marked';
-
-const marked = new Marked({ gfm: true, breaks: true });
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}
-
-marked.use({
-  renderer: {
-    // Shown as text. Otherwise the parser of the sanitizer would request scripts and images, which the policy blocks.
-    html: ({ text }) => escapeHtml(text),
-    // An image of another site would report its readers there, and the policy blocks it.
-    image: ({ href, text }) => `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`,
-    // The page has the headings of the levels 1 and 2.
-    heading({ tokens, depth }) {
-      const level = Math.min(depth + 2, 6);
-      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
-    },
-  },
-});
+import { htmlOf } from './markdown-html.ts';
 
 DOMPurify.addHook('afterSanitizeAttributes', (element) => {
   if (element.nodeName === 'A') element.setAttribute('rel', 'noopener noreferrer nofollow');
@@ -34,12 +14,11 @@ const tags =
 
 /** Shows Markdown in an element. Only elements and attributes that Markdown produces remain. */
 export function renderMarkdown(element: HTMLElement, text: string): void {
-  const html = marked.parse(text, { async: false });
-  const trusted = DOMPurify.sanitize(html, {
+  const trusted = DOMPurify.sanitize(htmlOf(text), {
     ALLOWED_TAGS: tags,
-    ALLOWED_ATTR: ['href', 'rel', 'align', 'start', 'type', 'checked', 'disabled', 'aria-label'],
+    ALLOWED_ATTR: ['href', 'rel', 'dir', 'align', 'start', 'type', 'checked', 'disabled', 'aria-label'],
     // Without this, their values would have to be URLs, too.
-    ADD_URI_SAFE_ATTR: ['align', 'start', 'type', 'checked', 'disabled'],
+    ADD_URI_SAFE_ATTR: ['dir', 'align', 'start', 'type', 'checked', 'disabled'],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\/(?!\/)|#)/i,
     RETURN_TRUSTED_TYPE: true,
   });

@@ -16,8 +16,9 @@ interface Mentions {
   attributes: { 'aria-autocomplete': 'list'; 'aria-controls'?: string; 'aria-activedescendant'?: string };
 }
 
-// As in the service: letters, digits, `.`, `_`, `+` and `-` after an `@` that starts a word.
-const started = /(?:^|[\s(])@([\p{L}\p{N}._+-]{0,60})$/u;
+// A text without such an end needs no grammar, which is loaded with the first `@`.
+const maybeStarted = /@[\p{L}\p{N}\p{M}_.+-]{0,150}$/u;
+const longest = 151;
 const shown = 6;
 
 /** Completes `@username` in a text with the people of the service. */
@@ -28,6 +29,7 @@ export function useMentions(
   const [word, setWord] = useState<string>();
   const [active, setActive] = useState(0);
   const caret = useRef<number>(undefined);
+  const looks = useRef(0);
   const id = useId();
   const { data = [], isPlaceholderData } = useQuery({
     queryKey: ['people', word ?? ''],
@@ -41,7 +43,10 @@ export function useMentions(
     .filter(({ name, username }) => !isPlaceholderData || `${username} ${name}`.toLowerCase().includes(words))
     .slice(0, shown);
   const isOpen = word !== undefined && people.length > 0;
-  const close = () => setWord(undefined);
+  const close = () => {
+    looks.current += 1;
+    setWord(undefined);
+  };
 
   const insert = (person: User | undefined) => {
     const { current } = field;
@@ -71,8 +76,19 @@ export function useMentions(
       return true;
     },
     look: ({ value, selectionStart }) => {
-      setWord(started.exec(value.slice(0, selectionStart))?.[1]);
-      setActive(0);
+      const before = value.slice(Math.max(0, selectionStart - longest), selectionStart);
+      if (!maybeStarted.test(before)) return close();
+      looks.current += 1;
+      const look = looks.current;
+      import('@tessera/contracts/markdown').then(
+        ({ startedMention }) => {
+          if (look !== looks.current) return;
+          setWord(startedMention(value, selectionStart));
+          setActive(0);
+        },
+        // Without its grammar, for example after a lost connection, the name is typed.
+        () => undefined,
+      );
     },
     close,
     attributes: {

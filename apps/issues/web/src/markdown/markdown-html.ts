@@ -1,0 +1,96 @@
+import MarkdownIt, { type RendererRule, type StateBlock } from 'markdown-it';
+import { linkAddresses } from './addresses.ts';
+import { direct } from './direction.ts';
+
+const markdown = new MarkdownIt({ html: true, breaks: true });
+// The sanitizer decides about addresses. Otherwise a link would be text here and a link elsewhere.
+markdown.validateLink = () => true;
+const { escapeHtml } = markdown.utils;
+markdown.use(linkAddresses);
+
+const { ruler } = markdown.block;
+const [html, , underlined, paragraph] = ruler.getRules('').slice(-4);
+const lineOf = (state: StateBlock, line: number) =>
+  state.src.slice((state.bMarks[line] ?? 0) + (state.tShift[line] ?? 0), state.eMarks[line]);
+
+// `[^1]: text` is a footnote elsewhere. As the definition of a link, its text would vanish.
+ruler.before('reference', 'footnote', (state, line, end, silent) => {
+  if (silent || !lineOf(state, line).startsWith('[^')) return false;
+  return [underlined, paragraph].some((rule) => rule?.(state, line, end, silent));
+});
+
+// As on GitHub, HTML ends a table.
+ruler.before(
+  'html_block',
+  'html_after_table',
+  (state, line, end, silent) =>
+    silent &&
+    (/^<\/?[a-z][^<>]*>\s*$/i.test(lineOf(state, line)) || html?.(state, line, end, silent) === true),
+  { alt: ['table'] },
+);
+
+const task = /^\[([ xX])\](?=\s)/;
+
+markdown.core.ruler.push('page', ({ tokens, Token: TokenOf }) => {
+  for (const [place, token] of tokens.entries()) {
+    // The page has the headings of the levels 1 and 2.
+    if (token.type.startsWith('heading_')) token.tag = `h${Math.min(Number(token.tag[1]) + 2, 6)}`;
+    const align = /^text-align:(\w+)$/.exec(String(token.attrGet('style')))?.[1];
+    if (align !== undefined) token.attrs = [['align', align]];
+    for (const child of token.children ?? []) if (child.tag === 's') child.tag = 'del';
+    const [first] = token.children ?? [];
+    const [, state] = task.exec(first?.content ?? '') ?? [];
+    if (first?.type !== 'text' || state === undefined || tokens[place - 2]?.type !== 'list_item_open')
+      continue;
+    first.content = first.content.slice(3);
+    token.children?.unshift(Object.assign(new TokenOf('task', 'input', 0), { info: state }));
+  }
+  direct(tokens);
+});
+
+const { rules } = markdown.renderer;
+
+/** Shows HTML as text: the parser of the sanitizer would request scripts and images, which the policy blocks. Comments are hidden. */
+function htmlText(html: string): string {
+  let [text, end] = ['', 0];
+  for (let start = html.indexOf('<!--'); start >= 0; start = html.indexOf('<!--', end)) {
+    const closing = html.indexOf('-->', start + 2);
+    if (closing < 0) break;
+    text += html.slice(end, start);
+    end = closing + 3;
+  }
+  return escapeHtml((text + html.slice(end)).trim());
+}
+
+rules.html_inline = (tokens, place) => htmlText(tokens[place]?.content ?? '');
+rules.html_block = (tokens, place) => {
+  const text = htmlText(tokens[place]?.content ?? '');
+  return text === '' ? '' : `<p dir="auto">${text.replaceAll('\n', '<br>\n')}</p>\n`;
+};
+rules.task = (tokens, place) =>
+  `<input type="checkbox" disabled=""${tokens[place]?.info === ' ' ? '' : ' checked=""'}>`;
+
+const code: RendererRule = (tokens, place) =>
+  `<pre dir="auto"><code>${escapeHtml(tokens[place]?.content ?? '')}</code></pre>\n`;
+rules.fence = code;
+rules.code_block = code;
+
+// A link contains no other link, so an image in a link is its text.
+for (const type of ['link_open', 'link_close'])
+  rules[type] = (tokens, place, options, env, self) => {
+    if (env !== undefined) env.isInLink = type === 'link_open';
+    return self.renderToken(tokens, place, options);
+  };
+
+// An image of another site would report its readers there, and the policy blocks it.
+rules.image = (tokens, place, options, env, self) => {
+  const image = tokens[place];
+  const href = String(image?.attrGet('src') ?? '');
+  const text = escapeHtml(self.renderInlineAsText(image?.children ?? [], options, env) || href);
+  return env?.isInLink === true ? text : `<a href="${escapeHtml(href)}">${text}</a>`;
+};
+
+/** Returns the HTML of a text, before it is sanitized. */
+export function htmlOf(text: string): string {
+  return markdown.render(text, {});
+}

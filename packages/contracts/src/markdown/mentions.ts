@@ -1,0 +1,100 @@
+import { readMarkdown } from './code.ts';
+import { testOf } from './line.ts';
+
+/** Maximum number of different names that one text can mention; later ones are ignored. */
+export const namesMax = 50;
+/** Maximum number of beginnings of a name that are looked up. */
+const beginningsMax = 10;
+const nameMax = 150;
+
+// Only ASCII can be the local part of an e-mail address before `@`; the other signs belong to a path or an escape.
+const start = /(?<![A-Za-z0-9_/@\\+-])@(?=[\p{L}\p{N}_])/u;
+const nameStart = /^[\p{L}\p{N}_]/u;
+const nameSign = /[\p{L}\p{N}\p{M}_.+-]/u;
+const mention = new RegExp(`${start.source}(${nameSign.source}+)`, 'gu');
+const punctuation = /[._+-]+$/;
+// The name is part of an address whose domain follows: `@ann@example.com`.
+const beforeDomain = /[A-Za-z0-9_.+-]$/;
+
+/**
+ * Returns the names that a text mentions outside code and hidden parts, in order. Each has its forms, the longest first: as
+ * written, without the punctuation after it, and its beginnings up to another script. The time is linear.
+ */
+export function mentionedNames(text: string): string[][] {
+  const names = new Map<string, string[]>();
+  for (const { name } of mentionsIn(text)) {
+    if (names.has(name)) continue;
+    const forms = formsOf(name);
+    if (forms.length > 0) names.set(name, forms);
+    if (names.size >= namesMax) break;
+  }
+  return [...names.values()];
+}
+
+/** Returns the part before the caret of a name that is typed; undefined where a name would mention no one. */
+export function startedMention(text: string, caret: number): string | undefined {
+  const at = text.lastIndexOf('@', caret - 1);
+  const word = text.slice(at + 1, caret);
+  if (at < 0 || at >= caret || word.length > nameMax || !/^[\p{L}\p{N}\p{M}_.+-]*$/u.test(word))
+    return undefined;
+  // A sign stands for a name that is not typed yet.
+  const isNew = word === '' && !nameStart.test(text.slice(caret));
+  const typed = isNew ? `${text.slice(0, caret)}x${text.slice(caret)}` : text;
+  for (const found of mentionsIn(typed)) if (found.at >= at) return found.at === at ? word : undefined;
+  return undefined;
+}
+
+function* mentionsIn(text: string): Generator<{ at: number; name: string }> {
+  if (!start.test(text)) return;
+  const { code, hidden } = readMarkdown(text);
+  const [inCode, isHidden] = [testOf(code), testOf(hidden)];
+  for (const { 1: name = '', index: at } of text.matchAll(mention)) {
+    const isAddress = text[at + 1 + name.length] === '@' && beforeDomain.test(name);
+    if (!isAddress && !inCode(at) && !isHidden(at)) yield { at, name };
+  }
+}
+
+// Scripts without spaces between words, or with particles that follow a name. Each is a kind of its own.
+const unspaced =
+  /(\p{sc=Han})|([\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}])|(\p{sc=Hang})|([\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}])/u;
+const latin = /\p{sc=Latn}/u;
+const common = /[\p{sc=Common}\p{sc=Inherited}\p{M}]/u;
+
+/** Returns the names that a mention can mean, the longest first, in normal form as usernames are (NFC). */
+function formsOf(name: string): string[] {
+  const beginnings = beginningsOf(name);
+  const forms = [name, ...beginnings.toReversed()].flatMap((form) => [form, form.replace(punctuation, '')]);
+  const normal = forms.flatMap((form) => [form.normalize('NFC'), form]);
+  return [...new Set(normal)].filter((form) => form !== '' && form.length <= nameMax);
+}
+
+// A name can end where a Latin name meets another script, and before a script without spaces; within such a script after
+// any two signs.
+function beginningsOf(name: string): string[] {
+  const beginnings: string[] = [];
+  let [place, count] = [0, 0];
+  let before: string | undefined;
+  // `count` signs before `place` are of the kind before.
+  for (const sign of name) {
+    if (place > nameMax || beginnings.length >= beginningsMax) break;
+    const kind = kindOf(sign);
+    if (kind !== undefined) {
+      const canEnd = before === 'latin' || kind.startsWith('unspaced');
+      const isChange = kind !== before;
+      if (before !== undefined && canEnd && (isChange || (count > 1 && kind !== 'latin')))
+        beginnings.push(name.slice(0, place));
+      if (isChange) count = 0;
+      before = kind;
+    }
+    place += sign.length;
+    count += 1;
+  }
+  return beginnings;
+}
+
+function kindOf(sign: string): string | undefined {
+  if (common.test(sign)) return undefined;
+  if (latin.test(sign)) return 'latin';
+  const [, ...kinds] = unspaced.exec(sign) ?? [];
+  return kinds.length === 0 ? 'other' : `unspaced ${kinds.findIndex((kind) => kind !== undefined)}`;
+}
