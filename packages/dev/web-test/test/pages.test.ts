@@ -195,3 +195,62 @@ describe('a page of the previous release', () => {
     await close();
   });
 });
+
+describe('a text', () => {
+  it('shows each block in its own direction, and links as people write them', async () => {
+    const description = [
+      '# مرحبا',
+      'بريد test',
+      'plain text',
+      '- ראשון\n- second',
+      '1. loose\n\n   שלום',
+      '> اقتباس',
+      '| שם | b |\n|---|---|\n| ג | 1 |',
+      '```\nשלום\n```',
+      '見て（https://例え.jp/パス）。 [![an image](https://i.example/x.png)](https://h.example/) [^1]',
+      '[^1]: A footnote <!-- hidden -->',
+    ].join('\n\n');
+    const title = 'الطابعة לא עובדת';
+    const { key: own } = await ada.api.create({ title, description });
+    await ada.api.putLink(own, { type: 'external_issue', relation: 'relates_to', ref: 'x', title: 'קישור' });
+    const page = await web.openAs(ada, `/issues/${own}`);
+    await page.locator('.markdown table').waitFor();
+    const directionOf = (selector: string) =>
+      page.evaluate(
+        `[...document.querySelectorAll(${JSON.stringify(selector)})].map((element) => getComputedStyle(element).direction).join(' ')`,
+      );
+    const directions = { 'h1 bdi': 'rtl', '.markdown h3': 'rtl', '.markdown > p': 'rtl ltr ltr ltr' };
+    const inLists = {
+      '.markdown > ul > li': 'rtl ltr',
+      '.markdown ol p': 'ltr rtl',
+      '.markdown ol > li': 'ltr',
+    };
+    const others = { '.markdown > :is(blockquote, table, pre)': 'rtl rtl rtl', '.link-name': 'rtl' };
+    for (const [selector, expected] of Object.entries({ ...directions, ...inLists, ...others }))
+      expect({ selector, is: await directionOf(selector) }).toEqual({ selector, is: expected });
+    expect(
+      await page
+        .locator('.markdown a')
+        .evaluateAll((links) => links.map((link) => [link.textContent, link.getAttribute('href')])),
+    ).toEqual([
+      ['https://例え.jp/パス', 'https://xn--r8jz45g.jp/%E3%83%91%E3%82%B9'],
+      ['an image', 'https://h.example/'],
+    ]);
+    const shown = (await page.locator('.markdown').textContent()) ?? '';
+    expect([shown.includes('[^1]: A footnote'), shown.includes('hidden')]).toEqual([true, false]);
+    await page.getByRole('button', { name: 'Edit description' }).click();
+    const field = page.getByRole('textbox', { name: 'Description' });
+    await field.fill('סוף');
+    expect(await directionOf('.description textarea')).toBe('rtl');
+    await page.getByRole('button', { name: 'Preview' }).first().click();
+    await page.locator('.editor-preview .markdown p').waitFor();
+    expect(await directionOf('.editor-preview .markdown p')).toBe('rtl');
+    await page.getByRole('button', { name: 'Write' }).first().click();
+    await field.press('Control+Enter');
+    await page.getByText('Show the texts').click();
+    await page.locator('.diff-added').waitFor();
+    expect(await directionOf('.diff-added')).toBe('rtl');
+    expect(web.problems()).toEqual([]);
+    await web.closePages();
+  });
+});

@@ -158,8 +158,8 @@ function Card({ issue, isSelected, onDrag, onMove }: CardProps) {
           Move
         </button>
       </div>
-      <Link to="/issues/$key" params={{ key }} className="title-link" draggable={false}>
-        <bdi>{title}</bdi>
+      <Link to="/issues/$key" params={{ key }} className="title-link" dir="auto" draggable={false}>
+        {title}
       </Link>
       <div className="card-foot">
         <PriorityMark priority={priority} />

@@ -165,8 +165,8 @@ function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
         {key}
       </span>
       <span role="cell" className="cell-title">
-        <Link to="/issues/$key" params={{ key }} id={`issue-${key}`} className="title-link">
-          <bdi>{title}</bdi>
+        <Link to="/issues/$key" params={{ key }} id={`issue-${key}`} className="title-link" dir="auto">
+          {title}
         </Link>
         {labels.length > 0 && (
           <span className="labels">
@@ -185,7 +185,9 @@ function IssueCells({ issue, hasSync }: { issue: IssueRow; hasSync: boolean }) {
         ) : (
           <>
             <Avatar person={assignee} />
-            <span className="person-name">{personName(assignee)}</span>
+            <span className="person-name" dir="auto">
+              {personName(assignee)}
+            </span>
           </>
         )}
       </span>

@@ -167,6 +167,7 @@ function SearchField({ value, onChange, field }: SearchFieldProps) {
         ref={field}
         type="search"
         aria-label="Search issues"
+        dir="auto"
         placeholder="Search, or a key such as ISS-42"
         maxLength={200}
         value={typed ?? value}

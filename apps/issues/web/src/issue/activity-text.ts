@@ -34,9 +34,9 @@ export function describeActivity({ kind, field, old, new: next }: Activity): Act
     case 'link_removed':
       return { text: `removed the link ${linkName(old)}` };
     case 'label_added':
-      return { text: `added the label ${String(member(next, 'name') ?? '')}` };
+      return { text: `added the label ${isolated(member(next, 'name'))}` };
     case 'label_removed':
-      return { text: `removed the label ${String(member(old, 'name') ?? '')}` };
+      return { text: `removed the label ${isolated(member(old, 'name'))}` };
     case 'sync_conflict':
       return { text: `kept the ${fieldName(field ?? '')} at a sync conflict`, ...texts(old, next) };
   }
@@ -46,8 +46,13 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-const linkName = (link: unknown) =>
-  `${String(member(link, 'type') ?? '')} ${String(member(link, 'ref') ?? '')}`;
+const linkName = (link: unknown) => `${String(member(link, 'type') ?? '')} ${isolated(member(link, 'ref'))}`;
+
+// A text in Arabic or Hebrew would change the order of the words around it.
+function isolated(value: unknown): string {
+  const text = String(value ?? '');
+  return /[\u0590-\u08ff]/.test(text) ? `\u2068${text}\u2069` : text;
+}
 
 function texts(old: unknown, next: unknown): Pick<ActivityText, 'before' | 'after'> {
   return {
@@ -57,9 +62,9 @@ function texts(old: unknown, next: unknown): Pick<ActivityText, 'before' | 'afte
 }
 
 function valueText(field: string | null, value: unknown): string {
-  if (field === 'assignee') return value === null ? 'no one' : personName(value as Person);
+  if (field === 'assignee') return value === null ? 'no one' : isolated(personName(value as Person));
   const text = String(value ?? 'none');
   if (field === 'status') return (statusNames as Record<string, string>)[text] ?? text;
   if (field === 'priority') return (priorityNames as Record<string, string>)[text] ?? text;
-  return `“${text}”`;
+  return `“${isolated(text)}”`;
 }

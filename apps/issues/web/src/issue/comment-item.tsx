@@ -43,7 +43,7 @@ export function CommentItem({ issue, comment, isDeleted = false, onEdit }: Comme
     <li className="comment">
       <header>
         {author !== null && <Avatar person={author} />}
-        <strong>{name}</strong>
+        <strong dir="auto">{name}</strong>
         <time className="muted" dateTime={time} title={fullTime(time)}>
           {shortTime(time)}
         </time>

@@ -28,7 +28,7 @@ export function ConflictPanel({ conflict, onKeepMine, onTakeTheirs, onEdit }: Co
         ].map(([name, value]) => (
           <div key={name}>
             <h3>{name}</h3>
-            <pre>{value === '' ? '(empty)' : value}</pre>
+            <pre dir="auto">{value === '' ? '(empty)' : value}</pre>
           </div>
         ))}
       </div>

@@ -86,9 +86,14 @@ export function IssueLinks({ issue }: { issue: Issue }) {
 function LinkTarget({ link: { url, title, ref } }: { link: Link }) {
   const name = title ?? ref;
   // The service accepts http and https only.
-  if (url === null || !/^https?:/.test(url)) return <span className="link-name">{name}</span>;
+  if (url === null || !/^https?:/.test(url))
+    return (
+      <span className="link-name" dir="auto">
+        {name}
+      </span>
+    );
   return (
-    <a className="link-name" href={url} rel="noopener noreferrer">
+    <a className="link-name" dir="auto" href={url} rel="noopener noreferrer">
       {name}
     </a>
   );

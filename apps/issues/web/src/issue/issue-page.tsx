@@ -94,7 +94,7 @@ function IssueView({ issue }: { issue: Issue }) {
         <EditableTitle issue={issue} save={save} onType={showMine} discarded={discarded.title} />
         <p className="byline muted">
           <span>
-            {personName(issue.reporter)} created this{' '}
+            <bdi>{personName(issue.reporter)}</bdi> created this{' '}
             <time dateTime={issue.created_at} title={fullTime(issue.created_at)}>
               {shortTime(issue.created_at)}
             </time>

@@ -99,7 +99,9 @@ export function IssueProperties({ issue, save }: IssuePropertiesProps) {
             ) : (
               <span className="person">
                 <Avatar person={assignee} />
-                <span className="person-name">{personName(assignee)}</span>
+                <span className="person-name" dir="auto">
+                  {personName(assignee)}
+                </span>
               </span>
             )
           }

@@ -54,9 +54,12 @@ export function TextDiff({ before, after }: { before: string; after: string }) {
         const Line = elements[kind];
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a text never change places
-          <Line key={index} className={`diff-${kind}`}>
+          <Line key={index} className={`diff-${kind}`} dir="auto">
             <span aria-hidden="true">{signs[kind]} </span>
-            <span className="visually-hidden">{words[kind]}</span>
+            {/* `auto` does not look into an element with a direction. */}
+            <span className="visually-hidden" dir="ltr">
+              {words[kind]}
+            </span>
             {text}
           </Line>
         );

@@ -97,7 +97,9 @@ function ActivityItem({ activity }: { activity: Activity }) {
     <li className="entry">
       <span className="entry-dot" aria-hidden="true" />
       <div>
-        <strong>{activity.actor === null ? trackerName(activity.origin) : personName(activity.actor)}</strong>{' '}
+        <strong dir="auto">
+          {activity.actor === null ? trackerName(activity.origin) : personName(activity.actor)}
+        </strong>{' '}
         {text}{' '}
         <time className="muted" dateTime={activity.at} title={fullTime(activity.at)}>
           {shortTime(activity.at)}

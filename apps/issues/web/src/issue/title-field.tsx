@@ -22,6 +22,7 @@ export function TitleField({ value, onChange, ...input }: TitleFieldProps) {
     <>
       <input
         aria-label="Title"
+        dir="auto"
         required
         aria-invalid={excess.length > 0}
         aria-describedby={id}

@@ -19,6 +19,8 @@ const containers = new Set([
 export function direct(tokens: readonly Token[]): void {
   const open: Token[] = [];
   for (const [place, token] of tokens.entries()) {
+    // Code has its own direction, or brackets at its end change sides. It does not decide about the text around it.
+    for (const child of token.children ?? []) if (child.type === 'code_inline') child.attrSet('dir', 'auto');
     if (containers.has(token.type)) {
       const isTight = tokens[place + 1]?.hidden === true;
       if (token.type === 'list_item_open' && isTight) token.attrSet('dir', 'auto');
@@ -36,5 +38,7 @@ export function direct(tokens: readonly Token[]): void {
 }
 
 function textOf({ children }: Token): string {
-  return (children ?? []).map(({ type, content }) => (type === 'html_inline' ? '' : content)).join(' ');
+  return (children ?? [])
+    .map(({ type, content }) => (type === 'html_inline' || type === 'code_inline' ? '' : content))
+    .join(' ');
 }

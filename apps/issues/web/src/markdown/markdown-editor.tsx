@@ -59,6 +59,7 @@ export function MarkdownEditor(props: MarkdownEditorProps) {
           ref={field}
           id={fieldId}
           aria-label={label}
+          dir="auto"
           value={value}
           rows={rows}
           maxLength={65_000}

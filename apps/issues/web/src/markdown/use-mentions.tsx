@@ -112,7 +112,9 @@ export function useMentions(
           >
             <span className="person">
               <Avatar person={person} />
-              <span className="person-name">{personName(person)}</span>
+              <span className="person-name" dir="auto">
+                {personName(person)}
+              </span>
               <span className="muted">@{person.username}</span>
             </span>
           </div>

@@ -44,6 +44,7 @@ export function Palette({ typed, onClose }: PaletteProps) {
         <Command.Input
           ref={(field) => field?.setAttribute('autofocus', '')}
           placeholder="Find a command or an issue"
+          dir="auto"
           maxLength={150}
           value={search}
           onValueChange={setSearch}
@@ -70,7 +71,9 @@ export function Palette({ typed, onClose }: PaletteProps) {
                 onSelect={choose(() => void navigate({ to: '/issues/$key', params: { key } }))}
               >
                 <span className="muted">{key}</span>
-                <span className="palette-title">{title}</span>
+                <span className="palette-title" dir="auto">
+                  {title}
+                </span>
                 <span className="palette-keys">
                   <StatusMark status={status} />
                 </span>

@@ -64,6 +64,7 @@ export function Choices(props: ClosableProps) {
         type="text"
         role="combobox"
         aria-label={`Search: ${label}`}
+        dir="auto"
         aria-expanded="true"
         aria-controls={`${id}-list`}
         aria-autocomplete="list"

@@ -38,7 +38,9 @@ export function usePeople(first: readonly Option[], isUsed: boolean): PeopleOpti
     content: (
       <span className="person">
         <Avatar person={person} />
-        <span className="person-name">{personName(person)}</span>
+        <span className="person-name" dir="auto">
+          {personName(person)}
+        </span>
         {person.name !== undefined && <span className="muted">{person.username}</span>}
       </span>
     ),

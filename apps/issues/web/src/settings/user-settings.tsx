@@ -58,7 +58,7 @@ export function UserSettings() {
             <div className="person">
               <Avatar person={user} />
               <div>
-                <strong>{personName(user)}</strong>
+                <strong dir="auto">{personName(user)}</strong>
                 {user.is_superuser && <span className="badge">Superuser</span>}
                 {user.is_staff && <span className="badge">Staff</span>}
                 {!user.is_active && <span className="badge">Inactive</span>}

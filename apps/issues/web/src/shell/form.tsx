@@ -87,7 +87,13 @@ export function Field({ label, state, ...input }: FieldProps) {
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <input id={id} aria-invalid={problem !== undefined} aria-describedby={`${id}-problem`} {...input} />
+      <input
+        id={id}
+        dir="auto"
+        aria-invalid={problem !== undefined}
+        aria-describedby={`${id}-problem`}
+        {...input}
+      />
       <p id={`${id}-problem`} className="form-problem">
         {problem}
       </p>

@@ -92,7 +92,9 @@ export function LabelMark({ name, color }: { name: string; color: string }) {
   return (
     <span className="label">
       <span className="dot" aria-hidden="true" style={{ backgroundColor: color }} />
-      <span className="label-name">{name}</span>
+      <span className="label-name" dir="auto">
+        {name}
+      </span>
     </span>
   );
 }

@@ -117,7 +117,7 @@ export function Shell() {
             </summary>
             <div className="menu-body">
               <p>
-                <strong>{personName(user)}</strong>
+                <strong dir="auto">{personName(user)}</strong>
                 <span className="muted">{user.email}</span>
               </p>
               <Link to="/settings">Settings</Link>
@@ -160,6 +160,7 @@ function PaletteField({ typed, onClose }: { typed: RefObject<string>; onClose: (
         <input
           ref={focusFirst}
           aria-label="Commands"
+          dir="auto"
           placeholder="Find a command or an issue"
           maxLength={150}
           onChange={({ target }) => {
