@@ -250,6 +250,23 @@ describe('mentions', () => {
     expect(issue).toMatchObject({ description, mentions: [] });
   });
 
+  it('are the longest known names, in any normal form', async () => {
+    const id = randomUUID();
+    const names = { short: `kim-${id}`, long: `kim-${id}さん`, eva: `Éva-${id}` };
+    await app.sql(
+      `INSERT INTO identity_mirror (id, username, email, as_of, source)
+       SELECT gen_random_uuid(), name, gen_random_uuid() || '@example.com', now(), 'lookup' FROM unnest($1::text[]) name`,
+      [Object.values(names)],
+    );
+    const mentionsOf = async (description: string) =>
+      (await createIssue(ann, { description })).mentions.map(({ username }) => username);
+    expect(await mentionsOf(`@${names.long}は`)).toEqual([names.long]);
+    expect(await mentionsOf(`請@${names.short}님`)).toEqual([names.short]);
+    expect(await mentionsOf(`@${names.eva.normalize('NFD')}, and\n\n    @${names.short}`)).toEqual([
+      names.eva,
+    ]);
+  });
+
   it('are at most 20 for each text', async () => {
     const names = Array.from({ length: 60 }, (_, index) => `crowd-${index}`);
     await app.sql(
