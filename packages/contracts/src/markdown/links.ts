@@ -89,8 +89,8 @@ export function definitionsIn(paragraph: string): { labels: string[]; lineCount:
     if (found === undefined) break;
     labels.push(found.label);
     // A definition ends with its line.
-    lineCount += paragraph.slice(at, found.end).replace(/\n$/, '').split('\n').length;
-    at = found.end;
+    for (; at < found.end; at += 1)
+      if (paragraph.charCodeAt(at) === 10 || at === paragraph.length - 1) lineCount += 1;
   }
   return { labels, lineCount };
 }
