@@ -57,7 +57,11 @@ describe('when identity is killed while issues is under load', () => {
     const isCreated = (answer: AxiosResponse) => answer.status === 201;
     // A request whose response came too late may have created its user.
     let attempt = 0;
-    await eventually(() => createUser(`bob-again-${(attempt += 1)}`), isCreated);
+    const createAnother = () => {
+      attempt += 1;
+      return createUser(`bob-again-${attempt}`);
+    };
+    await eventually(createAnother, isCreated);
     await load.stop();
     await expectCompleteIssues(stack, created);
   });

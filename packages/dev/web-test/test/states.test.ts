@@ -14,8 +14,9 @@ beforeAll(async () => {
   ({ ada, bob, key } = await fillExamples(web, 3));
   await web.sql(
     'issues',
-    `INSERT INTO issues (id, title, description, priority, status, reporter_id, created_at, updated_at)
-     SELECT gen_random_uuid(), 'Many ' || n, '', 'LOW', 'OPEN', $1, now() - n * interval '1 s', now() - interval '1 day'
+    `INSERT INTO issues (id, title, description, priority, status, reporter_id, created_at, updated_at, search)
+     SELECT gen_random_uuid(), 'Many ' || n, '', 'LOW', 'OPEN', $1, now() - n * interval '1 s', now() - interval '1 day',
+            to_tsvector('simple', 'Many ' || n)
      FROM generate_series(1, 10000) n`,
     [ada.id],
   );

@@ -103,8 +103,9 @@ describe('the list', () => {
   it('loads further pages while scrolling, with few elements', async () => {
     await web.sql(
       'issues',
-      `INSERT INTO issues (id, title, description, priority, status, reporter_id, created_at, updated_at)
-       SELECT gen_random_uuid(), 'Many ' || n, '', 'LOW', 'OPEN', $1, now() - n * interval '1 s', now()
+      `INSERT INTO issues (id, title, description, priority, status, reporter_id, created_at, updated_at, search)
+       SELECT gen_random_uuid(), 'Many ' || n, '', 'LOW', 'OPEN', $1, now() - n * interval '1 s', now(),
+              to_tsvector('simple', 'Many ' || n)
        FROM generate_series(1, 300) n`,
       [ada.id],
     );
