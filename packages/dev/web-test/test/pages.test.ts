@@ -214,7 +214,7 @@ describe('a text', () => {
     const { key: own } = await ada.api.create({ title, description });
     await ada.api.putLink(own, { type: 'external_issue', relation: 'relates_to', ref: 'x', title: 'קישור' });
     const page = await web.openAs(ada, `/issues/${own}`);
-    await page.locator('.markdown table').waitFor();
+    for (const loaded of ['.markdown table', '.link-name']) await page.locator(loaded).waitFor();
     const directionOf = (selector: string) =>
       page.evaluate(
         `[...document.querySelectorAll(${JSON.stringify(selector)})].map((element) => getComputedStyle(element).direction).join(' ')`,
