@@ -109,7 +109,7 @@ async function createHostileSettings(): Promise<void> {
     if (index % 12 !== 0) continue;
     const username = `${index} ${name}`.slice(0, 150);
     const { status } = await web.stack.internal.post('/internal/identities', {
-      ...{ username, display_name: username, email: `"${index}<script>ran()</script>"@example.com` },
+      ...{ username, display_name: username, email: `${index}'/onerror='ran'@example.com` },
       ...{ sso_provider: 'hostile', sso_id: String(index), is_verified: true },
     });
     expect([index, status]).toEqual([index, 201]);
