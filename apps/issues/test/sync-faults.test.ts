@@ -64,7 +64,8 @@ interface Case {
 
 const cases: Record<string, Case> = {
   'a response that is too late': {
-    fault: { kind: 'latency', ms: deadlineMs * 2 },
+    // Until the test lets it take effect.
+    fault: { kind: 'latency' },
     status: 504,
     code: 'tracker_timeout',
     isRetried: true,
@@ -167,6 +168,24 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
   const isSlow = fault.kind === 'latency' || fault.kind === 'slow_body';
   const syncWithFault = (issue: Issue) =>
     isSlow ? ann.on(hurried).post(issuePath(issue, 'sync/')) : sync(issue);
+  /** Returns a function that lets a held request take effect, as it does before the settle time has passed. */
+  const failWith = (on: { method: string; path: RegExp }, times = 1) => {
+    const before = tracker.fake.requests.length;
+    let release = () => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    tracker.fake.fail({ ...fault, ...(fault.kind === 'latency' && { until }), on, times });
+    return async (hasTakenEffect?: () => boolean) => {
+      release();
+      // A slow machine may reach the deadline before this request.
+      const isHeld = tracker.fake.requests
+        .slice(before)
+        .some(({ method, path }) => method === on.method && on.path.test(path));
+      if (fault.kind !== 'latency' || !isHeld) return;
+      while (hasTakenEffect?.() === false) await new Promise((resolve) => setTimeout(resolve, 10));
+    };
+  };
   const expectRefusal = (answer: Awaited<ReturnType<typeof sync>>) => {
     expectProblem(answer, status, code);
     expect(answer.body.retry_scheduled).toBe(isRetried);
@@ -176,15 +195,16 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
 
   it('while the issue is created: the issue stays usable, and the next sync leaves one issue in the tracker', async () => {
     const issue = await createIssue(ann);
-    tracker.fake.fail({ ...fault, on: creating });
+    const takeEffect = failWith(creating);
     expectRefusal(await syncWithFault(issue));
+    await takeEffect(() => marked(issue).length > 0);
     const failed = await getIssue(ann, issue);
     expect(failed.sync).toMatchObject({ state: isRetried ? 'retrying' : 'failed', last_error: code });
     await expectUsable(issue);
     await clearFaults();
     // If the outcome is unknown, syncs return 503 until the creation must be visible.
     let next = await sync(issue);
-    for (let look = 0; look < 40 && next.status === 503; look += 1) {
+    for (let look = 0; look < 1_000 && next.status === 503; look += 1) {
       expectProblem(next, 503, 'create_outcome_unknown');
       await new Promise((resolve) => setTimeout(resolve, 100));
       next = await sync(issue);
@@ -196,8 +216,9 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
   it('while the issue is changed: the sync reports it, and the next sync repeats the change', async () => {
     const issue = await linkedIssue();
     await ann.put(issuePath(issue), { title: 'Changed' }).expect(200);
-    tracker.fake.fail({ ...fault, on: { method: 'PATCH', path: onIssue(issue) } });
+    const takeEffect = failWith({ method: 'PATCH', path: onIssue(issue) });
     const answer = await syncWithFault(issue);
+    await takeEffect(() => marked(issue)[0]?.title === 'Changed');
     // The change is read back, so a sync may succeed although the response was unreadable.
     if (answer.status !== 200) expectRefusal(answer);
     await expectUsable(issue);
@@ -209,9 +230,10 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
 
   it('while the issue is read: the sync reports it and changes nothing', async () => {
     const issue = await linkedIssue();
-    tracker.fake.fail({ ...fault, on: { method: 'GET', path: onIssue(issue) }, times: always });
+    const takeEffect = failWith({ method: 'GET', path: onIssue(issue) }, always);
     const before = await getIssue(ann, issue);
     expectRefusal(await syncWithFault(issue));
+    await takeEffect();
     const { sync: _sync, ...after } = await getIssue(ann, issue);
     const { sync: _before, ...expected } = before;
     expect(after).toEqual(expected);
@@ -221,11 +243,12 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
   it('while a comment is sent: the next sync leaves one comment in the tracker', async () => {
     const issue = await linkedIssue();
     await ann.post(issuePath(issue, 'comments/'), { body: 'Once' }).expect(201);
-    tracker.fake.fail({ ...fault, on: { method: 'POST', path: /\/comments$/ } });
+    const takeEffect = failWith({ method: 'POST', path: /\/comments$/ });
     expectRefusal(await syncWithFault(issue));
+    await takeEffect(() => marked(issue)[0]?.comments.length === 1);
     await clearFaults();
     let next = await sync(issue);
-    for (let look = 0; look < 40 && next.status === 503; look += 1) {
+    for (let look = 0; look < 1_000 && next.status === 503; look += 1) {
       expectProblem(next, 503, 'create_outcome_unknown');
       await new Promise((resolve) => setTimeout(resolve, 100));
       next = await sync(issue);

@@ -13,7 +13,7 @@ export interface MarkdownParts {
 
 /**
  * Finds what is code in a text, and what is not shown, as in CommonMark with the tables of GitHub. The time is linear in
- * the length of the text: at most 20 ms for 65,000 characters.
+ * the length of the text: 65,000 characters of the most expensive kind take about 0.03 seconds.
  */
 export function readMarkdown(text: string): MarkdownParts {
   const blocks = readBlocks(text);
