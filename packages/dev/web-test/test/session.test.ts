@@ -111,22 +111,25 @@ describe('cross-site request forgery', () => {
     const opened = await web.open();
     await signIn(opened.page, ada);
     const seen: Record<string, unknown> = {};
-    const cookies: Record<string, boolean> = {};
+    let hasCookie: boolean | undefined;
     for (const [way, [method, path, script]] of Object.entries(ways)) {
       const page = await opened.page.context().newPage();
       await page.goto(urlOf());
-      const sent = page.waitForRequest((request) => new URL(request.url()).pathname === path);
+      const sent =
+        way === 'form'
+          ? page.waitForRequest((request) => new URL(request.url()).pathname === path)
+          : undefined;
       const answer = requestAfter(
         (line) => line.method === 'OPTIONS' || (line.method === method && line.route === path),
       );
       const read = await page.evaluate(script(`${web.url}${path}`));
       seen[way] = [await answer, read];
-      cookies[way] = (await (await sent).allHeaders()).cookie?.includes('tessera=') === true;
+      hasCookie ??= (await (await sent)?.allHeaders())?.cookie?.includes('tessera=') === true;
       await page.close();
     }
     expect(seen).toEqual(expected);
     // `SameSite=Strict` protects from other sites only: another port is the same site.
-    expect(cookies.form).toBe(sendsCookie);
+    expect(hasCookie).toBe(sendsCookie);
     const { rows } = await web.sql('issues', 'SELECT count(*)::int AS forged FROM issues');
     expect(rows).toEqual([{ forged: 1 }]);
     await opened.close();
