@@ -255,6 +255,19 @@ describe('streams of two replicas', () => {
     return performance.now() - from;
   }
 
+  /**
+   * Whether five events in a row came within 0.7 seconds, in one of six attempts. Without signals, a replica looks every two
+   * seconds, so that this is unlikely; on a busy machine, a single event may be late.
+   */
+  async function isPrompt(stream: OpenedStream): Promise<boolean> {
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      const delays: number[] = [];
+      while (delays.length < 5) delays.push(await delay(stream));
+      if (delays.every((one) => one < 700)) return true;
+    }
+    return false;
+  }
+
   it('get events of the other one within a second, also after all connections to the database ended', async () => {
     const service = await startTestApp({}, app);
     apps.unshift(service);
@@ -270,13 +283,13 @@ describe('streams of two replicas', () => {
       while ((await listeners()) < 2) await pause(20);
     };
     await connected();
-    for (let time = 0; time < 3; time += 1) expect(await delay(stream)).toBeLessThan(1_000);
+    expect(await isPrompt(stream)).toBe(true);
     await app.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()`,
     );
     await connected();
-    for (let time = 0; time < 3; time += 1) expect(await delay(stream)).toBeLessThan(1_000);
+    expect(await isPrompt(stream)).toBe(true);
     stream.close();
   });
 

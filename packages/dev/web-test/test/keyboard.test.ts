@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Page, type Person, password, startWeb, type WatchedPage, type Web } from '../src/web.ts';
+import { type Page, type Person, password, startWeb, type Web } from '../src/web.ts';
 
 let web: Web;
 let ada: Person;
 let bob: Person;
-let opened: WatchedPage;
 
 beforeAll(async () => {
   web = await startWeb();
@@ -19,14 +18,12 @@ afterEach(() => web.closePages());
 
 afterAll(async () => {
   expect(await web?.stop()).toEqual([0, 0]);
-  // A change that follows another one at once is repeated on the new version.
-  expect(opened.problems.filter((problem) => !problem.includes('409'))).toEqual([]);
 });
 
 it('a day of work needs no pointer', async () => {
   const late = await ada.api.create({ title: 'The refund is late' });
   const address = await ada.api.create({ title: 'The address is wrong' });
-  opened = await web.open();
+  const opened = await web.open();
   const { page } = opened;
   const press = async (...keys: string[]) => {
     for (const key of keys) {
@@ -114,6 +111,9 @@ it('a day of work needs no pointer', async () => {
   await type('dark');
   await press('Enter');
   await page.locator('html[data-theme=dark]').waitFor();
+  // A change that follows another one at once is repeated on the new version. After the end of the session, a request that is
+  // under way gets 401.
+  expect(opened.problems.filter((problem) => !problem.includes('409'))).toEqual([]);
   await openPalette();
   await type('sign out');
   await page.keyboard.press('Enter');
