@@ -65,7 +65,9 @@ describe('the words of a text', () => {
   });
 
   it('are found by their beginnings in names', async () => {
-    const names = wordVector({ text: 'conan.obrien Conan O’Brien 山田太郎 Łukasz bob.smith@example.com' });
+    const names = wordVector({
+      text: 'conan.obrien Conan O’Brien 山田太郎 Łukasz bob.smith@example.com zoë@bücher.example',
+    });
     const found = [
       'brien',
       "o'br",
@@ -77,8 +79,9 @@ describe('the words of a text', () => {
       'smith ex',
       'Smith, B',
       'bob.smith@ex',
+      'zoe@XN--bcher-kva.ex',
     ];
-    const missed = ['rien', '田山', 'ukasz', 'smyth', '@', ''];
+    const missed = ['xn--fa-hia', 'rien', '田山', 'ukasz', 'smyth', '@', ''];
     expect(await matches([...found, ...missed].map((typed) => [names, prefixQuery(typed)] as const))).toEqual(
       [...found.map(() => true), ...missed.map(() => false)],
     );

@@ -47,7 +47,8 @@ function normalLocalPart(given: string): string | undefined {
   // A ligature, a full-width letter or the Kelvin sign would be an address that looks like another one.
   if ([...given].some((character) => !isAscii(character) && hasAscii(character.normalize('NFKC'))))
     return undefined;
-  return given.normalize('NFC').toLowerCase().normalize('NFC');
+  // Whether the lower case of Σ is ς depends on the next letter.
+  return given.normalize('NFC').toLowerCase().replaceAll('ς', 'σ').normalize('NFC');
 }
 
 function normalDomain(given: string): string | undefined {

@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url';
 import { phraseWordsMax } from '@tessera/contracts';
 import { cut, earlierPiecesOf, type Piece, piecesOf } from './words.ts';
 
@@ -82,9 +83,13 @@ function alternativesOf(search: string): Term[][] {
   return [...alternatives, current].filter((group) => group.length > 0);
 }
 
-/** Reads what people type to find a name: each word is the beginning of a word. Returns a literal of `tsquery`. */
+/**
+ * Reads what people type to find a name or an e-mail, whose domain is stored in Unicode: each word is the beginning of a word.
+ * Returns a literal of `tsquery`.
+ */
 export function prefixQuery(typed: string): string {
-  const found = typed.split(/\s+/).map((text) => {
+  const unicode = typed.replace(/\bxn--[a-z0-9-]+/gi, (label) => domainToUnicode(label) || label);
+  const found = unicode.split(/\s+/).map((text) => {
     const words = piecesOf(text).map(beginningOf).join(' & ');
     const earlier = earlierPiecesOf(text).map(beginningOf).join(' & ');
     return words === '' || words === earlier ? words : `(${words} | ${earlier})`;
