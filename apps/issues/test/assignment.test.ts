@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { IdentityService } from './support/identity-service.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 import './support/response-guard.ts';
@@ -129,12 +130,9 @@ describe('while identity is down', () => {
     );
 
     await identity.up();
-    const deadline = Date.now() + 20_000;
-    let recovered = refused;
-    while (recovered.status !== 201 && Date.now() < deadline) {
-      recovered = await ann.post('/api/v1/issues', { title: 'v', assignee_id: unseen.id });
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-    expect(recovered.status).toBe(201);
+    await eventually(
+      () => ann.post('/api/v1/issues', { title: 'v', assignee_id: unseen.id }),
+      ({ status }) => status === 201,
+    );
   });
 });

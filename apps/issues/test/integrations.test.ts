@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Integration } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { checkOf, integrationsPath } from './support/integrations.ts';
@@ -155,8 +156,7 @@ describe('the start of the service', () => {
     const app = await startTestApp();
     const environment = trackerEnvironment({ ...tracker, token: 'not-the-token' });
     const service = await startIssuesService(app, environment);
-    for (let look = 0; look < 100 && !service.log.join('').includes('external tracker: '); look += 1)
-      await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(() => service.log.join('').includes('external tracker: '));
     expect(service.log.join('')).toContain('correct TRACKER_TOKEN');
     expect(service.log.join('')).not.toContain('not-the-token');
     await service.stop();

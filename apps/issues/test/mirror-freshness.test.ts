@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { IdentityService } from './support/identity-service.ts';
 import { type IssuesService, startIssuesService } from './support/issues-service.ts';
 import { MirroredService } from './support/mirrored-service.ts';
@@ -36,14 +37,11 @@ describe('two replicas that follow the events of identity', () => {
 
   /** Waits until all are equal, and returns the number of identities. */
   async function untilEqual(): Promise<number> {
-    const deadline = Date.now() + 30_000;
-    for (;;) {
-      const { identities, mirror, activeOfMissing } = await service.compare();
-      const isEqual = JSON.stringify(mirror) === JSON.stringify(identities) && activeOfMissing === 0;
-      if (isEqual) return identities.length;
-      if (Date.now() > deadline) expect([mirror, activeOfMissing]).toEqual([identities, 0]);
-      await sleep(50);
-    }
+    const { identities } = await eventually(
+      () => service.compare(),
+      (seen) => JSON.stringify(seen.mirror) === JSON.stringify(seen.identities) && seen.activeOfMissing === 0,
+    );
+    return identities.length;
   }
 
   it('have the state of identity after random changes, while they are killed and identity restarts', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, issueSchema } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { FakeIdentity } from './support/fake-identity.ts';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { aPerson, type TestPerson } from './support/people.ts';
@@ -37,15 +38,6 @@ const read = async (ann: TestPerson, { id }: { id: string }): Promise<Issue> =>
 const marked = (issue: Issue) =>
   tracker.fake.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
 
-async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Promise<T> {
-  for (let turn = 0; ; turn += 1) {
-    const seen = await look();
-    if (holds(seen)) return seen;
-    if (turn > 200) throw new Error(`the condition was never met: ${JSON.stringify(seen)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 /** Makes all postponed syncs due. */
 const bringForward = (app: TestApp) =>
   app.sql('UPDATE tracker_links SET next_attempt_at = now() WHERE next_attempt_at IS NOT NULL');
@@ -61,12 +53,12 @@ describe('a sync that failed', () => {
     const failed = await read(ann, issue);
     expect(failed.sync).toMatchObject({ state: 'retrying', next_attempt_at: body.next_attempt_at });
     await bringForward(app);
-    await until(
+    await eventually(
       () => read(ann, issue),
       ({ sync }) => sync.next_attempt_at !== null && sync.next_attempt_at > body.next_attempt_at,
     );
     tracker.fake.clearFaults();
-    const synced = await until(
+    const synced = await eventually(
       async () => {
         await bringForward(app);
         return read(ann, issue);
@@ -102,7 +94,7 @@ describe('a sync that failed', () => {
        VALUES ($1, 'gitea', $2, $3, gen_random_uuid(), now() - interval '1 second')`,
       [issue.id, tracker.project, ann.id],
     );
-    await until(
+    await eventually(
       () => read(ann, issue),
       ({ sync }) => sync.state === 'synced',
     );
@@ -137,7 +129,7 @@ describe('a sync that failed permanently is retried', () => {
     return issue;
   };
   const untilSynced = (ann: TestPerson, issue: Issue) =>
-    until(
+    eventually(
       () => read(ann, issue),
       ({ sync }) => sync.state === 'synced',
     );
@@ -190,7 +182,7 @@ describe('a sync that failed permanently is retried', () => {
       (await app.sql('SELECT failures FROM tracker_links ORDER BY failures')).map((row) => row.failures);
     tracker.fake.fail({ kind: 'status', status: 401, times: Number.POSITIVE_INFINITY });
     for (const issue of issues) await failedBefore(app, issue, '6 minutes');
-    await until(failures, (seen) => seen.includes(2));
+    await eventually(failures, (seen) => seen.includes(2));
     await pause(500);
     expect(await failures()).toEqual([1, 1, 2]);
     tracker.fake.clearFaults();
@@ -207,7 +199,7 @@ describe('a sync that failed permanently is retried', () => {
     tracker.fake.fail({ kind: 'status', status: 404, on, times: Number.POSITIVE_INFINITY });
     await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(409);
     await failedBefore(app, issue, '3 minutes');
-    await until(
+    await eventually(
       () => app.sql('SELECT failures FROM tracker_links WHERE next_attempt_at IS NULL'),
       ([row]) => row?.failures === 2,
     );
@@ -287,7 +279,7 @@ describe('a service that stops', () => {
     const before = tracker.fake.requests.length;
     tracker.fake.fail({ kind: 'latency', ms: 3_000, on: { method: 'POST' } });
     const answer = ann.post(`/api/v1/issues/${issue.id}/sync/`).then((response) => response);
-    await until(
+    await eventually(
       async () => tracker.fake.requests.slice(before).some(({ method }) => method === 'POST'),
       Boolean,
     );
@@ -295,7 +287,7 @@ describe('a service that stops', () => {
     const [response] = await Promise.all([answer, first.close()]);
     expect(response.body).toMatchObject({ status: 504, code: 'tracker_timeout' });
     const second = await start({}, first.databaseUrl);
-    await until(
+    await eventually(
       async () => {
         await bringForward(second);
         return read(ann.on(second), issue);
@@ -320,13 +312,13 @@ describe('SYNC_AUTO', () => {
       times: Number.POSITIVE_INFINITY,
     });
     await ann.put(`/api/v1/issues/${issue.id}/`, { title: 'Refused' }).expect(200);
-    await until(
+    await eventually(
       () => read(ann, issue),
       ({ sync }) => sync.last_error === 'tracker_rejected',
     );
     tracker.fake.clearFaults();
     await ann.put(`/api/v1/issues/${issue.id}/`, { title: 'Accepted' }).expect(200);
-    await until(
+    await eventually(
       () => read(ann, issue),
       ({ sync }) => sync.state === 'synced',
     );
@@ -342,8 +334,8 @@ describe('SYNC_AUTO', () => {
     await ann.put(`/api/v1/issues/${issue.id}/`, { title: 'Renamed' }).expect(200);
     await ann.post(`/api/v1/issues/${issue.id}/comments/`, { body: 'A word' }).expect(201);
     const there = async () => marked(issue);
-    await until(there, ([one]) => one?.title === 'Renamed' && one.comments.length === 1);
-    await until(
+    await eventually(there, ([one]) => one?.title === 'Renamed' && one.comments.length === 1);
+    await eventually(
       () => read(ann, issue),
       ({ sync }) => sync.state === 'synced',
     );
@@ -362,7 +354,7 @@ describe('SYNC_AUTO', () => {
     const ann = await aPerson(app);
     const issues = await Promise.all(Array.from({ length: 20 }, (_, index) => create(ann, `New ${index}`)));
     for (const issue of issues) {
-      await until(
+      await eventually(
         () => read(ann, issue),
         ({ sync }) => sync.state === 'synced',
       );

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import { issueMarker } from '../src/trackers/tracker-text.ts';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
@@ -80,12 +81,12 @@ describe('a request to create an issue that a proxy holds for too long', () => {
       `UPDATE tracker_links SET last_synced_at = now() - interval '16 minutes' WHERE issue_id = $1`,
       [issue.id],
     );
-    for (let look = 0; look < 100; look += 1) {
-      if ((await getIssue(ann, issue)).sync.conflicts.length > 0) break;
-      await pause(50);
-    }
+    const { sync } = await eventually(
+      () => getIssue(ann, issue),
+      (seen) => seen.sync.conflicts.length > 0,
+    );
     await background.close();
-    expect((await getIssue(ann, issue)).sync.conflicts).toMatchObject([{ reason: 'duplicate_remote' }]);
+    expect(sync.conflicts).toMatchObject([{ reason: 'duplicate_remote' }]);
   });
 });
 
@@ -118,12 +119,11 @@ it('a refused request to create an issue is completed by a poll that finds the r
   const issue = await createIssue(ann);
   tracker.fake.fail({ kind: 'status_after', status: 422, on: { method: 'POST', path: /\/issues$/ } });
   expectProblem(await ann.post(issuePath(issue, 'sync/')), 422, 'tracker_rejected');
-  for (let look = 0; look < 100; look += 1) {
-    if ((await getIssue(ann, issue)).sync.state === 'synced') break;
-    await pause(100);
-  }
+  await eventually(
+    () => getIssue(ann, issue),
+    (seen) => seen.sync.state === 'synced',
+  );
   await background.close();
-  expect((await getIssue(ann, issue)).sync.state).toBe('synced');
   expect(marked(issue)).toHaveLength(1);
 });
 

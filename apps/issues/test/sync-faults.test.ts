@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import type { Fault } from '@tessera/trackers/fakes';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
@@ -203,12 +204,10 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     await expectUsable(issue);
     await clearFaults();
     // If the outcome is unknown, syncs return 503 until the creation must be visible.
-    let next = await sync(issue);
-    for (let look = 0; look < 1_000 && next.status === 503; look += 1) {
-      expectProblem(next, 503, 'create_outcome_unknown');
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      next = await sync(issue);
-    }
+    const next = await eventually(
+      () => sync(issue),
+      ({ status }) => status !== 503,
+    );
     expect(next.body).toMatchObject({ sync: { state: 'synced', last_error: null, next_attempt_at: null } });
     expect(marked(issue)).toHaveLength(1);
   });
@@ -247,12 +246,10 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     expectRefusal(await syncWithFault(issue));
     await takeEffect(() => marked(issue)[0]?.comments.length === 1);
     await clearFaults();
-    let next = await sync(issue);
-    for (let look = 0; look < 1_000 && next.status === 503; look += 1) {
-      expectProblem(next, 503, 'create_outcome_unknown');
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      next = await sync(issue);
-    }
+    const next = await eventually(
+      () => sync(issue),
+      ({ status }) => status !== 503,
+    );
     expect(next.status).toBe(200);
     expect(marked(issue)[0]?.comments).toHaveLength(1);
     expect((await getIssue(ann, issue)).comments_count).toBe(1);
@@ -335,12 +332,10 @@ it('a tracker that is down gets no requests after five failures, until it is bac
   expect(codes[5]).toBe('tracker_rate_limited');
   await own.fake.restart();
   const [issue] = issues;
-  let answer = await person.post(issuePath(issue ?? { id: '' }, 'sync/'));
-  for (let look = 0; look < 100 && answer.status !== 200; look += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    answer = await person.post(issuePath(issue ?? { id: '' }, 'sync/'));
-  }
-  expect(answer.status).toBe(200);
+  await eventually(
+    () => person.post(issuePath(issue ?? { id: '' }, 'sync/')),
+    ({ status }) => status === 200,
+  );
   await other.close();
   await own.close();
 });

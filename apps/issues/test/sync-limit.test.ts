@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, getIssue, issuePath } from './support/issues.ts';
@@ -67,10 +68,9 @@ it("while GitHub's secondary limit lasts, no replica sends a request, and no syn
 
   await app.sql('UPDATE tracker_states SET limited_until = now()');
   for (const issue of issues) {
-    for (let look = 0; look < 400; look += 1) {
-      if ((await getIssue(ann, issue)).sync.state === 'synced') break;
-      await pause(50);
-    }
-    expect((await getIssue(ann, issue)).sync.state).toBe('synced');
+    await eventually(
+      () => getIssue(ann, issue),
+      ({ sync }) => sync.state === 'synced',
+    );
   }
 });

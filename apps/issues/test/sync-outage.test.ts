@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { checkOf, integrationsPath } from './support/integrations.ts';
@@ -118,17 +119,14 @@ describe('after an outage', () => {
     );
     return issues;
   };
-  const untilBroughtForward = async (issues: readonly Issue[]) => {
-    for (let look = 0; look < 100; look += 1) {
-      const links = await linksOf(issues);
-      if (
-        links.every(({ seconds, last_error: error }) => error === null || (seconds !== null && seconds <= 60))
-      )
-        return links;
-      await pause(50);
-    }
-    throw new Error(`they are not retried soon: ${JSON.stringify(await linksOf(issues))}`);
-  };
+  const untilBroughtForward = (issues: readonly Issue[]) =>
+    eventually(
+      () => linksOf(issues),
+      (links) =>
+        links.every(
+          ({ seconds, last_error: error }) => error === null || (seconds !== null && seconds <= 60),
+        ),
+    );
 
   it('failed issues are retried within a minute, spread evenly, once another issue is synced', async () => {
     const issues = await failedIssues();
@@ -170,10 +168,9 @@ describe('after an outage', () => {
     );
     await startBackground();
     await syncIssue(ann, await createIssue(ann));
-    for (let look = 0; look < 100; look += 1) {
-      if ((await ann.get('/api/v1/sync/import/')).body.state === 'finished') return;
-      await pause(50);
-    }
-    throw new Error('the import did not continue');
+    await eventually(
+      () => ann.get('/api/v1/sync/import/'),
+      ({ body }) => body.state === 'finished',
+    );
   });
 });

@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
 import { createIssue, getIssue, issuePath, issuesPath } from './support/issues.ts';
@@ -95,8 +95,10 @@ describe('POST /api/v1/sync/retry/', () => {
       trackerEnvironment(tracker, { SYNC_WORKERS: '2', SYNC_POLL_MS: '100' }),
       app,
     );
-    for (let look = 0; look < 100 && (await listed('stale')).length > 0; look += 1)
-      await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually(
+      () => listed('stale'),
+      (stale) => stale.length === 0,
+    );
     await background.close();
     for (const issue of issues) expect((await getIssue(ann, issue)).sync.state).toBe('synced');
   });
@@ -153,10 +155,10 @@ describe('an issue whose first sync failed in a wrong project', () => {
     await wrong.close();
     const background = { SYNC_WORKERS: '1', SYNC_POLL_MS: '100' };
     const corrected = await startTestApp(trackerEnvironment(tracker, background), app);
-    for (let look = 0; (await getIssue(ann, issue)).sync.state !== 'synced'; look += 1) {
-      if (look > 100) throw new Error('it is never synced');
-      await pause(50);
-    }
+    await eventually(
+      () => getIssue(ann, issue),
+      ({ sync }) => sync.state === 'synced',
+    );
     await corrected.close();
   });
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { rememberSecret } from '@tessera/testing/leaks';
 import { expectProblem } from '@tessera/testing/problems';
 import { type FakeTestTracker, startFakeTracker } from './support/fake-tracker.ts';
@@ -60,12 +61,8 @@ describe.each(Object.keys(senders) as Provider[])('POST /api/v1/integrations/%s/
       .set({ 'Content-Type': 'application/json', ...headers })
       .send(body);
   const titleBecomes = async (title: string) => {
-    for (let look = 0; look < 100; look += 1) {
-      const { body } = await ann.get(`/api/v1/issues/${issue.id}/`).expect(200);
-      if (body.title === title && body.sync.state === 'synced') return body;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    throw new Error(`the title never became ${title}`);
+    const look = async () => (await ann.get(`/api/v1/issues/${issue.id}/`).expect(200)).body;
+    return eventually(look, (seen) => seen.title === title && seen.sync.state === 'synced');
   };
   const number = () => Number(issue.external?.id);
 

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
+import { eventually } from '@tessera/stack/eventually';
 import type pg from 'pg';
 import { migrate } from '../src/database/migrate.ts';
 import {
@@ -13,7 +14,6 @@ import {
   unavailableWhenDatabaseIsDown,
   violatedUniqueIndex,
 } from '../src/index.ts';
-import { waitUntil } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { createPrismaFolder } from './support/prisma-folder.ts';
 import { createDatabase, dropDatabases, run } from './support/test-database.ts';
@@ -196,9 +196,7 @@ describe('createPool', () => {
       url,
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'idle-victim'",
     );
-    for (let tries = 0; tries < 100 && errors.length === 0; tries += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await eventually(() => errors.length > 0);
     expect(errors).toHaveLength(1);
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
@@ -248,7 +246,7 @@ describe('createDatabasePool', () => {
       url,
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'prisma-victim'",
     );
-    await waitUntil(() => lines.length > 0);
+    await eventually(() => lines.length > 0);
     expect(lines[0]).toMatchObject({ level: 'warn', msg: 'idle database connection failed' });
   });
 });

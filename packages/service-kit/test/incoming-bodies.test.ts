@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { createHttpServer } from '../src/index.ts';
 import { IncomingBodies } from '../src/server/index.ts';
-import { type Child, startChild, waitUntil } from './support/child-process.ts';
+import { type Child, startChild } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 
@@ -47,14 +48,14 @@ describe('IncomingBodies', () => {
   it('refuses the oldest body when all bodies together exceed the maximum', async () => {
     const { bodies, port } = await start(100_000);
     const first = await send(port, 50_000, 'a'.repeat(40_000));
-    await waitUntil(() => bodies.held >= 40_000);
+    await eventually(() => bodies.held >= 40_000);
     const second = await send(port, 50_000, 'a'.repeat(40_000));
-    await waitUntil(() => bodies.held >= 80_000);
+    await eventually(() => bodies.held >= 80_000);
     const third = await send(port, 30_000, 'a'.repeat(30_000));
     expect(await first.answer).toMatch(/^HTTP\/1\.1 408 [\s\S]*\r\nConnection: close\r\n/);
     second.socket.write('a'.repeat(10_000));
     for (const { socket, answer } of [second, third]) {
-      await waitUntil(() => socket.bytesRead > 0);
+      await eventually(() => socket.bytesRead > 0);
       socket.end();
       expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
     }
@@ -64,20 +65,20 @@ describe('IncomingBodies', () => {
   it('counts the memory of a body until the body is complete or its connection closes', async () => {
     const { bodies, port } = await start(100_000);
     const { socket } = await send(port, 50_000, 'a'.repeat(10_000));
-    await waitUntil(() => bodies.held >= 10_000);
+    await eventually(() => bodies.held >= 10_000);
     const { socket: other } = await send(port, 20_000, 'a'.repeat(20_000));
-    await waitUntil(() => other.bytesRead > 0);
-    await waitUntil(() => bodies.held < 20_000);
+    await eventually(() => other.bytesRead > 0);
+    await eventually(() => bodies.held < 20_000);
     socket.destroy();
-    await waitUntil(() => bodies.held === 0);
+    await eventually(() => bodies.held === 0);
   });
 
   it('does not count a body that exceeds its own limit, because the rest is discarded', async () => {
     const { bodies, port } = await start(100_000, 10_000);
     const { socket } = await send(port, 1_000_000, 'a'.repeat(999_999));
-    await waitUntil(() => socket.bytesWritten > 999_999);
+    await eventually(() => socket.bytesWritten > 999_999);
     socket.end('a');
-    await waitUntil(() => bodies.held === 0);
+    await eventually(() => bodies.held === 0);
   });
 
   it.each([
@@ -134,7 +135,7 @@ describe('a service', () => {
   it(`uses little memory for ${clients} clients with incomplete bodies of 1 MiB, and serves other clients`, async () => {
     const service = startChild('bodies-process.ts', {});
     child = service;
-    await waitUntil(() => service.output().includes('listening'));
+    await eventually(() => service.output().includes('listening'));
     const port = Number(service.lines()[0]?.port);
     const memory = () => {
       const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
@@ -164,7 +165,7 @@ describe('a service', () => {
       answers.push(answer);
       if (count % 10 === 0) expect(await write()).toEqual([200, 10_000]);
     }
-    await waitUntil(() => open.size < 32);
+    await eventually(() => open.size < 32);
     expect(await write()).toEqual([200, 10_000]);
     clearInterval(sampler);
     for (const socket of open) socket.destroy();

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import supertest from 'supertest';
 import { Metrics, OutcomeCounter } from '../src/index.ts';
 import { createMetricsServer } from '../src/observability/metrics-server.ts';
-import { type Child, startChild, waitUntil } from './support/child-process.ts';
+import { type Child, startChild } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { getRoute, startApp } from './support/test-app.ts';
 
@@ -85,7 +86,7 @@ describe('the metrics server', () => {
 
   it('serves process metrics on a separate port, and does not keep the process alive', async () => {
     const service = startService({ METRICS_PORT: '0' });
-    await waitUntil(() => service.output().includes('"listening"'));
+    await eventually(() => service.output().includes('"listening"'));
     const port = service.lines().find(({ msg }) => msg === 'serving metrics')?.metrics_port;
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     for (const name of [
@@ -103,7 +104,7 @@ describe('the metrics server', () => {
 
   it('is off by default, and refuses an invalid port', async () => {
     const service = startService({});
-    await waitUntil(() => service.output().includes('"listening"'));
+    await eventually(() => service.output().includes('"listening"'));
     expect(service.output()).not.toContain('metrics');
     const refused = startService({ METRICS_PORT: '99999' });
     expect(await refused.ended).toBe(78);

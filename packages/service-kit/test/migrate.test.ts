@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { MigrationError, migrate } from '../src/database/migrate.ts';
 import { listMigrations } from '../src/database/migrations.ts';
 import { startChild } from './support/child-process.ts';
@@ -32,13 +33,11 @@ const tables = async () => {
   return rows.map((row) => row.name).filter((name) => name !== '_prisma_migrations');
 };
 
-async function until(query: string, rowCount: number): Promise<void> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    if ((await run(url, query)).length === rowCount) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`never ${rowCount} rows: ${query}`);
-}
+const until = (query: string, rowCount: number) =>
+  eventually(
+    () => run(url, query),
+    (rows) => rows.length === rowCount,
+  );
 
 describe('migrate', () => {
   it('applies missing migrations in order, and returns their names', async () => {

@@ -2,8 +2,8 @@ import { createHash, randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { createHttpServer } from '../src/index.ts';
-import { waitUntil } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 
@@ -86,7 +86,7 @@ describe('the input of a connection', () => {
     const received = readToEnd(socket);
     const get = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
     socket.write(get.repeat(900));
-    await waitUntil(() => answers.length === 1);
+    await eventually(() => answers.length === 1);
     socket.write(get.repeat(99) + get.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(seen()).toBe(Math.floor(2_048 / get.length));

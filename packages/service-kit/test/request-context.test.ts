@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { abortSignalOf, originOf } from '../src/index.ts';
 import { listenOnFreePort, openSocket } from './support/raw-http.ts';
 import { getRoute, startApp } from './support/test-app.ts';
@@ -24,20 +25,13 @@ function setUp() {
   return { ...started, signals };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 200 && !condition(); tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  expect(condition()).toBe(true);
-}
-
 describe('requestContext', () => {
   it.each([['a'], ['3f2b-77.A_z'], ['x'.repeat(64)]])('keeps the id %s of the caller', async (id) => {
     const { client, accessLines } = setUp();
     const response = await client.get('/people/1').set('X-Request-Id', id);
     expect(response.headers['x-request-id']).toBe(id);
     expect(response.body).toMatchObject({ requestId: id, fromHandler: id });
-    await until(() => accessLines()[0]?.request_id === id);
+    await eventually(() => accessLines()[0]?.request_id === id);
   });
 
   it.each([['x'.repeat(65)], ['two words'], ['{"a":1}'], [''], ['a, b']])(
@@ -60,7 +54,7 @@ describe('requestContext', () => {
   it('writes one line per request, with the path template instead of the URL', async () => {
     const { client, accessLines, log } = setUp();
     await client.get('/people/ann@example.com?secret=hunter2').set('Authorization', 'Bearer abc.def');
-    await until(() => accessLines().length === 1);
+    await eventually(() => accessLines().length === 1);
     expect(accessLines()[0]).toEqual({
       level: 'info',
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
@@ -78,7 +72,7 @@ describe('requestContext', () => {
   it('logs no path for an unknown route, and the status of the response', async () => {
     const { client, accessLines, log } = setUp();
     await client.get('/ann@example.com');
-    await until(() => accessLines().length === 1);
+    await eventually(() => accessLines().length === 1);
     expect(accessLines()[0]).toMatchObject({ route: null, status: 404 });
     expect(log.text()).not.toContain('ann@');
   });
@@ -88,10 +82,10 @@ describe('requestContext', () => {
     const server = createServer(app);
     const socket = await openSocket(await listenOnFreePort(server));
     socket.write('GET /never HTTP/1.1\r\nHost: a\r\n\r\n');
-    await until(() => signals.length === 1);
+    await eventually(() => signals.length === 1);
     expect(signals[0]?.aborted).toBe(false);
     socket.destroy();
-    await until(() => accessLines().length === 1);
+    await eventually(() => accessLines().length === 1);
     expect(accessLines()[0]).toMatchObject({ route: '/never', aborted: true });
     expect(signals[0]?.aborted).toBe(true);
     server.close();
@@ -101,7 +95,7 @@ describe('requestContext', () => {
   it('neither marks nor aborts a request with a response', async () => {
     const { client, accessLines, signals } = setUp();
     await client.get('/done');
-    await until(() => accessLines().length === 1);
+    await eventually(() => accessLines().length === 1);
     expect(accessLines()[0]).not.toHaveProperty('aborted');
     expect(signals[0]?.aborted).toBe(false);
   });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { type Child, startChild, waitUntil } from './support/child-process.ts';
+import { eventually } from '@tessera/stack/eventually';
+import { type Child, startChild } from './support/child-process.ts';
 import { createPrismaFolder } from './support/prisma-folder.ts';
 import { createDatabase, dropDatabases, run } from './support/test-database.ts';
 
@@ -22,7 +23,7 @@ const somewhere = 'postgresql://user@127.0.0.1:1/none';
 describe('runService', () => {
   it('serves with the configuration of the environment, and exits 0 on SIGTERM', async () => {
     const service = start('run-service-process.ts', {}, { DATABASE_URL: somewhere, SHUTDOWN_DELAY_MS: '0' });
-    await waitUntil(() => service.output().includes('listening'));
+    await eventually(() => service.output().includes('listening'));
     expect(service.lines()[0]).toMatchObject({
       service: 'run-test',
       host: '127.0.0.1',

@@ -1,8 +1,9 @@
 import { Agent, get, IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import express from 'express';
 import { createHttpServer } from '../src/index.ts';
-import { type Child, startChild, waitUntil } from './support/child-process.ts';
+import { type Child, startChild } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 
@@ -15,7 +16,7 @@ afterEach(() => {
 async function startService(options: object = {}): Promise<Child & { port: number }> {
   const child = startChild('serve-process.ts', options);
   children.push(child);
-  await waitUntil(() => child.output().includes('listening'));
+  await eventually(() => child.output().includes('listening'));
   const port = child.lines()[0]?.port;
   if (typeof port !== 'number') throw new Error(child.output() + child.errors());
   return { ...child, port };
@@ -53,7 +54,7 @@ describe('serve', () => {
     const accepted = ask(service.port, '/slow', new Agent({ keepAlive: true }));
     await new Promise((resolve) => setTimeout(resolve, 100));
     service.process.kill('SIGTERM');
-    await waitUntil(() => service.output().includes('draining'));
+    await eventually(() => service.output().includes('draining'));
     await expect(ask(service.port, '/')).rejects.toThrow(/ECONNREFUSED|ECONNRESET/);
     expect(await accepted).toMatchObject({ status: 200, body: 'slow but whole' });
     expect(await service.ended).toBe(0);
@@ -90,7 +91,7 @@ describe('serve', () => {
       connection: 'keep-alive',
     });
     service.process.kill('SIGTERM');
-    await waitUntil(() => service.output().includes('draining'));
+    await eventually(() => service.output().includes('draining'));
     expect(await ask(service.port, '/readyz', agent)).toMatchObject({ status: 503, connection: 'close' });
     expect(await ask(service.port, '/')).toMatchObject({ status: 200, body: 'ok', connection: 'close' });
     expect(await service.ended).toBe(0);
@@ -99,7 +100,7 @@ describe('serve', () => {
   it('shuts down on SIGINT, and only once for several signals', async () => {
     const service = await startService({ closeMs: 300 });
     service.process.kill('SIGINT');
-    await waitUntil(() => service.output().includes('draining'));
+    await eventually(() => service.output().includes('draining'));
     service.process.kill('SIGTERM');
     service.process.kill('SIGINT');
     expect(await service.ended).toBe(0);

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { createHttpServer, defaultHttpTimeouts, everyone, type Handler, route } from '../src/index.ts';
-import { waitUntil } from './support/child-process.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { listenOnFreePort, openSocket, readToEnd } from './support/raw-http.ts';
 import { startApp, testOperation } from './support/test-app.ts';
@@ -64,7 +64,7 @@ describe('a client that does not read its response', () => {
     sockets.push(reader);
     const received = readToEnd(reader);
     reader.write(get('/'));
-    await waitUntil(() => lines.some(({ msg }) => msg === reason));
+    await eventually(() => lines.some(({ msg }) => msg === reason));
     await waitForConnections(1);
     expect(lines.filter(({ msg }) => msg === reason)).toMatchObject([{ level: 'info', reason: 'timeout' }]);
     reader.end(get('/').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
@@ -78,10 +78,10 @@ describe('a client that does not read its response', () => {
     const first = await stall(get('/'));
     await waitForConnections(1);
     for (let connection = 0; connection < 4; connection += 1) await stall(get('/'));
-    await waitUntil(() => lines.filter(({ msg }) => msg === reason).length === 2);
+    await eventually(() => lines.filter(({ msg }) => msg === reason).length === 2);
     expect(new Set(lines.map((line) => line.reason))).toEqual(new Set(['memory']));
     first.resume();
-    await waitUntil(() => first.destroyed);
+    await eventually(() => first.destroyed);
     expect(await openConnections()).toBe(3);
   });
 
@@ -122,7 +122,7 @@ describe('a client that does not read its response', () => {
     const { stall, lines } = await start(startApp([compressed]).app, { unsentMax: 1 });
     const accepting = get('/random').replace('\r\n\r\n', '\r\nAccept-Encoding: gzip\r\n\r\n');
     for (let connection = 0; connection < 3; connection += 1) await stall(accepting.repeat(50));
-    await waitUntil(() => lines.filter(({ msg }) => msg === reason).length === 3);
+    await eventually(() => lines.filter(({ msg }) => msg === reason).length === 3);
     expect(new Set(lines.map((line) => line.reason))).toEqual(new Set(['memory']));
     await waitForConnections(0);
     expect(started).toBe(3);

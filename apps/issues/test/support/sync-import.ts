@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Import, type Issue, importPreviewSchema, importSchema, issueSchema } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import { createIssue, getIssue, historyOf, issuePath, issuesPath } from './issues.ts';
 import { anEmail, aPerson, type TestPerson } from './people.ts';
@@ -16,12 +16,8 @@ export const importing = { SYNC_WORKERS: '2', SYNC_POLL_MS: '100', SYNC_RETRY_SE
 
 /** Waits until the last import is in a state. */
 export async function untilImport(staff: TestPerson, state: Import['state']): Promise<Import> {
-  for (let look = 0; ; look += 1) {
-    const seen = importSchema.parse((await staff.get(importPath).expect(200)).body);
-    if (seen.state === state) return seen;
-    if (look > 300) throw new Error(`never ${state}: ${JSON.stringify(seen)}`);
-    await pause(100);
-  }
+  const look = async () => importSchema.parse((await staff.get(importPath).expect(200)).body);
+  return eventually(look, (seen) => seen.state === state);
 }
 
 /** Starts an import and waits until it has ended. */
@@ -32,14 +28,13 @@ export async function importAll(staff: TestPerson): Promise<Import> {
 
 /** Returns every issue, as soon as the background has synced all of them. */
 export async function untilSynced(person: TestPerson): Promise<Issue[]> {
-  for (let look = 0; ; look += 1) {
+  const look = async () => {
     const { body } = await person.get(`${issuesPath}?limit=200&ordering=created_at`).expect(200);
     const issues: Issue[] = [];
     for (const issue of body) issues.push(await getIssue(person, issue));
-    if (issues.every(({ sync }) => sync.state === 'synced')) return issues;
-    if (look > 100) throw new Error(`not synced: ${JSON.stringify(issues.map(({ sync }) => sync))}`);
-    await pause(200);
-  }
+    return issues;
+  };
+  return eventually(look, (issues) => issues.every(({ sync }) => sync.state === 'synced'));
 }
 
 interface ImportedTracker {

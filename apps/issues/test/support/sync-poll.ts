@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { expectProblem } from '@tessera/testing/problems';
 import { type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts';
 import { createIssue, getIssue, issueIn, issuePath } from './issues.ts';
@@ -45,14 +46,8 @@ export function describePoll(start: () => Promise<TestTracker>): void {
     await tracker.close();
   });
 
-  const until = async (issue: Issue, holds: (seen: Issue) => boolean): Promise<Issue> => {
-    for (let look = 0; ; look += 1) {
-      const seen = await getIssue(ann, issue);
-      if (holds(seen)) return seen;
-      if (look > 150) throw new Error(`never arrived: ${JSON.stringify(seen)}`);
-      await pause(100);
-    }
-  };
+  const until = (issue: Issue, holds: (seen: Issue) => boolean): Promise<Issue> =>
+    eventually(() => getIssue(ann, issue), holds);
   /** Syncs an issue as soon as the background is not syncing it. */
   const syncNow = async (issue: Issue): Promise<Issue> => {
     const response = await ann.post(issuePath(issue, 'sync/'));

@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../src/processes/eventually.ts';
 import { isRunning } from '../src/processes/recorded-process.ts';
-import { waitUntil } from '../src/processes/wait-until.ts';
 import { FakeProduct } from './support/fake-product.ts';
 import { query } from './support/query.ts';
 
@@ -44,17 +44,17 @@ describe('dev', () => {
     return child;
   }
 
-  const waitForOutput = (text: string) => waitUntil(() => output.includes(text), 20_000);
+  const waitForOutput = (text: string) => eventually(() => output.includes(text));
 
   it('runs a service from source on the embedded database and restarts it on a change, until it is stopped', async () => {
     const service = run('test/support/dev-identity.ts');
     const database = run('test/support/dev-database.ts');
-    expect(await waitForOutput('first on postgresql://identity:')).toBe(true);
+    await waitForOutput('first on postgresql://identity:');
     const url = /first on (\S+) in development/.exec(output)?.[1] ?? '';
     expect(await query(url, 'SELECT current_user::text')).toEqual(['identity']);
 
     writeFileSync(path.join(product.root, 'apps/identity/src/server.ts'), serverSource('second'));
-    expect(await waitForOutput('second on postgresql://identity:')).toBe(true);
+    await waitForOutput('second on postgresql://identity:');
 
     const start = product.launch();
     expect(await start.ended).toBe(1);

@@ -13,7 +13,7 @@ import {
   withDatabase,
   withRole,
 } from '../src/postgres.ts';
-import { waitUntil } from '../src/processes/wait-until.ts';
+import { eventually } from '../src/processes/eventually.ts';
 import { query } from './support/query.ts';
 import { makeFolder, makePrivateFolder, removeFolder } from './support/temporary-folder.ts';
 
@@ -259,7 +259,7 @@ describe('startTestPostgres', () => {
           () => false,
           () => !existsSync(path.dirname(String(folder))),
         );
-      expect(await waitUntil(gone, 15_000, 100)).toBe(true);
+      await eventually(gone);
     },
   );
 

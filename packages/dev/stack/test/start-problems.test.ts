@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../src/processes/eventually.ts';
 import { isRunning } from '../src/processes/recorded-process.ts';
-import { waitUntil } from '../src/processes/wait-until.ts';
 import { FakeProduct } from './support/fake-product.ts';
 
 // External databases for both services, so that no embedded one is started.
@@ -127,10 +127,10 @@ describe('start', () => {
     const environment = { ...variables, IDENTITY_PORT: String(identity), ISSUES_PORT: String(issues) };
     const command = `"${process.execPath}" --import tsx --conditions=@tessera/source test/support/launch.ts "$0" & wait`;
     const shell = spawn('sh', ['-c', command, product.root], { env: environment, stdio: 'ignore' });
-    expect(await waitUntil(() => product.seen('issues').length > 0, 20_000, 100)).toBe(true);
+    await eventually(() => product.seen('issues').length > 0);
     const { launcher, services } = product.runRecord();
     shell.kill('SIGKILL');
-    expect(await waitUntil(() => !isRunning(launcher), 15_000, 100)).toBe(true);
+    await eventually(() => !isRunning(launcher));
     expect(services.some((service) => isRunning(service.process))).toBe(false);
     expect(product.seen('identity').at(-1)).toMatchObject({ event: 'SIGTERM' });
   });
@@ -141,7 +141,7 @@ describe('start', () => {
     launcher.kill('SIGINT');
     // The package manager may forward the same Ctrl-C.
     launcher.kill('SIGINT');
-    await waitUntil(() => product.seen('issues').at(-1)?.event === 'SIGTERM', 5_000);
+    await eventually(() => product.seen('issues').at(-1)?.event === 'SIGTERM');
     const { services } = product.runRecord();
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     expect(services.map((service) => isRunning(service.process))).toEqual([true, true]);

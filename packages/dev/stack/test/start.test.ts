@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../src/processes/eventually.ts';
 import { isRunning, recordProcess } from '../src/processes/recorded-process.ts';
-import { waitUntil } from '../src/processes/wait-until.ts';
 import { FakeProduct, type Launcher } from './support/fake-product.ts';
 import { query } from './support/query.ts';
 
@@ -171,7 +171,7 @@ describe('start', () => {
     launcher.kill('SIGKILL');
     await launcher.ended;
     const allGone = () => left.every((process) => process !== undefined && !isRunning(process));
-    expect(await waitUntil(allGone, 15_000, 100)).toBe(true);
+    await eventually(allGone);
   });
 
   it('cleans up after a launcher that was killed together with its watchdog', async () => {

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IssuesClient } from '@tessera/client/issues';
 import type { TokenResponse } from '@tessera/contracts';
 import { first, type Stack, startStack } from '@tessera/stack';
+import { eventually } from '@tessera/stack/eventually';
 import { signUp, writer } from './support/clients.ts';
 import { EventReaders } from './support/event-readers.ts';
-import { eventually, Load } from './support/load.ts';
+import { Load } from './support/load.ts';
 
 // `EVENT_FAULT_ROUNDS=10` for a long run.
 const rounds = Number(process.env.EVENT_FAULT_ROUNDS ?? 1);

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { first, httpClient, type Stack, startStack } from '@tessera/stack';
+import { eventually } from '@tessera/stack/eventually';
 import { type BreakablePostgres, startBreakablePostgres } from '@tessera/stack/postgres';
 import { reader, session, signUp, writer, writerWithoutKey } from './support/clients.ts';
 import { expectCompleteIssues, expectCompleteSessions } from './support/completeness.ts';
 import { EventReaders } from './support/event-readers.ts';
-import { eventually, Load, type Outcome, tally } from './support/load.ts';
+import { Load, type Outcome, tally } from './support/load.ts';
 
 const short = { DATABASE_STATEMENT_TIMEOUT_MS: '1000', LOG_LEVEL: 'warn' };
 

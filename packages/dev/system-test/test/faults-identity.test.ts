@@ -3,10 +3,11 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TokenResponse } from '@tessera/contracts';
 import { first, httpClient, type Stack, startStack } from '@tessera/stack';
+import { eventually } from '@tessera/stack/eventually';
 import type { AxiosResponse } from 'axios';
 import { issuesClient, password, reader, signUp, writer } from './support/clients.ts';
 import { expectCompleteIssues } from './support/completeness.ts';
-import { eventually, Load, tally } from './support/load.ts';
+import { Load, tally } from './support/load.ts';
 
 describe('when identity is killed while issues is under load', () => {
   let stack: Stack;
@@ -33,7 +34,7 @@ describe('when identity is killed while issues is under load', () => {
 
   it('issues continues: lists, reads, creates, comments and status changes all succeed', async () => {
     await load.everyClient(30);
-    expect((await httpClient(first(stack.issues).url).get('/readyz')).status).toBe(200);
+    await first(stack.issues).untilReady();
     const failed = load.outcomes.filter(({ status }) => status !== 200 && status !== 201);
     expect(tally(failed)).toEqual({});
     expect(Object.keys(tally(load.outcomes)).sort()).toEqual([

@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { first, httpClient, type Stack, type StackOptions, startStack } from '@tessera/stack';
+import { eventually } from '@tessera/stack/eventually';
 import pg from 'pg';
 import { issuesClient, password, reader, session, signUp, writer } from './support/clients.ts';
 import { expectCompleteIssues, expectCompleteSessions } from './support/completeness.ts';
-import { eventually, Load, tally } from './support/load.ts';
+import { Load, tally } from './support/load.ts';
 
 // Exit code 0 proves that it was in time: after SHUTDOWN_TIMEOUT_MS a service exits with 1.
 describe('SIGTERM', () => {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { IdentityClient } from '@tessera/client/identity';
 import { IssuesClient, ProblemError, Session } from '@tessera/client/issues';
+import { eventually } from '@tessera/stack/eventually';
 import { type Pair, Person, startPair } from './support/pair.ts';
 
 const password = 'a password of the system test';
@@ -163,7 +164,7 @@ describe.each([
     const code = count > 1 ? 'create_outcome_unknown' : 'identity_unavailable';
     expect([created.status, created.data.code]).toEqual([503, code]);
     await pair.identity.start({ JWT_ACTIVE_KID: 'identity-key-1' });
-    const again = await eventually(
+    const again = await untilStatus(
       () => staff.issues.post('/users/', { email: 'bob@example.com', password }),
       201,
     );
@@ -216,7 +217,7 @@ describe.each([
     expect(
       (await pair.public.post('/token/refresh', { refresh_token: ann.tokens?.refresh_token })).status,
     ).toBe(401);
-    const refused = await eventually(() => ann.issues.get('/issues/'), 401);
+    const refused = await untilStatus(() => ann.issues.get('/issues/'), 401);
     expect([refused.status, refused.data.code]).toEqual([401, 'identity_inactive']);
   });
 
@@ -229,16 +230,10 @@ describe.each([
   });
 });
 
-/** Repeats a request until it has the status, for at most 20 seconds: a breaker and the mirror wait after an outage. */
-async function eventually<Answer extends { status: number }>(
+/** Repeats a request until it has the status, because a breaker and the mirror wait after an outage. */
+function untilStatus<Answer extends { status: number }>(
   send: () => Promise<Answer>,
-  status: number,
+  wanted: number,
 ): Promise<Answer> {
-  const deadline = Date.now() + 20_000;
-  let answer = await send();
-  while (answer.status !== status && Date.now() < deadline) {
-    await sleep(200);
-    answer = await send();
-  }
-  return answer;
+  return eventually(send, ({ status }) => status === wanted);
 }

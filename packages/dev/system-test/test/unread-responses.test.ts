@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { first, type Service, type Stack, startStack } from '@tessera/stack';
+import { eventually } from '@tessera/stack/eventually';
 import type { AxiosInstance } from 'axios';
 import { issuesClient, signUp } from './support/clients.ts';
-import { eventually, pause } from './support/load.ts';
+import { pause } from './support/load.ts';
 
 const clients = 50;
 const containerMiB = 512;

@@ -41,12 +41,3 @@ export function startChild(file: string, options: object, environment: Record<st
     ended: once(child, 'close').then(([code, signal]) => code ?? signal),
   };
 }
-
-/** Waits until a condition holds; throws after ten seconds. */
-export async function waitUntil(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('The condition did not become true.');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

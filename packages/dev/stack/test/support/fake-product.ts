@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type RunRecord, readRunRecord } from '../../src/data-folder/run-record.ts';
 import { findFreePort } from '../../src/postgres/free-port.ts';
-import { waitUntil } from '../../src/processes/wait-until.ts';
+import { eventually } from '../../src/processes/eventually.ts';
 import { makeFolder, removeFolder } from './temporary-folder.ts';
 
 const support = fileURLToPath(new URL('.', import.meta.url));
@@ -149,7 +149,7 @@ export class Launcher {
     void this.ended.then(() => {
       ended = true;
     });
-    await waitUntil(() => this.output.includes(text) || ended, 20_000);
+    await eventually(() => this.output.includes(text) || ended);
     if (!this.output.includes(text)) throw new Error(`The launcher did not print "${text}":\n${this.output}`);
   }
 

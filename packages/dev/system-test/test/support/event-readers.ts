@@ -8,7 +8,7 @@ import {
   type TokenResponse,
 } from '@tessera/contracts';
 import type { Stack } from '@tessera/stack';
-import { eventually } from './load.ts';
+import { eventually } from '@tessera/stack/eventually';
 
 /**
  * Two readers of each feed, from its beginning, through outages: of issues by the client package, of identity by plain

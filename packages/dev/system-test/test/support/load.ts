@@ -1,3 +1,4 @@
+import { eventually } from '@tessera/stack/eventually';
 import type { AxiosResponse } from 'axios';
 
 /** A response, or the code of a connection error. */
@@ -98,23 +99,6 @@ export function tally(outcomes: readonly Outcome[]): Record<string, number> {
     counts[name] = (counts[name] ?? 0) + 1;
   }
   return counts;
-}
-
-/**
- * Polls until the result is as expected.
- * @throws Error after four minutes, a limit that a loaded machine does not reach
- */
-export async function eventually<Answer>(
-  ask: () => Promise<Answer>,
-  isGood: (answer: Answer) => boolean,
-): Promise<Answer> {
-  const deadline = Date.now() + 240_000;
-  for (;;) {
-    const answer = await ask();
-    if (isGood(answer)) return answer;
-    if (Date.now() > deadline) throw new Error('The expected result did not occur within four minutes.');
-    await pause();
-  }
 }
 
 export function pause(): Promise<void> {
