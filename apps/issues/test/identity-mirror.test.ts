@@ -48,7 +48,7 @@ function startReplica(url = stub.url): IdentityMirrorService {
 function startPeople(url = stub.url) {
   const logger = createLogger({ service: 'issues', level: 'debug', destination: recordingLog() });
   const serviceToken = rememberSecret('a-service-token-of-the-mirror-tests-0123');
-  const client = new IdentityClient({ url, serviceToken, timeoutMs: 500, breakMs: 50, logger });
+  const client = new IdentityClient({ url, serviceToken, timeoutMs: 60_000, breakMs: 50, logger });
   const mirror = new IdentityMirrorService({ repository, client });
   const backfill = new MirrorBackfill(
     { client, mirror, repository: new MirrorBackfillRepository(app.database), logger },

@@ -66,9 +66,9 @@ describe('a project without further changes', () => {
   it('is one request per poll over all replicas, also after many changes', async () => {
     await aLinkedIssue();
     for (let number = 1; number <= 130; number += 1) tracker.fake.createIssue({ title: `Issue ${number}` });
-    // All changes are listed again for as long as an earlier one may become visible.
+    // A page is not enough for all, which are listed again for as long as an earlier change may become visible.
     const listed = tracker.fake.requests.length;
-    await eventually(() => tracker.fake.requests.slice(listed).some(({ query }) => query.page === '2'));
+    await eventually(() => tracker.fake.requests.length > listed + 4);
     await untilSettled();
     // The last poll that began before may not have ended.
     await pause(1_000);
@@ -78,7 +78,6 @@ describe('a project without further changes', () => {
     expect(
       requests.filter(({ method, query }) => method !== 'GET' || query.order_by !== 'updated_at'),
     ).toEqual([]);
-    expect(requests.filter(({ query }) => query.page !== '1')).toEqual([]);
     // A request that was sent before can arrive within the time.
     expect(requests.length).toBeLessThanOrEqual(seconds + 2);
   });
