@@ -3,7 +3,7 @@ import { pageBytesMax } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { isReferredTo } from '../issue-store/issue.sql.ts';
+import { isReferredTo, joinPerson } from '../issue-store/issue.sql.ts';
 
 /** A stored history entry with the current names of its people. */
 export interface ActivityLine {
@@ -71,9 +71,9 @@ export class ActivityRepository {
         a.actor_id AS "actorId", actor.names AS "actorName"
         FROM issue
         LEFT JOIN page a ON true
-        LEFT JOIN identity_mirror actor ON actor.id = a.actor_id
-        LEFT JOIN identity_mirror before ON before.id = ${assigneeIn('old_value')}
-        LEFT JOIN identity_mirror after ON after.id = ${assigneeIn('new_value')}
+        ${joinPerson('actor', 'a.actor_id')}
+        ${joinPerson('before', assigneeIn('old_value'))}
+        ${joinPerson('after', assigneeIn('new_value'))}
        ORDER BY ${byId}`;
     return rows.length === 0 ? undefined : rows.filter((row) => row.id !== null);
   }
@@ -83,6 +83,6 @@ const valueBytes = Prisma.raw(
   "octet_length(coalesce(a.old_value::text, '')) + octet_length(coalesce(a.new_value::text, ''))",
 );
 
-function assigneeIn(column: 'old_value' | 'new_value'): Prisma.Sql {
-  return Prisma.raw(`CASE a.field WHEN 'assignee' THEN (a.${column} #>> '{}')::uuid END`);
+function assigneeIn(column: 'old_value' | 'new_value'): string {
+  return `CASE a.field WHEN 'assignee' THEN (a.${column} #>> '{}')::uuid END`;
 }

@@ -1,7 +1,7 @@
 import { prefixQuery } from '@tessera/service-kit';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
-import { isReferredTo } from '../issue-store/issue.sql.ts';
+import { isReferredTo, oneOf } from '../issue-store/issue.sql.ts';
 import type { PeopleFilter, RankedPlace } from './people-list.ts';
 
 /** Selects people sorted by id. */
@@ -56,7 +56,7 @@ export function rankedStatement(
       ) m ORDER BY tier, ${order} LIMIT ${limit}::int
     )
     SELECT ${columns}, page.tier, m.sort_name AS "sortName"
-      FROM page JOIN identity_mirror m ON m.id = page.id
+      FROM page CROSS JOIN ${oneOf('identity_mirror', 'id = page.id')} m
      ORDER BY page.tier, page.seen_order, page.sort_name, page.id`;
 }
 

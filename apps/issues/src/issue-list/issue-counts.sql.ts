@@ -7,6 +7,7 @@ import {
 } from '@tessera/contracts';
 import type { Prisma as PrismaTypes } from '../generated/prisma/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { joinPerson } from '../issue-store/issue.sql.ts';
 import {
   conditionsOf,
   isNumbered,
@@ -46,7 +47,7 @@ export function countStatement(request: TrackedRequest, by: CountedField): Sql {
     )
     SELECT value, count, whole."isComplete" ${people ? Prisma.raw(', person.names') : Prisma.empty}
       FROM (SELECT ${isComplete} AS "isComplete") whole LEFT JOIN counted ON true
-      ${people ? Prisma.raw('LEFT JOIN identity_mirror person ON person.id = value') : Prisma.empty}
+      ${people ? joinPerson('person', 'value') : Prisma.empty}
      ORDER BY count DESC, value`;
 }
 

@@ -10,7 +10,15 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { Comment } from '../issue-core/comment.ts';
 import type { IssueRecord, IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
 import type { StoredLink } from '../issue-core/link.ts';
-import { labelRevision, people, shortColumns, trackerLink, untitledColumns } from './issue.sql.ts';
+import {
+  joinPerson,
+  labelRevision,
+  oneOf,
+  people,
+  shortColumns,
+  trackerLink,
+  untitledColumns,
+} from './issue.sql.ts';
 
 /** The parts of an issue that are read only if they are shown: a large value and rows of other tables. */
 export interface IssueParts {
@@ -71,11 +79,12 @@ const labelColumn = Prisma.raw(`
 
 /** The people that the text of the row mentions, in order, with their current names; NULL without mentions. */
 function mentionedPeople(row: 'i' | 'c'): Prisma.Sql {
-  return Prisma.raw(`
-  CASE WHEN ${row}.mention_ids <> '{}' THEN (
+  const ids = Prisma.raw(`${row}.mention_ids`);
+  return Prisma.sql`
+  CASE WHEN ${ids} <> '{}' THEN (
     SELECT json_agg(json_build_object('id', m.id, 'names', person.names) ORDER BY m.place)
-      FROM unnest(${row}.mention_ids) WITH ORDINALITY m (id, place) LEFT JOIN identity_mirror person ON person.id = m.id
-  ) END`);
+      FROM unnest(${ids}) WITH ORDINALITY m (id, place) ${joinPerson('person', 'm.id')}
+  ) END`;
 }
 
 /** The columns that only rows of links have, of `l`. */
@@ -93,9 +102,9 @@ export const commentColumns = Prisma.sql`c.id, c.issue_id AS "issueId", c.create
 /**
  * Joins the author of the comment `c` as `author` and, for a comment from a tracker, its remote details as `external`.
  */
-export const commentRelations = Prisma.raw(`
-  LEFT JOIN identity_mirror author ON author.id = c.author_id
-  LEFT JOIN tracker_comments external ON external.comment_id = c.id AND external.provider = c.origin`);
+export const commentRelations = Prisma.sql`
+  ${joinPerson('author', 'c.author_id')}
+  LEFT JOIN ${oneOf('tracker_comments', 'comment_id = c.id AND provider = c.origin')} external ON true`;
 
 const details = Prisma.sql`${Prisma.raw(`i.number, ${untitledColumns}, i.status, i.reporter_id AS "reporterId",
   reporter.names AS "reporterName", assignee.names AS "assigneeName", i.version, i.rev, i.comments_count AS "commentsCount", i.resolved_at AS "resolvedAt", i.closed_at AS "closedAt"`)}, ${labelRevision}`;

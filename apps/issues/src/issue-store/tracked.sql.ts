@@ -3,6 +3,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy } from '../issue-core/issue.ts';
 import { creationEvent } from '../issue-core/issue-event.ts';
 import { descriptionWords, titleWords } from '../issue-core/issue-words.ts';
+import { oneOf } from './issue.sql.ts';
 import { startWatching } from './watching.sql.ts';
 
 /** An issue to import, with the link to its remote issue. */
@@ -90,5 +91,5 @@ export function recordSynced(rows: Prisma.Sql, origin: SyncedEvent['data']['orig
     INSERT INTO events (tx, type, subject_id, data)
     SELECT greatest(i.event_tx, pg_current_xact_id()::text::bigint), ${type}, i.id,
            jsonb_build_object('number', i.number, 'origin', ${origin}::text, 'remote_id', t.remote_id)
-      FROM (${rows}) t JOIN issues i ON i.id = t.issue_id`;
+      FROM (${rows}) t CROSS JOIN ${oneOf('issues', 'id = t.issue_id')} i`;
 }

@@ -7,6 +7,7 @@ import {
 import { unreadEvents } from '../events/event-reader.sql.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
+import { joinPerson, oneOf } from '../issue-store/issue.sql.ts';
 import type { NotificationFilters, NotificationPage } from './notification.ts';
 
 /** Maximum number of watchers of an issue who are notified of an event. */
@@ -47,7 +48,7 @@ export const notifyOfEvents = (count: number) => Prisma.sql`
     SELECT e.tx, e.id, e.type, e.subject_id, e.at, e.data, (e.data ->> 'actor_id')::uuid AS actor_id,
            (e.data ->> 'comment_id')::uuid AS comment_id, i.reporter_id, i.reporter_watches,
            e.type IN (${listed(watchedTypes)}) AS is_watched
-      FROM page e JOIN issues i ON i.id = e.subject_id
+      FROM page e CROSS JOIN ${oneOf('issues', 'id = e.subject_id')} i
      WHERE e.type IN (${listed([...watchedTypes, ...typesForPeople])})
        AND NOT (e.type = 'issue.created' AND e.data ->> 'origin' <> 'local')
        AND NOT EXISTS (
@@ -125,9 +126,9 @@ export function selectNotifications(
       LEFT JOIN LATERAL (
         SELECT * FROM notifications n WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY n.place DESC LIMIT ${limit}
       ) n ON true
-      LEFT JOIN issues i ON i.id = n.issue_id
-      LEFT JOIN identity_mirror actor ON actor.id = n.actor_id
-      LEFT JOIN comments c ON c.id = n.comment_id AND c.deleted_at IS NULL
+      LEFT JOIN ${oneOf('issues', 'id = n.issue_id')} i ON true
+      ${joinPerson('actor', 'n.actor_id')}
+      LEFT JOIN ${oneOf('comments', 'id = n.comment_id AND deleted_at IS NULL')} c ON true
      ORDER BY n.place DESC`;
 }
 

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy, TrackerIdentity } from '../issue-core/issue.ts';
+import { joinPerson } from '../issue-store/issue.sql.ts';
 import type { IssueWriter } from '../issue-store/write.ts';
 import type { NewRemoteComment, UnsentComment } from './comment-merge.ts';
 import { json } from './sync-lease.sql.ts';
@@ -34,7 +35,7 @@ export class SyncCommentRepository {
       SELECT c.id, c.body, c.sent_body AS "sentBody", author.username,
              extract(epoch FROM clock_timestamp() - t.attempted_at)::float8 AS "attemptAge"
         FROM comments c
-        LEFT JOIN identity_mirror author ON author.id = c.author_id
+        ${joinPerson('author', 'c.author_id')}
         LEFT JOIN tracker_comments t ON t.comment_id = c.id AND ${this.#isTracker}
        WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.deleted_at IS NULL AND t.remote_id IS NULL
        ORDER BY c.created_at, c.id`;
@@ -46,7 +47,7 @@ export class SyncCommentRepository {
     if (ids.length === 0) return new Map();
     const rows = await this.#database.$queryRaw<LocalComment[]>`
       SELECT c.id, c.body, c.sent_body AS "sentBody", author.username FROM comments c
-        LEFT JOIN identity_mirror author ON author.id = c.author_id
+        ${joinPerson('author', 'c.author_id')}
        WHERE c.issue_id = ${issueId}::uuid AND c.origin = 'local' AND c.id = ANY (${[...ids]}::uuid[])`;
     return new Map(rows.map((comment) => [comment.id, comment]));
   }
@@ -63,7 +64,7 @@ export class SyncCommentRepository {
         SELECT id, issue_id, ${provider}, ${project}, clock_timestamp() FROM c
         ON CONFLICT (comment_id, provider, project) DO UPDATE SET attempted_at = excluded.attempted_at
       )
-      SELECT c.body, author.username FROM c LEFT JOIN identity_mirror author ON author.id = c.author_id`;
+      SELECT c.body, author.username FROM c ${joinPerson('author', 'c.author_id')}`;
     return comment;
   }
 

@@ -1,4 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
+import { oneOf } from '../issue-store/issue.sql.ts';
 import type { WatchedPage } from './watching.ts';
 
 /** Selects the issues that a person watches with a row, and those that they reported and watch without one. */
@@ -17,6 +18,6 @@ export function selectWatched(userId: string, { limit, after }: WatchedPage): Pr
         WHERE i.reporter_id = ${userId}::uuid AND i.reporter_watches ${beyond('i.created_at, i.id')} AND NOT EXISTS (
           SELECT FROM issue_watchers w WHERE w.issue_id = i.id AND w.user_id = i.reporter_id
         ) ORDER BY i.created_at DESC, i.id DESC LIMIT ${limit})
-    ) w JOIN issues i ON i.id = w.issue_id
+    ) w CROSS JOIN ${oneOf('issues', 'id = w.issue_id')} i
      ORDER BY w.since DESC, w.issue_id DESC LIMIT ${limit}`;
 }

@@ -11,6 +11,8 @@ interface PlanNode {
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
+  'Shared Hit Blocks': number;
+  'Shared Read Blocks': number;
   Plans?: PlanNode[];
 }
 
@@ -28,6 +30,8 @@ export interface Plan {
   /** The number of entries of the history that all scans read. */
   entries: number;
   milliseconds: number;
+  /** The number of blocks of 8 kB that the statement reads. Other work of the machine does not change it. */
+  buffers: number;
 }
 
 interface Statement {
@@ -37,7 +41,7 @@ interface Statement {
 
 /** Runs a statement planned with its values, like the connections of lists, and returns its plan. */
 export async function explain(client: pg.ClientBase, { text, values }: Statement): Promise<Plan> {
-  const { rows } = await client.query({ text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values });
+  const { rows } = await client.query({ text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, values });
   const [{ Plan: root, 'Execution Time': milliseconds }] = rows[0]['QUERY PLAN'];
   // Alternatives that a search does not take are planned but never executed.
   const nodes = flatten(root).filter((node) => node['Actual Loops'] > 0);
@@ -59,6 +63,7 @@ export async function explain(client: pg.ClientBase, { text, values }: Statement
     comments: readFrom('comments'),
     entries: readFrom('activity'),
     milliseconds,
+    buffers: root['Shared Hit Blocks'] + root['Shared Read Blocks'],
   };
 }
 
