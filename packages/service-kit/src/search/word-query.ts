@@ -29,6 +29,8 @@ interface Term {
 
 // An excluded or a plain phrase in quotes, or a text between blanks and quotes.
 const terms = /(-?)"([^"]*)"|([^\s"]+)/g;
+// Phones and word processors write these for `"`.
+const quotes = /[\u201c-\u201f\u00ab\u00bb\u300c-\u300f]/g;
 const isExcluding = /^-(?=[\p{L}\p{N}])/u;
 const endsInWord = /[\p{L}\p{N}\p{M}]$/u;
 /** Of the characters that stand alone in a script without blanks. PostgreSQL reads the rows of all words that begin with one. */
@@ -61,7 +63,8 @@ export function wordQuery(search: string): WordQuery {
 }
 
 /** The terms of a search between its `or`. */
-function alternativesOf(search: string): Term[][] {
+function alternativesOf(typed: string): Term[][] {
+  const search = typed.replace(quotes, '"');
   const found = [...search.matchAll(terms)];
   const mayEndInBeginning = endsInWord.test(search) && !isNumber.test(search);
   const alternatives: Term[][] = [];

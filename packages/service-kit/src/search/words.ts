@@ -3,7 +3,7 @@
  * the locale of the database, takes quadratic time for some texts, and finds no words in Chinese, Japanese or Thai.
  */
 export type Piece =
-  /** `parts`: the words between its apostrophes; `don't` is `dont`, `don` and `t`. */
+  /** `parts`: the words between its apostrophes (`don't` is `dont`, `don` and `t`), or its numbers (`v2` is `v2` and `2`). */
   | { kind: 'word'; word: string; parts: readonly string[] }
   /** Characters, with their marks, of a script that writes no blanks. */
   | { kind: 'run'; characters: readonly string[] };
@@ -50,6 +50,15 @@ const asciiPieces = /[a-z0-9]+(?:'[a-z0-9]+)*/g;
 const marked = /\P{M}\p{M}*|\p{M}+/gu;
 const isAscii = /^[\u0000-\u007f]*$/;
 
+// Symbols and fractions are no part of a word, although some decompose to letters and digits: Acme™, №5, 2½. Squared units
+// (㎏) are written as words. U+FDFA and U+FDFB are symbols, too, of up to 18 letters.
+const symbols = /(?![\u3300-\u33ff])\p{So}|[\u00bc-\u00be\u2150-\u215f\u2189\ufdfa\ufdfb]/gu;
+// ①② is not 12, and 10² not 102.
+const separateNumbers =
+  /[\u2460-\u249b\u24ea-\u24ff\u2776-\u2793]|(?<=\p{Nd})[\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089]/gu;
+/** Words with numbers that people search alone: versions, and the days, hours and seconds of ISO 8601. */
+const withNumbers = /^(?:v(\d{1,9})|(\d\d)t(\d\d)|(\d{2,9})z)$/;
+
 /** Maximum length of a stored word in UTF-16 units. Longer words are equal if they begin equally. PostgreSQL refuses 2 KB. */
 const wordMaxLength = 255;
 
@@ -62,7 +71,10 @@ export function piecesOf(text: string): Piece[] {
 }
 
 function wordOf(piece: string): Piece {
-  if (!piece.includes("'")) return { kind: 'word', word: cut(piece), parts: [] };
+  if (!piece.includes("'")) {
+    const [, ...numbers] = withNumbers.exec(piece) ?? [];
+    return { kind: 'word', word: cut(piece), parts: numbers.filter((number) => number !== undefined) };
+  }
   return { kind: 'word', word: cut(piece.replaceAll("'", '')), parts: piece.split("'").map(cut) };
 }
 
@@ -82,6 +94,8 @@ export function earlierPiecesOf(text: string): Piece[] {
 function folded(text: string): string {
   return text
     .replace(apostrophes, "'")
+    .replace(symbols, ' ')
+    .replace(separateNumbers, ' $& ')
     .normalize('NFKC')
     .toLowerCase()
     .normalize('NFD')

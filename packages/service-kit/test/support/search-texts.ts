@@ -17,6 +17,9 @@ export const searchCases: Readonly<Record<string, readonly SearchedCase[]>> = {
     ['soft\u00adhyphen zero\u200bwidth', ['softhyphen', 'zerowidth'], ['hyphen']],
     ['naïve café', ['naive', 'cafe', 'naïve', 'CAFÉ'], ['caf e']],
     ['ﬁle in ＦＵＬＬ width', ['file', 'full'], ['fi']],
+    ['Acme™ server, Shop℠ and ™mark®', ['acme', '"acme server"', 'shop', 'mark'], ['acmetm', 'tmmark']],
+    ['2½ hours, ½cup, 5¼, 10² and ①②', ['2', 'hours', 'cup', '5', '10', '1'], ['21', '51', '102', '12']],
+    ['weighs 10㎏ or 3㎡', ['10kg', '3m2', 'weighs'], ['kg']],
   ],
   German: [
     ['Klick auf «Drucken»', ['Drucken', 'drucken', 'klick'], ['rucken']],
@@ -47,6 +50,7 @@ export const searchCases: Readonly<Record<string, readonly SearchedCase[]>> = {
   Russian: [
     ['Ёлка «горит»', ['елка', 'ёлка', 'горит', 'ГОРИТ'], ['лка']],
     ['Мой принтер', ['мой', 'принтер', 'МОЙ'], ['мои']],
+    ['заказ №1234 и № 77', ['1234', '№1234', '№ 1234', '77', '№77', '"заказ 1234"'], ['no1234']],
     ['за́мок', ['замок', 'за́мок'], ['амок']],
   ],
   Ukrainian: [
@@ -107,7 +111,12 @@ export const searchCases: Readonly<Record<string, readonly SearchedCase[]>> = {
       ['foo_bar', 'foo', 'bar', 'user.name@host.example', 'name', 'host'],
       ['foobar', 'bar_foo'],
     ],
-    ['See ISS-42 in v1.2.3', ['ISS-42', 'iss', 'v1.2.3', '"v1.2"', '42'], ['v1.3', 'iss-43']],
+    ['See ISS-42 in v1.2.3', ['ISS-42', 'iss', 'v1.2.3', '"v1.2"', '1.2.3', '1.2', '42'], ['v1.3', 'iss-43']],
+    [
+      '2024-11-26T04:59:26Z ERROR',
+      ['2024-11-26', '04:59', '04:59:26', '2024-11-26T04:59:26Z'],
+      ['2024-11-05', '04:26'],
+    ],
     [
       'https://example.com/a/b?q=1#top',
       ['example.com', 'https://example.com/a/b', 'top', 'q=1'],
@@ -144,6 +153,11 @@ export const searchCases: Readonly<Record<string, readonly SearchedCase[]>> = {
       ],
     ],
     ['a well-known state', ['well-known', 'well known', '-unknown'], ['-well', 'known-well', 'well-none']],
+    [
+      'red blue green',
+      ['“red blue”', '„red blue“', '«blue green»', '「red blue」', '"red blue', '“blu'],
+      ['“red green”', '「red green」'],
+    ],
     ['page 12345', ['12345', 'page'], ['1234', '123']],
   ],
   punctuation: [
