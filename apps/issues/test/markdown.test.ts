@@ -139,7 +139,7 @@ describe('what is code and who is mentioned', () => {
           const isMention = mentioned.includes(name);
           // The language of a fence is not shown.
           if (isShown || isCode) expect({ name, isCode: inCode(at) }).toEqual({ name, isCode });
-          // A backslash before `@` is an escape, and a slash makes it a path.
+          // A backslash before `@` is an escape, and a slash may make it a path.
           if (!/[\\/]$/.test(text.slice(0, at)))
             expect({ name, isMention }).toEqual({ name, isMention: isShown });
           expect({ name, word: startedMention(text, end) }).toEqual({

@@ -53,6 +53,22 @@ describe('the names in a text', () => {
       [[10, 9, 8, 7, 6, 5, 4, 3, 2].map((length) => `bob${'看'.repeat(length)}`).concat('bob')],
     ],
     ['@e\u0301va', [['éva', 'e\u0301va']]],
+    ['@bob\\_smith **@a\\.b** @bob&#95;smith @bob&amp;', [['bob_smith'], ['a.b'], ['bob']]],
+    [
+      '_@bob_ __@王五__ (_@a_b_)',
+      [
+        ['bob_', 'bob'],
+        ['王五__', '王五'],
+        ['a_b_', 'a_b'],
+      ],
+    ],
+    ['cc/@ann, @bob/@eve -@max +@zoe', [['ann'], ['bob'], ['eve'], ['max'], ['zoe']]],
+    ['a/b/@ann x.y/@bob @types/node ann_@x a-@b', []],
+    ['see https://h.example/?u=@ann www.h.example/#@bob <https://h/@c>', []],
+    ['[t](https://h/@ann)@bob https://h.example、@eve', [['bob'], ['eve']]],
+    ['<a href="@ann">@bob</a>\n\n<div title="@max">\n@eve', [['bob'], ['eve']]],
+    ['a\n\n<!-- b\n\n`@ann`\n\n    @bob\n\n@max', []],
+    ['> <!-- @ann\n\n@bob', [['bob']]],
   ])('%j are %j', (text, names) => {
     expect(mentionedNames(text)).toEqual(names);
   });
@@ -73,6 +89,8 @@ describe('the names in a text', () => {
     ['@ann@ex|', undefined],
     ['@an|@example.com', undefined],
     ['\\@an|', undefined],
+    ['@bob/@an|', 'an'],
+    ['_@an|_', 'an'],
     ['https://h/@an|', undefined],
     ['@ann |', undefined],
     ['|@ann', undefined],
@@ -90,6 +108,11 @@ describe('the names in a text', () => {
     '@',
     '@a',
     '@a ',
+    '_@',
+    '@a/',
+    '@a\\_',
+    'https://@a ',
+    '<!-- \n\n@a ',
     '`',
     '` ',
     '`@',

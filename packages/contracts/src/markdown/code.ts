@@ -1,11 +1,12 @@
 import { type Blocks, type Lines, readBlocks } from './blocks.ts';
+import { HtmlReader } from './html.ts';
 import { readInlines } from './inlines.ts';
 import type { Range } from './line.ts';
 
 export interface MarkdownParts {
   /** Code as in CommonMark: fences, lines of indented code, and spans. In order. */
   code: Range[];
-  /** Parts that are not shown: comments, destinations and definitions of links. In order. */
+  /** Parts that are not text: HTML, destinations and definitions of links, addresses in angle brackets. In order. */
   hidden: Range[];
   /** Whether other readers can disagree, because a limit is reached. */
   isUncertain: boolean;
@@ -19,7 +20,7 @@ export function readMarkdown(text: string): MarkdownParts {
   const blocks = readBlocks(text);
   const parts: MarkdownParts = { code: blocks.code, hidden: blocks.hidden, isUncertain: blocks.isTooDeep };
   for (const lines of blocks.texts) readText(text, lines, blocks.definitions, parts);
-  for (const lines of blocks.html) addComments(text, lines, parts.hidden);
+  for (const lines of blocks.html) addHtml(text, lines, parts.hidden);
   parts.code.sort(byStart);
   parts.hidden.sort(byStart);
   return parts;
@@ -42,16 +43,18 @@ function readText(
   addRanges(found.hidden, lines, joined, parts.hidden);
 }
 
-function addComments(text: string, lines: Lines, hidden: Range[]): void {
+function addHtml(text: string, lines: Lines, hidden: Range[]): void {
   const joined = join(text, lines);
-  const comments: Range[] = [];
-  for (let start = joined.indexOf('<!--'); start >= 0; ) {
-    const end = joined.indexOf('-->', start + 2) + 3;
-    if (end < 3) break;
-    comments.push({ start, end });
-    start = joined.indexOf('<!--', end);
+  const reader = new HtmlReader(joined);
+  const parts: Range[] = [];
+  for (let start = joined.indexOf('<'); start >= 0; ) {
+    const found = reader.endAt(start);
+    // A comment that is not ended goes on to the end of the block.
+    const end = found < 0 && joined.startsWith('<!--', start) ? joined.length : found;
+    if (end > start) parts.push({ start, end });
+    start = joined.indexOf('<', Math.max(end, start + 1));
   }
-  addRanges(comments, lines, joined, hidden);
+  addRanges(parts, lines, joined, hidden);
 }
 
 /** Returns the text of lines without the signs of quotes before them. White space before lines has no meaning. */

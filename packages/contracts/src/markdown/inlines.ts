@@ -5,7 +5,7 @@ import { endOfResource, labelAt, normalizedLabel } from './links.ts';
 export interface InlineParts {
   /** Code spans with their backticks. In order. */
   code: Range[];
-  /** Destinations of links, and comments. In order. */
+  /** Destinations of links, addresses and HTML. In order. */
   hidden: Range[];
   isUncertain: boolean;
 }
@@ -22,7 +22,7 @@ const nothing: InlineParts = { code: [], hidden: [], isUncertain: false };
 /** Finds the code spans of a paragraph, of a heading or of a cell (CommonMark 6), in linear time. */
 export function readInlines(text: string, definitions: ReadonlySet<string>): InlineParts {
   const hasLinks = text.includes('](') || (definitions.size > 0 && text.includes(']'));
-  if (!hasLinks && !text.includes('`') && !text.includes('<!--')) return nothing;
+  if (!hasLinks && !text.includes('`') && !text.includes('<')) return nothing;
   return new InlineReader(text, definitions, hasLinks).read();
 }
 
@@ -104,7 +104,7 @@ class InlineReader {
     this.#html ??= new HtmlReader(this.#text);
     const end = this.#html.endAt(at);
     if (end < 0) return at + 1;
-    if (this.#text.startsWith('<!--', at)) this.#parts.hidden.push({ start: at, end });
+    this.#parts.hidden.push({ start: at, end });
     return end;
   }
 

@@ -1,5 +1,5 @@
 import { readMarkdown } from './code.ts';
-import { testOf } from './line.ts';
+import { type Range, testOf } from './line.ts';
 
 /** Maximum number of different names that one text can mention; later ones are ignored. */
 export const namesMax = 50;
@@ -7,11 +7,14 @@ export const namesMax = 50;
 const beginningsMax = 10;
 const nameMax = 150;
 
-// Only ASCII can be the local part of an e-mail address before `@`; the other signs belong to a path or an escape.
-const start = /(?<![A-Za-z0-9_/@\\+-])@(?=[\p{L}\p{N}_])/u;
 const nameStart = /^[\p{L}\p{N}_]/u;
 const nameSign = /[\p{L}\p{N}\p{M}_.+-]/u;
-const mention = new RegExp(`${start.source}(${nameSign.source}+)`, 'gu');
+// Rich editors write `\_` for `_`.
+const mention = new RegExp(`@(?=[\\p{L}\\p{N}_])((?:${nameSign.source}|\\\\[_.+-])+)`, 'gu');
+// An address without brackets ends at a blank, a letter of another script, or code.
+const address = /(?<![A-Za-z0-9])(?:https?:\/\/|www\.)[!-;=-_a-~]*/gi;
+/** A scoped package (`@types/node`), or a sign that is written as a number (`&#95;`). */
+const endsNoName = /^(?:\/[\p{L}\p{N}]|&#[\dx])/iu;
 const punctuation = /[._+-]+$/;
 // The name is part of an address whose domain follows: `@ann@example.com`.
 const beforeDomain = /[A-Za-z0-9_.+-]$/;
@@ -45,13 +48,50 @@ export function startedMention(text: string, caret: number): string | undefined 
 }
 
 function* mentionsIn(text: string): Generator<{ at: number; name: string }> {
-  if (!start.test(text)) return;
+  if (!text.includes('@')) return;
   const { code, hidden } = readMarkdown(text);
   const [inCode, isHidden] = [testOf(code), testOf(hidden)];
-  for (const { 1: name = '', index: at } of text.matchAll(mention)) {
-    const isAddress = text[at + 1 + name.length] === '@' && beforeDomain.test(name);
-    if (!isAddress && !inCode(at) && !isHidden(at)) yield { at, name };
+  const inAddress = testOf(addressesIn(text, hidden));
+  for (const { 1: written = '', index: at } of text.matchAll(mention)) {
+    const end = at + 1 + written.length;
+    const isAddress = text[end] === '@' && beforeDomain.test(written);
+    if (isAddress || !canStart(text, at) || endsNoName.test(text.slice(end, end + 3))) continue;
+    if (!inCode(at) && !isHidden(at) && !inAddress(at)) yield { at, name: written.replaceAll('\\', '') };
   }
+}
+
+function addressesIn(text: string, hidden: readonly Range[]): Range[] {
+  const isHidden = testOf(hidden);
+  const found: Range[] = [];
+  for (const {
+    0: { length },
+    index: start,
+  } of text.matchAll(address))
+    if (!isHidden(start)) found.push({ start, end: start + length });
+  return found;
+}
+
+// The signs before `@` that are read, so that the time is linear.
+const lookBackMax = 200;
+
+/** Whether `@` begins a mention: not within an e-mail address or a path, and not after `@` or a backslash. */
+function canStart(text: string, at: number): boolean {
+  const sign = text[at - 1];
+  if (sign === '@' || sign === '\\') return false;
+  if (sign === '/') return isInList(text.slice(Math.max(0, at - lookBackMax), at - 1));
+  // Only ASCII can be the local part of an e-mail address, and a dot not its end. Signs alone are punctuation: `_@ann_`.
+  if (sign === '.') return true;
+  let start = at - 1;
+  while (at - start < lookBackMax && /[_.+-]/.test(text[start] ?? '')) start -= 1;
+  return !/[A-Za-z0-9]/.test(text[start] ?? '');
+}
+
+/** Whether a slash after a text separates names, as in `@ann/@bob` and `cc/@bob`, and is not part of a path. */
+function isInList(text: string): boolean {
+  const parts = text.split(/\s/).at(-1)?.split('/') ?? [];
+  return parts.every((part, place) =>
+    part.includes('@') ? /^[^\p{L}\p{N}]*@/u.test(part) : place === parts.length - 1 && !/[.:\\]/.test(part),
+  );
 }
 
 // Scripts without spaces between words, or with particles that follow a name. Each is a kind of its own.

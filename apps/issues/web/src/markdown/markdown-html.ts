@@ -55,9 +55,8 @@ function htmlText(html: string): string {
   let [text, end] = ['', 0];
   for (let start = html.indexOf('<!--'); start >= 0; start = html.indexOf('<!--', end)) {
     const closing = html.indexOf('-->', start + 2);
-    if (closing < 0) break;
     text += html.slice(end, start);
-    end = closing + 3;
+    end = closing < 0 ? html.length : closing + 3;
   }
   return escapeHtml((text + html.slice(end)).trim());
 }
