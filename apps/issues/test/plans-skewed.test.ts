@@ -15,8 +15,8 @@ interface Statement {
   values: unknown[];
 }
 
-// The early people have the lowest ids, as the first team has. The statistics know nobody else as a reporter, author or actor, and
-// PostgreSQL would expect a merge join with the people to end early.
+// The early people have the lowest ids, as the first team has. By the statistics, every reporter, author and actor is one of them, so
+// that PostgreSQL would expect a merge join with the people to end early.
 const early = `('00000000-0000-7000-8000-' || lpad(to_hex(n % 20), 12, '0'))::uuid`;
 const fill = [
   `INSERT INTO identity_mirror (id, username, email, as_of, source)
