@@ -286,6 +286,8 @@ describe('a service that stops', () => {
     apps.splice(apps.indexOf(first), 1);
     const [response] = await Promise.all([answer, first.close()]);
     expect(response.body).toMatchObject({ status: 504, code: 'tracker_timeout' });
+    // On a slow machine, the request takes effect later than the service expects of a tracker.
+    await eventually(() => marked(issue).length === 1);
     const second = await start({}, first.databaseUrl);
     await eventually(
       async () => {

@@ -11,8 +11,8 @@ const nameStart = /^[\p{L}\p{N}_]/u;
 const nameSign = /[\p{L}\p{N}\p{M}_.+-]/u;
 // Rich editors write `\_` for `_`.
 const mention = new RegExp(`@(?=[\\p{L}\\p{N}_])((?:${nameSign.source}|\\\\[_.+-])+)`, 'gu');
-// An address without brackets ends at a blank, a letter of another script, or code.
-const address = /(?<![A-Za-z0-9])(?:https?:\/\/|www\.)[!-;=-_a-~]*/gi;
+// An address without brackets ends at a blank, a letter of another script, code, or the end of the text of a link.
+const address = /(?<![A-Za-z0-9])(?:https?:\/\/|www\.)[!-;=-[\\^_a-~]*/gi;
 /** A scoped package (`@types/node`), or a sign that is written as a number (`&#95;`). */
 const endsNoName = /^(?:\/[\p{L}\p{N}]|&#[\dx])/iu;
 const punctuation = /[._+-]+$/;
@@ -86,11 +86,11 @@ function canStart(text: string, at: number): boolean {
   return !/[A-Za-z0-9]/.test(text[start] ?? '');
 }
 
-/** Whether a slash after a text separates names, as in `@ann/@bob` and `cc/@bob`, and is not part of a path. */
+/** Whether a slash after a text separates names, as in `cc/@ann/@bob`, and is not part of a path. */
 function isInList(text: string): boolean {
   const parts = text.split(/\s/).at(-1)?.split('/') ?? [];
   return parts.every((part, place) =>
-    part.includes('@') ? /^[^\p{L}\p{N}]*@/u.test(part) : place === parts.length - 1 && !/[.:\\]/.test(part),
+    part.includes('@') ? /^[^\p{L}\p{N}]*@/u.test(part) : place === 0 && !/[.:\\]/.test(part),
   );
 }
 
