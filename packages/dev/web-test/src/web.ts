@@ -72,7 +72,7 @@ export async function startWeb(
 
   const open = async (options?: Parameters<typeof openPage>[1]) => {
     const opened = await openPage(browser, { baseURL: issuesUrl, ...options });
-    opened.page.setDefaultTimeout(60_000);
+    opened.page.setDefaultTimeout(120_000);
     return opened;
   };
   const opened: WatchedPage[] = [];

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { startOtherOrigin } from '../src/other-origin.ts';
 import {
   holdChanges,
@@ -218,8 +219,18 @@ describe('a session', () => {
     await identity?.start();
     // A failed refresh is repeated after 5 s.
     await moveClock(1);
-    await page.getByRole('button', { name: 'Comment', exact: true }).click();
-    await page.locator('.comment', { hasText: 'Typed before the outage' }).waitFor();
+    // The service asks identity again only after a pause, which can begin late on a slow machine.
+    await eventually(async () => {
+      await page
+        .getByRole('button', { name: 'Comment', exact: true })
+        .click({ timeout: 1_000 })
+        .catch(() => undefined);
+      const added = page.locator('.comment', { hasText: 'Typed before the outage' });
+      return added.waitFor({ timeout: 5_000 }).then(
+        () => true,
+        () => false,
+      );
+    });
     expect(await cookieOf(opened)).toEqual(before);
     expect(opened.problems.filter((problem) => !problem.includes('503'))).toEqual([]);
     await opened.close();
