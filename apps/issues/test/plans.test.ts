@@ -286,7 +286,7 @@ describe(`among ${count} issues`, () => {
 
 describe('among 30,000 people', () => {
   // Runs after the lists of issues, whose plans depend on the number of people.
-  beforeAll(() => fillWithPeople(client, 30_000), 60_000);
+  beforeAll(() => fillWithPeople(client, 30_000), 300_000);
 
   it.each([
     ['a search', { search: 'na', searchEmails: false }, 'identity_mirror_words_idx'],

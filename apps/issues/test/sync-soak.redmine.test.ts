@@ -36,7 +36,7 @@ let redmine: RunningRedmine;
 beforeAll(async () => {
   redmine = await startRedmine({ clockOffsetSeconds: -900 });
 });
-afterAll(() => redmine.stop(), 60_000);
+afterAll(() => redmine.stop(), 300_000);
 
 // The background workers of two processes run every sync.
 describe('many issues and a real Redmine that is killed in the middle', () => {

@@ -9,7 +9,7 @@ describe('a breakable server', () => {
     postgres = await startBreakablePostgres();
     await query('CREATE TABLE kept (n int)');
   });
-  afterAll(() => postgres.stop(), 60_000);
+  afterAll(() => postgres.stop(), 300_000);
 
   async function query(text: string, { adminUrl }: BreakablePostgres = postgres) {
     const client = new pg.Client({ connectionString: adminUrl });

@@ -58,7 +58,7 @@ describe('under load, a database that', () => {
       expect(tally(outcomes.filter((outcome) => !isDocumented(outcome)))).toEqual({});
       expect(outcomes.filter(({ status }) => status === 503).length).toBeGreaterThan(11);
     },
-    90_000,
+    300_000,
   );
 
   it('leaves nothing partial, lost or duplicated', async () => {

@@ -107,7 +107,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       ]);
       expect(JSON.parse(output)).toEqual({ sub: id, isListed: true, seen: ['IN_PROGRESS', 'RESOLVED'] });
     },
-    180_000,
+    600_000,
   );
 
   it('a bundle for browsers compiles, contains nothing for backends, and works without Node', async () => {

@@ -85,7 +85,7 @@ describe('both services through PgBouncer', () => {
       const outcomes = load.outcomes.slice(before).filter((outcome) => !isSuccess(outcome));
       expect(tally(outcomes.filter((outcome) => !isUnavailable(outcome)))).toEqual({});
     },
-    60_000,
+    300_000,
   );
 
   it('everything that was acknowledged is there, once, with its events', async () => {

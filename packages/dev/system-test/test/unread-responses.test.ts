@@ -146,10 +146,13 @@ describe('clients that cost much memory', () => {
   ])(
     `cost bounded memory and delay no other user: ${clients} clients that do not read, $what`,
     async ({ requests, sign }) => {
-      // The limit is relative to the time without stalled clients, because the machine may be slow.
-      const idle = startOthers();
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-      const slowness = Math.max(1, percentile99(await idle.stop()) / usualP99);
+      // The limits are relative to the time without stalled clients, before and after, because the machine may be slow.
+      const measureSlowness = async () => {
+        const idle = startOthers();
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+        return Math.max(1, percentile99(await idle.stop()) / usualP99);
+      };
+      const before = await measureSlowness();
       const stopSampling = sampleMemory(service);
       const readiness = new Set<number>();
       let unreadyFor = 0;
@@ -165,10 +168,10 @@ describe('clients that cost much memory', () => {
           await pause();
         }
       })();
-      const before = countInLog(sign);
+      const logged = countInLog(sign);
       const all = [...readers, ...readers];
       stalled.push(...all.map((token) => new StalledClient(service.port, requests(token))));
-      const hasEnded = async () => countInLog(sign) - before >= clients;
+      const hasEnded = async () => countInLog(sign) - logged >= clients;
       let peak = 0;
       await eventually(hasEnded, Boolean).finally(() => {
         isStalling = false;
@@ -177,12 +180,13 @@ describe('clients that cost much memory', () => {
       const waits = await others.stop();
       await probe;
       expect(peak).toBeLessThan(containerMiB);
-      expect(percentile99(waits) / slowness).toBeLessThan(1_000);
+      const slowness = Math.max(before, await measureSlowness());
+      expect(percentile99(waits) / slowness).toBeLessThan(2_000);
       expect([200, 503]).toEqual(expect.arrayContaining([...readiness]));
       // A failed check takes or lasts a second or more, so none may fail on a machine that is not slow.
-      expect(unreadyFor / slowness).toBeLessThan(1_000);
+      expect(unreadyFor / slowness).toBeLessThan(2_000);
     },
-    60_000,
+    300_000,
   );
 
   it(`cost bounded memory: ${clients / 2} bodies of 330,000 values, which are accepted`, async () => {

@@ -12,7 +12,7 @@ let databases = 0;
 
 beforeAll(async () => {
   postgres = await startTestPostgres();
-}, 60_000);
+}, 300_000);
 afterAll(() => postgres.stop());
 
 beforeEach(() => {

@@ -81,7 +81,7 @@ describe('accessibility in both themes', () => {
       await check('move');
       await close();
     },
-    60_000,
+    300_000,
   );
 });
 
