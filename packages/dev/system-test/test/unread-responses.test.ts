@@ -62,7 +62,15 @@ describe('clients that cost much memory', () => {
     stack = await startStack({
       // Node's own choice in a container of 512 MiB.
       nodeArguments: ['--max-old-space-size=256'],
-      environment: { issues: { HTTP_DRAIN_TIMEOUT_MS: String(drainTimeoutMs), LOG_LEVEL: 'info' } },
+      environment: {
+        issues: {
+          HTTP_DRAIN_TIMEOUT_MS: String(drainTimeoutMs),
+          LOG_LEVEL: 'info',
+          // A slow machine delays others, but refuses none.
+          DATABASE_CONNECTION_TIMEOUT_MS: '60000',
+          DATABASE_STATEMENT_TIMEOUT_MS: '60000',
+        },
+      },
     });
     service = first(stack.issues);
     for (let index = 0; index < clients / 2; index += 1)
