@@ -40,10 +40,15 @@ export async function startWeb(
   environment: StackOptions['environment'] = {},
   { replicas }: Pick<StackOptions, 'replicas'> = {},
 ) {
-  const webApp = { WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') };
+  // A slow machine exceeds the limits of production.
+  const patient = { DATABASE_CONNECTION_TIMEOUT_MS: '60000', DATABASE_STATEMENT_TIMEOUT_MS: '60000' };
+  const webApp = { ...patient, WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') };
   const [starting, launching] = await Promise.allSettled([
     startStack({
-      environment: { ...environment, issues: { ...webApp, ...environment.issues } },
+      environment: {
+        identity: { ...patient, ...environment.identity },
+        issues: { ...webApp, ...environment.issues },
+      },
       ...(replicas === undefined ? {} : { replicas, started: 1 }),
     }),
     launchBrowser(),
