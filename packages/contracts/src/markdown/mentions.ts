@@ -48,16 +48,30 @@ export function startedMention(text: string, caret: number): string | undefined 
 }
 
 function* mentionsIn(text: string): Generator<{ at: number; name: string }> {
-  if (!text.includes('@')) return;
+  let listEnd = -1;
+  const candidates = [...text.matchAll(mention)].filter((found) => {
+    const isFound = canBeMention(text, found, listEnd);
+    if (isFound) listEnd = found.index + found[0].length;
+    return isFound;
+  });
+  if (candidates.length === 0) return;
   const { code, hidden } = readMarkdown(text);
   const [inCode, isHidden] = [testOf(code), testOf(hidden)];
   const inAddress = testOf(addressesIn(text, hidden));
-  for (const { 1: written = '', index: at } of text.matchAll(mention)) {
-    const end = at + 1 + written.length;
-    const isAddress = text[end] === '@' && beforeDomain.test(written);
-    if (isAddress || !canStart(text, at) || endsNoName.test(text.slice(end, end + 3))) continue;
+  for (const { 1: written = '', index: at } of candidates)
     if (!inCode(at) && !isHidden(at) && !inAddress(at)) yield { at, name: written.replaceAll('\\', '') };
-  }
+}
+
+/** Whether `@` with a name is a mention where it is text. `listEnd`: the end of the mention before it. */
+function canBeMention(
+  text: string,
+  { 0: { length }, 1: written = '', index: at }: RegExpExecArray,
+  listEnd: number,
+): boolean {
+  const end = at + length;
+  if ((text[end] === '@' && beforeDomain.test(written)) || endsNoName.test(text.slice(end, end + 3)))
+    return false;
+  return (text[at - 1] === '/' && at - 1 === listEnd) || canStart(text, at);
 }
 
 function addressesIn(text: string, hidden: readonly Range[]): Range[] {
