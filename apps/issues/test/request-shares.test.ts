@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ProblemError } from '@tessera/service-kit';
+import { eventually } from '@tessera/stack/eventually';
 import { RequestShares } from '../src/rate-limit/request-shares.ts';
 
 let shares: RequestShares;
@@ -36,10 +37,6 @@ function send(path: string, { from = 'ann', signal }: { from?: string; signal?: 
   return response;
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 /** Requests arrive one after the other. */
 async function fill(paths: string[]): Promise<Promise<Response>[]> {
   const sent: Promise<Response>[] = [];
@@ -56,16 +53,16 @@ describe('requests of one caller', () => {
     await fill(['/1', '/2', '/3', '/4']);
     expect([...open.keys()]).toEqual(['/1', '/2']);
     open.get('/2')?.end();
-    await until(() => open.has('/3'));
+    await eventually(() => open.has('/3'));
     expect(open.has('/4')).toBe(false);
     open.get('/1')?.end();
-    await until(() => open.has('/4'));
+    await eventually(() => open.has('/4'));
   });
 
   it('do not wait for other callers', async () => {
     await fill(['/1', '/2', '/3']);
     send('/bob', { from: 'bob' });
-    await until(() => open.has('/bob'));
+    await eventually(() => open.has('/bob'));
     expect(open.has('/3')).toBe(false);
   });
 
@@ -83,7 +80,7 @@ describe('requests of one caller', () => {
     expect((await second)?.status).toBe(429);
     open.get('/1')?.end();
     send('/3');
-    await until(() => open.has('/3'));
+    await eventually(() => open.has('/3'));
   });
 
   it('leave the queue when the client disconnects', async () => {
@@ -96,42 +93,42 @@ describe('requests of one caller', () => {
     const response = await arrived;
     await fill(['/4']);
     third.abort();
-    await until(() => response.closed);
+    await eventually(() => response.closed);
     open.get('/1')?.end();
-    await until(() => open.has('/4'));
+    await eventually(() => open.has('/4'));
     expect(open.has('/3')).toBe(false);
   });
 
   it('end when their handlers have ended, if the client has disconnected', async () => {
     const first = new AbortController();
     send('/1', { signal: first.signal });
-    await until(() => open.has('/1'));
+    await eventually(() => open.has('/1'));
     await fill(['/2', '/3']);
     first.abort();
-    await until(() => open.get('/1')?.closed === true);
+    await eventually(() => open.get('/1')?.closed === true);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(open.has('/3')).toBe(false);
     open.get('/1')?.end();
-    await until(() => open.has('/3'));
+    await eventually(() => open.has('/3'));
   });
 
   it('end some time after the client has disconnected, if their handlers never end', async () => {
     shares = new RequestShares({ max: 1, abandonedMs: 20 });
     const first = new AbortController();
     send('/1', { signal: first.signal });
-    await until(() => open.has('/1'));
+    await eventually(() => open.has('/1'));
     first.abort();
     send('/2');
-    await until(() => open.has('/2'));
+    await eventually(() => open.has('/2'));
   });
 
   it('are not started if the client has disconnected before', async () => {
     const gone = new AbortController();
     send('/1', { signal: gone.signal });
-    await until(() => open.has('/1'));
+    await eventually(() => open.has('/1'));
     const response = open.get('/1');
     gone.abort();
-    await until(() => response?.closed === true);
+    await eventually(() => response?.closed === true);
     response?.end();
     for (let attempt = 0; attempt < 3; attempt += 1) {
       expect(() => response && shares.enter('ann', response)).toThrow(ProblemError);

@@ -279,10 +279,7 @@ describe('a service that stops', () => {
     const before = tracker.fake.requests.length;
     tracker.fake.fail({ kind: 'latency', ms: 3_000, on: { method: 'POST' } });
     const answer = ann.post(`/api/v1/issues/${issue.id}/sync/`).then((response) => response);
-    await eventually(
-      async () => tracker.fake.requests.slice(before).some(({ method }) => method === 'POST'),
-      Boolean,
-    );
+    await eventually(() => tracker.fake.requests.slice(before).some(({ method }) => method === 'POST'));
     apps.splice(apps.indexOf(first), 1);
     const [response] = await Promise.all([answer, first.close()]);
     expect(response.body).toMatchObject({ status: 504, code: 'tracker_timeout' });

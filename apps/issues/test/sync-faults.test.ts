@@ -41,6 +41,16 @@ const clearFaults = async () => {
   await app.sql('UPDATE tracker_states SET limited_until = NULL');
 };
 const sync = (issue: Issue) => ann.post(issuePath(issue, 'sync/'));
+/** Syncs again while the outcome of a creation is unknown: until it must be visible, syncs return 503. */
+const syncOnceKnown = (issue: Issue) =>
+  eventually(
+    async () => {
+      const answer = await sync(issue);
+      if (answer.status === 503) expectProblem(answer, 503, 'create_outcome_unknown');
+      return answer;
+    },
+    ({ status }) => status !== 503,
+  );
 const marked = (issue: Issue) =>
   tracker.fake.issues().filter(({ body }) => body.includes(`issues-sync:${issue.id}`));
 const creating = { method: 'POST', path: /\/issues$/ };
@@ -203,11 +213,7 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     expect(failed.sync).toMatchObject({ state: isRetried ? 'retrying' : 'failed', last_error: code });
     await expectUsable(issue);
     await clearFaults();
-    // If the outcome is unknown, syncs return 503 until the creation must be visible.
-    const next = await eventually(
-      () => sync(issue),
-      ({ status }) => status !== 503,
-    );
+    const next = await syncOnceKnown(issue);
     expect(next.body).toMatchObject({ sync: { state: 'synced', last_error: null, next_attempt_at: null } });
     expect(marked(issue)).toHaveLength(1);
   });
@@ -246,10 +252,7 @@ describe.each(Object.entries(cases))('%s', (_, { fault, status, code, isRetried 
     expectRefusal(await syncWithFault(issue));
     await takeEffect(() => marked(issue)[0]?.comments.length === 1);
     await clearFaults();
-    const next = await eventually(
-      () => sync(issue),
-      ({ status }) => status !== 503,
-    );
+    const next = await syncOnceKnown(issue);
     expect(next.status).toBe(200);
     expect(marked(issue)[0]?.comments).toHaveLength(1);
     expect((await getIssue(ann, issue)).comments_count).toBe(1);

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
+import { eventually } from '@tessera/stack/eventually';
 import { Webhook } from 'standardwebhooks';
 import { v7 as uuidv7 } from 'uuid';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
@@ -116,16 +117,8 @@ async function deliveriesOf(endpointId: string): Promise<DeliveryRow[]> {
 }
 
 /** Reads the deliveries until they are as expected. */
-async function untilDeliveries(
-  endpointId: string,
-  isExpected: (rows: DeliveryRow[]) => boolean,
-): Promise<DeliveryRow[]> {
-  for (;;) {
-    const rows = await deliveriesOf(endpointId);
-    if (isExpected(rows)) return rows;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+const untilDeliveries = (endpointId: string, isExpected: (rows: DeliveryRow[]) => boolean) =>
+  eventually(() => deliveriesOf(endpointId), isExpected);
 const isAttempted = ([row]: DeliveryRow[]) => row !== undefined && row.log.length > 0;
 
 /** Makes all pending deliveries due, as after their delay. */

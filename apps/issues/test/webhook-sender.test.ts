@@ -110,6 +110,7 @@ describe('the sender of webhooks', () => {
     // Long enough for the first bytes on a slow machine.
     const attempt = await startSender(2_000).send(messageTo(`http://127.0.0.1:${port}/`), never);
     expect(attempt).toMatchObject(outcome);
+    expect(attempt.durationMs).toBeLessThan(5_000);
     await Promise.all(closed);
     expect(closed).toHaveLength(1);
   });

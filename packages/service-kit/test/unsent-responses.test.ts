@@ -49,9 +49,7 @@ const openConnections = () =>
     server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
   });
 
-async function waitForConnections(count: number): Promise<void> {
-  while ((await openConnections()) !== count) await new Promise((resolve) => setTimeout(resolve, 20));
-}
+const waitForConnections = (wanted: number) => eventually(openConnections, (count) => count === wanted);
 
 describe('a client that does not read its response', () => {
   it('is disconnected after the drain timeout, and a client that reads is not', async () => {

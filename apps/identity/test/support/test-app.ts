@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createLogger } from '@tessera/service-kit';
+import { patientLimits } from '@tessera/stack';
 import { cloneDatabase, withDatabase, withRole } from '@tessera/stack/postgres';
 import { recordingLog, rememberSecret } from '@tessera/testing/leaks';
 import { startTestServer, type TestServer } from '@tessera/testing/test-server';
@@ -19,8 +20,7 @@ export function testEnvironment(databaseUrl: string, overrides: Record<string, s
   return {
     NODE_ENV: 'test',
     DATABASE_URL: databaseUrl,
-    DATABASE_CONNECTION_TIMEOUT_MS: '60000',
-    DATABASE_STATEMENT_TIMEOUT_MS: '60000',
+    ...patientLimits,
     SERVICE_TOKEN: serviceToken,
     JWT_ISSUER: issuer,
     BCRYPT_COST: '4',

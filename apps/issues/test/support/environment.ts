@@ -1,3 +1,4 @@
+import { patientLimits } from '@tessera/stack';
 import { rememberSecret } from '@tessera/testing/leaks';
 
 export const publicBaseUrl = 'https://issues.test';
@@ -12,8 +13,7 @@ export function testEnvironment(
   return {
     NODE_ENV: 'test',
     DATABASE_URL: databaseUrl,
-    DATABASE_CONNECTION_TIMEOUT_MS: '60000',
-    DATABASE_STATEMENT_TIMEOUT_MS: '60000',
+    ...patientLimits,
     SERVICE_TOKEN: serviceToken,
     IDENTITY_URL: identityUrl,
     IDENTITY_TIMEOUT_MS: '20000',

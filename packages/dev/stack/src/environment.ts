@@ -92,3 +92,9 @@ export const searchPath = process.env.PATH;
 export function withVariables(variables: Variables): NodeJS.ProcessEnv {
   return { ...process.env, ...variables };
 }
+
+/** Limits of a service under test that a slow machine does not reach. */
+export const patientLimits = {
+  DATABASE_CONNECTION_TIMEOUT_MS: '60000',
+  DATABASE_STATEMENT_TIMEOUT_MS: '60000',
+};

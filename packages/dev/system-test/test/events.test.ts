@@ -120,7 +120,7 @@ describe('two replicas of each service that write events', () => {
     await issues.addComment(away.key, 'The last event.');
     await stack.sql('issues', "UPDATE events SET at = at - interval '25 hours'");
     const isClean = async () => (await stack.sql('issues', 'SELECT FROM events')).rows.length === 1;
-    await eventually(isClean, Boolean);
+    await eventually(isClean);
 
     let during = { key: '' };
     meanwhile = async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
 import { type FakeGitHub, startGitHub } from '../src/fakes.ts';
 import { send } from './support/client.ts';
 
@@ -99,12 +100,12 @@ describe('fail()', () => {
     const gone = new AbortController();
     const request = create('Late', gone.signal);
     const ended = expect(request).rejects.toThrow();
-    await until(() => tracker.requests.length === 1);
+    await eventually(() => tracker.requests.length === 1);
     expect(titles()).toEqual([]);
     gone.abort();
     await ended;
 
-    await until(() => titles().length === 1);
+    await eventually(() => titles().length === 1);
   });
 
   it('slow_body: request processed and headers sent at once, body complete in the end', async () => {
@@ -145,7 +146,7 @@ describe('an outage', () => {
     await create('Before');
     tracker.fail({ kind: 'latency', ms: 60_000 });
     const waiting = expect(create('During')).rejects.toThrow('fetch failed');
-    await until(() => tracker.requests.length === 2);
+    await eventually(() => tracker.requests.length === 2);
     await tracker.stop();
     await waiting;
 
@@ -164,7 +165,3 @@ describe('an outage', () => {
     await expect(create('x')).rejects.toThrow('fetch failed');
   });
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
-}

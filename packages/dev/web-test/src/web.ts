@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { IssuesClient, Session } from '@tessera/client/issues';
-import { type StackOptions, startStack } from '@tessera/stack';
+import { patientLimits, type StackOptions, startStack } from '@tessera/stack';
 import {
   type Browser,
   launchBrowser,
@@ -40,13 +40,11 @@ export async function startWeb(
   environment: StackOptions['environment'] = {},
   { replicas }: Pick<StackOptions, 'replicas'> = {},
 ) {
-  // A slow machine exceeds the limits of production.
-  const patient = { DATABASE_CONNECTION_TIMEOUT_MS: '60000', DATABASE_STATEMENT_TIMEOUT_MS: '60000' };
-  const webApp = { ...patient, WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') };
+  const webApp = { ...patientLimits, WEB_APP: 'on', SESSION_KEYS: randomBytes(32).toString('base64') };
   const [starting, launching] = await Promise.allSettled([
     startStack({
       environment: {
-        identity: { ...patient, ...environment.identity },
+        identity: { ...patientLimits, ...environment.identity },
         issues: { ...webApp, ...environment.issues },
       },
       ...(replicas === undefined ? {} : { replicas, started: 1 }),

@@ -40,7 +40,7 @@ export class EventReaders {
         'SELECT id::int FROM events WHERE tx > 0 ORDER BY tx, id',
       );
       const isDone = () => readers.every((events) => events.length >= rows.length);
-      await eventually(async () => isDone(), Boolean);
+      await eventually(isDone);
       for (const events of readers) expect(events.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
     }
   }

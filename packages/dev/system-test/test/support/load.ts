@@ -76,7 +76,7 @@ export class Load {
       this.#clients.every(
         ({ outcomes }, index) => outcomes.slice(marks[index]).filter(counts).length >= times,
       );
-    await eventually(async () => isDone(), Boolean);
+    await eventually(isDone);
   }
 
   /** Starts no further step and waits for the current ones. */
