@@ -188,6 +188,24 @@ describe('no 503 is', () => {
 });
 
 describe('createPool', () => {
+  it('never reuses a connection on which a transaction is still open', async () => {
+    const pool = openPool({ max: 1 });
+    const adapter = await new PrismaPg(pool).connect();
+    const statement = (sql: string) => ({ sql, args: [], argTypes: [] });
+    const transaction = await adapter.startTransaction();
+    // The server does not apply its timeout, as when it or the network hangs.
+    await transaction.executeRaw(statement('SET LOCAL statement_timeout = 0'));
+    await errorOf(transaction.executeRaw(statement('SELECT pg_sleep(60)')));
+    // What Prisma does when a transaction fails.
+    await errorOf(transaction.executeRaw(statement('ROLLBACK')));
+    await transaction.rollback();
+    await adapter.executeRaw(statement("INSERT INTO people VALUES (7, 'gil@x')"));
+    await pool.end();
+    pools.splice(pools.indexOf(pool), 1);
+    const { rows } = await openPool().query('SELECT email FROM people WHERE id = 7');
+    expect(rows).toEqual([{ email: 'gil@x' }]);
+  });
+
   it('reports the failure of an idle connection, and opens a new one', async () => {
     const errors: Error[] = [];
     const pool = openPool({ applicationName: 'idle-victim', onError: (error) => errors.push(error) });

@@ -125,7 +125,14 @@ export function createPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
   });
   pool.on('error', options.onError);
+  pool.on('release', (_error, client) => closeInTransaction(client));
   return pool;
+}
+
+// Prisma releases a connection whose ROLLBACK got no response in time as if it were usable. The next statement would run
+// in the transaction that is still open, and its effects would be lost. The pool removes a client that is ending.
+function closeInTransaction(client: pg.PoolClient): void {
+  if (client.getTransactionStatus() !== 'I') client.end().catch(() => undefined);
 }
 
 // Prisma reads each timestamptz as UTC and ignores the offset that PostgreSQL writes.
@@ -209,7 +216,7 @@ const unavailableCodes = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 const unavailableMessages =
-  /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError|does not support SSL/i;
+  /timeout exceeded when trying to connect|Connection terminated|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end|DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError|does not support SSL/i;
 
 /**
  * Returns a 503 problem if the error, or one of its causes, means that the database is unavailable; otherwise
