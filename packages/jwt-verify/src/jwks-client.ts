@@ -1,3 +1,5 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosResponse } from 'axios';
 import { type JwkSetKeys, parseJwkSet } from './jwk-set.ts';
 
@@ -36,6 +38,9 @@ export class JwksClient {
       // The keys decide which tokens are trusted, so they come only from the configured URL.
       maxRedirects: 0,
       proxy: false,
+      // A connection that is idle between fetches may be closed by the server just when the next fetch is sent.
+      httpAgent: new HttpAgent({ keepAlive: false }),
+      httpsAgent: new HttpsAgent({ keepAlive: false }),
       // Without compression, the size limit also applies to the parsed text.
       decompress: false,
       maxContentLength: maxResponseBytes,

@@ -35,6 +35,20 @@ function sourceWith(options: Partial<RemoteKeySourceOptions> = {}): RemoteKeySou
   });
 }
 
+it('fetches on a connection of its own, so that no fetch meets a connection that the server is closing', async () => {
+  const sockets = new Set<unknown>();
+  server.publish([jwk], { 'Cache-Control': 'max-age=10' });
+  const source = sourceWith();
+  await source.find(kid);
+  seconds += 1_000;
+  await source.find(kid);
+  for (const { socket, headers } of server.requests) {
+    sockets.add(socket);
+    expect(headers.connection).toBe('close');
+  }
+  expect(sockets.size).toBe(2);
+});
+
 describe('a response that is not a key set', () => {
   const secretJwk = keyPair.privateKey.export({ format: 'jwk' });
   const json = (body: unknown) => JSON.stringify(body);

@@ -50,7 +50,8 @@ export class FakeIdentity implements IdentityProvider {
   }
 
   static async start(): Promise<FakeIdentity> {
-    const server = createServer();
+    // As identity: longer than Node's client keeps an idle connection, so no request meets a closing one.
+    const server = createServer({ keepAliveTimeout: 65_000 });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     return new FakeIdentity(server);
   }
