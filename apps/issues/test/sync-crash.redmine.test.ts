@@ -24,7 +24,7 @@ interface Death {
 const attemptsMax = 200;
 const issuesPerProcess = 8;
 // One query in so many. `SYNC_CRASH_QUERIES=1` for all.
-const queriesPerKill = Number(process.env.SYNC_CRASH_QUERIES ?? 3);
+const queriesPerKill = Number(process.env.SYNC_CRASH_QUERIES ?? 10);
 // A request to the tracker, or the beginning or end of a transaction. The others are queries.
 const isDecisive = (step: string) => /^([A-Z]+ \/|BEGIN|COMMIT|ROLLBACK)/.test(step);
 
