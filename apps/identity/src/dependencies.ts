@@ -8,6 +8,7 @@ import {
   observeEventFeed,
   type PreparedDocument,
   prepareDocument,
+  readinessTimeoutMs,
   type Tracing,
   WordRewriter,
 } from '@tessera/service-kit';
@@ -89,7 +90,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       await close();
     },
     documents: createDocuments(config.issuer, keys),
-    health: new Health({ checks: readiness, logger }),
+    health: new Health({ checks: readiness, timeoutMs: readinessTimeoutMs(config.database), logger }),
     ...createTokenServices(config, { keys, database, hasher, logger, metrics }),
     identities: new IdentityService({
       repository: new IdentityRepository(database),

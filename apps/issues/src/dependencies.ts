@@ -6,6 +6,7 @@ import {
   type Logger,
   Metrics,
   observeEventFeed,
+  readinessTimeoutMs,
   type Tracing,
   WordRewriter,
 } from '@tessera/service-kit';
@@ -147,6 +148,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     webSessions,
     health: new Health({
       logger,
+      timeoutMs: readinessTimeoutMs(config.database),
       // Cached keys keep working while identity is down, so readiness requires only the first fetch.
       checks: [...main.readiness, { name: 'keys', check: async () => keys.status().ready }],
       warnings: [{ name: 'tracker_credentials', isOn: () => issues.runner?.credentialsRejected ?? false }],

@@ -196,7 +196,7 @@ describe('createPool', () => {
     // The server does not apply its timeout, as when it or the network hangs.
     await transaction.executeRaw(statement('SET LOCAL statement_timeout = 0'));
     await errorOf(transaction.executeRaw(statement('SELECT pg_sleep(60)')));
-    // What Prisma does when a transaction fails.
+    // As Prisma, when a transaction fails.
     await errorOf(transaction.executeRaw(statement('ROLLBACK')));
     await transaction.rollback();
     await adapter.executeRaw(statement("INSERT INTO people VALUES (7, 'gil@x')"));

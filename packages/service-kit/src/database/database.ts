@@ -68,7 +68,7 @@ export function createDatabase<Client extends { $disconnect(): Promise<void> }>(
     connectionString: config.url,
     max: 1,
     connectionTimeoutMs: config.connectionTimeoutMs,
-    statementTimeoutMs: Math.min(1_000, config.statementTimeoutMs),
+    statementTimeoutMs: Math.min(readinessTimeoutMs(config), config.statementTimeoutMs),
     // Keeps the connection open, so readiness needs no new connection when the server has none left.
     idleTimeoutMs: 0,
     applicationName: `${applicationName} readiness`,
@@ -88,6 +88,15 @@ export function createDatabase<Client extends { $disconnect(): Promise<void> }>(
       await Promise.all([pool.end(), readinessPool.end()]);
     },
   };
+}
+
+const connectionTimeoutDefaultMs = 2_000;
+
+/** Half of the wait for a connection: a probe gets a response before its own time limit. In milliseconds. */
+export function readinessTimeoutMs({
+  connectionTimeoutMs = connectionTimeoutDefaultMs,
+}: Pick<DatabaseConfig, 'connectionTimeoutMs'>): number {
+  return Math.floor(connectionTimeoutMs / 2);
 }
 
 interface PoolOptions {
@@ -116,7 +125,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.max,
-    connectionTimeoutMillis: options.connectionTimeoutMs ?? 2_000,
+    connectionTimeoutMillis: options.connectionTimeoutMs ?? connectionTimeoutDefaultMs,
     idleTimeoutMillis: options.idleTimeoutMs ?? 10_000,
     // The server's own timeout has no effect when the server or the network hangs.
     query_timeout: options.statementTimeoutMs + 1000,
