@@ -127,7 +127,6 @@ export function createRoutes(
 ): Route[] {
   const { config, health, idempotency, rateLimits, shares } = dependencies;
   const lists = issueListHandlers({ ...dependencies, listMax: config.listMax });
-  const issues = issueHandlers(dependencies);
   const links = linkHandlers(dependencies);
   const labels = labelHandlers({ ...dependencies, publicBaseUrl: config.publicBaseUrl });
   const activity = activityHandlers(dependencies);
@@ -142,6 +141,7 @@ export function createRoutes(
   const listReads = limitRate(rateLimits.reads, shares.lists);
   const reads = limitRate(rateLimits.reads, shares.requests);
   const writes = limitRate(rateLimits.writes, shares.requests);
+  const issues = issueHandlers({ ...dependencies, quota: writes });
   const comments = commentHandlers({ ...dependencies, quota: writes });
   const bulk = issueBulkHandlers({ ...dependencies, quota: writes });
   // These requests wait for the tracker, not for the database.

@@ -73,7 +73,7 @@ describe('an event notifies', () => {
     ]);
   });
 
-  it('watchers of every change besides the actor, also a reporter without a row', async () => {
+  it('watchers of every change once, also of one with many parts, besides the actor, also a reporter without a row', async () => {
     const issue = await createIssue(ann, { assignee_id: bob.id });
     await eve.put(issuePath(issue, 'watch/')).expect(200);
     const link = { type: 'invoice', ref: '1' };
@@ -83,14 +83,26 @@ describe('an event notifies', () => {
       await comment(bob, issue, 'x');
       const { body } = await bob.post(issuePath(issue, 'links/'), link).expect(201);
       await bob.delete(issuePath(issue, `links/${body.id}/`)).expect(204);
+      const links = Array.from({ length: 50 }, (_, index) => ({ type: 'helpdesk_ticket', ref: `T-${index}` }));
+      const { status, body: problem } = await bob.patch(issuePath(issue), { priority: 'HIGH', links });
+      expect([status, problem.errors]).toEqual([200, undefined]);
+      await bob.post(issuePath(issue, 'status/'), { status: 'RESOLVED', comment: 'Done.' }).expect(200);
     });
-    const types = ['updated', 'status_changed', 'commented', 'link_added', 'link_removed'];
+    const types = [
+      'updated',
+      'status_changed',
+      'commented',
+      'link_added',
+      'link_removed',
+      'updated',
+      'commented',
+    ];
     expect(reporter).toEqual(types.map((type) => `watching issue.${type}`));
     expect(watcher).toEqual(reporter);
     expect(actor).toEqual([]);
   });
 
-  it('people newly mentioned in a changed text, and of a changed comment only them', async () => {
+  it('people mentioned in a text for the first time, and of a changed comment only them', async () => {
     const issue = await createIssue(ann, { description: `@${bob.username}` });
     const id = await comment(ann, issue, `@${bob.username}`);
     const rewrite = (body: string) => ann.patch(issuePath(issue, `comments/${id}/`), { body }).expect(200);
@@ -106,11 +118,13 @@ describe('an event notifies', () => {
     ]);
     expect(
       await notified([bob, eve], async () => {
+        await rewrite('Nobody');
         await rewrite(`Again, @${bob.username} @${eve.username}`);
+        await describeAs('Nobody');
         await describeAs(`Again, @${eve.username}`);
         await ann.patch(issuePath(issue), { title: 'Other' }).expect(200);
       }),
-    ).toEqual([['watching issue.updated', 'watching issue.updated'], []]);
+    ).toEqual([Array(3).fill('watching issue.updated'), []]);
   });
 
   it('no one who has stopped watching, except by a mention or an assignment', async () => {
@@ -210,6 +224,7 @@ describe('GET /api/v1/notifications/', () => {
       issue: { id: issue.id, key: issue.key, title: 'Printer' },
       actor: { id: ann.id, username: ann.username },
       comment_id: id,
+      more_count: 0,
       created_at: expect.any(String),
       read_at: null,
     });
@@ -248,27 +263,6 @@ describe('GET /api/v1/notifications/', () => {
     await comment(ann, issue, 'One more');
     await untilNotified(app);
     await ask().expect(200);
-  });
-
-  it('keeps the newest 1,000 of a person', async () => {
-    const busy = await aKnownPerson();
-    const own = await createIssue(busy);
-    await comment(ann, own, 'First');
-    await untilNotified(app);
-    await app.sql(
-      `INSERT INTO notifications (identity_id, place, event_id, reason, type, issue_id, created_at, expires_at)
-       SELECT $1, 1 + n, -n, 'watching', 'issue.updated', $2, now(), now() + interval '1 day'
-         FROM generate_series(1, 1000) n`,
-      [busy.id, own.id],
-    );
-    await comment(ann, own, 'Last');
-    await untilNotified(app);
-    const rows = await app.sql('SELECT place::int FROM notifications WHERE identity_id = $1 ORDER BY place', [
-      busy.id,
-    ]);
-    expect([rows.length, rows[0]?.place, rows.at(-1)?.place]).toEqual([1000, 3, 1002]);
-    const { headers } = await busy.get(`${notificationsPath}?limit=1`).expect(200);
-    expect(headers['x-unread-count']).toBe('1000');
   });
 });
 

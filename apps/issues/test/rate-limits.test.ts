@@ -61,6 +61,19 @@ describe('rate limits', () => {
     expect(count).toBe(4);
   });
 
+  it('count each link of an issue as a write', async () => {
+    const ann = await aPerson(app);
+    const links = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ type: 'invoice', ref: `${count}-${index}` }));
+    const created = await ann.post('/api/v1/issues/', { title: 'Linked', links: links(2) }).expect(201);
+    expect(remaining(created.headers)).toBe(2);
+    const refused = await ann.patch(`/api/v1/issues/${created.body.id}/`, { links: links(3) });
+    expectProblem(refused, 429, 'too_many_requests');
+    expect(refused.body.detail).toBe('At most 4 writes a minute. Each link counts as one.');
+    const { body } = await ann.get(`/api/v1/issues/${created.body.id}/`).expect(200);
+    expect(body.links.map(({ ref }: { ref: string }) => ref).sort()).toEqual(['2-0', '2-1']);
+  });
+
   it('count a body as one further write per 4 KiB', async () => {
     const ann = await aPerson(app);
     const send = (length: number) =>

@@ -3,7 +3,8 @@
  *
  * - `reader`: the reader's place in the feed, locked until the end of the transaction. No row if another process holds
  *   the lock.
- * - `page`: the events after that place, with the columns of `events`.
+ * - `page`: the events after that place, with the columns of `events`. All events of a change are on one page, which may
+ *   therefore have more than `limit` rows.
  * - `moved`: stores the new place.
  *
  * The claim, the rows that the statement writes and the new place are one transaction, so each event is processed once
@@ -29,7 +30,7 @@ export function unreadEvents<Sql>(
       SELECT e.* FROM reader CROSS JOIN LATERAL (
         SELECT * FROM events
          WHERE (tx, id) > (reader.tx, reader.event_id) AND tx < reader.horizon
-         ORDER BY tx, id LIMIT ${limit}::int
+         ORDER BY tx FETCH FIRST (${limit}::int) ROWS WITH TIES
       ) e
     ), moved AS (
       UPDATE event_readers r SET tx = place.tx, event_id = place.id

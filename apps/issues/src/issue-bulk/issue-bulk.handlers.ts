@@ -1,8 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import type { BodyOf, changeIssues } from '@tessera/contracts';
 import { jsonText } from '@tessera/service-kit';
 import type { OnceHandler } from '../idempotency/once.ts';
-import type { Actor } from '../issue-core/actor.ts';
+import type { PartsQuota } from '../issue-core/actor.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { parseIssueReference } from '../issue-core/issue-reference.ts';
 import type { IssueBulkService } from './issue-bulk.service.ts';
@@ -11,7 +10,7 @@ interface IssueBulkHandlersOptions {
   bulk: IssueBulkService;
   urls: IssueUrls;
   /** The quota of writes. */
-  quota: { countFurther(actor: Actor, response: ServerResponse, requests: number): Promise<void> };
+  quota: PartsQuota;
 }
 
 /** Handler of changes of many issues. An addition to the specification. */
@@ -21,7 +20,7 @@ export function issueBulkHandlers({ bulk, urls, quota }: IssueBulkHandlersOption
 
   const change: OnceHandler<typeof changeIssues> = {
     before: async ({ actor, body, response }) => {
-      await quota.countFurther(actor, response, referencesOf(body).length - 1);
+      await quota.countParts(actor, response, { count: referencesOf(body).length, name: 'issue' });
     },
     prepare: async ({ actor, body, requestId }) => {
       const wanted = await bulk.resolve(actor, body);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 /** The caller: the identity of the access token, with its current privileges. */
 export interface Actor {
   id: string;
@@ -8,4 +9,14 @@ export interface Actor {
   isSuperuser: boolean;
   /** When the access token expires. */
   tokenExpiresAt: Date;
+}
+
+/** The quota of writes of an actor, for a request with parts that count as writes. */
+export interface PartsQuota {
+  /** Counts a write for each part. Throws a 429 problem if the quota is exceeded. */
+  countParts: (
+    actor: Actor,
+    response: ServerResponse,
+    parts: { count: number; name: string },
+  ) => Promise<void>;
 }

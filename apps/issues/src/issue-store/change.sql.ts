@@ -235,8 +235,8 @@ function consequences(
       SELECT i.id, ${actorId}::uuid, ${origin ?? 'local'}, a.kind, a.field, a.old, a.new, i.updated_at, ${requestId}
         FROM i, jsonb_to_recordset(${JSON.stringify(history)}::jsonb) AS a (kind text, field text, old jsonb, new jsonb)
     ), recorded AS (
-      INSERT INTO events (tx, type, subject_id, data)
-      SELECT i.event_tx, e.type, i.id, e.data || jsonb_build_object('number', i.number, 'version', i.version)
+      INSERT INTO events (tx, type, subject_id, rev, data)
+      SELECT i.event_tx, e.type, i.id, i.rev, e.data || jsonb_build_object('number', i.number, 'version', i.version)
         FROM i, jsonb_to_recordset(${JSON.stringify(events)}::jsonb) AS e (type text, data jsonb)
     ) ${watching}`;
 }

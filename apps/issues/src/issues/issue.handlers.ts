@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type {
   changeIssueStatus,
   createIssue,
@@ -7,7 +8,7 @@ import type {
 } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
 import type { OnceHandler } from '../idempotency/once.ts';
-import type { Actor } from '../issue-core/actor.ts';
+import type { Actor, PartsQuota } from '../issue-core/actor.ts';
 import type { CommentDraft } from '../issue-core/comment.ts';
 import {
   createdIssueResponse,
@@ -26,10 +27,15 @@ interface IssueHandlersOptions {
   comments: { draft(body: string): Promise<CommentDraft> };
   presenter: IssuePresenter;
   urls: IssueUrls;
+  /** The quota of writes. Each link has an event of its own. */
+  quota: PartsQuota;
 }
 
 /** Handlers of issues (issue-tracking.md 4). */
-export function issueHandlers({ issues, comments, presenter, urls }: IssueHandlersOptions) {
+export function issueHandlers({ issues, comments, presenter, urls, quota }: IssueHandlersOptions) {
+  const countLinks = (actor: Actor, response: ServerResponse, links: readonly unknown[] | undefined) =>
+    quota.countParts(actor, response, { count: links?.length ?? 0, name: 'link' });
+
   const get: Handler<typeof getIssue, Actor> = async ({ params, headers }) => {
     const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params)));
     const responseHeaders = { ...shown, 'Cache-Control': 'private, no-cache' };
@@ -40,6 +46,7 @@ export function issueHandlers({ issues, comments, presenter, urls }: IssueHandle
   };
 
   const create: OnceHandler<typeof createIssue> = {
+    before: ({ actor, body, response }) => countLinks(actor, response, body.links),
     prepare: async ({ actor, body, requestId }) => {
       const issue = await issues.resolve(actor, readNewIssue(body));
       return async (transaction) => {
@@ -50,7 +57,9 @@ export function issueHandlers({ issues, comments, presenter, urls }: IssueHandle
     present: async (id) => createdIssueResponse(await issues.find({ id }), urls),
   };
 
-  const update: Handler<typeof updateIssue, Actor> = async ({ actor, params, headers, body, requestId }) => {
+  const update: Handler<typeof updateIssue, Actor> = async (call) => {
+    const { actor, params, headers, body, requestId, response } = call;
+    await countLinks(actor, response, body.links);
     const precondition = { ifMatch: readIfMatch(headers['If-Match']), version: body.version ?? undefined };
     const edit = readIssueEdit(body);
     const updated = await issues.update(actor, urls.parse(params), edit, { precondition, requestId });

@@ -65,6 +65,7 @@ function present(notification: Notification, urls: IssueUrls): NotificationItem 
     issue: { id: issueId, key: urls.keyOf(number), title },
     actor: presentPerson(actorId, actorName),
     comment_id: commentId,
+    more_count: notification.moreCount,
     created_at: notification.createdAt.toISOString(),
     read_at: notification.readAt?.toISOString() ?? null,
   };

@@ -1,12 +1,6 @@
 import type { Database } from '../database.ts';
-import { Prisma } from '../generated/prisma/client.ts';
-import {
-  eventsAfterFailure,
-  eventsMax,
-  expiryOf,
-  notifyOfEvents,
-  selectNotifications,
-} from './notification.sql.ts';
+import { eventsAfterFailure, eventsMax, notifyOfDeferred, notifyOfEvents } from './fan-out.sql.ts';
+import { markNotifications, selectNotifications } from './notification.sql.ts';
 import type {
   MarkedNotifications,
   Notification,
@@ -25,16 +19,23 @@ export class NotificationRepository {
     this.#database = database;
   }
 
-  /** Makes the notifications of the next unread events. Returns true if there may be more events. */
+  /**
+   * Makes the notifications of the next unread events, and of the deferred changes of one actor. Returns true if there may be
+   * more of either.
+   */
   async notify(): Promise<boolean> {
     const asked = this.#eventsMax;
     // Many events of issues with many watchers may take longer than the timeout. After a failure, statements are small
     // until all events are read.
     this.#eventsMax = eventsAfterFailure;
-    const [page] = await this.#database.$queryRaw<{ count: number }[]>(notifyOfEvents(asked));
-    const hasMore = page?.count === asked;
+    const [page] = await this.#database.$queryRaw<{ count: number; hasDeferred: boolean }[]>(
+      notifyOfEvents(asked),
+    );
+    const hasMore = page !== undefined && page.count >= asked;
     if (asked === eventsMax || !hasMore) this.#eventsMax = eventsMax;
-    return hasMore;
+    if (page?.hasDeferred !== true) return hasMore;
+    const [turn] = await this.#database.$queryRaw<{ hasDeferred: boolean }[]>(notifyOfDeferred);
+    return hasMore || turn?.hasDeferred === true;
   }
 
   /** Returns a page of the notifications of a person, the newest first, and the number of all unread ones. */
@@ -54,19 +55,9 @@ export class NotificationRepository {
 
   /** Marks notifications of a person as read or unread. Returns the number of unread ones after it. */
   async mark(identityId: string, marked: MarkedNotifications, isRead: boolean): Promise<number> {
-    const isMarked =
-      'ids' in marked
-        ? Prisma.sql`id = ANY(${[...marked.ids]}::bigint[])`
-        : Prisma.sql`id <= ${marked.upTo}::bigint`;
-    const [row] = await this.#database.$queryRaw<{ count: number }[]>`
-      WITH changed AS (
-        UPDATE notifications
-           SET read_at = CASE WHEN ${isRead}::boolean THEN clock_timestamp() END, expires_at = ${expiryOf(isRead)}
-         WHERE identity_id = ${identityId}::uuid AND (read_at IS NULL) = ${isRead}::boolean AND ${isMarked}
-        RETURNING 1
-      )
-      SELECT count(*)::int + ${isRead ? -1 : 1}::int * (SELECT count(*)::int FROM changed) AS count
-        FROM notifications WHERE identity_id = ${identityId}::uuid AND read_at IS NULL`;
-    return Math.max(0, row?.count ?? 0);
+    const [row] = await this.#database.$queryRaw<{ count: number }[]>(
+      markNotifications(identityId, marked, isRead),
+    );
+    return row?.count ?? 0;
   }
 }

@@ -14,6 +14,8 @@ export interface Notification {
   actorName: string | null;
   /** Null for an event without a comment, and if the comment was deleted. */
   commentId: string | null;
+  /** The number of further changes of the actor that have no notification. */
+  moreCount: number;
   createdAt: Date;
   readAt: Date | null;
 }

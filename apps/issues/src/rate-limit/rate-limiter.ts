@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type Limit, type Logger, ProblemError } from '@tessera/service-kit';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { Actor } from '../issue-core/actor.ts';
+import type { Actor, PartsQuota } from '../issue-core/actor.ts';
 import type { RateLimitRepository } from './rate-limit.repository.ts';
 import type { RequestShares } from './request-shares.ts';
 
@@ -93,10 +93,7 @@ export interface RateLimits {
 }
 
 /** A limit of writes, for requests that count as several. */
-export interface WriteQuota extends Limit<Actor> {
-  /** Counts further requests. Throws a 429 problem if the quota is exceeded. */
-  countFurther: (actor: Actor, response: ServerResponse, requests: number) => Promise<void>;
-}
+export type WriteQuota = Limit<Actor> & PartsQuota;
 
 /** A body counts as one further request per 4 KiB, because the stored data grows with it. */
 const bytesPerRequest = 4 * 1024;
@@ -124,9 +121,10 @@ export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShar
       if (requests > 0)
         return count(id, response, requests, ' A body counts as a further one for each 4 KiB.');
     },
-    countFurther: async ({ id }, response, given) => {
-      const requests = atMostQuota(given);
-      if (requests > 0) await count(id, response, requests, ' Each issue counts as one.');
+    countParts: async ({ id }, response, parts) => {
+      // The request itself is counted already.
+      const requests = atMostQuota(parts.count - 1);
+      if (requests > 0) await count(id, response, requests, ` Each ${parts.name} counts as one.`);
     },
   };
 }

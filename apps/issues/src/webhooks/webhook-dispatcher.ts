@@ -72,7 +72,7 @@ export class WebhookDispatcher {
     const { deliveries: repository } = this.#dependencies;
     const { events, deliveries } = await repository.addOfEvents();
     if (deliveries > 0) this.#pool.wake();
-    return events === repository.pageSize;
+    return events >= repository.pageSize;
   }
 
   async #checkBacklogs(): Promise<boolean> {

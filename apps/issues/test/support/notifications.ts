@@ -15,7 +15,8 @@ export async function untilNotified(app: Pick<TestApp, 'sql' | 'dependencies'>):
   );
   for (;;) {
     const [reader] = await app.sql(
-      `SELECT FROM event_readers WHERE name = 'notifications' AND (tx, event_id) >= ($1, $2)`,
+      `SELECT FROM event_readers WHERE name = 'notifications' AND (tx, event_id) >= ($1, $2)
+          AND NOT EXISTS (SELECT FROM deferred_notifications)`,
       [newest?.tx, newest?.id],
     );
     if (reader !== undefined) return;

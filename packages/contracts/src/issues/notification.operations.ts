@@ -7,7 +7,11 @@ import { personSchema } from './issue-response.schemas.ts';
 import { knownEtagHeaders, listEtagHeader, unverifiedProblem } from './operation-parts.schemas.ts';
 
 /** Maximum number of notifications of a person. Older ones are deleted. */
-export const notificationsMax = 1_000;
+export const notificationsMax = 10_000;
+/** Maximum number of those that one actor has caused: of those that concern the person, and of the others. */
+export const notificationsOfSourceMax = 500;
+/** The largest number of unread notifications that is counted. */
+export const unreadCountMax = 1_000;
 /** Maximum number of ids in a request. */
 export const markedNotificationsMax = 100;
 
@@ -40,6 +44,12 @@ export const notificationSchema = z
     issue: z.object({ id: uuid(), key: z.string().meta({ examples: ['ISS-42'] }), title: z.string() }),
     actor: personSchema.nullable().describe('The person who made the change; null for the external tracker.'),
     comment_id: uuid().nullable().describe('Null without a comment, and after the comment was deleted.'),
+    more_count: z
+      .int()
+      .nonnegative()
+      .describe(
+        'The number of further changes by the actor that have no notification of their own: 0 unless the actor changed very much at once.',
+      ),
     created_at: z.iso.datetime().describe('The time of the event: RFC 3339, UTC, with milliseconds.'),
     read_at: z.iso.datetime().nullable().describe('Null while unread.'),
   })
@@ -88,7 +98,13 @@ export const markUnreadSchema = z.object({ ids: idsSchema }).meta({ id: 'MarkNot
 
 /** The number of unread notifications after a request. */
 export const unreadCountSchema = z
-  .object({ unread_count: z.int().nonnegative().max(notificationsMax) })
+  .object({
+    unread_count: z
+      .int()
+      .nonnegative()
+      .max(unreadCountMax)
+      .describe(`${unreadCountMax.toLocaleString('en')} stands for this number or more.`),
+  })
   .meta({ id: 'UnreadCount' });
 
 const notificationsPath = '/api/v1/notifications';
@@ -106,7 +122,7 @@ export const listNotifications = operation({
   method: 'GET',
   path: `${notificationsPath}/`,
   summary: 'List your notifications, the newest first',
-  description: `Watchers of an issue are notified of changed fields, changes of status, comments, links and conflicts; a new assignee and newly mentioned people are notified also if they do not watch it. A change makes no notification for the person who made it, and an import makes none. A notification appears within a few seconds of its event and is kept for 90 days, or 30 days after it was read; a person has at most ${notificationsMax.toLocaleString('en')}, the newest. Follow \`Link\` for further pages.`,
+  description: `Watchers of an issue are notified of changed fields, changes of status, comments, links and conflicts; a new assignee and newly mentioned people are notified also if they do not watch it. A change makes none for the person who made it, and an import makes none. A notification appears within a few seconds of its event and is kept for 90 days, or 30 days after it was read; a person keeps at most ${notificationsMax.toLocaleString('en')}, the newest, and of those that one actor has caused ${notificationsOfSourceMax} that mention or assign the person, and ${notificationsOfSourceMax} others. A change makes one notification for a person, also if it has many parts. Follow \`Link\` for further pages.`,
   query: notificationQuerySchema,
   headers: knownEtagHeaders,
   responses: {
@@ -116,7 +132,11 @@ export const listNotifications = operation({
       headers: {
         ...listEtagHeader,
         ...nextLinkHeader,
-        'X-Unread-Count': z.string().describe('The number of all unread notifications, without the filters.'),
+        'X-Unread-Count': z
+          .string()
+          .describe(
+            `The number of all unread notifications, without the filters; ${unreadCountMax.toLocaleString('en')} stands for this or more.`,
+          ),
       },
     },
     304: { description: 'The page and the count have not changed.', headers: listEtagHeader },
