@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@tessera/stack/eventually';
+import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { v7 as uuidv7 } from 'uuid';
 import { WebhookDeliveryRepository } from '../src/webhooks/webhook-delivery.repository.ts';
 import { createIssue } from './support/issues.ts';
@@ -71,21 +73,77 @@ describe('the queue of deliveries', () => {
     // Enabled only within a transaction, so that the app leases nothing.
     const id = await addEndpoint('http://127.0.0.1:9/', { isEnabled: false });
     const countLeases = async () => {
-      try {
-        await app.database.$transaction(async (transaction) => {
+      return app.database
+        .$transaction(async (transaction) => {
           await transaction.$executeRaw`UPDATE webhook_endpoints SET is_enabled = true WHERE id = ${id}::uuid`;
           const repository = new WebhookDeliveryRepository(transaction as TestApp['database']);
           let count = 0;
           while ((await repository.lease()) !== undefined) count += 1;
           throw new RolledBack(count);
-        });
-      } catch (error) {
-        if (error instanceof RolledBack) return error.count;
-        throw error;
-      }
+        })
+        .catch(countOf);
     };
     expect(await countLeases()).toBe(4);
     await app.sql('UPDATE webhook_endpoints SET failing_since = now()');
     expect(await countLeases()).toBe(1);
   });
+
+  it('sends what others have caused before a backlog of one actor, which disables nothing', async () => {
+    const id = await addEndpoint('http://127.0.0.1:9/', { isEnabled: false });
+    await app.sql('DELETE FROM webhook_deliveries');
+    const bob = await aPerson(app);
+    // No event is processed before this transaction ends.
+    await app.database.$transaction(
+      async (transaction) => {
+        await transaction.$queryRaw`SELECT pg_current_xact_id()::text`;
+        for (let count = 0; count < 20; count += 1) await createIssue(bob);
+        await createIssue(ann);
+        await app.sql(
+          "UPDATE webhook_endpoints SET is_enabled = true, failing_since = now() - interval '1 day'",
+        );
+      },
+      { timeout: 240_000 },
+    );
+    const waiting = () =>
+      app.sql<{ actor: string; isBehind: boolean; count: number }>(
+        `SELECT actor_id AS actor, is_behind AS "isBehind", count(*)::int FROM webhook_deliveries
+          GROUP BY 1, 2 ORDER BY 3 DESC, 2`,
+      );
+    await untilDeliverable(app);
+    app.dependencies.eventSignal.written();
+    const found = await eventually(waiting, (rows) => rows.reduce((sum, { count }) => sum + count, 0) === 21);
+    expect(found).toEqual([
+      { actor: bob.id, isBehind: false, count: 10 },
+      { actor: bob.id, isBehind: true, count: 10 },
+      { actor: ann.id, isBehind: false, count: 1 },
+    ]);
+    await app.sql('UPDATE webhook_endpoints SET is_enabled = false');
+    const add = (person: TestPerson, first: number) =>
+      app.sql(
+        `INSERT INTO webhook_deliveries (endpoint_id, event_id, type, subject_id, data, event_at, actor_id)
+         SELECT $1, -number, 'issue.later', gen_random_uuid(), '{}', now(), $2
+           FROM generate_series($3::int, $3::int + 100000) number`,
+        [id, person.id, first],
+      );
+    const countDisabled = () =>
+      app.database
+        .$transaction(
+          async (transaction) => {
+            await transaction.$executeRaw`UPDATE webhook_endpoints SET is_enabled = true`;
+            const queue = new WebhookDeliveryRepository(transaction as TestApp['database']);
+            throw new RolledBack((await queue.disableOverfull()).length);
+          },
+          { timeout: 240_000 },
+        )
+        .catch(countOf);
+    await add(bob, 1);
+    expect(await countDisabled()).toBe(0);
+    await add(ann, 200_000);
+    expect(await countDisabled()).toBe(1);
+  });
 });
+
+function countOf(error: unknown): number {
+  if (error instanceof RolledBack) return error.count;
+  throw error;
+}

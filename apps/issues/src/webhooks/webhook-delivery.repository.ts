@@ -29,7 +29,11 @@ const pageSize = 200;
 const endpointConcurrency = 4;
 /** The same for an endpoint whose last attempt failed, so that many dead endpoints do not occupy all workers. */
 const failingConcurrency = 1;
-/** An endpoint with more unsent deliveries is disabled. */
+/** Number of unsent deliveries of an actor to an endpoint. Further ones wait until those of other actors are sent. */
+const shareOfActor = 10;
+/** How often a delivery that is behind is sent first, so that it does not wait forever. */
+const behindFirst = 0.2;
+/** An endpoint with more unsent deliveries is disabled, not counting those of the actor who has most. */
 const backlogMax = 100_000;
 /** An endpoint is disabled if all attempts have failed for this time. */
 const failingDays = 5;
@@ -49,9 +53,17 @@ export class WebhookDeliveryRepository {
     const [row] = await this.#database.$queryRaw<{ events: number; deliveries: number }[]>`
       WITH ${unreadEvents(Prisma.sql, reader, pageSize)},
       added AS (
-        INSERT INTO webhook_deliveries (endpoint_id, event_id, type, subject_id, data, event_at)
-        SELECT e.id, p.id, p.type, p.subject_id, p.data, p.at
-          FROM page p JOIN webhook_endpoints e ON e.is_enabled AND (e.types = '{}' OR p.type = ANY(e.types))
+        INSERT INTO webhook_deliveries (endpoint_id, event_id, type, subject_id, data, event_at, actor_id, is_behind)
+        SELECT e.id, p.id, p.type, p.subject_id, p.data, p.at, p.actor_id,
+               waiting.count + row_number() OVER (PARTITION BY e.id, p.actor_id ORDER BY p.tx, p.id) > ${shareOfActor}::int
+          FROM (SELECT *, (data ->> 'actor_id')::uuid AS actor_id FROM page) p
+          JOIN webhook_endpoints e ON e.is_enabled AND (e.types = '{}' OR p.type = ANY(e.types))
+         CROSS JOIN LATERAL (
+           SELECT count(*) FROM (
+             SELECT FROM webhook_deliveries d
+              WHERE d.endpoint_id = e.id AND d.actor_id = p.actor_id AND d.state = 'pending' LIMIT ${shareOfActor}::int
+           ) d
+         ) waiting
          ORDER BY p.tx, p.id
         ON CONFLICT (endpoint_id, event_id) DO NOTHING
         RETURNING 1
@@ -67,7 +79,7 @@ export class WebhookDeliveryRepository {
 
   /**
    * Leases a delivery that is due, or whose lease has expired because its process died. The endpoints take turns at
-   * random, so a backlog of one does not delay the others.
+   * random, so a backlog of one does not delay the others. Those of an actor with few deliveries are usually first.
    */
   async lease(): Promise<LeasedDelivery | undefined> {
     const [delivery] = await this.#database.$queryRaw<LeasedDelivery[]>`
@@ -76,12 +88,15 @@ export class WebhookDeliveryRepository {
         FROM webhook_endpoints e
        WHERE e.id = d.endpoint_id AND d.id = (
          SELECT due.id FROM (
-           SELECT id, CASE WHEN failing_since IS NULL THEN ${endpointConcurrency}::int ELSE ${failingConcurrency}::int END AS slots
+           SELECT id, random() < ${behindFirst}::float8 AS is_behind_first,
+                 CASE WHEN failing_since IS NULL THEN ${endpointConcurrency}::int ELSE ${failingConcurrency}::int END AS slots
              FROM webhook_endpoints WHERE is_enabled ORDER BY random()
          ) turn
+          CROSS JOIN LATERAL (VALUES (turn.is_behind_first), (NOT turn.is_behind_first)) lane (is_behind)
           CROSS JOIN LATERAL (
             SELECT id FROM webhook_deliveries
-             WHERE endpoint_id = turn.id AND state = 'pending' AND next_attempt_at <= clock_timestamp()
+             WHERE endpoint_id = turn.id AND is_behind = lane.is_behind AND state = 'pending'
+               AND next_attempt_at <= clock_timestamp()
                AND (claim_until IS NULL OR claim_until < clock_timestamp())
                AND turn.slots > (
                      SELECT count(*) FROM webhook_deliveries
@@ -155,6 +170,11 @@ export class WebhookDeliveryRepository {
          SELECT count(*) FROM (
            SELECT FROM webhook_deliveries WHERE endpoint_id = e.id AND state = 'pending' LIMIT ${backlogMax + 1}
          ) unsent)
+         AND ${backlogMax}::int < (
+         SELECT sum(unsent) - max(unsent) FROM (
+           SELECT count(*) AS unsent FROM webhook_deliveries
+            WHERE endpoint_id = e.id AND state = 'pending' GROUP BY actor_id
+         ) actors)
       RETURNING id`;
     return rows.map(({ id }) => id);
   }
@@ -163,9 +183,9 @@ export class WebhookDeliveryRepository {
   async oldestDueSeconds(): Promise<number> {
     const [row] = await this.#database.$queryRaw<{ age: number }[]>`
       SELECT coalesce(greatest(0, max(extract(epoch FROM clock_timestamp() - oldest.at))), 0)::float8 AS age
-        FROM webhook_endpoints e CROSS JOIN LATERAL (
-          SELECT next_attempt_at AS at FROM webhook_deliveries
-           WHERE endpoint_id = e.id AND state = 'pending' ORDER BY next_attempt_at LIMIT 1
+        FROM webhook_endpoints e CROSS JOIN (VALUES (false), (true)) lane (is_behind) CROSS JOIN LATERAL (
+          SELECT next_attempt_at AS at FROM webhook_deliveries d
+           WHERE endpoint_id = e.id AND d.is_behind = lane.is_behind AND state = 'pending' ORDER BY next_attempt_at LIMIT 1
         ) oldest WHERE e.is_enabled`;
     return row?.age ?? 0;
   }
