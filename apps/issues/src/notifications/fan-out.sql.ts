@@ -101,7 +101,7 @@ const writeNotifications = Prisma.sql`
  * and none for an own change or a second mention in the same text. Imported issues notify no one, and neither does an event
  * of a deleted comment. Returns the number of events, and whether changes are deferred.
  *
- * People whom a change concerns are notified at once. If an actor changes issues with many watchers, the watchers of the
+ * People that a change concerns are notified at once. If an actor changes issues with many watchers, the watchers of the
  * further changes are notified by `notifyOfDeferred`, so that the events of others need not wait for them. The planner
  * cannot estimate the recipients, so subqueries and a limit make it find their rows by indexes.
  */
