@@ -33,8 +33,8 @@ interface IssueHandlersOptions {
 
 /** Handlers of issues (issue-tracking.md 4). */
 export function issueHandlers({ issues, comments, presenter, urls, quota }: IssueHandlersOptions) {
-  const countLinks = (actor: Actor, response: ServerResponse, links: readonly unknown[] | undefined) =>
-    quota.countParts(actor, response, { count: links?.length ?? 0, name: 'link' });
+  const countLinks = (actor: Actor, response: ServerResponse, count = 0) =>
+    quota.countParts(actor, response, { count, name: 'link' });
 
   const get: Handler<typeof getIssue, Actor> = async ({ params, headers }) => {
     const { headers: shown, body } = issueResponse(await issues.find(urls.parse(params)));
@@ -46,7 +46,7 @@ export function issueHandlers({ issues, comments, presenter, urls, quota }: Issu
   };
 
   const create: OnceHandler<typeof createIssue> = {
-    before: ({ actor, body, response }) => countLinks(actor, response, body.links),
+    before: ({ actor, body, response }) => countLinks(actor, response, body.links?.length),
     prepare: async ({ actor, body, requestId }) => {
       const issue = await issues.resolve(actor, readNewIssue(body));
       return async (transaction) => {
@@ -59,10 +59,14 @@ export function issueHandlers({ issues, comments, presenter, urls, quota }: Issu
 
   const update: Handler<typeof updateIssue, Actor> = async (call) => {
     const { actor, params, headers, body, requestId, response } = call;
-    await countLinks(actor, response, body.links);
     const precondition = { ifMatch: readIfMatch(headers['If-Match']), version: body.version ?? undefined };
     const edit = readIssueEdit(body);
-    const updated = await issues.update(actor, urls.parse(params), edit, { precondition, requestId });
+    const context = {
+      precondition,
+      requestId,
+      countLinks: (count: number) => countLinks(actor, response, count),
+    };
+    const updated = await issues.update(actor, urls.parse(params), edit, context);
     return issueResponse(presenter.text(updated));
   };
 

@@ -57,6 +57,12 @@ export interface StatusRequest {
   requestId: string;
 }
 
+interface UpdateContext {
+  precondition: Precondition;
+  requestId: string;
+  countLinks: (changed: number) => Promise<void>;
+}
+
 /** Creates, reads and changes issues (issue-tracking.md 3 and 4). */
 export class IssueService {
   readonly #reader: IssueReader;
@@ -133,12 +139,15 @@ export class IssueService {
     return this.#writer.create(issue, by, within);
   }
 
-  /** Changes the supplied fields. All checks and the write happen under one lock of the issue. */
+  /**
+   * Changes the supplied fields. All checks and the write happen under one lock of the issue. `countLinks` counts the links
+   * that change towards the quota of the actor, and throws a 429 problem. A change that meets another one counts twice.
+   */
   async update(
     actor: Actor,
     reference: IssueReference,
     edit: IssueEdit,
-    { precondition, requestId }: { precondition: Precondition; requestId: string },
+    { precondition, requestId, countLinks }: UpdateContext,
   ): Promise<IssueSnapshot> {
     const seen = assertFound(await this.#reader.findWithLinks(reference));
     assertMayEdit(actor, seen, edit);
@@ -148,7 +157,10 @@ export class IssueService {
       assertMayEdit(actor, issue, edit);
       await this.#assertHolds(precondition, issue, transaction);
       assertStatus(edit.status, issue.status);
-      return planChange(issue, wanted);
+      const change = planChange(issue, wanted);
+      if (change?.links !== undefined)
+        await countLinks(change.links.put.length + change.links.removed.length);
+      return change;
     });
     return assertFound(changed);
   }
