@@ -30,7 +30,7 @@ const headerNames = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as 
  * Verifies a webhook (https://www.standardwebhooks.com) and returns its event. The timestamp may differ by five minutes
  * from the clock. A webhook can arrive several times: compare the header `webhook-id` with those of earlier ones. A later
  * release of the service may send types that are not in `IssueEvent`; their events are returned too, and are to be ignored.
- * @param secrets one secret (`whsec_…`), or several during a rotation
+ * @param secrets one secret (`whsec_` and padded base64 of 24 to 64 bytes), or several during a rotation
  * @throws WebhookError for a request that is not valid; TypeError for invalid arguments
  */
 export function verifyWebhook(
@@ -60,13 +60,17 @@ function textOf(body: unknown): string {
   throw new TypeError('The body must be the received text or bytes, not parsed JSON.');
 }
 
-function webhookOf(secret: string): Webhook {
-  try {
-    return new Webhook(secret);
-  } catch (cause) {
-    // Without the cause's stack, no part of a secret can reach a log.
-    throw new TypeError('A secret must be whsec_ followed by base64.', { cause: (cause as Error).name });
-  }
+// Base64 as the services write it (RFC 4648 4): padded, and without bits that no byte has.
+const canonical =
+  /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?)$/;
+const [keyMin, keyMax] = [24, 64];
+
+// The library would take any text, and the key of a short or cut secret can be guessed. No part of a secret may reach a log.
+function webhookOf(secret: unknown): Webhook {
+  const [, key] = typeof secret === 'string' ? (canonical.exec(secret) ?? []) : [];
+  const size = ((key?.replace(/=+$/, '').length ?? 0) * 3) >> 2;
+  if (typeof secret === 'string' && size >= keyMin && size <= keyMax) return new Webhook(secret);
+  throw new TypeError(`A secret must be whsec_ followed by padded base64 of ${keyMin} to ${keyMax} bytes.`);
 }
 
 function headerOf(headers: WebhookHeaders, name: string): string | undefined {

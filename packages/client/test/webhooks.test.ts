@@ -108,6 +108,19 @@ describe('verifyWebhook', () => {
     expect(() => verifyWebhook({ body: parsed, headers }, secret)).toThrow(TypeError);
     for (const wrong of [[], '', 'whsec_', 'whsec_not base64!'])
       expect(() => verifyWebhook({ body, headers }, wrong)).toThrow(TypeError);
+    const key = (bytes: number) => `whsec_${Buffer.alloc(bytes, 0xff).toString('base64')}`;
+    const bare = secret.slice('whsec_'.length);
+    const refused = [
+      ...[bare, `WHSEC_${bare}`, `${secret} `, `${secret}\n`, `whsec_${secret}`, key(25).replace('==', '')],
+      ...[key(0), key(1), key(23), key(65), key(32).replaceAll('/', '_'), key(25).replace('w==', 'x==')],
+      ...[undefined, null, 1, Buffer.alloc(32)],
+    ];
+    for (const wrong of refused as string[]) {
+      expect(() => verifyWebhook({ body, headers }, wrong)).toThrow(TypeError);
+      expect(() => verifyWebhook({ body, headers }, [secret, wrong])).toThrow(TypeError);
+    }
+    for (const bytes of [24, 25, 26, 32, 63, 64])
+      expect(verifyWebhook(signed(body, { with: key(bytes) }), [secret, key(bytes)])).toEqual(event);
     expect(() => verifyWebhook({ body, headers }, 'whsec_not base64!')).not.toThrow(/not base64!/);
   });
 
