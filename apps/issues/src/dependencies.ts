@@ -20,13 +20,13 @@ import { EventChannel } from './events/event-channel.ts';
 import { EventSignal } from './events/event-signal.ts';
 import { EventStreams } from './events/event-streams.ts';
 import { EventWorker } from './events/event-worker.ts';
+import { findEndedStreams } from './events/stream-ends.sql.ts';
 import { observeStreams } from './events/stream-metrics.ts';
 import { IdempotencyRepository } from './idempotency/idempotency.repository.ts';
 import { IdempotencyService } from './idempotency/idempotency.service.ts';
 import { IdentityClient } from './identity-mirror/identity-client.ts';
 import { IdentityMirrorRepository } from './identity-mirror/identity-mirror.repository.ts';
 import { IdentityMirrorService } from './identity-mirror/identity-mirror.service.ts';
-import { findInactive } from './identity-mirror/inactive-identities.ts';
 import { MirrorBackfillRepository } from './identity-mirror/mirror-backfill.repository.ts';
 import { MirrorBackfill, observeBackfill } from './identity-mirror/mirror-backfill.ts';
 import { MirrorFeedRepository } from './identity-mirror/mirror-feed.repository.ts';
@@ -109,7 +109,8 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     feed: events,
     signal: eventSignal,
     urls: issues.urls,
-    findInactive: (ids) => findInactive(main.database, ids),
+    findGeneration: () => people.sessions.findGeneration(),
+    findEnded: (owners) => findEndedStreams(main.database, owners),
     onEnded: observeStreams(metrics, () => eventStreams),
     logger,
   });
@@ -229,6 +230,7 @@ function createPeople(
     backfill,
     feeds,
     feed,
+    sessions,
     users: new UserService({ client, mirror, repository, strictPrivilegeCheck }),
   };
 }

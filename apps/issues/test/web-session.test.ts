@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { expectProblem } from '@tessera/testing/problems';
 import pg from 'pg';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
+import { WebSessionRepository } from '../src/web-session/web-session.repository.ts';
 import { Browser } from './support/browser.ts';
+import { openReady } from './support/event-stream.ts';
 import { IdentityService } from './support/identity-service.ts';
 import { anEmail, aPerson, password } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
@@ -212,6 +214,58 @@ describe('the session of the web app', () => {
   });
 });
 
+describe('a stream of events', () => {
+  const ends = /: session_ended\n\n$/;
+
+  it('ends on every replica after a sign-out, and others go on', async () => {
+    const replica = await startTestApp(webApp, app);
+    const { browser, email } = await aSignedInBrowser();
+    const laptop = new Browser(app.http);
+    await laptop.signIn(email, password).expect(200);
+    const [other, ...streams] = await Promise.all([
+      openReady(replica.url, laptop),
+      openReady(app.url, browser),
+      openReady(replica.url, browser),
+    ]);
+    await browser.send('delete', '/app/session').expect(204);
+    for (const stream of streams) {
+      await stream.ended;
+      expect(stream.text()).toMatch(ends);
+    }
+    expect(other?.text()).not.toMatch(ends);
+    await laptop.send('delete', '/app/sessions').expect(204);
+    await other?.ended;
+    await replica.close();
+  });
+
+  it('ends when identity has ended the session, with a token when it has ended all or the password is new', async () => {
+    const { browser, email, id } = await aSignedInBrowser();
+    const laptop = new Browser(app.http);
+    await laptop.signIn(email, password).expect(200);
+    const token = async () => ({ token: (await identity.signIn(email, password)).access_token });
+    const withToken = await openReady(app.url, await token());
+    const ended = await openReady(app.url, browser);
+    const { sessions } = (await browser.get('/app/sessions').expect(200)).body;
+    await readEvents();
+    await identity.endSession(id, sessions.find((one: { is_current: boolean }) => one.is_current).id);
+    await readEvents();
+    await ended.ended;
+    const onLaptop = await openReady(app.url, laptop);
+    expect([ended.text(), withToken.text()]).toEqual([
+      expect.stringMatching(ends),
+      expect.not.stringMatching(ends),
+    ]);
+    await identity.endSessions(id);
+    await readEvents();
+    await Promise.all([onLaptop.ended, withToken.ended]);
+    const after = await openReady(app.url, await token());
+    await identity.update(id, { password: 'another password of the tests' });
+    await readEvents();
+    await after.ended;
+    for (const stream of [onLaptop, withToken, after]) expect(stream.text()).toMatch(ends);
+  });
+});
+
 describe('the tokens of a session', () => {
   it('are refreshed at half of their life, without a wait', async () => {
     const { browser, id } = await aSignedInBrowser();
@@ -275,6 +329,32 @@ describe('the tokens of a session', () => {
     await readEvents();
     expectProblem(await laptop.get(me), 401, 'session_ended');
     await later.get(me).expect(200);
+  });
+
+  it('do not come to life again when a refresh or a sign-in is stored after the end of the session', async () => {
+    const { browser, email, id } = await aSignedInBrowser();
+    await readEvents();
+    /** Ends all sessions at identity between its response and the statement that stores it. */
+    const endBefore = (method: 'storeRefresh' | 'insert') => {
+      const statement = WebSessionRepository.prototype[method];
+      const spy = jest.spyOn(WebSessionRepository.prototype, method).mockImplementation(async function late(
+        this: typeof WebSessionRepository.prototype,
+        ...given: unknown[]
+      ) {
+        spy.mockRestore();
+        await identity.endSessions(id);
+        await readEvents();
+        return Reflect.apply(statement, this, given);
+      });
+    };
+    endBefore('storeRefresh');
+    await moveClock(id, 20);
+    expectProblem(await browser.get(me), 401, 'session_ended');
+    endBefore('insert');
+    await browser.signIn(email, password);
+    expectProblem(await browser.get(me), 401, 'session_ended');
+    await browser.signIn(email, password).expect(200);
+    await browser.get(me).expect(200);
   });
 
   it('end if the response of a refresh was lost: identity accepts a refresh token once', async () => {

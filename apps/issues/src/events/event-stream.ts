@@ -6,14 +6,24 @@ export const streamEnds = [
   'client',
   'token_expired',
   'identity_inactive',
+  'session_ended',
   'slow_client',
   'shutdown',
 ] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
+/** Whose stream it is. */
+export interface StreamOwner {
+  identityId: string;
+  /** The key of the web session; undefined with a token. */
+  sessionKey: Uint8Array | undefined;
+  /** The generation of ends of sessions when the stream was opened. */
+  generation: bigint;
+}
+
 interface EventStreamOptions {
   response: ServerResponse;
-  identityId: string;
+  owner: StreamOwner;
   tokenExpiresAt: Date;
   /** Undefined sends all events. */
   matches: ((event: StreamedEvent) => boolean) | undefined;
@@ -24,7 +34,7 @@ const endMs = 1_000;
 
 /** The open response of one client. */
 export class EventStream {
-  readonly identityId: string;
+  readonly owner: StreamOwner;
   readonly tokenExpiresAt: Date;
   readonly matches: ((event: StreamedEvent) => boolean) | undefined;
   readonly #response: ServerResponse;
@@ -32,9 +42,9 @@ export class EventStream {
   #isEnded = false;
   #sentAt = performance.now();
 
-  constructor({ response, identityId, tokenExpiresAt, matches }: EventStreamOptions) {
+  constructor({ response, owner, tokenExpiresAt, matches }: EventStreamOptions) {
     this.#response = response;
-    this.identityId = identityId;
+    this.owner = owner;
     this.tokenExpiresAt = tokenExpiresAt;
     this.matches = matches;
     this.#record('client');

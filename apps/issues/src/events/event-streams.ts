@@ -10,8 +10,9 @@ import {
 } from '@tessera/service-kit';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import type { EventSignal } from './event-signal.ts';
-import { EventStream, type StreamEnd } from './event-stream.ts';
+import { EventStream, type StreamEnd, type StreamOwner } from './event-stream.ts';
 import { EventTail } from './event-tail.ts';
+import type { EndedStream } from './stream-ends.sql.ts';
 import {
   type EventFilter,
   eventMatcher,
@@ -26,8 +27,10 @@ interface EventStreamsOptions {
   feed: Pick<EventFeed, 'readAfter'>;
   signal: Pick<EventSignal, 'subscribe'>;
   urls: Pick<IssueUrls, 'keyOf'>;
-  /** Returns those of the given identities that are not active. */
-  findInactive: (identityIds: readonly string[]) => Promise<string[]>;
+  /** Returns the generation of the latest end of sessions. */
+  findGeneration: () => Promise<bigint>;
+  /** Returns which of the given streams are to end, and why. */
+  findEnded: (owners: readonly StreamOwner[]) => Promise<EndedStream[]>;
   /** Called when a stream has ended. */
   onEnded: (reason: StreamEnd) => void;
   logger: Logger;
@@ -37,13 +40,15 @@ interface EventStreamsOptions {
 export interface StreamRequest {
   response: ServerResponse;
   identityId: string;
+  /** The key of the web session; undefined with a token. */
+  sessionKey: Uint8Array | undefined;
   tokenExpiresAt: Date;
   after: EventPlace | undefined;
   filter: EventFilter;
 }
 
 const sweepMs = 1_000;
-/** Number of sweeps between two checks of the identities. */
+/** Number of sweeps between two checks of the identities and sessions. */
 const sweepsPerCheck = 2;
 /** With the interval of the sweeps, a heartbeat is sent after at most 25 s. */
 const idleMaxMs = 24_000;
@@ -85,8 +90,10 @@ export class EventStreams {
    */
   async open(request: StreamRequest): Promise<() => void> {
     const tail = this.#reserve(request);
+    const { identityId, sessionKey } = request;
+    const owner = { identityId, sessionKey, generation: await this.#options.findGeneration() };
     const backlog = await this.#readBacklog(tail, request.after);
-    return () => this.#start(request, tail, backlog);
+    return () => this.#start(request, owner, tail, backlog);
   }
 
   /** Ends all streams. The time of `retry` varies, so that the clients do not reconnect together. */
@@ -151,13 +158,14 @@ export class EventStreams {
   }
 
   #start(
-    { response, identityId, tokenExpiresAt, filter }: StreamRequest,
+    { response, tokenExpiresAt, filter }: StreamRequest,
+    owner: StreamOwner,
     tail: EventTail<StreamedEvent>,
     backlog: { events: StreamedEvent[]; place: EventPlace | undefined } | undefined,
   ): void {
     if (response.closed) return;
     const matches = eventMatcher(filter);
-    const stream = new EventStream({ response, identityId, tokenExpiresAt, matches });
+    const stream = new EventStream({ response, owner, tokenExpiresAt, matches });
     response.req.streamingSince = performance.now();
     this.#streams.add(stream);
     response.once('close', () => {
@@ -214,20 +222,19 @@ export class EventStreams {
       else if (stream.idleMs > idleMaxMs) stream.send(heartbeat);
     }
     this.#sweeps += 1;
-    if (this.#sweeps % sweepsPerCheck === 0) void this.#endInactive();
+    if (this.#sweeps % sweepsPerCheck === 0) void this.#endUnowned();
   }
 
-  /** Ends the streams of deactivated identities; one statement for all streams. */
-  async #endInactive(): Promise<void> {
+  /** Ends the streams of deactivated identities and of ended sessions; one statement for all streams. */
+  async #endUnowned(): Promise<void> {
     if (this.#isChecking || this.#streams.size === 0) return;
     this.#isChecking = true;
     try {
-      const connected = [...new Set([...this.#streams].map(({ identityId }) => identityId))];
-      const inactive = new Set(await this.#options.findInactive(connected));
-      for (const stream of this.#streams)
-        if (inactive.has(stream.identityId)) stream.end('identity_inactive');
+      const streams = [...this.#streams];
+      const ended = await this.#options.findEnded(streams.map(({ owner }) => owner));
+      for (const { index, reason } of ended) streams[index]?.end(reason);
     } catch (err) {
-      this.#options.logger.warn({ err }, 'could not check the identities of the streams');
+      this.#options.logger.warn({ err }, 'could not check the owners of the streams');
     } finally {
       this.#isChecking = false;
     }

@@ -38,6 +38,7 @@ export function eventHandlers({ events, eventStreams, urls }: EventHandlersOptio
     const start = await eventStreams.open({
       response,
       identityId: actor.id,
+      sessionKey: actor.sessionKey,
       tokenExpiresAt: actor.tokenExpiresAt,
       after,
       filter: { issues, types: query.types },

@@ -9,6 +9,8 @@ export interface Actor {
   isSuperuser: boolean;
   /** When the access token expires. */
   tokenExpiresAt: Date;
+  /** The key of the web session; absent with a token of the caller's own. */
+  sessionKey?: Uint8Array;
 }
 
 /** The quota of writes of an actor, for a request with parts that count as writes. */

@@ -3,7 +3,12 @@ import { type Logger, ProblemError, type RequestOrigin } from '@tessera/service-
 import { isOutage } from '../identity-mirror/identity-problem.ts';
 import { RefreshRefusedError, type TokenClient, type TokenPair } from './token-client.ts';
 import type { TokenSealer } from './token-sealer.ts';
-import type { SealedTokens, StoredSession, WebSessionRepository } from './web-session.repository.ts';
+import type {
+  ClaimedRefresh,
+  SealedTokens,
+  StoredSession,
+  WebSessionRepository,
+} from './web-session.repository.ts';
 import { sessionEnded, sessionUnavailable } from './web-session-problem.ts';
 
 interface RefresherDependencies {
@@ -128,16 +133,16 @@ export class SessionRefresher {
       logger.warn({ err: cause, request_id: browser.requestId }, 'session not refreshed; will be repeated');
       return 'failed';
     }
-    await this.#store(session, this.seal(tokens, session.idHash));
+    await this.#store(claimed, this.seal(tokens, session.idHash));
     return 'refreshed';
   }
 
   // The old refresh token is used up: without the new one, the session is lost. A failover of the database takes seconds.
-  async #store(session: StoredSession, tokens: SealedTokens): Promise<void> {
+  async #store(claimed: ClaimedRefresh, tokens: SealedTokens): Promise<void> {
     const { repository } = this.#dependencies;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await repository.storeRefresh(session, tokens);
+        await repository.storeRefresh(claimed, tokens);
         return;
       } catch (error) {
         if (attempt === storeAttempts) throw error;

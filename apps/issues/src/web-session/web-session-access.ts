@@ -31,7 +31,7 @@ export function sessionAccesses({ sessions, cookie, publicBaseUrl, ...options }:
     if (sessionId === undefined) throw signedOut();
     const { stored, claims } = await sessions.authenticate(sessionId, originOf(request));
     assertMadeFor(stored.identityId, request);
-    return { ...(await actorOf(claims, request)), session: stored };
+    return { ...(await actorOf(claims, request)), sessionKey: stored.idHash, session: stored };
   };
   const member: Access<SessionActor> = { headers, identify };
   /** For requests with and without a session. */

@@ -1,5 +1,6 @@
 import type { RequestOrigin } from '@tessera/service-kit';
 import type { Database } from '../database.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 import type { EndedSessions } from '../identity-mirror/identity-client.ts';
 
 /** A session as a request sees it. The database's clock decides what has expired. */
@@ -35,12 +36,21 @@ interface NewSession {
   browser: RequestOrigin;
   /** The number of sessions that an identity keeps. Older ones end. */
   maxSessions: number;
+  /** The generation of ends that was known before the sign-in began. */
+  since: bigint;
 }
 
 /** A session whose refresh token this process may use until its claim expires. */
 export interface ClaimedSession {
   idHash: Uint8Array;
   refreshToken: Uint8Array;
+}
+
+/** A session that this process refreshes. */
+export interface ClaimedRefresh extends ClaimedSession {
+  generation: number;
+  /** The number of its ends at the claim. */
+  ends: number;
 }
 
 /** A process that refreshes is given this long before another process takes over. Longer than a request to identity. */
@@ -56,7 +66,18 @@ export class WebSessionRepository {
     this.#database = database;
   }
 
-  /** Inserts a session, and ends the oldest sessions of the identity beyond the maximum. */
+  /** Returns the generation of the latest end of sessions. Each later end has a higher one. */
+  async findGeneration(): Promise<bigint> {
+    const [row] = await this.#database.$queryRaw<{ generation: bigint }[]>`
+      SELECT coalesce(max(generation), 0) AS generation FROM session_ends`;
+    return row?.generation ?? 0n;
+  }
+
+  /**
+   * Inserts a session, and ends the oldest sessions of the identity beyond the maximum. If sessions of the identity have
+   * ended since the sign-in began, this one may be among them: its next request refreshes it first. The lock of the row in
+   * `session_ends` makes an end either visible here or wait for this session.
+   */
   async insert({
     idHash,
     identityId,
@@ -64,6 +85,7 @@ export class WebSessionRepository {
     tokens,
     browser,
     maxSessions,
+    since,
   }: NewSession): Promise<void> {
     const { accessToken, refreshToken, accessSeconds, refreshExpiresAt } = tokens;
     await this.#database.$executeRaw`
@@ -72,13 +94,17 @@ export class WebSessionRepository {
           SELECT id_hash FROM web_sessions WHERE identity_id = ${identityId}::uuid AND NOT revoke_pending
            ORDER BY created_at DESC OFFSET ${maxSessions - 1}
         )
+      ), latest AS (
+        INSERT INTO session_ends (identity_id, generation) VALUES (${identityId}::uuid, 0)
+        ON CONFLICT (identity_id) DO UPDATE SET identity_id = excluded.identity_id
+        RETURNING generation > ${since} AS has_ended
       )
       INSERT INTO web_sessions (id_hash, identity_id, identity_session_id, access_token, refresh_token,
         access_expires_at, refresh_at, expires_at, address, user_agent)
-      VALUES (${idHash}, ${identityId}::uuid, ${identitySessionId}::uuid, ${accessToken}, ${refreshToken},
-        now() + ${usableSeconds(accessSeconds)} * interval '1 second',
-        now() + ${accessSeconds / 2} * interval '1 second', ${refreshExpiresAt}::timestamptz,
-        ${browser.ip.slice(0, 64)}, ${browser.userAgent})`;
+      SELECT ${idHash}::bytea, ${identityId}::uuid, ${identitySessionId}::uuid, ${accessToken}::bytea, ${refreshToken}::bytea,
+        now() + CASE WHEN has_ended THEN 0 ELSE ${usableSeconds(accessSeconds)}::float8 END * interval '1 second',
+        now() + CASE WHEN has_ended THEN 0 ELSE ${accessSeconds / 2}::float8 END * interval '1 second',
+        ${refreshExpiresAt}::timestamptz, ${browser.ip.slice(0, 64)}, ${browser.userAgent} FROM latest`;
   }
 
   async find(idHash: Uint8Array): Promise<StoredSession | undefined> {
@@ -100,25 +126,27 @@ export class WebSessionRepository {
   }
 
   /** Claims the refresh of a session. If several calls run concurrently, one returns the refresh token. */
-  async claimRefresh({ idHash, generation }: StoredSession): Promise<ClaimedSession | undefined> {
-    const [row] = await this.#database.$queryRaw<ClaimedSession[]>`
+  async claimRefresh({ idHash, generation }: StoredSession): Promise<ClaimedRefresh | undefined> {
+    const [row] = await this.#database.$queryRaw<ClaimedRefresh[]>`
       UPDATE web_sessions SET refreshing_until = now() + ${claimSeconds} * interval '1 second'
        WHERE id_hash = ${idHash} AND generation = ${generation} AND NOT revoke_pending
          AND refresh_at <= now() AND coalesce(refreshing_until <= now(), true)
-      RETURNING id_hash AS "idHash", refresh_token AS "refreshToken"`;
+      RETURNING id_hash AS "idHash", refresh_token AS "refreshToken", generation, ends`;
     return row;
   }
 
   /**
    * Stores the tokens of a refresh. Also stores those of a session that has ended meanwhile: revoking any token of a
-   * session ends it.
+   * session ends it. If sessions of the identity have ended at identity since the claim, the access token is not used: it
+   * may be one of before.
    */
-  async storeRefresh({ idHash, generation }: StoredSession, tokens: SealedTokens): Promise<void> {
+  async storeRefresh({ idHash, generation, ends }: ClaimedRefresh, tokens: SealedTokens): Promise<void> {
     const { accessToken, refreshToken, accessSeconds, refreshExpiresAt } = tokens;
     await this.#database.$executeRaw`
       UPDATE web_sessions SET access_token = ${accessToken}, refresh_token = ${refreshToken},
-        access_expires_at = now() + ${usableSeconds(accessSeconds)} * interval '1 second',
-        refresh_at = now() + ${accessSeconds / 2} * interval '1 second', expires_at = ${refreshExpiresAt}::timestamptz,
+        access_expires_at = now() + CASE WHEN ends = ${ends} THEN ${usableSeconds(accessSeconds)}::float8 ELSE 0 END * interval '1 second',
+        refresh_at = now() + CASE WHEN ends = ${ends} THEN ${accessSeconds / 2}::float8 ELSE 0 END * interval '1 second',
+        expires_at = ${refreshExpiresAt}::timestamptz,
         generation = generation + 1, refreshing_until = CASE WHEN revoke_pending THEN refreshing_until END
        WHERE id_hash = ${idHash} AND generation = ${generation}`;
   }
@@ -166,12 +194,25 @@ export class WebSessionRepository {
    */
   async expireEnded(ended: readonly EndedSessions[]): Promise<void> {
     if (ended.length === 0) return;
-    await this.#database.$executeRaw`
-      UPDATE web_sessions s SET access_expires_at = now(), refresh_at = now()
-        FROM unnest(${ended.map((one) => one.identity_id)}::uuid[], ${ended.map((one) => one.session_id)}::uuid[])
-             AS e(identity_id, session_id)
-       WHERE s.identity_id = e.identity_id
-         AND (e.session_id IS NULL OR s.identity_session_id IS NULL OR s.identity_session_id = e.session_id)`;
+    const rows = Prisma.sql`unnest(${ended.map((one) => one.identity_id)}::uuid[],
+      ${ended.map((one) => one.session_id)}::uuid[]) AS e(identity_id, session_id)`;
+    await this.#database.$transaction([
+      // First, and with a lock: a session of before is visible to the second statement, a later one compares.
+      this.#database.$executeRaw`
+        INSERT INTO session_ends AS s (identity_id, generation, all_generation)
+        SELECT identity_id, generation, CASE WHEN is_all THEN generation ELSE 0 END
+          FROM (SELECT identity_id, nextval(pg_get_serial_sequence('session_ends', 'generation')) AS generation,
+                       bool_or(session_id IS NULL) AS is_all
+                  FROM ${rows} GROUP BY identity_id ORDER BY identity_id) ends
+        ON CONFLICT (identity_id) DO UPDATE SET generation = excluded.generation,
+          all_generation = greatest(s.all_generation, excluded.all_generation)`,
+      this.#database.$executeRaw`
+        UPDATE web_sessions s SET access_expires_at = now(), refresh_at = now(), ends = s.ends + 1
+          FROM (SELECT DISTINCT s.id_hash FROM web_sessions s, ${rows}
+                 WHERE s.identity_id = e.identity_id
+                   AND (e.session_id IS NULL OR s.identity_session_id IS NULL OR s.identity_session_id = e.session_id)) ended
+         WHERE s.id_hash = ended.id_hash`,
+    ]);
   }
 
   /** Deletes the identity's sessions that identity has revoked: one, or all. */

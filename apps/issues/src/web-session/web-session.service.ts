@@ -46,6 +46,7 @@ export class WebSessionService {
     { replaced, browser }: { replaced: string | undefined; browser: RequestOrigin },
   ): Promise<{ sessionId: string; claims: AccessTokenClaims; expiresAt: Date }> {
     const { client, repository, refresher, identitySessions } = this.#dependencies;
+    const since = await repository.findGeneration();
     const tokens = await client.signIn(credentials, browser);
     const claims = await this.#verifyIssued(tokens);
     const identitySessionId = await identitySessions.idOf(tokens.refreshToken, browser.requestId);
@@ -58,6 +59,7 @@ export class WebSessionService {
       tokens: refresher.seal(tokens, idHash),
       browser,
       maxSessions: maxSessionsPerIdentity,
+      since,
     });
     if (replaced !== undefined) await this.signOut(replaced, browser);
     return { sessionId, claims, expiresAt: tokens.refreshExpiresAt };

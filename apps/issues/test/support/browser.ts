@@ -27,14 +27,21 @@ export class Browser {
 
   /** Sends a request and keeps the cookie of its response. */
   send(method: Method, path: string, body?: object): Test {
-    const request = this.#http[method](path).set(this.#headers);
-    if (this.cookie !== undefined) request.set('Cookie', this.cookie);
-    if (this.user !== undefined) request.set('X-Tessera-User', this.user);
+    const request = this.#http[method](path).set(this.headers);
     request.on('response', ({ headers }: { headers: Record<string, unknown> }) => {
       const [set] = [headers['set-cookie'] ?? []].flat();
       if (typeof set === 'string') this.cookie = set.slice(0, set.indexOf(';'));
     });
     return body === undefined ? request : request.send(body);
+  }
+
+  /** The headers of a request that is not sent by `send`. */
+  get headers(): Record<string, string> {
+    return {
+      ...this.#headers,
+      ...(this.cookie !== undefined && { Cookie: this.cookie }),
+      ...(this.user !== undefined && { 'X-Tessera-User': this.user }),
+    };
   }
 
   get(path: string): Test {

@@ -26,6 +26,9 @@ export interface OpenedStream {
   close: () => void;
 }
 
+/** A token, or the headers of a browser with a session. */
+type StreamCaller = Pick<TestPerson, 'token'> | { headers: Record<string, string> };
+
 interface StreamOptions {
   query?: string;
   lastEventId?: string;
@@ -34,13 +37,14 @@ interface StreamOptions {
 /** Opens a stream of events and parses it (HTML standard, 9.2.6). Resolves when the response begins. */
 export async function openStream(
   url: string,
-  { token }: Pick<TestPerson, 'token'>,
+  caller: StreamCaller,
   { query = '', lastEventId }: StreamOptions = {},
 ): Promise<OpenedStream> {
-  const request = get(`${url}${streamPath}${query}`, {
+  const path = 'token' in caller ? streamPath : `/app${streamPath}`;
+  const request = get(`${url}${path}${query}`, {
     agent: false,
     headers: {
-      Authorization: `Bearer ${token}`,
+      ...('token' in caller ? { Authorization: `Bearer ${caller.token}` } : caller.headers),
       ...(lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId }),
     },
   });
@@ -98,7 +102,7 @@ export async function openStream(
 /** Opens a stream and waits until it has sent its position. */
 export async function openReady(
   url: string,
-  person: Pick<TestPerson, 'token'>,
+  person: StreamCaller,
   options?: StreamOptions,
 ): Promise<OpenedStream> {
   const stream = await openStream(url, person, options);

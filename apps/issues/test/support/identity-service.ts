@@ -92,6 +92,10 @@ export class IdentityService implements IdentityProvider {
     await this.#internal.delete(`/internal/identities/${id}/sessions/${sessionId}`);
   }
 
+  async endSessions(id: string): Promise<void> {
+    await this.#internal.delete(`/internal/identities/${id}/sessions`);
+  }
+
   async delete(id: string): Promise<void> {
     await this.#internal.delete(`/internal/identities/${id}`);
   }

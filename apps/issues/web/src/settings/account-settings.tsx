@@ -6,6 +6,7 @@ import { Field, Submit, useForm } from '../shell/form.tsx';
 import { ShortcutSwitch } from '../shell/shortcut-switch.tsx';
 import { chooseTheme, chosenTheme, themes } from '../shell/theme.ts';
 import { useUser } from '../shell/user.ts';
+import { signedInAgain } from '../sign-in/session-gate.ts';
 
 export function AccountSettings() {
   return (
@@ -53,6 +54,8 @@ function Password() {
     element.reset();
     // All sessions have ended; this browser gets a new one.
     client.setQueryData(sessionQuery.queryKey, await startSession(email, new_password));
+    // The stream of events may have told of the end first.
+    signedInAgain();
     void client.invalidateQueries({ queryKey: ['sessions'] });
   });
   return (

@@ -16,14 +16,16 @@ export function belongTo(id: string): void {
   person ??= id;
 }
 
-/** Opens the sign-in dialog. @returns a promise that resolves after the person of the page has signed in */
-export function signInAgain(why: Wait): Promise<void> {
+/** Opens the sign-in dialog, also in the other tabs of the person. @returns a promise that resolves after the person of the page has signed in */
+export function signInAgain(why: Wait, isFirst = true): Promise<void> {
   if (waiting === undefined) {
     let resolve: () => void = () => undefined;
     const promise = new Promise<void>((done) => {
       resolve = done;
     });
     waiting = { why, promise, resolve };
+    // The tabs of a person have one stream of events, so one tab is told.
+    if (why === 'ended' && isFirst) channel.postMessage({ ended: person });
   }
   // The last response says how the session is now.
   waiting.why = why;
@@ -56,8 +58,10 @@ export function announceSignOut(): void {
   channel.postMessage(signedOut);
 }
 
-channel.addEventListener('message', ({ data }: MessageEvent<string>) => {
-  if (data === signedOut) location.assign('/sign-in');
+channel.addEventListener('message', ({ data }: MessageEvent<string | { ended: string }>) => {
+  if (typeof data === 'object') {
+    if (data.ended === person) void signInAgain('ended', false);
+  } else if (data === signedOut) location.assign('/sign-in');
   else if (data === person) signedInAgain();
   else if (person !== undefined) void signInAgain('other');
 });
