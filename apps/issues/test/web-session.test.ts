@@ -212,6 +212,25 @@ describe('the session of the web app', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     await limited.close();
   });
+
+  it('limits sign-ins of an IPv6 network together, and of an IPv4 address in each spelling', async () => {
+    const limited = await startTestApp(
+      { ...webApp, RATE_LIMIT_SIGN_INS_PER_MINUTE: '1', TRUST_PROXY: 'loopback' },
+      app,
+    );
+    const { email } = await identity.create({ email: anEmail(), password });
+    const from = (address: string) =>
+      new Browser(limited.http, { 'X-Forwarded-For': address }).signIn(email, password);
+    for (const [first, second, other] of [
+      ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', '2001:db8:0:2::1'],
+      ['203.0.113.9', '::ffff:203.0.113.9', '203.0.113.10'],
+    ] as const) {
+      await from(first).expect(200);
+      expectProblem(await from(second), 429, 'too_many_requests');
+      await from(other).expect(200);
+    }
+    await limited.close();
+  });
 });
 
 describe('a stream of events', () => {

@@ -8,6 +8,7 @@ export * from './http/error-handler.ts';
 export * from './http/json-response.ts';
 export * from './http/json-text.ts';
 export * from './http/keyset-page.ts';
+export { networkOf } from './http/network-of.ts';
 export * from './http/parse.ts';
 export * from './http/prepared-document.ts';
 export * from './http/problem.ts';

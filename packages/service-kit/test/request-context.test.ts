@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '@tessera/stack/eventually';
-import { abortSignalOf, originOf } from '../src/index.ts';
+import { abortSignalOf, networkOf, originOf } from '../src/index.ts';
 import { listenOnFreePort, openSocket } from './support/raw-http.ts';
 import { getRoute, startApp } from './support/test-app.ts';
 
@@ -107,5 +107,31 @@ describe('originOf', () => {
     const long = await client.get('/people/1').set('User-Agent', 'u'.repeat(500));
     expect(long.body).toMatchObject({ ip: expect.stringContaining('127.0.0.1'), userAgent: 'u'.repeat(400) });
     expect((await client.get('/people/1').unset('User-Agent')).body.userAgent).toBeNull();
+  });
+});
+
+describe('networkOf', () => {
+  it.each([
+    [
+      '203.0.113.9',
+      [
+        '203.0.113.9',
+        '::ffff:203.0.113.9',
+        '::FFFF:203.0.113.9',
+        '::ffff:cb00:7109',
+        '0:0:0:0:0:ffff:cb00:7109',
+      ],
+    ],
+    [
+      '2001:db8:0:1::/64',
+      ['2001:db8:0:1::', '2001:db8:0:1:ffff::1', '2001:0DB8:0:1:1:2:3:4', '2001:db8:0:1:0:0:192.0.2.1'],
+    ],
+    ['fe80:0:0:0::/64', ['fe80::1', 'fe80::1%eth0']],
+    ['0:0:0:0::/64', ['::', '::1', '::203.0.113.9']],
+    ['0:0:0:1::/64', ['::1:0:0:0:0', '0:0:0:1::']],
+    ['64:ff9b:0:0::/64', ['64:ff9b::203.0.113.9']],
+    ['', ['']],
+  ])('is %s for each of its addresses', (network, addresses) => {
+    for (const address of addresses) expect([address, networkOf(address)]).toEqual([address, network]);
   });
 });

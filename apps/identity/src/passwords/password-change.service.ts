@@ -1,4 +1,4 @@
-import { ProblemError, type RequestOrigin, validationProblem } from '@tessera/service-kit';
+import { networkOf, ProblemError, type RequestOrigin, validationProblem } from '@tessera/service-kit';
 import { identityNotFoundProblem } from '../identities/identity-not-found.ts';
 import type { PasswordChangeRepository } from './password-change.repository.ts';
 import type { PasswordHasher } from './password-hasher.ts';
@@ -38,7 +38,7 @@ export class PasswordChangeService {
     await this.#countAttempt(id);
     const matches = await hasher.matches(current, {
       hash: account.passwordHash,
-      client: { address: origin.ip ?? '', account: id },
+      client: { address: networkOf(origin.ip), account: id },
       signal,
       beforeCompare: async () => undefined,
       onMismatch: () => repository.recordRefusal(id, origin),

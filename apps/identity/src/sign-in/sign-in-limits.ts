@@ -1,6 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto';
-import { isIPv6 } from 'node:net';
-import { ProblemError } from '@tessera/service-kit';
+import { networkOf, ProblemError } from '@tessera/service-kit';
 
 interface SignInLimitsOptions {
   enabled: boolean;
@@ -101,19 +100,4 @@ export class SignInLimits {
       .digest('base64url');
     return `${purpose}:${digest}`;
   }
-}
-
-// Returns the /64 prefix of an IPv6 address, because one subscriber usually has the whole prefix.
-function networkOf(ip: string): string {
-  const address = ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice('::ffff:'.length) : ip;
-  if (!isIPv6(address)) return address;
-  const [head = '', tail = ''] = address.split('%')[0]?.split('::') ?? [];
-  const headGroups = head === '' ? [] : head.split(':');
-  const tailGroups = tail === '' ? [] : tail.split(':');
-  const missing = address.includes('::') ? 8 - headGroups.length - tailGroups.length : 0;
-  const groups = [...headGroups, ...Array<string>(Math.max(0, missing)).fill('0'), ...tailGroups];
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
 }

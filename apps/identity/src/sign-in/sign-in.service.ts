@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalEmail, type TokenResponse } from '@tessera/contracts';
-import type { Logger, OutcomeCounter, RequestOrigin } from '@tessera/service-kit';
+import { type Logger, networkOf, type OutcomeCounter, type RequestOrigin } from '@tessera/service-kit';
 import type { SignInOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem } from '../oauth.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
@@ -55,7 +55,7 @@ export class SignInService {
     const hash = candidate?.isActive === true ? candidate.passwordHash : null;
     const matches = await hasher.matches(password, {
       hash,
-      client: { address: origin.ip ?? '', account: address },
+      client: { address: networkOf(origin.ip), account: address },
       signal,
       // Parallel guesses all read the counters before the first failure is recorded, so queued attempts read them
       // again. A failure is recorded before its slot is released: at most the limit plus the parallel jobs are compared.

@@ -12,7 +12,7 @@ export const streamEnds = [
 ] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
-/** Whose stream it is. */
+/** The person, and the session or token, of a stream. */
 export interface StreamOwner {
   identityId: string;
   /** The key of the web session; undefined with a token. */

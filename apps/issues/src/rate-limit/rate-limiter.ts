@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type Limit, type Logger, ProblemError } from '@tessera/service-kit';
+import { type Limit, type Logger, networkOf, ProblemError } from '@tessera/service-kit';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Actor, PartsQuota } from '../issue-core/actor.ts';
 import type { RateLimitRepository } from './rate-limit.repository.ts';
@@ -133,7 +133,7 @@ export function limitRate(limiter: RateLimiter | undefined, shares?: RequestShar
 export function limitAddresses(limiter: RateLimiter | undefined): Limit<undefined> {
   return {
     request: async (_caller, response) => {
-      const status = await limiter?.count(response.req.ip ?? '');
+      const status = await limiter?.count(networkOf(response.req.ip ?? ''));
       if (limiter !== undefined && status?.allowed === false) throw tooManyRequests(limiter, status, '');
     },
   };
