@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { accessTokenClaimsSchema, refreshTokenClaimsSchema, tokenResponseSchema } from '@tessera/contracts';
 import { expectInvalidFields, expectOAuthProblem } from '@tessera/testing/problems';
 import bcrypt from 'bcrypt';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { SignInRepository } from '../src/sign-in/sign-in.repository.ts';
 import { anEmail, aPassword, createIdentity, signIn, updateIdentity } from './support/identities.ts';
 import { issuer, serviceToken, startTestApp, type TestApp } from './support/test-app.ts';
 
@@ -370,6 +371,36 @@ describe('POST /token', () => {
       { type: 'token.refused', outcome: 'failure', actor: 'user', request_id: 'req-1' },
     ]);
     expect(JSON.stringify(rows)).not.toContain(identity.email);
+  });
+
+  it('compares the right password once more if all sessions end meanwhile, and then is 503', async () => {
+    const { identity, password } = await createIdentity(app);
+    const open = SignInRepository.prototype.openSession;
+    let [left, opened] = [1, 0];
+    const spy = jest.spyOn(SignInRepository.prototype, 'openSession').mockImplementation(async function late(
+      this: SignInRepository,
+      ...given: Parameters<typeof open>
+    ) {
+      opened += 1;
+      if (left > 0)
+        await app.http
+          .delete(`/internal/identities/${identity.id}/sessions`)
+          .set('X-Service-Token', serviceToken)
+          .expect(204);
+      left -= 1;
+      return Reflect.apply(open, this, given);
+    });
+    try {
+      const credentials = { grant_type: 'password', email: identity.email, password };
+      await attempt(credentials).expect(200);
+      expect(opened).toBe(2);
+      left = 2;
+      const refused = await attempt(credentials).expect(503);
+      expect([refused.headers['retry-after'], opened]).toEqual(['1', 4]);
+      await attempt(credentials).expect(200);
+    } finally {
+      spy.mockRestore();
+    }
   });
 
   it('accepts a changed password immediately and rejects the old one', async () => {

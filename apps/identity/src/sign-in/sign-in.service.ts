@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalEmail, type TokenResponse } from '@tessera/contracts';
-import { type Logger, networkOf, type OutcomeCounter, type RequestOrigin } from '@tessera/service-kit';
+import {
+  type Logger,
+  networkOf,
+  type OutcomeCounter,
+  type RequestOrigin,
+  unavailableProblem,
+} from '@tessera/service-kit';
 import type { SignInOutcome } from '../identity-metrics.ts';
 import { invalidGrantProblem } from '../oauth.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
@@ -41,13 +47,28 @@ export class SignInService {
   }
 
   async #signIn(
-    { email, password }: Credentials,
+    credentials: Credentials,
     origin: RequestOrigin,
     signal: AbortSignal,
   ): Promise<TokenResponse> {
+    const address = canonicalEmail(credentials.email);
+    const keys = this.#dependencies.limits.keysFor(address, origin.ip);
+    // If all sessions end meanwhile, the password may be another one now, so it is compared once more.
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const candidate = await this.#verify(credentials, keys, { address, origin, signal });
+      const tokens = await this.#openSession(candidate, keys, origin);
+      if (tokens !== undefined) return tokens;
+    }
+    throw unavailableProblem('The sessions of this identity are being ended. Try again.', 1);
+  }
+
+  /** Returns the identity if the password is that of the address. */
+  async #verify(
+    { password }: Credentials,
+    keys: SignInKeys,
+    { address, origin, signal }: { address: string; origin: RequestOrigin; signal: AbortSignal },
+  ): Promise<SignInCandidate> {
     const { repository, limits, quota, hasher } = this.#dependencies;
-    const address = canonicalEmail(email);
-    const keys = limits.keysFor(address, origin.ip);
     const { candidate, counters } = await repository.findCandidate(address, keys);
     limits.assertAllowed(keys, counters);
     if (candidate !== null) await quota.assertAvailable(candidate.id);
@@ -70,7 +91,7 @@ export class SignInService {
     if (candidate === null || hash === null || !matches) throw invalidCredentials();
     await quota.count(candidate.id);
     await this.#upgradeHash(candidate.id, password, hash, origin);
-    return this.#openSession(candidate, keys, origin);
+    return candidate;
   }
 
   // Otherwise the duration of the first refusals would reveal accounts whose hashes have a higher cost than configured.
@@ -81,11 +102,12 @@ export class SignInService {
     this.#knowsCosts = true;
   }
 
+  /** Returns undefined if the sessions of the identity have ended, or it was deactivated, since the candidate was read. */
   async #openSession(
     candidate: SignInCandidate,
     keys: SignInKeys,
     origin: RequestOrigin,
-  ): Promise<TokenResponse> {
+  ): Promise<TokenResponse | undefined> {
     const { repository, limits, issuer, refreshIdleTtlSeconds, refreshAbsoluteTtlSeconds } =
       this.#dependencies;
     const issuedAt = Math.floor(Date.now() / 1000);
@@ -103,7 +125,7 @@ export class SignInService {
       repository.openSession(family, keys, { knownSeconds: limits.lifetimes.known, origin }),
       issuer.signRefreshToken({ subjectId: candidate.id, jti, issuedAt, expiresAt }),
     ]);
-    if (subject === undefined) throw invalidCredentials();
+    if (subject === undefined) return undefined;
     return issuer.present(await issuer.signAccessToken(subject, issuedAt), refreshToken);
   }
 
