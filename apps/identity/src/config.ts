@@ -46,7 +46,7 @@ const environmentSchema = z.object({
 
   BCRYPT_COST: integer({ min: 4, max: 16, default: 10 }),
   PASSWORD_MIN_LENGTH: integer({ min: 1, max: 72, default: 8 }),
-  PASSWORD_BLOCKLIST: flag(false),
+  PASSWORD_BLOCKLIST: flag(true),
   HASH_CONCURRENCY: integer({ min: 1, max: 128, default: defaultHashConcurrency() }),
   HASH_QUEUE_MAX: integer({ min: 1, max: 100_000, default: 64 }),
   HASH_QUEUE_TIMEOUT_MS: integer({ min: 100, max: 60_000, default: 5_000 }),
@@ -154,6 +154,7 @@ function findProblems(parsed: Environment): string[] {
     ...keyProblems(parsed),
     ...lifetimeProblems(parsed),
     ...hashingProblems(parsed),
+    ...passwordProblems(parsed),
     ...retentionProblems(parsed),
   ];
 }
@@ -197,6 +198,11 @@ function hashingProblems(parsed: Environment): string[] {
     );
   }
   return problems;
+}
+
+// NIST SP 800-63B-4 3.1.1.2 requires the blocklist.
+function passwordProblems({ PASSWORD_BLOCKLIST: isOn, NODE_ENV: mode }: Environment): string[] {
+  return isOn === false && mode !== 'test' ? ['PASSWORD_BLOCKLIST: can be off with NODE_ENV=test only'] : [];
 }
 
 // A database trigger rejects the deletion of events younger than 30 days.

@@ -36,7 +36,7 @@ describe('loadConfig', () => {
         accessTyp: 'at+jwt',
         refreshAtTokenEndpoint: false,
       },
-      passwords: { bcryptCost: 10, minLength: 8, blocklist: false, hashQueueMax: 64 },
+      passwords: { bcryptCost: 10, minLength: 8, blocklist: true, hashQueueMax: 64 },
     });
   });
 
@@ -71,6 +71,8 @@ describe('loadConfig', () => {
     ['DATABASE_URL', 'postgresql://identity:secret@localhost:abc/identity'],
     ['BCRYPT_COST', '9'],
     ['BCRYPT_COST', 'ten'],
+    ['PASSWORD_BLOCKLIST', 'off'],
+    ['PASSWORD_BLOCKLIST', 'off', { NODE_ENV: 'development' }],
     ['PORT', '70000'],
     ['PORT', '-1'],
     ['ACCESS_TOKEN_TTL_SECONDS', '0'],

@@ -142,7 +142,8 @@ describe('POST /internal/identities/{id}/password', () => {
     const { identity, password, tokens } = await signedIn(app);
     const next = aPassword();
     expectInvalidFields(await change(identity.id, aPassword(), next), ['current_password']);
-    expectInvalidFields(await change(identity.id, password, 'short'), ['new_password']);
+    for (const refused of ['short', 'iloveyou', password, identity.email, identity.username])
+      expectInvalidFields(await change(identity.id, password, refused), ['new_password']);
     await signIn(app, identity.email, password);
     await change(identity.id, password, next).expect(204);
     await app.http.post('/token/refresh').send({ refresh_token: tokens.refresh_token }).expect(401);

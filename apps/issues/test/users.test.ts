@@ -469,7 +469,7 @@ describe('/api/v1/users/me', () => {
     const session = await identity.signIn(ann.email, password);
     const change = (current_password: string, new_password: string) =>
       ann.post('/api/v1/users/me/password/', { current_password, new_password });
-    const wrong = await change(anotherPassword, anotherPassword);
+    const wrong = await change('not the password', anotherPassword);
     expectProblem(wrong, 422, 'validation_failed');
     expect(wrong.body.errors).toEqual([
       { field: 'current_password', message: 'is not the current password' },

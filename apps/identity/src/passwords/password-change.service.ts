@@ -35,6 +35,9 @@ export class PasswordChangeService {
     const account = await repository.find(id);
     if (account === undefined) throw identityNotFoundProblem();
     passwordPolicy.assertAcceptable(next, account, 'new_password');
+    // Says nothing about the stored password.
+    if (next === current)
+      throw validationProblem([{ field: 'new_password', message: 'must differ from the current password' }]);
     await this.#countAttempt(id);
     const matches = await hasher.matches(current, {
       hash: account.passwordHash,

@@ -11,11 +11,11 @@ export interface PasswordContext {
 interface PasswordPolicyOptions {
   /** Minimum length in code points (NIST SP 800-63B-4 3.1.1.2). */
   minLength: number;
-  /** Refused passwords in lower case; null if the blocklist is off. */
+  /** Refused passwords in lower case; null without a blocklist, in tests. */
   blocklist: ReadonlySet<string> | null;
 }
 
-/** Checks the length and the optional blocklist. No composition rules, no expiry (NIST SP 800-63B-4 3.1.1.2). */
+/** Checks the length, the blocklist and the words of the account. No composition rules, no expiry (NIST SP 800-63B-4 3.1.1.2). */
 export class PasswordPolicy {
   readonly #options: PasswordPolicyOptions;
 
@@ -33,10 +33,9 @@ export class PasswordPolicy {
     const { minLength, blocklist } = this.#options;
     if (Array.from(password).length < minLength) return `must be at least ${minLength} characters`;
     if (!fitsBcrypt(password)) return `must be at most ${passwordMaxBytes} bytes in UTF-8`;
-    if (blocklist === null) return undefined;
     const candidate = password.toLowerCase();
     const contextWords = ['tessera', context.username, context.email.split('@')[0] ?? '', context.email];
     const isContextWord = contextWords.some((word) => word !== '' && candidate === word.toLowerCase());
-    return blocklist.has(candidate) || isContextWord ? 'is too common or too easy to guess' : undefined;
+    return blocklist?.has(candidate) || isContextWord ? 'is too common or too easy to guess' : undefined;
   }
 }
