@@ -15,7 +15,7 @@ describe('with a database', () => {
     expect((await app.http.get('/healthz').expect(200)).body).toEqual({ status: 'ok' });
     expect((await app.http.get('/readyz').expect(200)).body).toEqual({
       status: 'ready',
-      checks: { database: true, migrations: true, not_draining: true },
+      checks: { database: true, migrations: true, clock: true, not_draining: true },
     });
   });
 });

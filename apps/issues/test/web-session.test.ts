@@ -350,6 +350,26 @@ describe('the tokens of a session', () => {
     await later.get(me).expect(200);
   });
 
+  it('are kept, with 503, by a process whose clock differs from that of the database', async () => {
+    const real = Date.now;
+    let difference = 0;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => real() + difference);
+    const wrong = await startTestApp(webApp, app);
+    const { browser, id } = await aSignedInBrowser();
+    for (const minutes of [16, -1]) {
+      difference = minutes * 60_000;
+      expectProblem(await browser.on(wrong).get(me), 503, 'session_unavailable');
+      expectProblem(await browser.on(wrong).get('/app/session'), 503, 'session_unavailable');
+    }
+    const { body } = await wrong.http.get('/readyz').expect(503);
+    expect(body.checks).toMatchObject({ clock: false, database: true });
+    difference = 0;
+    await browser.on(wrong).get(me).expect(200);
+    expect(await rowsOf(id)).toHaveLength(1);
+    await wrong.close();
+    clock.mockRestore();
+  });
+
   it('do not come to life again when a refresh or a sign-in is stored after the end of the session', async () => {
     const { browser, email, id } = await aSignedInBrowser();
     await readEvents();

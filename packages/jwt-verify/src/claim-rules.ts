@@ -1,5 +1,5 @@
 import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
-import { expired, InvalidTokenError } from './errors.ts';
+import { expired, InvalidTokenError, issuedInFuture } from './errors.ts';
 
 /** The exact `aud`: one string, or the whole set. A token for a larger audience is refused. */
 export type Audience = string | readonly [string, ...string[]];
@@ -23,7 +23,7 @@ export function assertClaimRules(
   nowSeconds: number,
 ): void {
   if (exp > latestNumericDate) throw new InvalidTokenError('exp out of range');
-  if (iat > nowSeconds + clockToleranceSeconds) throw new InvalidTokenError('issued in the future');
+  if (iat > nowSeconds + clockToleranceSeconds) throw new InvalidTokenError(issuedInFuture);
   if (iss !== issuer) throw new InvalidTokenError('wrong issuer');
   if (!isSameAudience(aud, audience)) throw new InvalidTokenError('wrong audience');
   // Checked last, because the response reveals that an otherwise valid token has expired.

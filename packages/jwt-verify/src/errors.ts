@@ -1,5 +1,7 @@
 /** The reason for a token that is valid except that it has expired. */
 export const expired = 'expired';
+/** The reason for a token of a later time than that of this process. */
+export const issuedInFuture = 'issued in the future';
 
 /** An error of a request's bearer credentials (RFC 6750 3), with the status and headers of the response. */
 export class BearerError extends Error {
@@ -65,6 +67,11 @@ export class InvalidTokenError extends BearerError {
     const message = reason === expired ? 'The token has expired.' : 'The token is not valid.';
     const headers = challenge({ realm, error: code, error_description: message });
     super({ status: 401, code, message, reason, headers });
+  }
+
+  /** Whether the time of this process is the reason. */
+  get isOfTime(): boolean {
+    return this.reason === expired || this.reason === issuedInFuture;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { eventually } from '@tessera/stack/eventually';
 import type pg from 'pg';
@@ -287,7 +287,7 @@ describe('createDatabase', () => {
     const sql = "SELECT current_setting('application_name')";
     const { rows } = await connection.queryRaw({ sql, args: [], argTypes: [] });
     expect(rows).toEqual([['kit-client']]);
-    expect(readiness.map(({ name }) => name)).toEqual(['database', 'migrations']);
+    expect(readiness.map(({ name }) => name)).toEqual(['database', 'migrations', 'clock']);
     // The only connection of the pool is in use.
     const busy = await pool.connect();
     expect([pool.totalCount, pool.idleCount]).toEqual([1, 0]);
@@ -309,13 +309,43 @@ describe('databaseReadiness', () => {
   it('is true if the database responds and has all migrations of the release', async () => {
     const folder = createPrismaFolder();
     const own = await createDatabase();
-    expect(await readinessOf(unreachable, folder.path)).toEqual({ database: 'throws', migrations: 'throws' });
+    expect(await readinessOf(unreachable, folder.path)).toEqual({
+      database: 'throws',
+      migrations: 'throws',
+      clock: 'throws',
+    });
     folder.write('20260101000000_first', 'CREATE TABLE things (id int PRIMARY KEY);');
-    expect(await readinessOf(own, folder.path)).toEqual({ database: true, migrations: 'throws' });
+    expect(await readinessOf(own, folder.path)).toEqual({
+      database: true,
+      migrations: 'throws',
+      clock: true,
+    });
     await migrate({ connectionString: own, prismaDir: folder.path });
-    expect(await readinessOf(own, folder.path)).toEqual({ database: true, migrations: true });
+    expect(await readinessOf(own, folder.path)).toEqual({ database: true, migrations: true, clock: true });
     folder.write('20260102000000_second', 'CREATE TABLE more (id int PRIMARY KEY);');
-    expect(await readinessOf(own, folder.path)).toEqual({ database: true, migrations: false });
+    expect(await readinessOf(own, folder.path)).toEqual({ database: true, migrations: false, clock: true });
+    folder.remove();
+  });
+});
+
+describe('the clock of a process', () => {
+  const real = Date.now;
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it.each([
+    [-86_400_000, 'the clock is 86400 s behind that of the database'],
+    [-40_000, 'the clock is 40 s behind that of the database'],
+    [-20_000, true],
+    [20_000, true],
+    [40_000, 'the clock is 40 s ahead of that of the database'],
+  ])('with a difference of %i ms to the database', async (milliseconds, outcome) => {
+    jest.spyOn(Date, 'now').mockImplementation(() => real() + milliseconds);
+    const folder = createPrismaFolder();
+    const checks = databaseReadiness(openPool({ connectionString: url }), folder.path);
+    const clock = checks.find(({ name }) => name === 'clock');
+    expect(await clock?.check().catch(({ message }: Error) => message)).toBe(outcome);
     folder.remove();
   });
 });

@@ -34,7 +34,7 @@ export function otherUser(): ProblemError {
   });
 }
 
-/** 503: the access token has expired and cannot be refreshed now. The session is kept. */
+/** 503: the access token has expired and cannot be refreshed now, or cannot be judged. The session is kept. */
 export function sessionUnavailable(retryAfterSeconds: number, cause?: unknown): ProblemError {
   return new ProblemError({
     status: 503,

@@ -8,7 +8,7 @@ import type { SessionRefresher } from './session-refresher.ts';
 import type { TokenClient, TokenPair } from './token-client.ts';
 import type { TokenSealer } from './token-sealer.ts';
 import type { ClaimedSession, StoredSession, WebSessionRepository } from './web-session.repository.ts';
-import { sessionEnded } from './web-session-problem.ts';
+import { sessionEnded, sessionUnavailable } from './web-session-problem.ts';
 
 interface WebSessionDependencies {
   repository: WebSessionRepository;
@@ -28,6 +28,8 @@ export interface WebSession {
 
 const maxSessionsPerIdentity = 100;
 const maxRevocations = 200;
+/** When to repeat a request that this process cannot judge because of its clock. */
+const clockSeconds = 5;
 
 /** Sessions of the web app. Their tokens stay in this service. */
 export class WebSessionService {
@@ -67,7 +69,7 @@ export class WebSessionService {
 
   /**
    * Returns the session, and refreshes its tokens if that is due. Throws 401 `session_ended`, or 503 `session_unavailable` if
-   * the access token has expired and identity does not respond.
+   * the access token has expired and identity does not respond, or if the clock of this process is wrong.
    */
   async authenticate(sessionId: string, browser: RequestOrigin): Promise<WebSession> {
     const { repository, refresher, sealer, verifier } = this.#dependencies;
@@ -82,7 +84,9 @@ export class WebSessionService {
     try {
       return { stored, claims: await verifier.verify(token) };
     } catch (error) {
-      throw error instanceof InvalidTokenError ? sessionEnded(error.reason) : error;
+      if (!(error instanceof InvalidTokenError)) throw error;
+      // By the clock of the database, the token is valid, so the clock of this process is wrong.
+      throw error.isOfTime ? sessionUnavailable(clockSeconds, error) : sessionEnded(error.reason);
     }
   }
 

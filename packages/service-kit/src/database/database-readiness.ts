@@ -31,7 +31,24 @@ export function databaseReadiness(
         return migrated;
       },
     },
+    { name: 'clock', check: () => hasTimeOf(pool) },
   ];
+}
+
+/** Largest difference to the clock of the database, in milliseconds. Tokens live minutes; clocks of hosts differ by less. */
+const clockToleranceMs = 30_000;
+
+/** Throws if the clock of this process differs from that of the database: tokens are judged by one, sessions by the other. */
+async function hasTimeOf(pool: pg.Pool): Promise<boolean> {
+  const before = Date.now();
+  const { rows } = await pool.query<{ now: number }>(
+    'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now',
+  );
+  const now = rows[0]?.now ?? Number.NaN;
+  const [ahead, behind] = [before - now, now - Date.now()];
+  if (Math.max(ahead, behind) <= clockToleranceMs) return true;
+  const seconds = Math.round(Math.max(ahead, behind) / 1000);
+  throw new Error(`the clock is ${seconds} s ${ahead > behind ? 'ahead of' : 'behind'} that of the database`);
 }
 
 async function hasMigrations(pool: pg.Pool, expected: string[]): Promise<boolean> {
