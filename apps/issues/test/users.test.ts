@@ -303,9 +303,29 @@ describe('finding people', () => {
     while (path !== undefined) {
       const response: Response = await asker.get(path).expect(200);
       walked.push(...response.body.map(({ id }: { id: string }) => id));
-      path = /<[^>]*(\/api\/v1[^>]*)>; rel="next"/.exec(response.headers.link ?? '')?.[1];
+      path = nextOf(response);
+      if (path === undefined) break;
+      // The order tells that a person was here earlier than another, but not when.
+      const cursor = new URLSearchParams(path.split('?')[1]).get('cursor') ?? '';
+      const place = JSON.parse(Buffer.from(cursor.slice(16), 'base64url').toString());
+      const plain = Buffer.from(place, 'base64url').toString('latin1');
+      expect(plain).not.toMatch(/seenOrder|sortName|-\d{6}/);
     }
     expect(walked).toEqual([...ranked, ...others]);
+    const first = await asker.get(`/api/v1/users/?search=${word}&limit=1`).expect(200);
+    const replica = await startTestApp({}, app);
+    const [again, second] = await Promise.all([
+      asker.on(replica).get(`/api/v1/users/?search=${word}&limit=1`).expect(200),
+      asker
+        .on(replica)
+        .get(nextOf(first) ?? '')
+        .expect(200),
+    ]);
+    expect([nextOf(again), second.body]).toEqual([
+      nextOf(first),
+      [expect.objectContaining({ id: expect.not.stringMatching(first.body[0].id) })],
+    ]);
+    await replica.close();
     expect((await found(asker, `issue=${issue.body.key}&limit=3`)).sort()).toEqual([...ranked].sort());
     expect(await found(asker, `search=${word}&issue=ISS-999999`)).toHaveLength(6);
     expectProblem(await asker.get('/api/v1/users/?issue=x'), 422, 'validation_failed');
@@ -549,3 +569,6 @@ describe('a change whose response is lost', () => {
     expectProblem(await ann.on(lossy).get('/api/v1/issues'), 401, 'identity_inactive');
   });
 });
+
+const nextOf = ({ headers }: Pick<Response, 'headers'>): string | undefined =>
+  /<[^>]*(\/api\/v1[^>]*)>; rel="next"/.exec(headers.link ?? '')?.[1];

@@ -16,11 +16,13 @@ import type { KnownIdentity } from '../identity-mirror/mirrored-identity.ts';
 import { isRanked } from '../identity-mirror/people-list.ts';
 import type { Actor } from '../issue-core/actor.ts';
 import { parseIssueReference } from '../issue-core/issue-reference.ts';
+import { PlaceSealer } from './sealed-place.ts';
 import { presentFullUser, presentUser, readUserBody } from './user.presenter.ts';
 import type { UserService } from './user.service.ts';
 
 interface UserHandlersOptions {
   users: UserService;
+  identity: { serviceToken: string; previousServiceToken?: string | undefined };
   publicBaseUrl: string;
   keyPrefix: string;
 }
@@ -33,7 +35,9 @@ const rankedPlace = z.object({
 });
 
 /** Handlers of users: the list for the choice of an assignee, and the administration by staff. */
-export function userHandlers({ users, publicBaseUrl, keyPrefix }: UserHandlersOptions) {
+export function userHandlers({ users, identity, publicBaseUrl, keyPrefix }: UserHandlersOptions) {
+  const { serviceToken, previousServiceToken } = identity;
+  const sealer = new PlaceSealer([serviceToken, previousServiceToken ?? serviceToken]);
   const usersUrl = `${publicBaseUrl}${listUsers.path}`;
   const readIssue = (issue: string) => parseIssueReference(issue, keyPrefix, 'issue');
 
@@ -47,10 +51,10 @@ export function userHandlers({ users, publicBaseUrl, keyPrefix }: UserHandlersOp
       const page = readKeysetPage(query, { ...list, place: uuid() });
       return page.present(await users.list(actor, filter, page), { item, place: ({ id }) => id });
     }
-    const page = readKeysetPage(query, { ...list, place: rankedPlace });
+    const page = readKeysetPage(query, { ...list, place: sealer.sealed(rankedPlace) });
     return page.present(await users.listRanked(actor, filter, page), {
       item,
-      place: ({ tier, seenOrder, sortName, id }) => ({ tier, seenOrder, sortName, id }),
+      place: ({ tier, seenOrder, sortName, id }) => sealer.seal({ tier, seenOrder, sortName, id }),
     });
   };
 
