@@ -90,6 +90,7 @@ describe('POST /api/v1/issues/{id}/comments/', () => {
     ['body', { body: '\ud800' }],
     ['body', { body: 'x\ufffe' }],
     ['body', { body: '\u200b\n\u200d' }],
+    ['body', { body: 'left \u202eand right' }],
     ['body', { body: '\u2800' }],
     ['body', { body: 'x'.repeat(65_001) }],
     ['comment', { body: 'x', comment: 'y' }],

@@ -95,7 +95,13 @@ describe('POST /api/v1/issues/', () => {
   });
 
   it('keeps invisible characters in a title that shows something', async () => {
-    for (const title of ['\u200b!', '\u200fשלום!\u200f', '👩\u200d💻', 'zero\u200bwidth \u202eand right'])
+    for (const title of [
+      '\u200b!',
+      '\u200fשלום!\u200f',
+      '👩\u200d💻',
+      'zero\u200bwidth',
+      '\u202aC:\\x\u202c',
+    ])
       expect(await createIssue(ann, { title })).toMatchObject({ title });
   });
 
@@ -222,6 +228,9 @@ describe('POST /api/v1/issues/', () => {
     ['title', { title: '\u3164' }],
     ['title', { title: '\u0301' }],
     ['title', { title: 'x'.repeat(256) }],
+    ['title', { title: 'left \u202eand right' }],
+    ['title', { title: 'left \u202dand right' }],
+    ['description', { title: 'x', description: 'if (isAdmin\u202e) {\u202c' }],
     ['title', { title: '🖨'.repeat(256) }],
     ['description', { title: 'x', description: 'x'.repeat(65_001) }],
     ['description', { title: 'x', description: 'nul\u0000' }],

@@ -67,6 +67,17 @@ export function isVisible() {
   return z.refine<string>(isVisibleText, { error: 'must contain visible text' });
 }
 
+// They show letters in another order than they are stored (UTR 36 2.10), so that a text or code says something else than it does.
+// No keyboard makes them. Marks, embeddings and isolates, which programs add around words, do not change the order of letters.
+const directionalOverride = /[\u202d\u202e]/;
+
+/** Checks that a text is shown in its own order. */
+export function isInOrder() {
+  return z.refine<string>((value) => !directionalOverride.test(value), {
+    error: 'must not contain directional overrides (U+202D and U+202E)',
+  });
+}
+
 /** Checks that a name is visible and looks different from other names. */
 export function isVisibleName() {
   return z.refine<string>(

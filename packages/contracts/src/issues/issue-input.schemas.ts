@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lookupEmailSchema } from '../identity/email.schemas.ts';
-import { atMost, isVisible, oneLine, text, uuid } from '../text.schemas.ts';
+import { atMost, isInOrder, isVisible, oneLine, text, uuid } from '../text.schemas.ts';
 import { linkInputSchema, linksMax } from './issue-link.schemas.ts';
 import { labelsInput } from './label.schemas.ts';
 
@@ -27,10 +27,10 @@ export const priorityInputSchema = z
   }, issuePrioritySchema)
   .meta({ description: 'Case-insensitive; `NORMAL` means `MEDIUM`.' });
 
-const titleInput = oneLine(titleMaxLength).check(isVisible());
+const titleInput = oneLine(titleMaxLength).check(isVisible(), isInOrder());
 
 const descriptionInput = text()
-  .check(atMost(descriptionMaxLength))
+  .check(isInOrder(), atMost(descriptionMaxLength))
   .meta({
     maxLength: descriptionMaxLength,
     description:
@@ -41,7 +41,7 @@ const descriptionInput = text()
 
 const commentText = text()
   .refine((value) => value.trim() !== '', { error: 'must not be empty', abort: true })
-  .check(isVisible())
+  .check(isVisible(), isInOrder())
   .check(atMost(commentMaxLength))
   .meta({ minLength: 1, maxLength: commentMaxLength });
 
