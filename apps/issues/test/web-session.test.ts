@@ -84,8 +84,8 @@ describe('the session of the web app', () => {
       issue.body.id,
     ]);
     const signedIn = browser.on(app);
-    await browser.send('delete', '/app/session').expect(204);
-    expect(browser.sessionId).toBe('');
+    const { headers } = await browser.send('delete', '/app/session').expect(204);
+    expect([browser.sessionId, headers['clear-site-data']]).toEqual(['', '"cache"']);
     expectProblem(await signedIn.get(me), 401, 'session_ended');
     expect(await rowsOf(id)).toEqual([]);
     const again = new Browser(app.http);
@@ -196,8 +196,8 @@ describe('the session of the web app', () => {
     await laptop.send('delete', `/app/sessions/${sessions[1].id}`).expect(204);
     expectProblem(await browser.get(me), 401, 'session_ended');
     await laptop.get(me).expect(200);
-    await laptop.send('delete', '/app/sessions').expect(204);
-    expect(laptop.sessionId).toBe('');
+    const { headers } = await laptop.send('delete', '/app/sessions').expect(204);
+    expect([laptop.sessionId, headers['clear-site-data']]).toEqual(['', '"cache"']);
     expect(await rowsOf(id)).toEqual([]);
   });
 

@@ -36,6 +36,10 @@ export function webSessionHandlers(options: WebSessionHandlersOptions) {
     return presentFullUser(await users.find(actor, actor.id, request.requestId ?? ''));
   };
 
+  // The cache has pages to go back to. The storage has the drafts and settings of other people of this browser, so the app deletes
+  // the person's own.
+  const leaving = { 'Set-Cookie': cookie.clear(), 'Clear-Site-Data': '"cache"' };
+
   const start: Handler<typeof startSession> = async ({ body, request }) => {
     const context = { replaced: cookie.read(request), browser: originOf(request) };
     const { sessionId, claims, expiresAt } = await sessions.signIn(body, context);
@@ -79,7 +83,7 @@ export function webSessionHandlers(options: WebSessionHandlersOptions) {
       if (identityId !== undefined) assertMadeFor(identityId, request);
       await sessions.signOut(sessionId, originOf(request));
     }
-    return { status: 204, headers: { 'Set-Cookie': cookie.clear() } };
+    return { status: 204, headers: leaving };
   };
 
   const list: Handler<typeof listOwnSessions, SessionActor> = async ({ actor, requestId }) => {
@@ -94,12 +98,12 @@ export function webSessionHandlers(options: WebSessionHandlersOptions) {
   const endOne: Handler<typeof endOwnSession, SessionActor> = async ({ actor, params, requestId }) => {
     await sessions.endSession(actor.id, params.id, requestId);
     const isCurrent = params.id === actor.session.identitySessionId;
-    return { status: 204, ...(isCurrent && { headers: { 'Set-Cookie': cookie.clear() } }) };
+    return { status: 204, ...(isCurrent && { headers: leaving }) };
   };
 
   const endAll: Handler<typeof endOwnSessions, SessionActor> = async ({ actor, requestId }) => {
     await sessions.endAllSessions(actor.id, requestId);
-    return { status: 204, headers: { 'Set-Cookie': cookie.clear() } };
+    return { status: 204, headers: leaving };
   };
 
   return { start, get, end, list, endOne, endAll };

@@ -57,6 +57,33 @@ describe('sign-in', () => {
     await page.getByLabel('Password').waitFor();
   });
 
+  it('forgets the drafts of the person at the sign-out, unless they are to be kept', async () => {
+    const { key: own } = await createIssue('With drafts of a shared computer');
+    const { page, close } = await web.open();
+    const field = page.getByLabel('Comment');
+    const leave = async () => {
+      await page.getByLabel('Account of Ada Lovelace').click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in to Tessera' }).waitFor();
+    };
+    const draft = async (text: string) => {
+      await signIn(page, ada, `/issues/${own}`);
+      expect(await field.inputValue()).toBe('');
+      await field.fill(text);
+      await page.getByText('Draft saved').waitFor();
+    };
+    await draft('Not for the next person');
+    await leave();
+    await draft('Kept on purpose');
+    await page.goto('/settings/account');
+    await page.getByLabel('Keep drafts on this computer').check();
+    await leave();
+    await signIn(page, ada, `/issues/${own}`);
+    await page.getByText('Draft restored').waitFor();
+    expect(await field.inputValue()).toBe('Kept on purpose');
+    await close();
+  });
+
   it('asks for the password again over the page, and then repeats the refused request', async () => {
     const { page, problems, close } = await web.open();
     await signIn(page, ada, `/issues/${key}`);

@@ -107,3 +107,21 @@ export async function deleteDraft(scope: string): Promise<void> {
   const tab = await claimTab();
   await run((store) => store.delete([scope, tab]));
 }
+
+const keepKey = () => `tessera-keep-drafts-${personOfPage()}`;
+
+/** Whether the drafts of the person stay in this browser after a sign-out. */
+export const areDraftsKept = () => localStorage.getItem(keepKey()) === 'on';
+
+export function keepDrafts(isOn: boolean): void {
+  if (isOn) localStorage.setItem(keepKey(), 'on');
+  else localStorage.removeItem(keepKey());
+}
+
+/** Deletes the drafts of the person in all tabs at a sign-out (ASVS 14.3.1), unless they are to be kept. */
+export async function forgetDrafts(): Promise<void> {
+  if (areDraftsKept()) return;
+  const person = personOfPage();
+  // '0' follows '/'. A browser without a store has no drafts.
+  await run((store) => store.delete(IDBKeyRange.bound([`${person}/`], [`${person}0`]))).catch(() => {});
+}

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { areDraftsKept, keepDrafts } from '../drafts/draft-store.ts';
 import { call, startSession } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { Field, Submit, useForm } from '../shell/form.tsx';
@@ -14,6 +15,7 @@ export function AccountSettings() {
       <Profile />
       <Password />
       <Appearance />
+      <Drafts />
     </>
   );
 }
@@ -111,6 +113,30 @@ function Appearance() {
         ))}
       </fieldset>
       <ShortcutSwitch />
+    </section>
+  );
+}
+
+function Drafts() {
+  const [isOn, setOn] = useState(areDraftsKept);
+  return (
+    <section aria-labelledby="drafts">
+      <h2 id="drafts">Drafts</h2>
+      <p className="muted">
+        What you type and do not send is deleted from this browser when you sign out. Keep it only on a
+        computer that is yours.
+      </p>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={isOn}
+          onChange={({ target }) => {
+            keepDrafts(target.checked);
+            setOn(target.checked);
+          }}
+        />
+        Keep drafts on this computer
+      </label>
     </section>
   );
 }

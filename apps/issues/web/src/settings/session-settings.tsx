@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { forgetDrafts } from '../drafts/draft-store.ts';
 import { call } from '../http/api.ts';
 import { fullTime, shortTime } from '../messages.ts';
 import { Confirm } from '../shell/confirm.tsx';
@@ -11,13 +12,14 @@ export function SessionSettings() {
     queryKey: ['sessions'],
     queryFn: ({ signal }) => call('listOwnSessions', { signal }),
   });
-  const leave = () => {
+  const leave = async () => {
+    await forgetDrafts();
     announceSignOut();
     location.assign('/sign-in');
   };
   const end = async (id: string, isCurrent: boolean) => {
     await call('endOwnSession', { params: { id } });
-    if (isCurrent) leave();
+    if (isCurrent) await leave();
     else await client.invalidateQueries({ queryKey: ['sessions'] });
   };
   return (
@@ -60,7 +62,7 @@ export function SessionSettings() {
         text="You are signed out everywhere, also here."
         action={async () => {
           await call('endOwnSessions', {});
-          leave();
+          await leave();
         }}
       />
     </>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { lazy, type RefObject, Suspense, useEffect, useRef, useState } from 'react';
+import { forgetDrafts } from '../drafts/draft-store.ts';
 import { call } from '../http/api.ts';
 import { sessionQuery } from '../http/queries.ts';
 import { CreateDialog } from '../issue/create-dialog.tsx';
@@ -42,6 +43,7 @@ export function Shell() {
       notify(`You are still signed in. ${error instanceof Error ? error.message : ''}`);
       return;
     }
+    await forgetDrafts();
     announceSignOut();
     // A new document: no data of the user stays in memory.
     location.assign('/sign-in');
