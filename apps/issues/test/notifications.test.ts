@@ -83,7 +83,10 @@ describe('an event notifies', () => {
       await comment(bob, issue, 'x');
       const { body } = await bob.post(issuePath(issue, 'links/'), link).expect(201);
       await bob.delete(issuePath(issue, `links/${body.id}/`)).expect(204);
-      const links = Array.from({ length: 50 }, (_, index) => ({ type: 'helpdesk_ticket', ref: `T-${index}` }));
+      const links = Array.from({ length: 50 }, (_, index) => ({
+        type: 'helpdesk_ticket',
+        ref: `T-${index}`,
+      }));
       const { status, body: problem } = await bob.patch(issuePath(issue), { priority: 'HIGH', links });
       expect([status, problem.errors]).toEqual([200, undefined]);
       await bob.post(issuePath(issue, 'status/'), { status: 'RESOLVED', comment: 'Done.' }).expect(200);

@@ -1,4 +1,4 @@
-// What each write causes for others, beside what it counts in the quota. An operation that has no request here fails.
+// The effects of each write on others, beside what it counts in the quota. An operation that has no request here fails.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Issue } from '@tessera/contracts';
