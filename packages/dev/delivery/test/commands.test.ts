@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -37,9 +37,12 @@ interface Result {
 }
 
 /** Runs a root script as pnpm does, on a data folder that does not exist. */
-async function run(command: string, argument: string): Promise<Result> {
-  const env = { ...process.env, TESSERA_DATA_DIR: join(folder, command) };
-  const options = { cwd: rootDir, env, timeout: 60_000 };
+async function run(
+  command: string,
+  argument: string,
+  { cwd = rootDir, env = process.env }: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<Result> {
+  const options = { cwd, env: { ...env, TESSERA_DATA_DIR: join(folder, command) }, timeout: 60_000 };
   return new Promise((resolve) => {
     execFile('sh', ['-c', `${scripts[command]} ${argument}`], options, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr });
@@ -100,3 +103,19 @@ describe('an invalid command line', () => {
     });
   });
 });
+
+it.each([...commands, 'test', 'test:full', 'check', 'build'])(
+  '%s tells an old Node which one is needed, before anything is installed or imported',
+  async (command) => {
+    const root = mkdtempSync(join(folder, 'old-'));
+    for (const file of ['package.json', 'packages/dev/stack/node-version.cjs'])
+      cpSync(join(rootDir, file), join(root, file));
+    const versions = "{ value: { ...process.versions, node: '18.20.8' } }";
+    writeFileSync(join(root, 'old.cjs'), `Object.defineProperty(process, 'versions', ${versions});`);
+    const node = `#!/bin/sh\nexec '${process.execPath}' --require '${root}/old.cjs' "$@"\n`;
+    writeFileSync(join(root, 'node'), node, { mode: 0o755 });
+    const result = await run(command, '', { cwd: root, env: { PATH: `${root}:${process.env.PATH}` } });
+    const stderr = 'Tessera needs Node 20.19 or later; this is 18.20.8\n';
+    expect(result).toEqual({ code: 1, stdout: '', stderr });
+  },
+);
