@@ -9,8 +9,6 @@ import {
   getDiscoveryDocument,
   getIdentity,
   getKeySet,
-  getLiveness,
-  getReadiness,
   getUserInfo,
   introspectToken,
   listAuditEvents,
@@ -35,6 +33,7 @@ import {
   everyone,
   guard,
   type Handler,
+  healthRoutes,
   type Route,
   route,
 } from '@tessera/service-kit';
@@ -114,8 +113,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(listAuditEvents, { access: backends }, audit.list),
     route(listIdentityEvents, { access: backends }, events.list),
 
-    route(getLiveness, { access: everyone }, () => health.liveness()),
-    route(getReadiness, { access: everyone }, () => health.readiness()),
+    ...healthRoutes(health),
     ...apiDocsRoutes({ api: 'identity', documentPath: '/openapi.json', pagePath: '/docs' }),
   ];
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IdentityEventType, identityEventFeedSchema } from '@tessera/contracts';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
+import { accessLine } from '@tessera/testing/leaks';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
 import {
@@ -134,6 +135,21 @@ describe('the events of an identity', () => {
 });
 
 describe('GET /internal/events', () => {
+  it('is logged at debug for a page without events, and at info otherwise', async () => {
+    await createIdentity(app);
+    await untilDeliverable(app);
+    const levels = [];
+    for (const query of ['?after=now', '']) {
+      const response = await internal('get', `${path}${query}`).expect(200);
+      const line = await accessLine(app.log.lines, response.headers['x-request-id'] ?? '');
+      levels.push([response.body.events.length > 0, line.level]);
+    }
+    expect(levels).toEqual([
+      [false, 'debug'],
+      [true, 'info'],
+    ]);
+  });
+
   it('needs the service token, and rejects other cursors and limits', async () => {
     expectProblem(await app.http.get(path), 403, 'service_token_refused');
     expectInvalidFields(await internal('get', `${path}?after=x`), ['after']);

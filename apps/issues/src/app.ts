@@ -20,9 +20,7 @@ import {
   getImport,
   getIssue,
   getLabel,
-  getLiveness,
   getMe,
-  getReadiness,
   getSyncState,
   getUser,
   getWatching,
@@ -64,6 +62,7 @@ import {
   createApp as createExpressApp,
   everyone,
   guard,
+  healthRoutes,
   type PreparedDocument,
   ProblemError,
   type Route,
@@ -225,8 +224,7 @@ export function createRoutes(
     route(patchUser, { ...administrator, body: userBody }, users.update),
     route(deactivateUser, administrator, users.deactivate),
 
-    route(getLiveness, { access: everyone }, () => health.liveness()),
-    route(getReadiness, { access: everyone }, () => health.readiness()),
+    ...healthRoutes(health),
     ...apiDocsRoutes({ api: 'issues', documentPath: '/api/openapi.json', pagePath: '/api/docs/', homePage }),
   ];
 }

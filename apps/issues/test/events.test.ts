@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, type IssueEvent, issueEventFeedSchema } from '@tessera/contracts';
 import { CleanupJob } from '@tessera/service-kit';
+import { accessLine } from '@tessera/testing/leaks';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
@@ -237,6 +238,20 @@ describe('the events of the external tracker', () => {
 });
 
 describe('GET /api/v1/events/', () => {
+  it('is logged at debug for a page without events, and at info otherwise', async () => {
+    await untilDeliverable(app);
+    const levels = [];
+    for (const query of ['?after=now', '']) {
+      const response = await ann.get(`${eventsPath}${query}`).expect(200);
+      const line = await accessLine(app.log, response.headers['x-request-id'] ?? '');
+      levels.push([response.body.events.length > 0, line.level]);
+    }
+    expect(levels).toEqual([
+      [false, 'debug'],
+      [true, 'info'],
+    ]);
+  });
+
   const idsOf = (events: IssueEvent[]) => events.map(({ id }) => id);
 
   it('returns the events from the oldest, in pages, and nothing after the last', async () => {

@@ -1,20 +1,32 @@
 import { describe, expect, it } from '@jest/globals';
-import { getLiveness, getReadiness } from '@tessera/contracts';
-import { everyone, Health, route } from '../src/index.ts';
+import { eventually } from '@tessera/stack/eventually';
+import { Health, healthRoutes } from '../src/index.ts';
 import { keepLogLines } from './support/log-lines.ts';
 import { startApp } from './support/test-app.ts';
 
 function probes(health: Health) {
-  const { client } = startApp([
-    route(getLiveness, { access: everyone }, () => health.liveness()),
-    route(getReadiness, { access: everyone }, () => health.readiness()),
-  ]);
-  return client;
+  return startApp(healthRoutes(health)).client;
 }
 
 const never = () => new Promise<boolean>(() => undefined);
 
 describe('Health', () => {
+  it('logs a probe at debug, and at info if it fails', async () => {
+    let isUp = true;
+    const health = new Health({ checks: [{ name: 'database', check: async () => isUp }], cacheMs: 0 });
+    const { client, accessLines } = startApp(healthRoutes(health));
+    await client.get('/healthz').expect(200);
+    await client.get('/readyz').expect(200);
+    isUp = false;
+    await client.get('/readyz').expect(503);
+    await eventually(() => accessLines().length === 3);
+    expect(accessLines().map(({ route, level }) => [route, level])).toEqual([
+      ['/healthz', 'debug'],
+      ['/readyz', 'debug'],
+      ['/readyz', 'info'],
+    ]);
+  });
+
   it('is alive and ready while all checks pass', async () => {
     const client = probes(new Health({ checks: [{ name: 'database', check: async () => true }] }));
     const [live, ready] = [await client.get('/healthz'), await client.get('/readyz')];

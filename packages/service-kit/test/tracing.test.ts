@@ -91,6 +91,19 @@ describe('Tracing', () => {
     expect(span?.status.code).toBe(2);
   });
 
+  it.each(['/healthz', '/readyz/', '/internal/events?after=x'])(
+    'has no span of %s, but in the trace of a caller',
+    async (path) => {
+      const { tracing, spans } = record('test');
+      const url = await serve(tracing, (_request, response) => void response.end());
+      await fetch(`${url}${path}`);
+      expect(spans()).toEqual([]);
+      const headers = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+      await fetch(`${url}${path}`, { headers });
+      expect(spans()).toHaveLength(1);
+    },
+  );
+
   it('records the class of an error, not its message', async () => {
     const { tracing, spans } = record('test');
     const call = tracing.traceCall('x', {}, () => Promise.reject(new TypeError('hunter2')));

@@ -14,8 +14,12 @@ interface EventHandlersOptions {
 
 /** Every active user may read every issue, so every one may read all events. */
 export function eventHandlers({ events, eventStreams, urls }: EventHandlersOptions) {
-  const list: Handler<typeof listEvents, Actor> = async ({ query: { after, limit = pageSizeMax } }) => {
+  const list: Handler<typeof listEvents, Actor> = async ({
+    query: { after, limit = pageSizeMax },
+    request,
+  }) => {
     const page = await events.read(after, limit);
+    request.isIdle = page.events.length === 0;
     const body = {
       events: page.events.flatMap((event) => presentEvent(event, urls) ?? []),
       next: page.next,

@@ -14,6 +14,8 @@ declare module 'node:http' {
     ip?: string | undefined;
     /** Further members of the access-log line, set by the error handler. */
     logged?: Record<string, string>;
+    /** Whether the request is repeated by a program and found nothing: its line is logged at `debug` if it succeeds. */
+    isIdle?: boolean;
     /** The time at which a response began that stays open. The metrics count the time until then. */
     streamingSince?: number;
   }
@@ -51,7 +53,7 @@ export function requestContext(logger: Logger, metrics?: Metrics) {
       const durationMs = performance.now() - startedAt;
       const servedMs = (request.streamingSince ?? startedAt + durationMs) - startedAt;
       metrics?.observeRequest({ method, route, status, durationSeconds: servedMs / 1000 });
-      accessLog.info(
+      accessLog[request.isIdle && status < 400 ? 'debug' : 'info'](
         {
           request_id: requestId,
           method,

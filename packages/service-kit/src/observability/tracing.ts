@@ -13,6 +13,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { getLiveness, getReadiness, listIdentityEvents } from '@tessera/contracts';
 import type pg from 'pg';
 
 declare module 'node:http' {
@@ -27,6 +28,9 @@ interface TracingOptions {
   /** Sends the remaining spans. */
   shutdown: () => Promise<void>;
 }
+
+/** What programs request every few seconds, mostly without a result. Has a span only in a caller's trace. */
+const untracedPaths = new Set<string>([getLiveness.path, getReadiness.path, listIdentityEvents.path]);
 
 type Query = (...args: unknown[]) => unknown;
 
@@ -45,11 +49,16 @@ export class Tracing {
     this.shutdown = shutdown;
   }
 
-  /** Wraps a listener. Each request becomes a span, in the caller's trace if there is one. */
+  /** Wraps a listener. Each request but probes and polls becomes a span, in the caller's trace if there is one. */
   traceRequests(listener: RequestListener): RequestListener {
     return (request, response) => {
       const parent = this.#propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter);
-      const { method = '' } = request;
+      const { method = '', url = '' } = request;
+      const [path = ''] = url.split('?', 1);
+      if (parent === ROOT_CONTEXT && untracedPaths.has(path.replace(/\/$/, ''))) {
+        listener(request, response);
+        return;
+      }
       const attributes = { 'http.request.method': method };
       const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
       request.traceId = span.spanContext().traceId;

@@ -1,5 +1,6 @@
-import type { getLiveness, getReadiness } from '@tessera/contracts';
+import { getLiveness, getReadiness } from '@tessera/contracts';
 import type { ResponseOf } from '../http/json-response.ts';
+import { everyone, type Route, route } from '../http/route.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** A condition of readiness. It fails if it returns false or throws. */
@@ -95,6 +96,20 @@ export class Health {
     if (failed.length === 0) this.#logger?.info('ready');
     else this.#logger?.warn({ reasons }, 'not ready');
   }
+}
+
+/** Serves the probes. */
+export function healthRoutes(health: Health): Route[] {
+  return [
+    route(getLiveness, { access: everyone }, ({ request }) => {
+      request.isIdle = true;
+      return health.liveness();
+    }),
+    route(getReadiness, { access: everyone }, ({ request }) => {
+      request.isIdle = true;
+      return health.readiness();
+    }),
+  ];
 }
 
 /** The reason why a check fails; undefined if it passes. */
