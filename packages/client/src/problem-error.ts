@@ -29,12 +29,23 @@ export class ProblemError extends Error {
   readonly requestId: string | undefined;
   /** The requested delay before a retry (`Retry-After`), in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** The method of the request; undefined if there was none. */
+  readonly method: string | undefined;
+  /** The URL of the request without its query, which may have words of people; undefined if there was none. */
+  readonly url: string | undefined;
   /** The whole error body, with further members such as `issue` of a `version_conflict`. */
   readonly body: Partial<Problem>;
 
-  constructor(body: Partial<Problem>, retryAfterMs?: number, options?: ErrorOptions) {
+  constructor(
+    body: Partial<Problem>,
+    retryAfterMs?: number,
+    { method, url, ...options }: ErrorOptions & { method?: string; url?: string } = {},
+  ) {
     const { status = 0, code = 'no_response', detail = 'The service did not respond.' } = body;
-    super(`${status === 0 ? '' : `${status} `}${code}: ${detail}`, options);
+    const request = url === undefined ? '' : ` (${method} ${url})`;
+    super(`${status === 0 ? '' : `${status} `}${code}: ${detail}${request}`, options);
+    this.method = method;
+    this.url = url;
     this.status = status;
     this.code = code as ProblemCode;
     this.detail = detail;

@@ -10,7 +10,7 @@ import {
 import { ProblemError } from './problem-error.ts';
 
 export interface TransportOptions {
-  /** The URL of the service, such as `https://issues.example`. */
+  /** The URL of the service, such as `https://issues.example`; http or https, without a query and without credentials. */
   baseUrl: string;
   /** The global `fetch` by default. */
   fetch?: typeof fetch;
@@ -63,6 +63,13 @@ interface Attempt {
   body: string | undefined;
   headers: Readonly<Record<string, string>>;
   signal: AbortSignal;
+  about: RequestNames;
+}
+
+/** What an error says of its request. */
+interface RequestNames {
+  method: string;
+  url: string;
 }
 
 const transientStatuses = new Set([429, 502, 503, 504]);
@@ -81,9 +88,12 @@ const inProgress = 'request_in_progress';
 export class Transport<Api extends Paths> {
   readonly #paths: Api;
   readonly #options: TransportOptions;
+  readonly #baseUrl: string;
   readonly #credentials: Credentials | undefined;
 
+  /** @throws TypeError for a `baseUrl` that is not one */
   constructor(paths: Api, options: TransportOptions, credentials?: Credentials) {
+    this.#baseUrl = checkedBaseUrl(options.baseUrl);
     this.#paths = paths;
     this.#options = options;
     this.#credentials = credentials;
@@ -134,7 +144,8 @@ export class Transport<Api extends Paths> {
   async #send(id: IdOf<Api>, call: AnyCall): Promise<Reply<unknown>> {
     call.signal?.throwIfAborted();
     const { method, path } = requestLine(this.#paths[id] ?? '', call);
-    const url = `${this.#options.baseUrl.replace(/\/$/, '')}${path}`;
+    const url = `${this.#baseUrl}${path}`;
+    const about = { method, url: url.replace(/\?.*$/, '') };
     const body = call.body === undefined ? undefined : JSON.stringify(call.body);
     const { deadlineMs = 30_000, attempts = 4 } = this.#options;
     const deadline = AbortSignal.timeout(deadlineMs);
@@ -145,7 +156,7 @@ export class Transport<Api extends Paths> {
     // The deadline ends a call as a lost response does.
     const inTime = <Value>(work: Promise<Value>): Promise<Value> =>
       untilAborted(work, signal).catch((error: unknown) => {
-        throw deadline.aborted && error === deadline.reason ? noResponse(error) : error;
+        throw deadline.aborted && error === deadline.reason ? noResponse(error, about) : error;
       });
     let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
@@ -155,6 +166,7 @@ export class Transport<Api extends Paths> {
         body,
         headers: { ...credential, ...call.headers },
         signal,
+        about,
       });
       if (!(outcome instanceof ProblemError)) return outcome;
       call.signal?.throwIfAborted();
@@ -172,7 +184,7 @@ export class Transport<Api extends Paths> {
   // Returns an error response, and a failure of the network, as ProblemError.
   async #attempt(
     url: string,
-    { method, body, headers, signal }: Attempt,
+    { method, body, headers, signal, about }: Attempt,
   ): Promise<Reply<unknown> | ProblemError> {
     const { fetch: send = fetch } = this.#options;
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
@@ -187,10 +199,11 @@ export class Transport<Api extends Paths> {
       const text = await response.text();
       const parsed = text === '' ? undefined : parseJson(text);
       const isNotModified = response.status === 304;
-      if ((!response.ok && !isNotModified) || parsed === invalidJson) return problemOf(response, parsed);
+      if ((!response.ok && !isNotModified) || parsed === invalidJson)
+        return problemOf(response, parsed, about);
       return { headers: response.headers, body: parsed };
     } catch (error) {
-      return noResponse(error);
+      return noResponse(error, about);
     }
   }
 }
@@ -236,12 +249,40 @@ function parseJson(text: string): unknown {
   }
 }
 
-function noResponse(cause: unknown): ProblemError {
-  return new ProblemError({}, undefined, { cause });
+function noResponse(cause: unknown, about: RequestNames): ProblemError {
+  const reason = connectionProblem(cause);
+  const members = reason === undefined ? {} : { detail: `The service did not respond: ${reason}.` };
+  return new ProblemError(members, undefined, { cause, ...about });
+}
+
+/** The error of the connection, such as `connect ECONNREFUSED 127.0.0.1:3002`; undefined in browsers, which hide it. */
+function connectionProblem(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  // A host with several addresses.
+  if ('errors' in error && Array.isArray(error.errors))
+    return error.errors.map(connectionProblem).filter(Boolean).join(', ') || undefined;
+  const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
+  if (typeof code !== 'string') return connectionProblem(cause);
+  return `${message}`.includes(code) ? `${message}` : `${code} ${message}`;
+}
+
+function checkedBaseUrl(baseUrl: unknown): string {
+  const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : null;
+  const problem = url === null ? 'must be an absolute URL, such as https://issues.example' : urlProblem(url);
+  // Without the value, which may have a password.
+  if (url === null || problem !== undefined) throw new TypeError(`the URL of the service ${problem}`);
+  return url.href.replace(/\/$/, '');
+}
+
+function urlProblem({ protocol, username, password, href }: URL): string | undefined {
+  if (protocol !== 'http:' && protocol !== 'https:')
+    return `must begin with http:// or https://, not ${protocol}`;
+  if (username !== '' || password !== '') return 'must not contain a user name or a password';
+  return /[?#]/.test(href) ? 'must not have a query or a fragment' : undefined;
 }
 
 // A proxy may respond with a different body.
-function problemOf(response: Response, body: unknown): ProblemError {
+function problemOf(response: Response, body: unknown, about: RequestNames): ProblemError {
   const { status, headers } = response;
   const members: Partial<Problem> = isProblem(body)
     ? body
@@ -249,7 +290,7 @@ function problemOf(response: Response, body: unknown): ProblemError {
         code: 'unexpected_response',
         detail: `The response is ${status} and has no JSON body of the service.`,
       };
-  return new ProblemError({ ...members, status }, retryAfterOf(headers));
+  return new ProblemError({ ...members, status }, retryAfterOf(headers), about);
 }
 
 function isProblem(body: unknown): body is Problem {

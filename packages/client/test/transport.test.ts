@@ -195,7 +195,7 @@ describe('a call', () => {
     expect(error).toBeInstanceOf(ProblemError);
     expect(error).toMatchObject({
       name: 'ProblemError',
-      message: '422 invalid: Something.',
+      message: expect.stringMatching(/^422 invalid: Something\. \(/),
       status: 422,
       code: 'invalid',
       detail: 'Something.',
@@ -303,6 +303,67 @@ describe('a call', () => {
     expect(other.requests).toEqual([]);
   });
 });
+
+describe('the URL of a service', () => {
+  it.each([
+    ['', 'an absolute URL'],
+    ['/api', 'an absolute URL'],
+    ['issues.example', 'an absolute URL'],
+    [undefined, 'an absolute URL'],
+    ['ftp://issues.example', 'http:// or https://, not ftp:'],
+    ['localhost:3002', 'http:// or https://, not localhost:'],
+    ['https://issues.example?a=b', 'a query or a fragment'],
+    ['https://issues.example/#', 'a query or a fragment'],
+    ['https://ann:hunter2@issues.example', 'a user name or a password'],
+  ])('is a TypeError without a request if it is %j', (text, problem) => {
+    const baseUrl = text as string;
+    const making = [
+      () => new IssuesClient({ baseUrl, token: 'token' }),
+      () => new IdentityClient({ baseUrl, serviceToken: 'token' }),
+      () => new Session({ identityUrl: baseUrl, tokens: tokenPair }),
+    ];
+    for (const make of making) {
+      expect(make).toThrow(TypeError);
+      expect(make).toThrow(problem);
+      expect(make).not.toThrow('hunter2');
+    }
+  });
+
+  it('may have a path and a trailing slash', async () => {
+    const { url, requests } = await serve(issue);
+    await new IssuesClient({ baseUrl: `${url}/tessera/`, token: 'token' }).get(1);
+    expect(requests.map((request) => request.url)).toEqual(['/tessera/api/v1/issues/1/']);
+  });
+});
+
+describe('the error of a call', () => {
+  it('names the request, without its query and the token', async () => {
+    const { client, url } = await serve(problem(422, 'invalid'));
+    const error = await client({ token: 'hunter2' })
+      .list({ search: 'words' })
+      .next()
+      .catch((caught: unknown) => caught);
+    const about = { method: 'GET', url: `${url}/api/v1/issues/` };
+    expect(error).toMatchObject({ ...about, message: `422 invalid: Something. (GET ${about.url})` });
+    expect(JSON.stringify([error, String(error)])).not.toMatch(/hunter2|words/);
+  });
+
+  it('names the address that refuses the connection', async () => {
+    const { url, client } = await serve(issue);
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    const refused = client({ attempts: 1 }).get(1);
+    const { host } = new URL(url);
+    const message = `no_response: The service did not respond: connect ECONNREFUSED ${host}. (GET ${url}/api/v1/issues/1/)`;
+    await expect(refused).rejects.toMatchObject({ status: 0, code: 'no_response', method: 'GET', message });
+  });
+});
+
+const tokenPair = {
+  access_token: 'a',
+  refresh_token: 'b',
+  token_type: 'Bearer' as const,
+  expires_in: 900,
+};
 
 describe('a session', () => {
   const tokens = (number: number, expires_in = 900) => ({
