@@ -76,7 +76,7 @@ export function createRoutes(dependencies: Dependencies): Route[] {
   const session = sessionHandlers(dependencies.sessions);
   const introspection = introspectionHandlers(dependencies.introspection);
   const audit = auditHandlers(dependencies.audit);
-  const events = eventHandlers(dependencies.events);
+  const events = eventHandlers(dependencies.events, dependencies.deletedKeys);
 
   const { anyOrigin, tokenClients, bearer, backends } = accessPolicies(dependencies);
   const reads = { request: ({ sub }: AccessTokenClaims) => dependencies.reads.take(sub) };

@@ -32,7 +32,7 @@ import {
 } from './identity-metrics.ts';
 import { IntrospectionRepository } from './introspection/introspection.repository.ts';
 import { IntrospectionService } from './introspection/introspection.service.ts';
-import { readKeyStates, readPrivateKeys } from './keys/key-files.ts';
+import { readDeletedKids, readKeyStates, readPrivateKeys } from './keys/key-files.ts';
 import { jwksMaxAgeSeconds } from './keys/key-schedule.ts';
 import { loadSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { HashQueue } from './passwords/hash-queue.ts';
@@ -90,6 +90,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
       await close();
     },
     documents: createDocuments(config.issuer, keys),
+    deletedKeys: readDeletedKids(config.keys),
     health: new Health({ checks: readiness, timeoutMs: readinessTimeoutMs(config.database), logger }),
     ...createTokenServices(config, { keys, database, hasher, logger, metrics }),
     identities: new IdentityService({

@@ -40,7 +40,16 @@ const stepArguments: Readonly<Record<string, number>> = {
   delete: 1,
 };
 
-function runStep(rotation: KeyRotation, command: string, kid: string): string {
+// At once, tokens of the key may still be valid, and the processes that run still accept it.
+function remainingSteps(kid: string): string {
+  return `These steps remain, because the running services still accept ${kid}:
+1. Restart every replica of identity. issues refuses the key at most 10 seconds later.
+2. Restart other backends that verify tokens, or wait 10 minutes: they cache the key.
+3. If the key has leaked, set SESSIONS_VALID_AFTER to now before step 1: all sessions end. Then read the audit trail.
+`;
+}
+
+function runStep(rotation: KeyRotation, command: string, kid: string, atOnce: boolean): string {
   if (command === 'next') return `Created ${rotation.createNext()}. Roll it out now.\n`;
   if (command === 'activate') return `${rotation.activate()} signs after the next rollout.\n`;
   if (command === 'retire') {
@@ -49,7 +58,7 @@ function runStep(rotation: KeyRotation, command: string, kid: string): string {
   }
   if (command === 'delete') {
     rotation.delete(kid);
-    return `Deleted ${kid}.\n`;
+    return `Deleted ${kid}.\n${atOnce ? remainingSteps(kid) : ''}`;
   }
   return '';
 }
@@ -95,7 +104,7 @@ process.exitCode = await runCommandLine(
           lifetimes: { ...lifetimes, rolloutSeconds: Number(values['rollout-seconds']) },
           atOnce: values['at-once'],
         });
-        process.stdout.write(`${runStep(rotation, command, kid)}${formatKeys(rotation)}`);
+        process.stdout.write(`${runStep(rotation, command, kid, values['at-once'])}${formatKeys(rotation)}`);
         return 0;
       } catch (error) {
         if (error instanceof UsageError) throw error;

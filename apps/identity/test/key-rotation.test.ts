@@ -260,6 +260,9 @@ describe('keys-cli', () => {
     };
     expect([waitOf('900'), waitOf('60')]).toEqual([960, 120]);
     expect(readFileSync(join(directory, 'keys.json'), 'utf8')).not.toContain('PRIVATE');
+    expect(cli(['delete', 'identity-key-1', '--at-once']).stdout).toMatch(
+      /^Deleted identity-key-1\.\nThese steps remain, .*\n1\. Restart every replica of identity\./,
+    );
   });
 
   it.each([

@@ -68,7 +68,7 @@ export async function createDependencies(config: Config, logger: Logger, tracing
   const lists = createListDatabase(config.database, logger);
   const keys = createKeySource(config, logger);
   await keys.start();
-  const people = createPeople(config, main.database, logger, tracing);
+  const people = createPeople(config, main.database, keys, logger, tracing);
   const metrics = new Metrics('issues');
   const eventSignal = createSignal(config, logger);
   const issues = createIssues(config, logger, {
@@ -209,6 +209,7 @@ function createKeySource({ identity }: Config, logger: Logger): RemoteKeySource 
 function createPeople(
   { identity, strictPrivilegeCheck, mirrorIntervalSeconds }: Config,
   database: Database,
+  keys: RemoteKeySource,
   logger: Logger,
   tracing?: Tracing,
 ) {
@@ -222,7 +223,7 @@ function createPeople(
   );
   const feeds = new MirrorFeedRepository(database);
   const sessions = new WebSessionRepository(database);
-  const feed = new MirrorFeed({ client, mirror, repository: feeds, backfill, sessions, logger });
+  const feed = new MirrorFeed({ client, mirror, repository: feeds, backfill, sessions, keys, logger });
   return {
     client,
     mirror,

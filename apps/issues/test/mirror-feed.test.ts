@@ -112,6 +112,26 @@ describe("the mirror follows identity's events", () => {
     await expectEqual();
   });
 
+  it('tells every replica which keys are deleted, also those that did not read the events', async () => {
+    const kid = 'identity-key-1';
+    const find = async ({ dependencies }: TestApp) => (await dependencies.keys.find(kid)) !== undefined;
+    expect([await find(app), await find(other)]).toEqual([true, true]);
+    const { readEvents } = IdentityClient.prototype;
+    const reads = jest.spyOn(IdentityClient.prototype, 'readEvents');
+    reads.mockImplementationOnce(async function (this: IdentityClient, from) {
+      return { ...(await readEvents.call(this, from)), deletedKeys: [kid] };
+    });
+    await readBy(app);
+    await app.sql("UPDATE mirror_feed SET next_read_at = now() + interval '1 day'");
+    await other.dependencies.feed.run();
+    expect([await find(app), await find(other)]).toEqual([false, false]);
+    expect(reads).toHaveBeenCalledTimes(1);
+    // A new folder of keys may begin with the same id.
+    await readBy(other);
+    await app.dependencies.feed.run();
+    expect([await find(app), await find(other)]).toEqual([true, true]);
+  });
+
   it('compares all identities after events were deleted, and loses no change made meanwhile', async () => {
     const [gone, changed] = [
       await identity.create({ email: anEmail(), password }),

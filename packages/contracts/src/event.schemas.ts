@@ -164,7 +164,10 @@ export interface EventFeedPage<Event> {
   reset: boolean;
 }
 
-function feedPage<const Events extends readonly [z.ZodType, ...z.ZodType[]]>(id: string, events: Events) {
+function feedPage<
+  const Events extends readonly [z.ZodType, ...z.ZodType[]],
+  const More extends z.ZodRawShape,
+>(id: string, events: Events, more: More) {
   return z
     .object({
       events: z.array(z.union(events)),
@@ -176,29 +179,44 @@ function feedPage<const Events extends readonly [z.ZodType, ...z.ZodType[]]>(id:
         .describe(
           'True if `after` is older than the kept events or of another database. Then read everything again and continue with `next`.',
         ),
+      ...more,
     })
     .meta({ id });
 }
 
-export const issueEventFeedSchema = feedPage('IssueEventFeed', [
-  issueEvents['issue.created'],
-  issueEvents['issue.updated'],
-  issueEvents['issue.status_changed'],
-  issueEvents['issue.commented'],
-  issueEvents['comment.updated'],
-  issueEvents['comment.deleted'],
-  issueEvents['issue.link_added'],
-  issueEvents['issue.link_removed'],
-  issueEvents['issue.synced'],
-  issueEvents['issue.sync_conflict'],
-]);
-export const identityEventFeedSchema = feedPage('IdentityEventFeed', [
-  identityEvents['identity.created'],
-  identityEvents['identity.updated'],
-  identityEvents['identity.deactivated'],
-  identityEvents['identity.deleted'],
-  identityEvents['identity.sessions_ended'],
-]);
+export const issueEventFeedSchema = feedPage(
+  'IssueEventFeed',
+  [
+    issueEvents['issue.created'],
+    issueEvents['issue.updated'],
+    issueEvents['issue.status_changed'],
+    issueEvents['issue.commented'],
+    issueEvents['comment.updated'],
+    issueEvents['comment.deleted'],
+    issueEvents['issue.link_added'],
+    issueEvents['issue.link_removed'],
+    issueEvents['issue.synced'],
+    issueEvents['issue.sync_conflict'],
+  ],
+  {},
+);
+export const identityEventFeedSchema = feedPage(
+  'IdentityEventFeed',
+  [
+    identityEvents['identity.created'],
+    identityEvents['identity.updated'],
+    identityEvents['identity.deactivated'],
+    identityEvents['identity.deleted'],
+    identityEvents['identity.sessions_ended'],
+  ],
+  {
+    deleted_keys: z
+      .array(z.string())
+      .describe(
+        'The ids of the signing keys that were deleted, at most the last 100. A consumer refuses tokens of these keys at once, also while it has the keys in a cache.',
+      ),
+  },
+);
 
 /** The query of a feed. Unknown parameters are refused. */
 export const eventQuerySchema = z.strictObject({

@@ -54,6 +54,7 @@ export class RemoteKeySource implements KeySource {
   readonly #onEvent: (event: KeySourceEvent) => void;
   readonly #now: () => number;
   #held: HeldKeys | undefined;
+  #refused: ReadonlySet<string> = new Set();
   #inFlight: Promise<void> | undefined;
   #lastAttemptAt = Number.NEGATIVE_INFINITY;
   #lastAttemptFailed = false;
@@ -96,7 +97,18 @@ export class RemoteKeySource implements KeySource {
     };
   }
 
+  /**
+   * Refuses these kids from now on, also while their keys are fresh, and no other ones: identity has deleted the keys. The
+   * rest of the key set is fetched anew.
+   */
+  refuse(kids: readonly string[]): void {
+    this.#refused = new Set(kids);
+    if (kids.some((kid) => this.#held?.keys.has(kid)) && this.#mayRefresh(this.#failureCooldownMs))
+      void this.#refresh();
+  }
+
   find(kid: string): KeyObject | undefined | Promise<KeyObject | undefined> {
+    if (this.#refused.has(kid)) return undefined;
     const held = this.#usable();
     const key = held?.keys.get(kid);
     if (held === undefined || key === undefined) return this.#findAfterRefresh(kid);

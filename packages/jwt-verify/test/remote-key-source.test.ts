@@ -196,6 +196,26 @@ describe('on rotation', () => {
     await expect(verifier.verify(nextToken())).resolves.toBeDefined();
   });
 
+  it('refuses tokens of a deleted key at once, also cached ones, and fetches the key set', async () => {
+    server.publish([jwk]);
+    const keys = sourceWith();
+    const verifier = verifierOf(keys);
+    const token = createJwt();
+    await verifier.verify(token);
+    server.publish([nextJwk]);
+    seconds += 5;
+    keys.refuse([kid]);
+    await expect(verifier.verify(token)).rejects.toThrow(InvalidTokenError);
+    await settle(2);
+    await verifier.verify(nextToken());
+    keys.refuse([kid]);
+    expect(server.requests).toHaveLength(2);
+    keys.refuse([nextKid]);
+    await expect(verifier.verify(nextToken())).rejects.toThrow(InvalidTokenError);
+    keys.refuse([]);
+    await verifier.verify(nextToken());
+  });
+
   it('refuses a cached token when another key has its kid', async () => {
     server.publish([jwk]);
     const verifier = verifierOf(sourceWith());

@@ -2,7 +2,8 @@ import { type listIdentityEvents, pageSizeMax } from '@tessera/contracts';
 import type { EventFeed, Handler } from '@tessera/service-kit';
 import { presentEvent } from './event.presenter.ts';
 
-export function eventHandlers(events: EventFeed) {
+/** `deletedKeys`: the ids of the deleted signing keys. The feed has them, because its readers ask every second. */
+export function eventHandlers(events: EventFeed, deletedKeys: string[]) {
   const list: Handler<typeof listIdentityEvents> = async ({
     query: { after, limit = pageSizeMax },
     request,
@@ -13,6 +14,7 @@ export function eventHandlers(events: EventFeed) {
       events: page.events.flatMap((event) => presentEvent(event) ?? []),
       next: page.next,
       reset: page.isReset,
+      deleted_keys: deletedKeys,
     };
     return { status: 200, body };
   };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { kidPattern } from '@tessera/contracts';
 import { ConfigError, type Logger } from '@tessera/service-kit';
 import type { Config } from '../config.ts';
-import { isDeleted, type KeyState, keyRingFile, readKeyRing, stateOf } from './key-ring.ts';
+import { deletedKids, isDeleted, type KeyState, keyRingFile, readKeyRing, stateOf } from './key-ring.ts';
 
 /** A private signing key and its `kid`. */
 export interface PrivateKey {
@@ -44,6 +44,12 @@ export function readKeyStates({ directory, activeKid, verifyOnlyKids }: Config['
   const kidsOf = (wanted: KeyState) =>
     records.filter((record) => stateOf(record) === wanted).map(({ kid }) => kid);
   return { activeKid: kidsOf('active')[0], verifyOnlyKids: kidsOf('verify_only') };
+}
+
+/** The ids of deleted keys, which `keys.json` knows. */
+export function readDeletedKids({ directory, keyName }: Config['keys']): string[] {
+  const ring = directory === undefined ? undefined : readKeyRing(directory);
+  return ring === undefined ? [] : deletedKids(ring, keyName);
 }
 
 function readDirectory(directory: string, logger: Logger): PrivateKey[] {

@@ -61,6 +61,14 @@ export function isDeleted(kid: string, ring: KeyRing): boolean {
   return ring.records.every((record) => record.kid !== kid) && numberOf(kid) <= highestNumber(ring);
 }
 
+/** The ids of the deleted keys with a name, at most the last 100. */
+export function deletedKids(ring: KeyRing, keyName: string): string[] {
+  const last = highestNumber(ring);
+  return Array.from({ length: Math.min(last, 100) }, (_, index) => `${keyName}-key-${last - index}`).filter(
+    (kid) => isDeleted(kid, ring),
+  );
+}
+
 const numberOf = (kid: string) => Number(/\d+$/.exec(kid)?.[0] ?? 0);
 
 /** Returns undefined if the directory has no `keys.json`. Throws a `ConfigError` if the file is invalid. */

@@ -43,6 +43,8 @@ export interface EventsPage {
   identityIds: string[];
   endedSessions: EndedSessions[];
   next: string;
+  /** The ids of identity's deleted signing keys. */
+  deletedKeys: string[];
   /** Whether events after the cursor are missing: all identities are to be read again. */
   isReset: boolean;
   /** Whether no further event is known. */
@@ -61,6 +63,8 @@ const eventsSchema = z.object({
   events: z.array(z.object({ type: z.string(), data: endedSchema.partial() })),
   next: z.string().min(1).max(200),
   reset: z.boolean(),
+  // Absent in earlier releases of identity.
+  deleted_keys: z.array(z.string().max(200)).max(100).default([]),
 });
 
 const problemSchema = z.looseObject({
@@ -128,12 +132,13 @@ export class IdentityClient {
     }
     const parsed = eventsSchema.safeParse(data);
     if (status !== 200 || !parsed.success) throw identityAnswerInvalid(`responded ${status}, no events`);
-    const { events, next, reset } = parsed.data;
+    const { events, next, reset, deleted_keys: deletedKeys } = parsed.data;
     const changes = events.filter(({ type }) => type !== 'identity.sessions_ended');
     return {
       endedSessions: events.flatMap(({ data }) => endedSchema.safeParse(data).data ?? []),
       identityIds: [...new Set(changes.flatMap(({ data: { identity_id } }) => identity_id ?? []))],
       next,
+      deletedKeys,
       isReset: reset,
       isEnd: events.length < pageSizeMax,
     };

@@ -5,6 +5,11 @@ export interface Pause {
   pauseSeconds: number;
 }
 
+/** Where to read from; null if the feed is not followed. */
+interface Turn {
+  cursor: string | null;
+}
+
 /**
  * The place of the mirror in identity's feed of events, which all replicas share. A write compares the cursor from which
  * the caller has read: of two processes that read the same page, one stores the next cursor.
@@ -16,12 +21,25 @@ export class MirrorFeedRepository {
     this.#database = database;
   }
 
-  /** Returns the cursor if it is time to read and no other process is reading; otherwise undefined. */
-  async takeTurn({ pauseSeconds }: Pause): Promise<{ cursor: string | null } | undefined> {
-    const [turn] = await this.#database.$queryRaw<{ cursor: string | null }[]>`
-      UPDATE mirror_feed SET next_read_at = now() + make_interval(secs => ${pauseSeconds}::float8)
-       WHERE next_read_at <= now() RETURNING cursor`;
-    return turn;
+  /**
+   * Returns the cursor if it is time to read and no other process is reading; otherwise no turn. Always returns the ids of
+   * the deleted signing keys.
+   */
+  async takeTurn({ pauseSeconds }: Pause): Promise<{ turn: Turn | undefined; deletedKeys: string[] }> {
+    const [row] = await this.#database.$queryRaw<(Turn & { isTurn: boolean; deletedKeys: string[] })[]>`
+      WITH turn AS (
+        UPDATE mirror_feed SET next_read_at = now() + make_interval(secs => ${pauseSeconds}::float8)
+         WHERE next_read_at <= now() RETURNING cursor
+      )
+      SELECT turn.cursor, taken IS NOT NULL AS "isTurn", deleted_keys AS "deletedKeys"
+        FROM mirror_feed LEFT JOIN (SELECT cursor, true AS taken FROM turn) turn ON true`;
+    if (row === undefined) return { turn: undefined, deletedKeys: [] };
+    return { turn: row.isTurn ? { cursor: row.cursor } : undefined, deletedKeys: row.deletedKeys };
+  }
+
+  /** Stores the ids of the deleted signing keys for all replicas. */
+  async storeDeletedKeys(kids: readonly string[]): Promise<void> {
+    await this.#database.$executeRaw`UPDATE mirror_feed SET deleted_keys = ${kids}::text[]`;
   }
 
   /** Stores the next cursor after the events up to it are copied. Returns false if another process has stored one. */

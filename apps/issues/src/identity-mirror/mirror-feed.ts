@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger, Metrics } from '@tessera/service-kit';
 import type { EndedSessions, IdentityClient } from './identity-client.ts';
 import type { IdentityMirrorService } from './identity-mirror.service.ts';
@@ -9,6 +10,7 @@ interface FeedDependencies {
   mirror: IdentityMirrorService;
   repository: MirrorFeedRepository;
   backfill: Pick<MirrorBackfill, 'wake'>;
+  keys: { refuse: (kids: readonly string[]) => void };
   sessions: { expireEnded: (ended: readonly EndedSessions[]) => Promise<void> };
   logger: Logger;
 }
@@ -24,8 +26,9 @@ const maxRetrySeconds = 3;
 
 /**
  * Follows identity's feed of events: reads the changed identities and stores them in the mirror, expires the tokens of web
- * sessions that have ended, and then stores the cursor. A page whose cursor was not stored is read again. Runs in every replica; one reads at a time. Without a cursor, or if
- * identity has deleted the events after it, starts at the end of the feed, and the backfill reads all identities.
+ * sessions that have ended, and then stores the cursor. A page whose cursor was not stored is read again. Runs in every
+ * replica; one reads at a time, and all refuse the keys that identity has deleted. Without a cursor, or if identity has
+ * deleted the events after it, starts at the end of the feed, and the backfill reads all identities.
  */
 export class MirrorFeed {
   readonly #dependencies: FeedDependencies;
@@ -52,12 +55,18 @@ export class MirrorFeed {
 
   /** Copies the changes up to the end of the feed, if it is this process's turn. */
   async run(): Promise<void> {
-    const { client, mirror, repository, sessions } = this.#dependencies;
-    let turn = await repository.takeTurn(reading);
+    const { client, mirror, repository, sessions, keys } = this.#dependencies;
+    let { turn, deletedKeys } = await repository.takeTurn(reading);
+    keys.refuse(deletedKeys);
     while (turn !== undefined && !this.#stopping.signal.aborted) {
       const { cursor } = turn;
       const page = await client.readEvents(cursor);
       const { next, isEnd } = page;
+      if (!isDeepStrictEqual(page.deletedKeys, deletedKeys)) {
+        deletedKeys = page.deletedKeys;
+        keys.refuse(deletedKeys);
+        await repository.storeDeletedKeys(deletedKeys);
+      }
       if (cursor === null || page.isReset) return this.#restart(cursor, next);
       await mirror.refreshAll(page.identityIds);
       await sessions.expireEnded(page.endedSessions);

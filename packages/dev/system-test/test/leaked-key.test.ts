@@ -84,7 +84,9 @@ describe("the README's steps for a leaked key", () => {
       [200, 200],
       [200, 200],
     ]);
+    const processes = stack.issues.map(({ pid }) => pid);
     const { code, output } = await kubectl.run(functions + leaked);
+    expect(stack.issues.map(({ pid }) => pid)).toEqual(processes);
     // Both forged tokens are of the same user: only the key was replaced in between.
     expect({ code, output }).toEqual({
       code: 0,
