@@ -66,7 +66,7 @@ interface Attempt {
   about: RequestNames;
 }
 
-/** What an error says of its request. */
+/** The request of an error. */
 interface RequestNames {
   method: string;
   url: string;

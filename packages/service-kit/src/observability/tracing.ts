@@ -29,7 +29,7 @@ interface TracingOptions {
   shutdown: () => Promise<void>;
 }
 
-/** What programs request every few seconds, mostly without a result. Has a span only in a caller's trace. */
+/** Programs request these every few seconds, mostly without a result. They have a span only in the trace of a caller. */
 const untracedPaths = new Set<string>([getLiveness.path, getReadiness.path, listIdentityEvents.path]);
 
 type Query = (...args: unknown[]) => unknown;
