@@ -114,7 +114,12 @@ export function createRoutes(dependencies: Dependencies): Route[] {
     route(listIdentityEvents, { access: backends }, events.list),
 
     ...healthRoutes(health),
-    ...apiDocsRoutes({ api: 'identity', documentPath: '/openapi.json', pagePath: '/docs' }),
+    ...apiDocsRoutes({
+      api: 'identity',
+      documentPath: '/api/openapi.json',
+      pagePath: '/api/docs/',
+      earlier: { documentPath: '/openapi.json', pagePath: '/docs' },
+    }),
   ];
 }
 

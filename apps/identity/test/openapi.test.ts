@@ -21,10 +21,11 @@ describe('the OpenAPI document', () => {
   });
 
   it('is served as OpenAPI 3.1 with an interactive page', async () => {
-    const { body } = await app.http.get('/openapi.json').expect(200);
+    const { body } = await app.http.get('/api/openapi.json').expect(200);
+    expect((await app.http.get('/openapi.json').expect(200)).body).toEqual(body);
     expect(body.openapi).toBe('3.1.0');
     expect(body).toEqual(readApiDocument('identity'));
-    for (const path of ['/docs', '/docs/']) {
+    for (const path of ['/api/docs', '/api/docs/', '/docs', '/docs/']) {
       const page = await app.http.get(path).expect(200);
       expect(page.text).toContain('<title>Tessera identity</title>');
       expect(page.text).not.toMatch(/https?:\/\//);

@@ -7,6 +7,7 @@ import {
   type ZodOpenApiPathItemObject,
 } from 'zod-openapi';
 import type { Api, Operation, OperationBody } from '../src/operation.ts';
+import { describeDocument } from './descriptions.ts';
 import { responsesOf } from './responses.ts';
 
 /** An OpenAPI 3.1 document. */
@@ -26,22 +27,24 @@ export function describeApi(api: Api): OpenApiDocument {
       throw new Error(`${operation.method} ${path} is described twice.`);
     paths[path] = { ...paths[path], [method]: describeOperation(operation, api) };
   }
-  return createDocument(
+  const document = createDocument(
     {
       openapi: '3.1.0',
-      info: { title, version, description, contact: { name: 'Tessera' }, license: { name: 'UNLICENSED' } },
+      info: { title, version, description, contact: { name: 'Tessera' } },
       // The origin that serves the document.
       servers: [{ url: '/' }],
       tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
       paths,
-      ...(api.events === undefined ? {} : { webhooks: describeEvents(api.events) }),
+      ...(api.sentEvents === undefined ? {} : { webhooks: describeEvents(api.sentEvents) }),
       components: { securitySchemes: { ...securitySchemes } },
     },
     { override: simplify },
   );
+  describeDocument(document);
+  return document;
 }
 
-// The events of the feed. A receiver of webhooks gets the same bodies.
+// A receiver of webhooks gets the bodies of the feed.
 function describeEvents(events: NonNullable<Api['events']>): Record<string, ZodOpenApiPathItemObject> {
   return Object.fromEntries(
     Object.entries(events).map(([type, schema]) => [

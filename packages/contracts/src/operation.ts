@@ -79,8 +79,8 @@ export interface Api {
   readonly tags: Readonly<Record<string, string>>;
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
   readonly operations: readonly Operation[];
-  /** The schemas of the events of the feed, by type. */
-  readonly events?: Readonly<Record<string, z.ZodType>>;
+  /** The schemas of the events that are sent to webhooks, by type. */
+  readonly sentEvents?: Readonly<Record<string, z.ZodType>>;
   /** Headers and errors of every operation with security, such as rate limits. */
   readonly secured?: {
     readonly headers: Readonly<Record<string, z.ZodType>>;

@@ -1,5 +1,4 @@
 import { listIdentityEvents } from '../event.operations.ts';
-import { identityEvents } from '../event.schemas.ts';
 import { getLiveness, getReadiness } from '../health.operations.ts';
 import type { Api } from '../operation.ts';
 import { transportErrors } from '../problem.schemas.ts';
@@ -63,5 +62,4 @@ export const identityApi = {
     getLiveness,
     getReadiness,
   ],
-  events: identityEvents,
 } as const satisfies Api;

@@ -158,5 +158,5 @@ export const issuesApi = {
     getLiveness,
     getReadiness,
   ],
-  events: issueEvents,
+  sentEvents: issueEvents,
 } as const satisfies Api;

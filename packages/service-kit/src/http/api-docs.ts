@@ -17,6 +17,8 @@ interface ApiDocsOptions {
   documentPath: string;
   /** The path of the page, with or without a trailing slash. The page's files are below it. */
   pagePath: string;
+  /** Where an earlier release served both; they stay there, too. */
+  earlier?: { documentPath: string; pagePath: string };
   /** The response to browsers at `/`. Default: a page with links. */
   homePage?: PreparedDocument | undefined;
 }
@@ -41,7 +43,8 @@ const pagePolicy = [
  * The page loads no resources from other origins and sends its requests to its own origin. `/` links to both, or shows the
  * given home page to browsers.
  */
-export function apiDocsRoutes({ api, documentPath, pagePath, homePage: given }: ApiDocsOptions): Route[] {
+export function apiDocsRoutes(options: ApiDocsOptions): Route[] {
+  const { api, documentPath, pagePath, homePage: given, earlier } = options;
   const document = readApiDocument(api);
   const files = prepareFiles(documentPath);
   const basePath = pagePath.replace(/\/$/, '');
@@ -61,6 +64,7 @@ export function apiDocsRoutes({ api, documentPath, pagePath, homePage: given }: 
   const { title, version } = document.info;
   const home = prepareDocument({ title, version, links }, { ...forMinutes, Vary: 'Accept' });
   const homePage = given ?? preparePage(renderHome(title, links), { Vary: 'Accept' });
+  const served = earlier === undefined ? [options] : [options, earlier];
   return [
     {
       ...documentRoute({ method: 'GET', path: '/' }, home),
@@ -69,8 +73,10 @@ export function apiDocsRoutes({ api, documentPath, pagePath, homePage: given }: 
         sendPreparedDocument(request, response, isBrowser ? homePage : home);
       },
     },
-    documentRoute({ method: 'GET', path: documentPath }, prepareDocument(document, forMinutes)),
-    documentRoute({ method: 'GET', path: pagePath }, preparePage(page)),
+    ...served.flatMap((paths) => [
+      documentRoute({ method: 'GET', path: paths.documentPath }, prepareDocument(document, forMinutes)),
+      documentRoute({ method: 'GET', path: paths.pagePath }, preparePage(page)),
+    ]),
     ...[...files].map(([name, file]) => documentRoute({ method: 'GET', path: `${basePath}${name}` }, file)),
   ];
 }
