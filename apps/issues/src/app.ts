@@ -245,6 +245,7 @@ function accesses(dependencies: Dependencies) {
       'X-Request-Id',
       'Idempotency-Replayed',
       'X-Ignored-Fields',
+      'Preference-Applied',
       'RateLimit',
       'RateLimit-Policy',
     ],

@@ -193,6 +193,29 @@ describe('POST /api/v1/issues/', () => {
     expect(names[0]).toBe('x'.repeat(100));
   });
 
+  it('refuses ignored members with `Prefer: handling=strict`, and says that it applied the preference', async () => {
+    const create = (prefer: string, body: object) =>
+      ann.post('/api/v1/issues/', { title: 'x', ...body }).set('Prefer', prefer);
+    for (const prefer of ['handling=strict', 'respond-async, Handling="strict"; a=b, handling=lenient']) {
+      const refused = await create(prefer, { prioritty: 'HIGH', size: 1 });
+      expectInvalidFields(refused, ['prioritty', 'size']);
+      const accepted = await create(prefer, { id: 'read-only' });
+      expect([refused, accepted].map(({ headers }) => headers['preference-applied'])).toEqual([
+        'handling=strict',
+        'handling=strict',
+      ]);
+      expect(accepted.status).toBe(201);
+    }
+    for (const prefer of ['handling=lenient, handling=strict', 'handling=stricter', 'x-handling=strict']) {
+      const { status, headers } = await create(prefer, { prioritty: 'HIGH' });
+      expect([status, headers['x-ignored-fields'], headers['preference-applied']]).toEqual([
+        201,
+        'prioritty',
+        undefined,
+      ]);
+    }
+  });
+
   it('ignores unknown and read-only members', async () => {
     const issue = await createIssue(ann, {
       id: 'x',

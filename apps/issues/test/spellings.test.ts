@@ -153,7 +153,7 @@ describe('every path of the API', () => {
 
   it('lets configured origins read every response, refusals included, and no other origin', async () => {
     const exposed =
-      'Link,X-Total-Count,X-Unread-Count,ETag,Location,Retry-After,X-Request-Id,Idempotency-Replayed,X-Ignored-Fields,RateLimit,RateLimit-Policy';
+      'Link,X-Total-Count,X-Unread-Count,ETag,Location,Retry-After,X-Request-Id,Idempotency-Replayed,X-Ignored-Fields,Preference-Applied,RateLimit,RateLimit-Policy';
     const paths = ['/issues/', '/issues/x-y/', '/nothing/', '/integrations/gitea/webhook/'];
     for (const path of paths) {
       const own = await send('get', `/api/v1${path}`, withOrigins).set('Origin', 'https://app.test');

@@ -18,6 +18,11 @@ export interface TransportOptions {
   deadlineMs?: number;
   /** Maximum number of attempts; 4 by default. */
   attempts?: number;
+  /**
+   * Gets a warning, once for each member of a body that an operation ignored, such as a misspelled one. Writes it to the
+   * console by default.
+   */
+  warn?: (message: string) => void;
 }
 
 /** Options of every call. */
@@ -90,6 +95,7 @@ export class Transport<Api extends Paths> {
   readonly #options: TransportOptions;
   readonly #baseUrl: string;
   readonly #credentials: Credentials | undefined;
+  readonly #warned = new Set<string>();
 
   /** @throws TypeError for a `baseUrl` that is not one */
   constructor(paths: Api, options: TransportOptions, credentials?: Credentials) {
@@ -168,7 +174,10 @@ export class Transport<Api extends Paths> {
         signal,
         about,
       });
-      if (!(outcome instanceof ProblemError)) return outcome;
+      if (!(outcome instanceof ProblemError)) {
+        this.#warnOfIgnored(id, outcome.headers);
+        return outcome;
+      }
       call.signal?.throwIfAborted();
       if (outcome.status === 401 && !isRenewed && credentials?.renew !== undefined) {
         isRenewed = await inTime(credentials.renew(credential, signal));
@@ -178,6 +187,16 @@ export class Transport<Api extends Paths> {
       if (!isTransient(outcome) || !isRepeatable || attempt >= attempts || Date.now() + waitMs >= endsAt)
         throw outcome;
       await sleep(waitMs, call.signal);
+    }
+  }
+
+  #warnOfIgnored(id: IdOf<Api>, headers: Headers): void {
+    for (const name of headers.get('X-Ignored-Fields')?.split(', ') ?? []) {
+      const key = `${id} ${name}`;
+      if (this.#warned.has(key)) continue;
+      this.#warned.add(key);
+      const { warn = writeWarning } = this.#options;
+      warn(`${id}: the service does not know the member "${name}" of the body, and ignored it.`);
     }
   }
 
@@ -237,6 +256,11 @@ function nextQuery(headers: Headers): Record<string, string[]> | undefined {
   return Object.fromEntries(
     [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]),
   );
+}
+
+function writeWarning(message: string): void {
+  // biome-ignore lint/suspicious/noConsole: the console of the program that uses the client
+  console.warn(message);
 }
 
 const invalidJson = Symbol('invalid JSON');

@@ -304,6 +304,21 @@ describe('a call', () => {
   });
 });
 
+describe('an ignored member', () => {
+  it('is a warning, once for each operation and member', async () => {
+    const ignored = json(201, { key: 'ISS-1' }, { 'X-Ignored-Fields': 'colour, size' });
+    const { client } = await serve(ignored, ignored, issue);
+    const warnings: string[] = [];
+    const issues = client({ warn: (message) => warnings.push(message) });
+    for (let count = 0; count < 3; count += 1) await issues.create({ title: 'a' });
+    expect(warnings).toEqual(
+      ['colour', 'size'].map(
+        (name) => `createIssue: the service does not know the member "${name}" of the body, and ignored it.`,
+      ),
+    );
+  });
+});
+
 describe('the URL of a service', () => {
   it.each([
     ['', 'an absolute URL'],

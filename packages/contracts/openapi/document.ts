@@ -79,11 +79,26 @@ function describeOperation(operation: Operation, api: Api): ZodOpenApiOperationO
     requestParams: {
       ...(params === undefined ? {} : { path: params }),
       ...(query === undefined ? {} : { query }),
-      ...(headers === undefined ? {} : { header: headers }),
+      ...headerParameters(headers, body),
     },
     ...(body === undefined ? {} : { requestBody: describeBody(body) }),
     responses: responsesOf(operation, security.length === 0 ? undefined : api.secured),
   };
+}
+
+const strictHandling = {
+  Prefer: z
+    .string()
+    .optional()
+    .describe(
+      '`handling=strict` refuses unknown members of the body with a 422 (RFC 7240). By default they are ignored.',
+    )
+    .meta({ examples: ['handling=strict'] }),
+};
+
+function headerParameters(headers: Operation['headers'], body: Operation['body']) {
+  const all = { ...headers?.shape, ...(body?.knownMembers === undefined ? {} : strictHandling) };
+  return Object.keys(all).length === 0 ? {} : { header: z.object(all) };
 }
 
 function describeBody({ schema, form, configurable, optional = false, example }: OperationBody) {

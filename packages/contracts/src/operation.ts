@@ -165,8 +165,12 @@ export const ignoredFieldsHeader = {
     .string()
     .optional()
     .describe(
-      'The members of the body that were ignored because neither the request nor the response has a member of this name, separated by commas; at most 20.',
+      'The members of the body that were ignored because neither the request nor the response has a member of this name, separated by commas; at most 20. With `Prefer: handling=strict` they are a 422.',
     ),
+  'Preference-Applied': z
+    .literal('handling=strict')
+    .optional()
+    .describe('Present if the request has this preference (RFC 7240).'),
 };
 
 /** `Link` to the next page, if there is one. */

@@ -5,6 +5,7 @@ import { sendCompressed, withoutCodings } from './compressed-response.ts';
 import { type ResponseOf, sendJson } from './json-response.ts';
 import { parse, parseQuery } from './parse.ts';
 import { type PreparedDocument, sendPreparedDocument } from './prepared-document.ts';
+import { validationProblem } from './problem.ts';
 
 /** The members of an operation that routing needs. */
 type RoutedOperation = Pick<Operation, 'method' | 'path'> & Partial<Pick<Operation, 'id' | 'oauth' | 'body'>>;
@@ -143,8 +144,7 @@ export function route<const Op extends Operation, Actor>(
         authorize?.(actor, request);
         const answer = () => {
           const { requestId = '' } = request;
-          const ignored = findIgnored?.(request.body) ?? '';
-          if (ignored !== '') response.setHeader('X-Ignored-Fields', ignored);
+          if (findIgnored !== undefined) refuseOrList(findIgnored(request.body), request, response);
           const input = parseInput(request);
           // 1 MiB of JSON can take 20 MiB, which would stay in memory while the handler waits.
           if (!body.raw) request.body = undefined;
@@ -174,8 +174,24 @@ export function documentRoute(
   };
 }
 
+/** Lists the ignored members of a body in a header; refuses them if the client prefers strict handling (RFC 7240 4.4). */
+function refuseOrList(ignored: string[], { headers }: IncomingMessage, response: ServerResponse): void {
+  const isStrict = prefersStrict(headers.prefer);
+  if (isStrict) response.setHeader('Preference-Applied', 'handling=strict');
+  if (ignored.length === 0) return;
+  if (isStrict) throw validationProblem(ignored.map((field) => ({ field, message: 'is not known' })));
+  response.setHeader('X-Ignored-Fields', ignored.join(', '));
+}
+
+/** The first value of a preference counts (RFC 7240 2). */
+function prefersStrict(prefer: string | string[] | undefined): boolean {
+  const preferences = `${prefer ?? ''}`.split(',').map((one) => one.replace(/;.*/, '').trim());
+  const handling = preferences.find((one) => /^handling\s*=/i.test(one));
+  return handling !== undefined && /^\w+\s*=\s*(strict|"strict")$/.test(handling);
+}
+
 /** Returns a function that finds the unknown members of a body; undefined if the operation does not declare the known ones. */
-function ignoredFieldFinder({ body }: Operation): ((body: unknown) => string) | undefined {
+function ignoredFieldFinder({ body }: Operation): ((body: unknown) => string[]) | undefined {
   if (body?.knownMembers === undefined) return undefined;
   const known = new Set(body.knownMembers);
   return (given) =>
@@ -184,8 +200,7 @@ function ignoredFieldFinder({ body }: Operation): ((body: unknown) => string) | 
           .filter((name) => !known.has(name))
           .slice(0, maxIgnoredFields)
           .map((name) => name.slice(0, 100).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?'))
-          .join(', ')
-      : '';
+      : [];
 }
 
 const maxIgnoredFields = 20;
