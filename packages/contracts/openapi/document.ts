@@ -45,7 +45,7 @@ export function describeApi(api: Api): OpenApiDocument {
 }
 
 // A receiver of webhooks gets the bodies of the feed.
-function describeEvents(events: NonNullable<Api['events']>): Record<string, ZodOpenApiPathItemObject> {
+function describeEvents(events: NonNullable<Api['sentEvents']>): Record<string, ZodOpenApiPathItemObject> {
   return Object.fromEntries(
     Object.entries(events).map(([type, schema]) => [
       type,

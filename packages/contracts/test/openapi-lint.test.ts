@@ -9,7 +9,10 @@ import { type Api, identityApi, issuesApi } from '../src/index.ts';
 interface Part {
   description?: string;
   $ref?: string;
-  [member: string]: unknown;
+  in?: string;
+  name?: string;
+  schema?: Part;
+  properties?: Record<string, Part>;
 }
 
 // Spectral is CommonJS.
@@ -66,7 +69,7 @@ describe.each(apis)('the OpenAPI document of %s', (name, api) => {
     const undescribed: string[] = [];
     const visit = (part: unknown, path: string): void => {
       if (typeof part !== 'object' || part === null) return;
-      const { properties, in: place, name: parameter, schema, description } = part as Record<string, Part>;
+      const { properties, in: place, name: parameter, schema, description } = part as Part;
       for (const [member, value] of Object.entries(properties ?? {}))
         if (value.description === undefined && value.$ref === undefined)
           undescribed.push(`${path}/${member}`);
