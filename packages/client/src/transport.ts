@@ -1,4 +1,3 @@
-import type { Problem } from '@tessera/contracts';
 import {
   type KeyedId,
   type OperationsById,
@@ -8,6 +7,8 @@ import {
   requestLine,
 } from '@tessera/contracts/requests';
 import { ProblemError } from './problem-error.ts';
+import { noResponse, problemOf, type RequestNames } from './response-problem.ts';
+import { checkedBaseUrl } from './service-url.ts';
 
 export interface TransportOptions {
   /** The URL of the service, such as `https://issues.example`; http or https, without a query and without credentials. */
@@ -69,12 +70,6 @@ interface Attempt {
   headers: Readonly<Record<string, string>>;
   signal: AbortSignal;
   about: RequestNames;
-}
-
-/** The request of an error. */
-interface RequestNames {
-  method: string;
-  url: string;
 }
 
 const transientStatuses = new Set([429, 502, 503, 504]);
@@ -271,62 +266,6 @@ function parseJson(text: string): unknown {
   } catch {
     return invalidJson;
   }
-}
-
-function noResponse(cause: unknown, about: RequestNames): ProblemError {
-  const reason = connectionProblem(cause);
-  const members = reason === undefined ? {} : { detail: `The service did not respond: ${reason}.` };
-  return new ProblemError(members, undefined, { cause, ...about });
-}
-
-/** The error of the connection, such as `connect ECONNREFUSED 127.0.0.1:3002`; undefined in browsers, which hide it. */
-function connectionProblem(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
-  // A host with several addresses.
-  if ('errors' in error && Array.isArray(error.errors))
-    return error.errors.map(connectionProblem).filter(Boolean).join(', ') || undefined;
-  const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
-  if (typeof code !== 'string') return connectionProblem(cause);
-  return `${message}`.includes(code) ? `${message}` : `${code} ${message}`;
-}
-
-function checkedBaseUrl(baseUrl: unknown): string {
-  const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : null;
-  const problem = url === null ? 'must be an absolute URL, such as https://issues.example' : urlProblem(url);
-  // Without the value, which may have a password.
-  if (url === null || problem !== undefined) throw new TypeError(`the URL of the service ${problem}`);
-  return url.href.replace(/\/$/, '');
-}
-
-function urlProblem({ protocol, username, password, href }: URL): string | undefined {
-  if (protocol !== 'http:' && protocol !== 'https:')
-    return `must begin with http:// or https://, not ${protocol}`;
-  if (username !== '' || password !== '') return 'must not contain a user name or a password';
-  return /[?#]/.test(href) ? 'must not have a query or a fragment' : undefined;
-}
-
-// A proxy may respond with a different body.
-function problemOf(response: Response, body: unknown, about: RequestNames): ProblemError {
-  const { status, headers } = response;
-  const members: Partial<Problem> = isProblem(body)
-    ? body
-    : {
-        code: 'unexpected_response',
-        detail: `The response is ${status} and has no JSON body of the service.`,
-      };
-  return new ProblemError({ ...members, status }, retryAfterOf(headers), about);
-}
-
-function isProblem(body: unknown): body is Problem {
-  return typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string';
-}
-
-/** Returns `Retry-After`, which is in seconds or a date (RFC 9110 10.2.3), in milliseconds. */
-function retryAfterOf(headers: Headers): number | undefined {
-  const value = headers.get('Retry-After');
-  if (value === null) return undefined;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
 function jitter(ms: number): number {
