@@ -1,31 +1,43 @@
 import type { SyncFilter } from '@tessera/contracts';
 import pg from 'pg';
-import { Prisma } from '../generated/prisma/client.ts';
-import type { TrackerIdentity } from '../issue-core/issue.ts';
+import { type Issue as IssueRow, Prisma } from '../generated/prisma/client.ts';
+import type { IssueState, TrackerIdentity } from '../issue-core/issue.ts';
 import { issueFields } from '../issue-core/issue-fields.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 
 const fields = Object.entries(issueFields).map(([key, { column }]) => ({ key, column }));
 
-/** The columns of `issues` except `description`, which is large. */
-export const shortColumns = [
-  'id',
-  'number',
-  ...fields.map(({ column }) => column).filter((column) => column !== 'description'),
-  'status',
-  'reporter_id',
-  'version',
-  'rev',
-  'comments_count',
-  'created_at',
-  'updated_at',
-  'resolved_at',
-  'closed_at',
-  'label_ids',
-].join(', ');
+/** Columns that no reader of an issue needs. */
+type HiddenMember = 'reporterWatches' | 'eventTx';
+
+/** Every column of `issues` that is shown, by the member of its row. One that is left out does not compile. */
+const columns = {
+  id: 'id',
+  number: 'number',
+  title: issueFields.title.column,
+  description: issueFields.description.column,
+  priority: issueFields.priority.column,
+  assigneeId: issueFields.assigneeId.column,
+  status: 'status',
+  reporterId: 'reporter_id',
+  version: 'version',
+  rev: 'rev',
+  commentsCount: 'comments_count',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+  resolvedAt: 'resolved_at',
+  closedAt: 'closed_at',
+  labelIds: 'label_ids',
+  mentionIds: 'mention_ids',
+} as const satisfies Record<Exclude<keyof IssueRow, HiddenMember>, string>;
+
+const { description, mentionIds, ...short } = columns;
+
+/** The columns of `issues` except `description`, which is large, and its mentions. */
+export const shortColumns = Object.values(short).join(', ');
 
 /** All columns of `issues` that are shown. */
-export const issueColumns = Prisma.raw(`${shortColumns}, description, mention_ids`);
+export const issueColumns = Prisma.raw(`${shortColumns}, ${description}, ${mentionIds}`);
 
 /** The fields of the row `i` without its title, which links have, too. */
 export const untitledColumns = fields
@@ -33,9 +45,24 @@ export const untitledColumns = fields
   .map(({ key, column }) => `i.${column} AS "${key}"`)
   .join(', ');
 
-/** The columns of an `IssueState`, of the row `i`. */
-const stateColumns = Prisma.raw(`i.id, i.title, ${untitledColumns}, i.status, i.reporter_id AS "reporterId",
-  i.version, i.rev, i.resolved_at AS "resolvedAt"`);
+/** The columns of the row `i` by the members of an `IssueState`. One that is left out does not compile. */
+const stateMembers: Record<keyof IssueState, string> = {
+  id: columns.id,
+  title: columns.title,
+  description: columns.description,
+  priority: columns.priority,
+  assigneeId: columns.assigneeId,
+  status: columns.status,
+  reporterId: columns.reporterId,
+  version: columns.version,
+  rev: columns.rev,
+  resolvedAt: columns.resolvedAt,
+};
+const stateColumns = Prisma.raw(
+  Object.entries(stateMembers)
+    .map(([member, column]) => `i.${column} AS "${member}"`)
+    .join(', '),
+);
 
 /** The condition that the row `i` is the issue that a path names. */
 export function isReferredTo(reference: IssueReference): Prisma.Sql {
