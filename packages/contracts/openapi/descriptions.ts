@@ -99,7 +99,7 @@ const members: Readonly<Record<string, string>> = {
   actor: 'The id of the person who made the change.',
   alg: 'The algorithm of the signatures.',
   allowed_transitions: 'The statuses to which the issue can change.',
-  assignee: 'The person who works on the issue; null for nobody.',
+  assignee: 'The person who works on the issue; null without one.',
   assignee_id: 'The id of the assignee.',
   attempt_count: 'The number of attempts so far.',
   aud: 'The audience of the token.',
