@@ -1,4 +1,5 @@
 import type { Database } from '../database.ts';
+import { oneOf } from '../issue-store/issue.sql.ts';
 import type { StreamEnd, StreamOwner } from './event-stream.ts';
 
 /** A stream that is to end, by its place among the given ones. */
@@ -30,8 +31,8 @@ export async function findEndedStreams(
         FROM unnest(${owners.map(({ identityId }) => identityId)}::uuid[], ${owners.map(keyOf)}::text[],
                     ${owners.map(({ generation }) => generation)}::bigint[])
              WITH ORDINALITY AS o (identity_id, key, generation, place)
-        LEFT JOIN identity_mirror m ON m.id = o.identity_id
-        LEFT JOIN session_ends e ON e.identity_id = o.identity_id
-        LEFT JOIN web_sessions s ON s.id_hash = decode(o.key, 'hex')
+        LEFT JOIN ${oneOf('identity_mirror', 'id = o.identity_id')} m ON true
+        LEFT JOIN ${oneOf('session_ends', 'identity_id = o.identity_id')} e ON true
+        LEFT JOIN ${oneOf('web_sessions', "id_hash = decode(o.key, 'hex')")} s ON true
     ) ended WHERE reason IS NOT NULL`;
 }

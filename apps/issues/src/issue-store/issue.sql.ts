@@ -77,7 +77,14 @@ export function isReferredTo(reference: IssueReference): Prisma.Sql {
  * @param condition names the columns of the table without a prefix
  */
 export function oneOf(
-  table: 'identity_mirror' | 'issues' | 'comments' | 'tracker_links' | 'tracker_comments',
+  table:
+    | 'identity_mirror'
+    | 'issues'
+    | 'comments'
+    | 'tracker_links'
+    | 'tracker_comments'
+    | 'session_ends'
+    | 'web_sessions',
   condition: string,
 ): Prisma.Sql {
   return Prisma.raw(`LATERAL (SELECT * FROM ${table} WHERE ${condition} LIMIT 1)`);
