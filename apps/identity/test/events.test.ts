@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type IdentityEventType, identityEventFeedSchema } from '@tessera/contracts';
+import { readApiDocument } from '@tessera/service-kit';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
+import { ApiSurface } from '@tessera/testing/fuzz';
 import { accessLine } from '@tessera/testing/leaks';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { decodeJwt } from 'jose';
@@ -52,6 +54,69 @@ async function familyOf(refreshToken: string): Promise<string> {
   ]);
   return row?.family_id ?? '';
 }
+
+// The feed is what a write causes for others: every trusted backend reads it.
+describe('the largest request of every operation that writes causes at most two events', () => {
+  interface Target {
+    id: string;
+    email: string;
+    password: string;
+    accessToken: string;
+    refreshToken: string;
+  }
+  const identityPath = ({ id }: Target, part = '') => `/internal/identities/${id}${part}`;
+  const requests: Record<string, (target: Target) => PromiseLike<{ status: number }>> = {
+    signIn: ({ email, password }) =>
+      app.http.post('/token').send({ grant_type: 'password', email, password }),
+    refreshTokens: ({ refreshToken }) =>
+      app.http.post('/token/refresh').send({ refresh_token: refreshToken }),
+    revokeToken: ({ refreshToken }) =>
+      app.http.post('/token/revoke').type('form').send({ token: refreshToken }),
+    postUserInfo: ({ accessToken }) =>
+      app.http.post('/userinfo').set('Authorization', `Bearer ${accessToken}`),
+    createIdentity: () => internal('post', '/internal/identities').send(anIdentity()),
+    updateIdentity: (target) =>
+      internal('put', identityPath(target)).send({
+        ...anIdentity(),
+        is_active: false,
+        is_staff: true,
+        password: aPassword(),
+      }),
+    deleteIdentity: (target) => internal('delete', identityPath(target)),
+    changeIdentityPassword: (target) =>
+      internal('post', identityPath(target, '/password')).send({
+        current_password: target.password,
+        new_password: aPassword(),
+      }),
+    revokeSessions: (target) => internal('delete', identityPath(target, '/sessions')),
+    revokeSession: async (target) =>
+      internal('delete', identityPath(target, `/sessions/${await familyOf(target.refreshToken)}`)),
+    introspectToken: ({ accessToken }) =>
+      internal('post', '/internal/introspect').type('form').send({ token: accessToken }),
+  };
+  const writes = new ApiSurface(readApiDocument('identity')).operations.filter(
+    ({ method }) => method !== 'GET',
+  );
+
+  it.each(writes.map(({ operationId }) => [operationId]))('%s', async (operationId) => {
+    const request = requests[operationId];
+    if (request === undefined) throw new Error(`${operationId} has no request in this test`);
+    const { identity, password, tokens } = await signedIn(app);
+    const target = {
+      id: identity.id,
+      email: identity.email,
+      password,
+      accessToken: tokens.access_token,
+      refreshToken: tokens.refresh_token,
+    };
+    let status = 0;
+    const events = await eventsOf(async () => {
+      ({ status } = await request(target));
+    });
+    expect([200, 201, 204]).toContain(status);
+    expect(events.length).toBeLessThanOrEqual(2);
+  });
+});
 
 describe('the events of an identity', () => {
   it('are one for a creation, and none for a refused one', async () => {
