@@ -46,7 +46,7 @@ const after = await issues
   .catch((error: unknown) => error instanceof ProblemError && error.code);
 let webhook: string;
 try {
-  webhook = verifyWebhook({ body: '{}', headers: {} }, 'whsec_c2VjcmV0').type;
+  webhook = verifyWebhook({ body: '{}', headers: {} }, 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw').type;
 } catch (error) {
   webhook = error instanceof WebhookError ? error.code : String(error);
 }

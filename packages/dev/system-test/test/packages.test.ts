@@ -115,7 +115,15 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     await run(tool('tsc'), ['--project', 'tsconfig.browser.json'], project);
     const { code, inputs } = await bundleForBrowsers(project, "export * from './browser.ts'");
     const modules = {
-      client: ['event-feed', 'issues', 'problem-error', 'session', 'transport'],
+      client: [
+        'event-feed',
+        'issues',
+        'problem-error',
+        'response-problem',
+        'service-url',
+        'session',
+        'transport',
+      ],
       contracts: ['operation-paths', 'requests'],
     };
     expect(inputs.filter((input) => input.startsWith('node_modules/')).sort()).toEqual(
