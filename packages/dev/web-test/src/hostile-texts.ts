@@ -138,7 +138,7 @@ const names = [
   '__proto__ constructor [object Object] %00 %3Cscript%3Eran()%3C/script%3E',
   '";ran();// \';ran();// `;ran();// \\";ran();// </script',
   '\\u003cscript\\u003eran()\\u003c/script\\u003e \uFF1Cscript\uFF1Eran()\uFF1C/script\uFF1E',
-  '\u202E<script>ran()</script>\u202C \u2028ran()\u2029 \uFEFF<script>ran()</script>',
+  '\u202B<script>ran()</script>\u202C \u2028ran()\u2029 \uFEFF<script>ran()</script>',
   'jaVasCript:/*-/*`/*\'/*"/**/(/* */oNcliCk=ran() )//</stYle/</titLe/</teXtarEa/</scRipt/--!>\\x3csVg/oNloAd=ran()//>',
 ];
 
