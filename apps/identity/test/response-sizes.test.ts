@@ -144,7 +144,7 @@ const largest: Record<string, LargestResponse> = {
   },
   changeIdentityPassword: {
     send: () =>
-      internal('post', `${path()}/password`).send({ current_password: password, new_password: password }),
+      internal('post', `${path()}/password`).send({ current_password: password, new_password: aPassword() }),
     status: 204,
   },
   revokeToken: {
