@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pagePolicy } from '@tessera/delivery/web-app';
+import { eventually } from '@tessera/stack/eventually';
 import { type FakeTracker, startGitLab } from '@tessera/trackers/fakes';
 import { hostileLines, hostileMarkdown } from '../src/hostile-texts.ts';
 import { startOtherOrigin } from '../src/other-origin.ts';
@@ -283,6 +284,27 @@ describe('hostile texts', () => {
       await visitor.close();
     }
   });
+});
+
+it('texts of the history cost a reader nothing until they are opened, and then some hundred lines at a time', async () => {
+  const { api } = mallory;
+  const long = await api.create({ title: 'Long texts', description: 'x' });
+  for (const line of ['a', 'b', 'c']) await api.update(long.key, { description: `${line}\n`.repeat(32_000) });
+  await api.update(long.key, { description: 'The end' });
+  await page.goto(`/issues/${long.key}`);
+  const count = () => page.evaluate<number>('document.querySelectorAll("*").length');
+  const texts = page.getByText('Show the texts').last();
+  await texts.waitFor();
+  const closed = await count();
+  expect(closed).toBeLessThan(5_000);
+  await texts.click();
+  const more = page.getByRole('button', { name: /^Show 300 of \d+,\d+ more lines$/ });
+  const rest = async () => Number((await more.textContent())?.replace(',', '').match(/of (\d+)/)?.[1]);
+  const before = await rest();
+  expect(before).toBeGreaterThan(30_000);
+  await more.click();
+  await eventually(rest, (now) => now === before - 300);
+  expect((await count()) - closed).toBeLessThan(5_000);
 });
 
 it('every page has the policy that it has in compose and Kubernetes', async () => {

@@ -1,3 +1,5 @@
+import { useMemo, useState } from 'react';
+
 interface DiffLine {
   kind: 'same' | 'removed' | 'added';
   text: string;
@@ -47,10 +49,16 @@ const signs = { same: ' ', removed: '−', added: '+' };
 const words = { same: '', removed: 'removed: ', added: 'added: ' };
 const elements = { same: 'span', removed: 'del', added: 'ins' } as const;
 
+// A text can have 65,000 lines, which would block the page of every reader.
+const linesAtOnce = 300;
+
 export function TextDiff({ before, after }: { before: string; after: string }) {
+  const lines = useMemo(() => diffLines(before, after), [before, after]);
+  const [shown, setShown] = useState(linesAtOnce);
+  const more = Math.min(linesAtOnce, lines.length - shown);
   return (
     <div className="diff">
-      {diffLines(before, after).map(({ kind, text }, index) => {
+      {lines.slice(0, shown).map(({ kind, text }, index) => {
         const Line = elements[kind];
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a text never change places
@@ -64,6 +72,11 @@ export function TextDiff({ before, after }: { before: string; after: string }) {
           </Line>
         );
       })}
+      {more > 0 && (
+        <button type="button" className="quiet" onClick={() => setShown(shown + more)}>
+          Show {more} of {(lines.length - shown).toLocaleString('en')} more lines
+        </button>
+      )}
     </div>
   );
 }

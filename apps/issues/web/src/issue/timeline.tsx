@@ -93,6 +93,7 @@ function isShown(item: Item): boolean {
 
 function ActivityItem({ activity }: { activity: Activity }) {
   const { text, before, after } = describeActivity(activity);
+  const [isOpen, setOpen] = useState(false);
   return (
     <li className="entry">
       <span className="entry-dot" aria-hidden="true" />
@@ -105,9 +106,9 @@ function ActivityItem({ activity }: { activity: Activity }) {
           {shortTime(activity.at)}
         </time>
         {(before !== undefined || after !== undefined) && (
-          <details className="texts">
+          <details className="texts" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
             <summary>Show the texts</summary>
-            <TextDiff before={before ?? ''} after={after ?? ''} />
+            {isOpen && <TextDiff before={before ?? ''} after={after ?? ''} />}
           </details>
         )}
       </div>
