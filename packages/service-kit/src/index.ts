@@ -14,6 +14,7 @@ export * from './http/prepared-document.ts';
 export * from './http/problem.ts';
 export * from './http/request-context.ts';
 export * from './http/route.ts';
+export * from './http/sealed-text.ts';
 export * from './http/security-headers.ts';
 export * from './observability/logger.ts';
 export * from './observability/metrics.ts';

@@ -1,8 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
+import { nonceBytes, openText, sealText } from '@tessera/service-kit';
 import { z } from 'zod';
-
-const nonceBytes = 12;
-const tagBytes = 16;
 
 /**
  * Seals the places of a list whose order tells more than its items: the hour in which a person last used the service. The keys
@@ -27,9 +25,7 @@ export class PlaceSealer {
     if (key === undefined) throw new Error('no secret');
     const content = JSON.stringify(place);
     const nonce = createHmac('sha256', key.nonces).update(content).digest().subarray(0, nonceBytes);
-    const cipher = createCipheriv('aes-256-gcm', key.sealing, nonce);
-    const sealed = Buffer.concat([cipher.update(content, 'utf8'), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
+    return sealText(content, nonce, { key: key.sealing }).toString('base64url');
   }
 
   /** Returns a schema that opens a place and validates it. */
@@ -42,15 +38,8 @@ export class PlaceSealer {
 
   #open(bytes: Buffer): unknown {
     for (const { sealing } of this.#keys) {
-      try {
-        const options = { authTagLength: tagBytes };
-        const decipher = createDecipheriv('aes-256-gcm', sealing, bytes.subarray(0, nonceBytes), options);
-        decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-        const content = decipher.update(bytes.subarray(nonceBytes + tagBytes));
-        return JSON.parse(Buffer.concat([content, decipher.final()]).toString());
-      } catch {
-        // Sealed with another key, or changed.
-      }
+      const content = openText(bytes, { key: sealing });
+      if (content !== undefined) return JSON.parse(content);
     }
     return undefined;
   }

@@ -1,12 +1,10 @@
-import { createCipheriv, createDecipheriv, createHash, type KeyObject, randomBytes } from 'node:crypto';
+import { createHash, type KeyObject, randomBytes } from 'node:crypto';
+import { nonceBytes, openText, sealText } from '@tessera/service-kit';
 
 /** The use of a sealed token. A sealed access token cannot be opened as a refresh token. */
 export type TokenUse = 'access' | 'refresh';
 
-const algorithm = 'aes-256-gcm';
 const idBytes = 4;
-const nonceBytes = 12;
-const tagBytes = 16;
 
 interface SealingKey {
   /** The first bytes of the key's SHA-256. They tell which key has sealed a token. */
@@ -32,28 +30,15 @@ export class TokenSealer {
 
   seal(token: string, use: TokenUse, sessionId: Uint8Array): Buffer {
     const { id, key } = this.#first;
-    const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv(algorithm, key, nonce).setAAD(contextOf(use, sessionId));
-    const ciphertext = Buffer.concat([cipher.update(token, 'utf8'), cipher.final()]);
-    return Buffer.concat([id, nonce, cipher.getAuthTag(), ciphertext]);
+    const sealed = sealText(token, randomBytes(nonceBytes), { key, context: contextOf(use, sessionId) });
+    return Buffer.concat([id, sealed]);
   }
 
   /** Returns the token, or undefined if no key opens it. */
   open(sealed: Uint8Array, use: TokenUse, sessionId: Uint8Array): string | undefined {
     const bytes = Buffer.from(sealed);
     const { key } = this.#keys.find(({ id }) => id.equals(bytes.subarray(0, idBytes))) ?? {};
-    if (key === undefined) return undefined;
-    const [tagAt, textAt] = [idBytes + nonceBytes, idBytes + nonceBytes + tagBytes];
-    try {
-      const decipher = createDecipheriv(algorithm, key, bytes.subarray(idBytes, tagAt), {
-        authTagLength: tagBytes,
-      })
-        .setAAD(contextOf(use, sessionId))
-        .setAuthTag(bytes.subarray(tagAt, textAt));
-      return Buffer.concat([decipher.update(bytes.subarray(textAt)), decipher.final()]).toString('utf8');
-    } catch {
-      return undefined;
-    }
+    return key && openText(bytes.subarray(idBytes), { key, context: contextOf(use, sessionId) });
   }
 }
 
