@@ -192,14 +192,18 @@ describe('createPool', () => {
     const pool = openPool({ max: 1 });
     const adapter = await new PrismaPg(pool).connect();
     const statement = (sql: string) => ({ sql, args: [], argTypes: [] });
+    const holder = await openPool().connect();
+    await holder.query('SELECT pg_advisory_lock(7)');
     const transaction = await adapter.startTransaction();
     // The server does not apply its timeout, as when it or the network hangs.
     await transaction.executeRaw(statement('SET LOCAL statement_timeout = 0'));
-    await errorOf(transaction.executeRaw(statement('SELECT pg_sleep(60)')));
+    await errorOf(transaction.executeRaw(statement('SELECT pg_advisory_lock(7)')));
     // As Prisma, when a transaction fails.
     await errorOf(transaction.executeRaw(statement('ROLLBACK')));
     await transaction.rollback();
+    await holder.query('SELECT pg_advisory_unlock(7)');
     await adapter.executeRaw(statement("INSERT INTO people VALUES (7, 'gil@x')"));
+    holder.release();
     await pool.end();
     pools.splice(pools.indexOf(pool), 1);
     const { rows } = await openPool().query('SELECT email FROM people WHERE id = 7');
