@@ -121,9 +121,9 @@ describe('an event notifies', () => {
     ]);
     expect(
       await notified([bob, eve], async () => {
-        await rewrite('Nobody');
+        await rewrite('No mention');
         await rewrite(`Again, @${bob.username} @${eve.username}`);
-        await describeAs('Nobody');
+        await describeAs('No mention');
         await describeAs(`Again, @${eve.username}`);
         await ann.patch(issuePath(issue), { title: 'Other' }).expect(200);
       }),

@@ -89,7 +89,7 @@ export class WebhookDeliveryRepository {
        WHERE e.id = d.endpoint_id AND d.id = (
          SELECT due.id FROM (
            SELECT id, random() < ${behindFirst}::float8 AS is_behind_first,
-                 CASE WHEN failing_since IS NULL THEN ${endpointConcurrency}::int ELSE ${failingConcurrency}::int END AS slots
+                  CASE WHEN failing_since IS NULL THEN ${endpointConcurrency}::int ELSE ${failingConcurrency}::int END AS slots
              FROM webhook_endpoints WHERE is_enabled ORDER BY random()
          ) turn
           CROSS JOIN LATERAL (VALUES (turn.is_behind_first), (NOT turn.is_behind_first)) lane (is_behind)
@@ -161,7 +161,10 @@ export class WebhookDeliveryRepository {
        WHERE id = ${id} AND claim_id = ${claimId}::uuid`;
   }
 
-  /** Disables endpoints with too many unsent deliveries. Returns their ids. */
+  /**
+   * Disables endpoints with too many unsent deliveries. Returns their ids. The first count ends early; only an endpoint with
+   * many is counted by actor.
+   */
   async disableOverfull(): Promise<string[]> {
     const rows = await this.#database.$queryRaw<{ id: string }[]>`
       UPDATE webhook_endpoints e
