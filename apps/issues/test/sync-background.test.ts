@@ -324,6 +324,31 @@ describe('SYNC_AUTO', () => {
     expect(marked(issue)).toMatchObject([{ title: 'Accepted' }]);
   });
 
+  it('retries after a change during the sync that the tracker rejected', async () => {
+    const app = await start({ SYNC_AUTO: 'linked' });
+    const ann = await aPerson(app);
+    const issue = await create(ann, 'Fine');
+    await ann.post(`/api/v1/issues/${issue.id}/sync/`).expect(200);
+    let release = () => {};
+    const changed = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const onProject = { method: 'GET', path: /\/repos\/[^/]+\/[^/]+$/ };
+    tracker.fake.fail({ kind: 'status', status: 422, on: { method: 'PATCH' } });
+    tracker.fake.fail({ kind: 'latency', until: changed, on: onProject });
+    const before = tracker.fake.requests.length;
+    await ann.put(`/api/v1/issues/${issue.id}/`, { title: 'Refused' }).expect(200);
+    // The service looks for the cause of the refusal.
+    await eventually(() => tracker.fake.requests.slice(before).some(({ path }) => onProject.path.test(path)));
+    await ann.put(`/api/v1/issues/${issue.id}/`, { title: 'Accepted' }).expect(200);
+    release();
+    await eventually(
+      () => read(ann, issue),
+      ({ sync }) => sync.state === 'synced',
+    );
+    expect(marked(issue)).toMatchObject([{ title: 'Accepted' }]);
+  });
+
   it('=linked pushes changes of linked issues and creates none', async () => {
     const app = await start({ SYNC_AUTO: 'linked' });
     const ann = await aPerson(app);

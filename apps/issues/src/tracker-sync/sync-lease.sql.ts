@@ -43,6 +43,8 @@ export interface SyncJob extends SyncLease {
    * issue that a poll found. Null if there is no sign of one.
    */
   uncertainSince: Date | null;
+  /** The last entry of the local history when the sync began; 0 if there was none. */
+  activityId: string;
   requestedBy: string;
 }
 
@@ -75,7 +77,9 @@ export const jobColumns =
   coalesce(t.base, '{}') AS base, t.conflicts, t.unverified_push AS "unverifiedPush", t.create_attempted_at AS "createAttemptedAt", t.create_refused_at AS "createRefusedAt",
   extract(epoch FROM clock_timestamp() - t.create_attempted_at)::float8 AS "createAttemptAge",
   least(t.duplicated_since, CASE WHEN t.uncertain_since > clock_timestamp() - interval '1 day' THEN t.uncertain_since END) AS "uncertainSince",
-  t.remote_seen_until AS "remoteSeenUntil", extract(epoch FROM clock_timestamp() - t.last_synced_at)::float8 AS "lastSyncAge", t.requested_by AS "requestedBy"`);
+  t.remote_seen_until AS "remoteSeenUntil", extract(epoch FROM clock_timestamp() - t.last_synced_at)::float8 AS "lastSyncAge",
+  (SELECT coalesce(max(a.id), 0)::text FROM activity a WHERE a.issue_id = t.issue_id AND a.origin = 'local') AS "activityId",
+  t.requested_by AS "requestedBy"`);
 
 /** Returns the expiry of a lease for a sync with this time limit. */
 export function leaseEnd(timeoutMs: number): Prisma.Sql {

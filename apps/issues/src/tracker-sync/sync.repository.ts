@@ -216,20 +216,19 @@ export class SyncRepository {
 
   /**
    * Ends a failed sync. Returns the time of the retry; null if there is none. A permanent failure is retried at once if
-   * the remote issue changed during the sync.
+   * the remote issue changed during the sync, and by `addStuck` if the local one has changed since the sync began.
    */
-  async fail(lease: SyncLease, { code, messages = [], movedTo, retry }: FailedSync): Promise<Date | null> {
+  async fail(job: SyncJob, { code, messages = [], movedTo, retry }: FailedSync): Promise<Date | null> {
     const failures = Prisma.sql`failures + ${retry?.isPostponed === true ? 0 : 1}`;
     const next =
       retry === null
         ? Prisma.sql`CASE WHEN changed_during_sync THEN clock_timestamp() END`
         : Prisma.sql`CASE WHEN ${failures} < ${attemptsMax}::int THEN ${fromNow(retryDelay(retry))} END`;
     return this.#end(
-      lease,
+      job,
       Prisma.sql`last_error = ${code}, last_messages = ${json(messages)}, moved_to = ${movedTo}, failures = ${failures}, next_attempt_at = ${next},
         failed_at = clock_timestamp(), failed_configuration = ${this.#tracker.fingerprint},
-        failed_activity_id = (
-          SELECT max(id) FROM activity WHERE issue_id = ${lease.issueId}::uuid AND origin = 'local')`,
+        failed_activity_id = ${job.activityId}::bigint`,
     );
   }
 
