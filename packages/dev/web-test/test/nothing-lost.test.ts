@@ -147,9 +147,10 @@ it('two tabs keep their own texts', async () => {
   }
   await comment(other).press('Control+Enter');
   await other.locator('.comment', { hasText: 'Of the second tab' }).waitFor();
-  for (const tab of [page, other]) await tab.reload();
+  await page.reload();
   await page.getByText('Draft restored').waitFor();
   expect(await comment(page).inputValue()).toBe('Of the first tab');
+  await other.reload();
   await other.locator('.comment', { hasText: 'Of the second tab' }).waitFor();
   expect(await comment(other).inputValue()).toBe('');
   // A closed tab leaves its text to the next one.
@@ -164,6 +165,23 @@ it('two tabs keep their own texts', async () => {
   await page.reload();
   await page.getByText('Draft restored').waitFor();
   expect(await comment(page).inputValue()).toBe('Closed');
+});
+
+it('a tab that is reloaded has its text, also if another has taken it over meanwhile', async () => {
+  const { key } = await ada.api.create({ title: 'Both have it' });
+  const comment = (tab: Page) => tab.getByLabel('Comment', { exact: true });
+  await page.goto(`/issues/${key}`);
+  await comment(page).fill('Half a thought');
+  await page.getByText('Draft saved').waitFor();
+  // As long as the reload of a slow browser.
+  await page.goto('about:blank');
+  const other = await page.context().newPage();
+  await other.goto(`/issues/${key}`);
+  await other.getByText('Draft restored').waitFor();
+  await page.goto(`/issues/${key}`);
+  await page.getByText('Draft restored').waitFor();
+  for (const tab of [page, other]) expect(await comment(tab).inputValue()).toBe('Half a thought');
+  await other.close();
 });
 
 it('the text of a comment that another person deletes stays, and becomes a new comment', async () => {

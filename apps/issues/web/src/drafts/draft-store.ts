@@ -13,6 +13,8 @@ export interface Draft {
 interface StoredDraft extends Draft {
   /** When it was written, in milliseconds. */
   at: number;
+  /** The tab from which this one has taken the draft over, until it changes it. */
+  from?: string;
 }
 
 const storeName = 'drafts';
@@ -58,8 +60,8 @@ function claimTab(): Promise<string> {
   return claimed;
 }
 
-// A document that is reloaded may hold its lock a moment longer.
-const unloadMs = 500;
+// A document that is reloaded holds its lock until the browser has unloaded it. Only a duplicated tab waits so long.
+const unloadMs = 5_000;
 
 const holdLock = (name: string) =>
   new Promise<boolean>((resolve, reject) => {
@@ -71,27 +73,32 @@ const holdLock = (name: string) =>
       .catch((error: DOMException) => (error.name === 'TimeoutError' ? resolve(false) : reject(error)));
   });
 
-/** Returns the tab's draft. Without one, the tab takes over the newest draft of a tab that no longer lives. */
+/**
+ * Returns the tab's draft. Without one, the tab takes over the newest draft of a tab that no longer lives. A tab that is
+ * reloaded does not live for a moment: if another has taken its draft over meanwhile, both have it.
+ */
 export async function readDraft(scope: string): Promise<Draft | undefined> {
   const tab = await claimTab();
   const { held = [] } = await navigator.locks.query();
   const living = new Set(held.map(({ name }) => name));
   let own: StoredDraft | undefined;
   await run((store) => {
-    const orphans: { key: IDBValidKey; draft: StoredDraft }[] = [];
+    const free: { owner: string; draft: StoredDraft }[] = [];
     const reading = store.openCursor(IDBKeyRange.bound([scope], [scope, []]));
     reading.onsuccess = () => {
       const cursor = reading.result;
       if (cursor !== null) {
         const [, owner] = cursor.key as [string, string];
-        if (owner === tab) own = cursor.value;
-        else if (!living.has(owner)) orphans.push({ key: cursor.key, draft: cursor.value });
+        const draft: StoredDraft = cursor.value;
+        if (owner === tab) own = draft;
+        else if (draft.from === tab || !living.has(owner)) free.push({ owner, draft });
         return cursor.continue();
       }
-      const newest = orphans.sort((one, other) => other.draft.at - one.draft.at)[0];
+      const newest = free.sort((one, other) => other.draft.at - one.draft.at)[0];
       if (own !== undefined || newest === undefined) return;
-      own = newest.draft;
-      store.delete(newest.key);
+      const { from, ...draft } = newest.draft;
+      own = from === tab ? draft : { ...draft, from: newest.owner };
+      if (from !== tab) store.delete([scope, newest.owner]);
       store.put(own, [scope, tab]);
     };
   });
