@@ -69,7 +69,7 @@ const otherCosts =
   values.hashes?.split(',').map(Number) ?? [cost - 1, cost - 2, 4].filter((older) => older >= 4);
 for (const other of otherCosts) {
   const id = await create({ email: `cost-${other}@example.com` });
-  await dependencies.database.identity.update({
+  await dependencies.database.models.identity.update({
     where: { id },
     data: { passwordHash: await bcrypt.hash(password, other) },
   });

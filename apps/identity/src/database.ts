@@ -1,13 +1,25 @@
 import { fileURLToPath } from 'node:url';
+import { PrismaPg } from '@prisma/adapter-pg';
 import {
   createDatabase as createServiceDatabase,
   type DatabaseConfig,
+  type DatabasePool,
   type Logger,
+  SqlClient,
 } from '@tessera/service-kit';
 import type { TableRights } from '@tessera/service-kit/migrate';
-import { PrismaClient } from './generated/prisma/client.ts';
+import { Prisma, PrismaClient } from './generated/prisma/client.ts';
 
-export type Database = PrismaClient;
+/** Prisma's models, and a shorter way for statements in SQL, over one pool. */
+export class Database extends SqlClient {
+  readonly models: PrismaClient;
+
+  constructor({ pool, nameOf }: DatabasePool) {
+    super({ pool, nameOf, sql: Prisma.sql });
+    const adapter = new PrismaPg(pool, { statementNameGenerator: nameOf });
+    this.models = new PrismaClient({ adapter, errorFormat: 'minimal' });
+  }
+}
 
 /** Contains the schema and the migrations. */
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
@@ -29,6 +41,6 @@ export function createDatabase(config: DatabaseConfig, logger: Logger) {
     applicationName: 'identity',
     logger,
     prismaDir,
-    createClient: (adapter): Database => new PrismaClient({ adapter, errorFormat: 'minimal' }),
+    createClient: (connections) => new Database(connections),
   });
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type AuditFilter, AuditRepository } from '../src/audit/audit.repository.ts';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
-import { PrismaClient } from '../src/generated/prisma/client.ts';
+import { Database } from '../src/database.ts';
 import { IdentityRepository } from '../src/identities/identity.repository.ts';
 import { IntrospectionRepository } from '../src/introspection/introspection.repository.ts';
 import { SessionRepository } from '../src/sessions/session.repository.ts';
@@ -19,21 +18,19 @@ interface PlanNode {
 /** Plans of statements on growing tables, with generic plans. */
 describe('the plan', () => {
   let pool: pg.Pool;
-  let database: PrismaClient;
+  let database: Database;
   let statements: string[];
   beforeAll(async () => {
     pool = new pg.Pool({ connectionString: asOwner(await createTestDatabase()), max: 2 });
-    const client = new PrismaClient({
-      adapter: new PrismaPg(pool),
-      log: [{ emit: 'event', level: 'query' }],
-    });
-    client.$on('query', ({ query }) => statements.push(query));
-    database = client;
+    const nameOf = ({ sql }: { sql: string }) => {
+      statements.push(sql);
+      return '';
+    };
+    database = new Database({ pool, nameOf });
     await pool.query(fill);
     await pool.query('ANALYZE');
   });
   afterAll(async () => {
-    await database.$disconnect();
     await pool.end();
   });
 

@@ -175,7 +175,9 @@ describe('GET /userinfo', () => {
     const asked = [...people, ...people];
     const answers = await Promise.all(asked.map(({ tokens }) => userInfo(tokens.access_token)));
     for (const [index, { identity }] of asked.entries()) {
-      const row = await app.dependencies.database.identity.findUniqueOrThrow({ where: { id: identity.id } });
+      const row = await app.dependencies.database.models.identity.findUniqueOrThrow({
+        where: { id: identity.id },
+      });
       const expected = {
         sub: row.id,
         email: row.email,

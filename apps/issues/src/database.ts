@@ -1,21 +1,22 @@
 import { fileURLToPath } from 'node:url';
-import { PrismaPg } from '@prisma/adapter-pg';
 import {
   createPool,
   createDatabase as createServiceDatabase,
   createStatementNames,
   type DatabaseConfig,
   type Logger,
+  SqlClient,
+  type SqlRunner,
 } from '@tessera/service-kit';
 import type { TableRights } from '@tessera/service-kit/migrate';
 import type pg from 'pg';
-import { type Prisma, PrismaClient } from './generated/prisma/client.ts';
+import { Prisma } from './generated/prisma/client.ts';
 
 /** The database client. Its pool limits connections, the wait for a connection and the statement time. */
-export type Database = PrismaClient;
+export type Database = SqlClient;
 
-/** The client of one transaction. */
-export type Transaction = Prisma.TransactionClient;
+/** The client of one transaction; or the database itself, for one statement. */
+export type Transaction = SqlRunner;
 
 /** Folder of the Prisma schema and its migrations. */
 export const prismaDir = fileURLToPath(new URL('../prisma', import.meta.url));
@@ -30,7 +31,7 @@ export function createDatabase(config: DatabaseConfig, logger: Logger) {
     applicationName: 'issues',
     logger,
     prismaDir,
-    createClient: (adapter): Database => new PrismaClient({ adapter, errorFormat: 'minimal' }),
+    createClient: (connections): Database => new SqlClient({ ...connections, sql: Prisma.sql }),
   });
 }
 
@@ -56,18 +57,12 @@ export function createListDatabase(config: DatabaseConfig, logger: Logger) {
   // Filters, orders and page sizes make many different statements. PostgreSQL uses 0.1 to 0.2 MB per prepared statement
   // and connection. Through a pooler, they have no names, because PostgreSQL plans unnamed statements for their values.
   const names = createStatementNames({ max: 100 });
-  const adapter = new PrismaPg(
-    pool,
-    config.throughPooler === true ? {} : { statementNameGenerator: names.nameOf },
-  );
-  const database: Database = new PrismaClient({ adapter, errorFormat: 'minimal' });
+  const nameOf = config.throughPooler === true ? () => '' : names.nameOf;
+  const database: Database = new SqlClient({ pool, nameOf, sql: Prisma.sql });
   return {
     database,
     pool,
-    close: async () => {
-      await database.$disconnect();
-      await pool.end();
-    },
+    close: async () => pool.end(),
   };
 }
 

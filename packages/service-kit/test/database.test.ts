@@ -248,25 +248,19 @@ describe('createPool', () => {
 });
 
 describe('createDatabasePool', () => {
-  it("connects Prisma's adapter to the limited pool, and logs failures of idle connections", async () => {
+  it('has a limited pool, and logs failures of idle connections', async () => {
     const { logger, lines } = keepLogLines();
-    const { pool, adapter } = createDatabasePool(
-      { url, poolMax: 1, statementTimeoutMs: 200 },
-      'prisma-victim',
-      logger,
-    );
+    const { pool } = createDatabasePool({ url, poolMax: 1, statementTimeoutMs: 200 }, 'victim', logger);
     pools.push(pool);
-    const connection = await adapter.connect();
-    const query = (sql: string) => connection.queryRaw({ sql, args: [], argTypes: [] });
-    const { rows } = await query("SELECT current_setting('application_name')");
-    expect([rows, pool.totalCount]).toEqual([[['prisma-victim']], 1]);
-    const error = await errorOf(query('SELECT pg_sleep(5)'));
+    const { rows } = await pool.query("SELECT current_setting('application_name') AS name");
+    expect([rows, pool.totalCount]).toEqual([[{ name: 'victim' }], 1]);
+    const error = await errorOf(pool.query('SELECT pg_sleep(5)'));
     expectUnavailable(error);
     expect(unavailableWhenDatabaseIsDown(error)?.detail).toBe(tookTooLong);
-    await query('SELECT 1');
+    await pool.query('SELECT 1');
     await run(
       url,
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'prisma-victim'",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim'",
     );
     await eventually(() => lines.length > 0);
     expect(lines[0]).toMatchObject({ level: 'warn', msg: 'idle database connection failed' });
@@ -274,23 +268,17 @@ describe('createDatabasePool', () => {
 });
 
 describe('createDatabase', () => {
-  it('creates a client over the pool, with readiness checks, and closes the client before the pool', async () => {
+  it('creates a client over the pool, with readiness checks, and closes the pool', async () => {
     const folder = createPrismaFolder();
-    const wasEnded: boolean[] = [];
     const { database, pool, readiness, close } = createServiceDatabase({
       config: { url, poolMax: 1, statementTimeoutMs: 200 },
       applicationName: 'kit-client',
       logger: keepLogLines().logger,
       prismaDir: folder.path,
-      createClient: (adapter) => ({
-        connect: () => adapter.connect(),
-        $disconnect: async () => void wasEnded.push(pool.ended),
-      }),
+      createClient: (connections) => connections,
     });
-    const connection = await database.connect();
-    const sql = "SELECT current_setting('application_name')";
-    const { rows } = await connection.queryRaw({ sql, args: [], argTypes: [] });
-    expect(rows).toEqual([['kit-client']]);
+    const { rows } = await database.pool.query("SELECT current_setting('application_name') AS name");
+    expect(rows).toEqual([{ name: 'kit-client' }]);
     expect(readiness.map(({ name }) => name)).toEqual(['database', 'migrations', 'clock']);
     // The only connection of the pool is in use.
     const busy = await pool.connect();
@@ -298,7 +286,7 @@ describe('createDatabase', () => {
     expect(await readiness[0]?.check()).toBe(true);
     busy.release();
     await close();
-    expect([wasEnded, pool.ended]).toEqual([[false], true]);
+    expect(pool.ended).toBe(true);
     folder.remove();
   });
 });

@@ -81,14 +81,13 @@ describe('a connection through a pooler', () => {
 describe('a prepared statement that the connection does not have', () => {
   it('is a 503, after which statements have no names', async () => {
     const { logger, lines } = keepLogLines();
-    const { pool, adapter } = createDatabasePool(
+    const { pool, nameOf } = createDatabasePool(
       { url, poolMax: 1, statementTimeoutMs: 2_000 },
       'lost',
       logger,
     );
     pools.push(pool);
-    const connection = await adapter.connect();
-    const query = (sql: string) => connection.queryRaw({ sql, args: [], argTypes: [] });
+    const query = (text: string) => pool.query({ name: nameOf({ sql: text }), text });
     await query('SELECT 1 AS one');
     await pool.query('DEALLOCATE ALL');
     const error = await query('SELECT 1 AS one').then(
@@ -96,7 +95,7 @@ describe('a prepared statement that the connection does not have', () => {
       (thrown: unknown) => thrown,
     );
     expect(unavailableWhenDatabaseIsDown(error)?.status).toBe(503);
-    expect((await query('SELECT 1 AS one')).rows).toEqual([[1]]);
+    expect((await query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     expect((await pool.query('SELECT FROM pg_prepared_statements')).rowCount).toBe(0);
     expect(lines).toEqual([expect.objectContaining({ level: 'warn', code: '26000' })]);
   });

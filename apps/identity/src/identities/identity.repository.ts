@@ -62,7 +62,7 @@ export class IdentityRepository {
     audit: (created: Identity) => AuditEvent,
   ): Promise<Identity | IdentityConflict> {
     return catchConflict(() =>
-      this.#database.$transaction(async (transaction) => {
+      this.#database.models.$transaction(async (transaction) => {
         const username = identity.username ?? (await freeUsername(transaction, identity.wantedUsername));
         const row = await transaction.identity.create({
           data: {
@@ -91,7 +91,7 @@ export class IdentityRepository {
   ): Promise<Identity | IdentityConflict | undefined> {
     const now = new Date();
     return catchConflict(() =>
-      this.#database.$transaction(async (transaction) => {
+      this.#database.models.$transaction(async (transaction) => {
         const [row] = await transaction.identity.updateManyAndReturn({
           where: { id, deletedAt: null },
           data: {
@@ -113,7 +113,7 @@ export class IdentityRepository {
   /** Returns false if the identity does not exist or is already deleted. */
   async softDelete(id: string, audit: AuditEvent): Promise<boolean> {
     const now = new Date();
-    return this.#database.$transaction(async (transaction) => {
+    return this.#database.models.$transaction(async (transaction) => {
       const { count } = await transaction.identity.updateMany({
         where: { id, deletedAt: null },
         data: {
@@ -133,7 +133,7 @@ export class IdentityRepository {
     const position = after === undefined ? {} : { gt: after };
     const ids = search === undefined ? page.ids : await this.#findIds(search, page);
     const matching = ids === undefined ? {} : { in: [...ids] };
-    const rows = await this.#database.identity.findMany({
+    const rows = await this.#database.models.identity.findMany({
       where: { deletedAt: null, id: { ...position, ...matching } },
       orderBy: { id: 'asc' },
       take: limit,
@@ -170,7 +170,7 @@ export class IdentityRepository {
   }
 
   async #findLive(where: Prisma.IdentityWhereInput): Promise<Identity | undefined> {
-    const row = await this.#database.identity.findFirst({ where: { ...where, deletedAt: null } });
+    const row = await this.#database.models.identity.findFirst({ where: { ...where, deletedAt: null } });
     return row === null ? undefined : toIdentity(row);
   }
 }

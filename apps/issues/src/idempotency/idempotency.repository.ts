@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import pg from 'pg';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { IdempotencyRequest } from './idempotency-request.ts';
@@ -35,10 +35,7 @@ const reservationTimeout = Prisma.raw(`interval '1 minute'`);
 /** How long a request waits for a concurrent request with the same key, in milliseconds. */
 const lockTimeoutMs = '3000';
 
-// Prisma's error for the PostgreSQL error `lock_not_available`.
-const lockNotAvailable = z.object({
-  meta: z.object({ driverAdapterError: z.object({ cause: z.object({ originalCode: z.literal('55P03') }) }) }),
-});
+const lockNotAvailable = '55P03';
 
 /** Reserved idempotency keys and their stored responses. */
 export class IdempotencyRepository {
@@ -113,7 +110,7 @@ export class IdempotencyRepository {
 
 /** Whether `reserve` failed because it waited too long for a concurrent request. */
 export function isLockTimeout(error: unknown): boolean {
-  return lockNotAvailable.safeParse(error).success;
+  return error instanceof pg.DatabaseError && error.code === lockNotAvailable;
 }
 
 function matches(request: IdempotencyRequest): Prisma.Sql {

@@ -196,23 +196,23 @@ export class WebSessionRepository {
     if (ended.length === 0) return;
     const rows = Prisma.sql`unnest(${ended.map((one) => one.identity_id)}::uuid[],
       ${ended.map((one) => one.session_id)}::uuid[]) AS e(identity_id, session_id)`;
-    await this.#database.$transaction([
+    await this.#database.$transaction(async (transaction) => {
       // First, and with a lock: a session of before is visible to the second statement, a later one compares.
-      this.#database.$executeRaw`
+      await transaction.$executeRaw`
         INSERT INTO session_ends AS s (identity_id, generation, all_generation)
         SELECT identity_id, generation, CASE WHEN is_all THEN generation ELSE 0 END
           FROM (SELECT identity_id, nextval(pg_get_serial_sequence('session_ends', 'generation')) AS generation,
                        bool_or(session_id IS NULL) AS is_all
                   FROM ${rows} GROUP BY identity_id ORDER BY identity_id) ends
         ON CONFLICT (identity_id) DO UPDATE SET generation = excluded.generation,
-          all_generation = greatest(s.all_generation, excluded.all_generation)`,
-      this.#database.$executeRaw`
+          all_generation = greatest(s.all_generation, excluded.all_generation)`;
+      await transaction.$executeRaw`
         UPDATE web_sessions s SET access_expires_at = now(), refresh_at = now(), ends = s.ends + 1
           FROM (SELECT DISTINCT s.id_hash FROM web_sessions s, ${rows}
                  WHERE s.identity_id = e.identity_id
                    AND (e.session_id IS NULL OR s.identity_session_id IS NULL OR s.identity_session_id = e.session_id)) ended
-         WHERE s.id_hash = ended.id_hash`,
-    ]);
+         WHERE s.id_hash = ended.id_hash`;
+    });
   }
 
   /** Deletes the identity's sessions that identity has revoked: one, or all. */

@@ -67,7 +67,7 @@ describe('both services through PgBouncer', () => {
       applicationName: 'statement-mode',
       logger: createLogger({ service: 'statement-mode', level: 'silent' }),
       prismaDir: new URL('apps/identity/prisma', repository).pathname,
-      createClient: () => ({ $disconnect: async () => undefined }),
+      createClient: () => undefined,
     });
     await expect(readiness[0]?.check()).rejects.toThrow('transaction blocks not allowed');
     await close();

@@ -6,7 +6,7 @@ export interface RoundTrip {
   application: string;
   /** The text of each executed statement. */
   statements: string[];
-  /** The number of statements that PostgreSQL parsed and planned. */
+  /** The number of statements that PostgreSQL parsed and planned; it plans no BEGIN and no COMMIT. */
   parsed: number;
 }
 
@@ -91,7 +91,7 @@ function roundTripReader(record: (trip: RoundTrip) => void): (message: ClientMes
     if (type === 'S') end();
     if (type === 'Q') {
       statements.push(first);
-      parsed += 1;
+      if (!/^(BEGIN|COMMIT|ROLLBACK)\b/.test(first)) parsed += 1;
       end();
     }
   };

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { type ProblemError, unavailableProblem } from '../http/problem.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -7,8 +6,18 @@ import type { DatabaseConfig } from '../process/service-environment.ts';
 import { databaseReadiness } from './database-readiness.ts';
 import { applyRoleSettings, idleTransactionTimeoutMs } from './pooler.ts';
 
-/** Creates the connection pool of a service and Prisma's adapter for it. The pool limits all connections. */
-export function createDatabasePool(config: DatabaseConfig, applicationName: string, logger: Logger) {
+/** The connections of a service, and the names of the statements that it prepares on them. */
+export interface DatabasePool {
+  pool: pg.Pool;
+  nameOf: StatementNames['nameOf'];
+}
+
+/** Creates the connection pool of a service, which limits all its connections. */
+export function createDatabasePool(
+  config: DatabaseConfig,
+  applicationName: string,
+  logger: Logger,
+): DatabasePool {
   const pool = createPool({
     connectionString: config.url,
     max: config.poolMax,
@@ -18,11 +27,11 @@ export function createDatabasePool(config: DatabaseConfig, applicationName: stri
     throughPooler: config.throughPooler,
     onError: (error) => logger.warn({ err: error }, 'idle database connection failed'),
   });
-  if (config.namesStatements === false) return { pool, adapter: new PrismaPg(pool) };
+  if (config.namesStatements === false) return { pool, nameOf: () => '' };
   // Named statements are parsed and planned once per connection, which doubles the throughput of a small read.
   const names = createStatementNames({ max: 1000 });
   stopNamingWhenLost(pool, names, logger);
-  return { pool, adapter: new PrismaPg(pool, { statementNameGenerator: names.nameOf }) };
+  return { pool, nameOf: names.nameOf };
 }
 
 // Invalid and duplicate names of prepared statements. A pooler in transaction mode moves statements to other connections.
@@ -47,23 +56,23 @@ interface DatabaseOptions<Client> {
   logger: Logger;
   /** The folder with `schema.prisma` and `migrations/`. */
   prismaDir: string;
-  /** Creates the service's generated Prisma client. */
-  createClient: (adapter: PrismaPg) => Client;
+  createClient: (connections: DatabasePool) => Client;
 }
 
 /**
- * Creates a service's Prisma client with its pool and readiness checks. Connects on first use. Readiness uses a
+ * Creates the client of a service's database with its pool and readiness checks. Connects on first use. Readiness uses a
  * separate connection, so that a process whose pool is busy stays ready.
  */
-export function createDatabase<Client extends { $disconnect(): Promise<void> }>({
+export function createDatabase<Client>({
   config,
   applicationName,
   logger,
   prismaDir,
   createClient,
 }: DatabaseOptions<Client>) {
-  const { pool, adapter } = createDatabasePool(config, applicationName, logger);
-  const database = createClient(adapter);
+  const connections = createDatabasePool(config, applicationName, logger);
+  const { pool } = connections;
+  const database = createClient(connections);
   const readinessPool = createPool({
     connectionString: config.url,
     max: 1,
@@ -84,7 +93,6 @@ export function createDatabase<Client extends { $disconnect(): Promise<void> }>(
       config.throughPooler === true ? () => applyRoleSettings(readinessPool, config, logger) : undefined,
     ),
     close: async () => {
-      await database.$disconnect();
       await Promise.all([pool.end(), readinessPool.end()]);
     },
   };
@@ -265,11 +273,14 @@ function hasUnavailableMessage(error: unknown, depth: number): boolean {
   return causes.some((member) => hasUnavailableMessage(read(error, member), depth + 1));
 }
 
+const uniqueViolation = '23505';
+
 /**
- * Returns the name of the unique index that a write violated; undefined for any other error. Prisma wraps the driver's
- * error: P2002 from its own methods, P2010 from raw SQL. The cause of the driver adapter's error contains the index.
+ * Returns the name of the unique index that a write violated; undefined for any other error. Prisma wraps the error of pg
+ * (P2002): the cause of the driver adapter's error contains the index.
  */
 export function violatedUniqueIndex(error: unknown): string | undefined {
+  if (error instanceof pg.DatabaseError && error.code === uniqueViolation) return error.constraint;
   const cause = read(read(read(error, 'meta'), 'driverAdapterError'), 'cause');
   if (read(cause, 'kind') !== 'UniqueConstraintViolation') return undefined;
   const index = read(read(cause, 'constraint'), 'index');
