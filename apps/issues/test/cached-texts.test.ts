@@ -134,7 +134,7 @@ describe('a page of cached summaries', () => {
   });
 
   it('omits an issue that left the list before it was read', async () => {
-    const held = await startHeldApp('part.kind');
+    const held = await startHeldApp('no_issue');
     const person = await aPerson(held.app);
     const [open, closed] = [await createIssue(person), await createIssue(person)];
     const page = held.lists.find(query({ statuses: ['OPEN'] }));

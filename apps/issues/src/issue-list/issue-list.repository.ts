@@ -1,14 +1,11 @@
 import type { CountedField, IssueField } from '@tessera/contracts';
 import type { Database, Transaction } from '../database.ts';
-import { Prisma } from '../generated/prisma/client.ts';
 import type { IssueSnapshot, TrackerIdentity } from '../issue-core/issue.ts';
 import {
-  listedColumns,
   partsOf,
   type SnapshotRow,
-  selectBareIssues,
-  selectListedLinks,
-  selectSnapshots,
+  selectListedBare,
+  selectListedIssues,
   toSnapshots,
 } from '../issue-store/snapshot.sql.ts';
 import { LabelRepository } from '../labels/label.repository.ts';
@@ -65,11 +62,8 @@ export class IssueListRepository {
     within: Transaction = this.#database,
   ): Promise<IssueSnapshot[]> {
     const parts = partsOf(fields);
-    const issues = Prisma.sql`SELECT ${listedColumns(parts)} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
-    const details = { conflictsBytes: 0, parts };
-    const statement = parts.links
-      ? selectSnapshots({ issues, links: selectListedLinks(ids), isList: true, ...details }, this.#tracker)
-      : selectBareIssues(issues, this.#tracker, details);
+    const select = parts.links ? selectListedIssues : selectListedBare;
+    const statement = select(ids, parts, this.#tracker);
     return toSnapshots(await within.$queryRaw<SnapshotRow[]>(statement));
   }
 

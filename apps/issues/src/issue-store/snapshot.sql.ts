@@ -61,12 +61,6 @@ export function partsOf(fields: readonly IssueField[] | undefined): IssueParts {
   };
 }
 
-/** The columns for a list. The description has one character more than is shown, so a cut can be detected. */
-export function listedColumns({ description }: IssueParts): Prisma.Sql {
-  const beginning = description ? `left(description, ${listedDescriptionMaxLength + 1})` : `''`;
-  return Prisma.raw(`${shortColumns}, ${beginning} AS description`);
-}
-
 /**
  * The labels of the row `i`, sorted by name; NULL if it has none. PostgreSQL would execute a joined subquery for rows
  * without labels, too.
@@ -89,6 +83,9 @@ function mentionedPeople(row: 'i' | 'c'): Prisma.Sql {
 
 /** The columns that only rows of links have, of `l`. */
 const linkDetails = Prisma.raw('l.type, l.ref, l.url, l.relation, l.metadata, l.created_by AS "createdBy"');
+const noLink =
+  Prisma.raw(`NULL::link_type AS type, NULL::text AS ref, NULL::text AS url, NULL::link_relation AS relation,
+  NULL::jsonb AS metadata, NULL::uuid AS "createdBy"`);
 
 /** The columns that only rows of comments have, of `c` with `commentRelations`. */
 const commentDetails = Prisma.sql`${Prisma.raw(`c.body, c.author_id AS "authorId", author.names AS "authorName", c.origin,
@@ -164,25 +161,11 @@ export interface SnapshotSources {
   comments?: Prisma.Sql;
   /** Maximum size of the conflicts; `embeddedConflictsBytesMax` by default. */
   conflictsBytes?: number;
-  /** Whether `links` is `selectListedLinks`. */
-  isList?: boolean;
   /** The parts to read; all by default. */
   parts?: IssueParts;
 }
 
 export const allLinks = Prisma.raw('issue_links');
-/**
- * Selects the oldest links of issues for a list, without metadata, each with the total number of links of its issue.
- */
-export function selectListedLinks(issueIds: readonly string[]): Prisma.Sql {
-  return Prisma.sql`(
-    SELECT * FROM (
-      SELECT id, issue_id, type, ref, title, url, relation, NULL::jsonb AS metadata, created_by, created_at,
-             row_number() OVER (PARTITION BY issue_id ORDER BY created_at, id) AS place,
-             count(*) OVER (PARTITION BY issue_id)::int AS links_count
-        FROM issue_links WHERE issue_id = ANY(${[...issueIds]}::uuid[])
-    ) l WHERE place <= ${Prisma.raw(String(listedLinksMax))})`;
-}
 export const allComments = Prisma.raw('comments');
 const noComments = Prisma.raw('(SELECT * FROM comments WHERE false)');
 
@@ -192,7 +175,7 @@ const noComments = Prisma.raw('(SELECT * FROM comments WHERE false)');
  * issue embeds; PostgreSQL knows the size of a text without reading it.
  */
 export function selectSnapshots(
-  { issues, links, comments, isList = false, ...options }: SnapshotSources,
+  { issues, links, comments, ...options }: SnapshotSources,
   tracker: TrackerIdentity | undefined,
 ): Prisma.Sql {
   return Prisma.sql`
@@ -200,7 +183,6 @@ export function selectSnapshots(
            coalesce(i.created_at, l.created_at, c.created_at) AS "createdAt",
            coalesce(i.updated_at, c.updated_at) AS "updatedAt", ${issueDetails(tracker, options)}, ${linkDetails}
            ${comments === undefined ? Prisma.empty : Prisma.sql`, ${commentDetails}`}
-           ${isList ? Prisma.sql`, l.links_count AS "linksCount"` : Prisma.empty}
       FROM (${issues}) root
      CROSS JOIN (VALUES ('issue'), ('link'), ('comment')) part (kind)
       LEFT JOIN LATERAL (SELECT root.*) i ON part.kind = 'issue' ${people} ${trackerLink(tracker)}
@@ -219,6 +201,49 @@ export function selectSnapshots(
      ORDER BY "createdAt", id`;
 }
 
+/**
+ * Selects issues for a list with their oldest links, without metadata: one row for each issue and each link, and in each row
+ * of a link the number of links of its issue.
+ */
+export function selectListedIssues(
+  ids: readonly string[],
+  parts: IssueParts,
+  tracker: TrackerIdentity | undefined,
+): Prisma.Sql {
+  const columns = issueDetails(tracker, { conflictsBytes: 0, parts });
+  const relations = Prisma.sql`${people} ${trackerLink(tracker)}`;
+  return Prisma.sql`
+    WITH no_issue AS MATERIALIZED (SELECT ${columns} FROM (SELECT (NULL::issues).*) i ${relations})
+    SELECT 'issue' AS kind, i.id AS "issueId", i.id, i.title, i.created_at AS "createdAt", i.updated_at AS "updatedAt",
+           ${columns}, ${noLink}, NULL::int AS "linksCount"
+      FROM (${selectListed(ids, parts)}) i ${relations}
+    UNION ALL
+    SELECT 'link', l.issue_id, l.id, l.title, l.created_at, NULL, no_issue.*, ${linkDetails}, l.links_count
+      FROM no_issue CROSS JOIN (
+        SELECT id, issue_id, type, ref, title, url, relation, NULL::jsonb AS metadata, created_by, created_at,
+               row_number() OVER (PARTITION BY issue_id ORDER BY created_at, id) AS place,
+               count(*) OVER (PARTITION BY issue_id)::int AS links_count
+          FROM issue_links WHERE issue_id = ANY(${[...ids]}::uuid[])
+      ) l WHERE l.place <= ${Prisma.raw(String(listedLinksMax))}
+     ORDER BY "createdAt", id`;
+}
+
+/** Selects issues for a list without links. */
+export function selectListedBare(
+  ids: readonly string[],
+  parts: IssueParts,
+  tracker: TrackerIdentity | undefined,
+): Prisma.Sql {
+  return selectBareIssues(selectListed(ids, parts), tracker, { conflictsBytes: 0, parts });
+}
+
+// The description has one character more than is shown, so a cut can be detected.
+function selectListed(ids: readonly string[], { description }: IssueParts): Prisma.Sql {
+  const beginning = description ? `left(description, ${listedDescriptionMaxLength + 1})` : `''`;
+  return Prisma.sql`
+    SELECT ${Prisma.raw(`${shortColumns}, ${beginning} AS description`)} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
+}
+
 /** Selects issues without links and comments. */
 export function selectBareIssues(
   issues: Prisma.Sql,
@@ -234,8 +259,7 @@ export function selectBareIssues(
 /** Selects issues for a change of many, without links and descriptions. */
 export function selectLocked(ids: readonly string[]): Prisma.Sql {
   const parts = partsOf(['labels']);
-  const issues = Prisma.sql`SELECT ${listedColumns(parts)} FROM issues WHERE id = ANY(${[...ids]}::uuid[])`;
-  return selectBareIssues(issues, undefined, { parts });
+  return selectBareIssues(selectListed(ids, parts), undefined, { parts });
 }
 
 /** Groups the rows into issues, each with its links and comments, oldest first. */
