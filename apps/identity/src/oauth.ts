@@ -19,7 +19,7 @@ export function oauthMembers(problem: ProblemError, request: IncomingMessage): R
 }
 
 /**
- * 401 for a refused password or refresh token (identity-service.md 7; RFC 6749 5.2 specifies 400). The detail is the
+ * 401 for a refused password or refresh token (docs/spec/identity-service.md 7; RFC 6749 5.2 specifies 400). The detail is the
  * same for every reason. The response omits the challenge that RFC 9110 15.5.2 requires: no authentication scheme
  * applies to a credential in the body, and OAuth clients (oauth4webapi) would report the challenge instead of the
  * body's `error`.

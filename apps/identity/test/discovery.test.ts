@@ -12,7 +12,7 @@ describe('GET /.well-known/openid-configuration', () => {
   });
   afterAll(() => app.close());
 
-  it('returns the discovery document of identity-service.md 2.6', async () => {
+  it('returns the discovery document of docs/spec/identity-service.md 2.6', async () => {
     const response = await app.http.get(path).expect(200);
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(discoveryDocumentSchema.parse(response.body)).toEqual(response.body);

@@ -30,7 +30,7 @@ describe('GET /jwks', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  it('publishes one public RSA key with exactly the members of identity-service.md 2.7', async () => {
+  it('publishes one public RSA key with exactly the members of docs/spec/identity-service.md 2.7', async () => {
     const app = await startTestApp({ JWT_PRIVATE_KEY: pem }, database);
     const { body } = await app.http.get('/jwks').expect(200);
     expect(Object.keys(body)).toEqual(['keys']);

@@ -17,7 +17,7 @@ describe('POST /token', () => {
 
   const attempt = (body: object) => app.http.post('/token').send(body);
 
-  it('returns exactly the members of identity-service.md 2.2, with no-store', async () => {
+  it('returns exactly the members of docs/spec/identity-service.md 2.2, with no-store', async () => {
     const { identity, password } = await createIdentity(app);
     const response = await attempt({ grant_type: 'password', email: identity.email, password }).expect(200);
     expect(Object.keys(response.body).sort()).toEqual([

@@ -24,7 +24,7 @@ describe('GET /userinfo', () => {
     );
   }
 
-  it('returns exactly the members of identity-service.md 2.8, read from the database', async () => {
+  it('returns exactly the members of docs/spec/identity-service.md 2.8, read from the database', async () => {
     const { tokens, identity } = await signedIn(app, { is_verified: true });
     await updateIdentity(app, identity.id, { username: 'renamed' });
     const response = await userInfo(tokens.access_token).expect(200);

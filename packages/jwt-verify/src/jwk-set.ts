@@ -18,7 +18,7 @@ const publicKeySchema = z.looseObject({ ...jwkSchema.shape, kid: z.string().min(
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /**
- * Parses a key set (identity-service.md 2.7) and returns the keys that can verify RS256; skips the others, as RFC 7517
+ * Parses a key set (docs/spec/identity-service.md 2.7) and returns the keys that can verify RS256; skips the others, as RFC 7517
  * 5 requires. Throws if no key remains, or if two keys have the same kid.
  */
 export function parseJwkSet(text: string): JwkSetKeys {

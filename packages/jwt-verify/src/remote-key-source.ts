@@ -42,7 +42,7 @@ const renewalShare = 0.8;
 const graceMs = 60_000;
 
 /**
- * The key set of identity over HTTP (identity-service.md 2.7). It is fresh for its `Cache-Control: max-age`, renewed in
+ * The key set of identity over HTTP (docs/spec/identity-service.md 2.7). It is fresh for its `Cache-Control: max-age`, renewed in
  * the background by one fetch at a time, and still used while identity is down. An unknown kid causes at most one fetch
  * per cooldown, so that invented kids cannot cause many requests.
  */

@@ -7,7 +7,7 @@ import {
 import type { ZodType } from 'zod';
 import { InvalidTokenError } from './errors.ts';
 
-/** The two kinds of tokens that identity issues (identity-service.md 2.3, 2.4). */
+/** The two kinds of tokens that identity issues (docs/spec/identity-service.md 2.3, 2.4). */
 export interface ClaimsByKind {
   access: Readonly<AccessTokenClaims>;
   refresh: Readonly<RefreshTokenClaims>;

@@ -39,7 +39,7 @@ interface VerifiedToken<Claims> {
 /** Maximum length of a token, in characters. */
 const maxTokenLength = 8192;
 
-/** Creates a verifier of tokens of one kind, issuer and audience (identity-service.md 5.5, RFC 8725). */
+/** Creates a verifier of tokens of one kind, issuer and audience (docs/spec/identity-service.md 5.5, RFC 8725). */
 export function createTokenVerifier<Kind extends TokenKind>({
   kind,
   issuer,

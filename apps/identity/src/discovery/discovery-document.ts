@@ -1,6 +1,6 @@
 import type { DiscoveryDocument } from '@tessera/contracts';
 
-/** identity-service.md 2.6. URLs use the configured issuer and never the Host header. */
+/** docs/spec/identity-service.md 2.6. URLs use the configured issuer and never the Host header. */
 export function discoveryDocument(issuer: string): DiscoveryDocument {
   const base = issuer.replace(/\/$/, '');
   return {

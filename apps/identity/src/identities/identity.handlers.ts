@@ -13,7 +13,7 @@ import { abortSignalOf, type Handler, originOf, readKeysetPage } from '@tessera/
 import { presentIdentity, readIdentityChanges, readNewIdentity } from './identity.presenter.ts';
 import type { IdentityService } from './identity.service.ts';
 
-/** identity-service.md 4.2 */
+/** docs/spec/identity-service.md 4.2 */
 export function identityHandlers(identities: IdentityService) {
   const create: Handler<typeof createIdentity> = async ({ body, request, response }) => {
     const created = await identities.create(

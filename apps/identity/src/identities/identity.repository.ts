@@ -45,7 +45,7 @@ export const identityWordTable: WordTable<Names & { id: string }> = {
     FROM jsonb_to_recordset($1::jsonb) AS r (id uuid, words text) WHERE i.id = r.id`,
 };
 
-/** Stores identities. No method returns or changes a soft-deleted identity (identity-service.md 3.1). */
+/** Stores identities. No method returns or changes a soft-deleted identity (docs/spec/identity-service.md 3.1). */
 export class IdentityRepository {
   readonly #database: Database;
 

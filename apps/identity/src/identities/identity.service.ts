@@ -18,7 +18,7 @@ interface IdentityServiceDependencies {
   passwordPolicy: PasswordPolicy;
 }
 
-/** Implements identity-service.md 3.1 and 4.2. */
+/** Implements docs/spec/identity-service.md 3.1 and 4.2. */
 export class IdentityService {
   readonly #repository: IdentityRepository;
   readonly #hasher: PasswordHasher;
@@ -46,7 +46,7 @@ export class IdentityService {
     return result;
   }
 
-  /** identity-service.md 4.2.2: only supplied fields change. */
+  /** docs/spec/identity-service.md 4.2.2: only supplied fields change. */
   async update(
     id: string,
     changes: IdentityChanges,
@@ -99,7 +99,7 @@ export class IdentityService {
   }
 }
 
-// The default username: identity-service.md 2.8 requires preferred_username. A local part never exceeds its limit.
+// The default username: docs/spec/identity-service.md 2.8 requires preferred_username. A local part never exceeds its limit.
 function localPart(email: string): string {
   return email.slice(0, email.lastIndexOf('@'));
 }

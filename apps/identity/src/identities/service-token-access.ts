@@ -4,7 +4,7 @@ import { type Access, type Logger, ProblemError } from '@tessera/service-kit';
 const headerMaxLength = 512;
 
 /**
- * Validates the service token before the body is read (identity-service.md 5). A missing and a wrong token both get
+ * Validates the service token before the body is read (docs/spec/identity-service.md 5). A missing and a wrong token both get
  * 403. `accepted` lists the current token first, then the previous one, so that rotation needs no downtime.
  */
 export function serviceTokenAccess(accepted: readonly string[], logger: Logger): Access<undefined> {

@@ -40,7 +40,7 @@ export interface ListedKey {
 
 const modulusLength = 2048;
 
-/** Moves keys through their states (identity-service.md 3.1) by changing files. Services read them when they start. */
+/** Moves keys through their states (docs/spec/identity-service.md 3.1) by changing files. Services read them when they start. */
 export class KeyRotation {
   readonly #options: KeyRotationOptions;
   readonly #now: Date;

@@ -11,7 +11,7 @@ export interface SigningKeys {
   published: ReadonlyMap<string, KeyObject>;
   /** The published and the verify-only keys. Refresh tokens are verified with these. */
   accepted: ReadonlyMap<string, KeyObject>;
-  /** identity-service.md 2.7 */
+  /** docs/spec/identity-service.md 2.7 */
   jwkSet: JwkSet;
   /** RFC 7638 thumbprints by kid, for the log. */
   thumbprints: Record<string, string>;

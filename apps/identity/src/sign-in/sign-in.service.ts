@@ -33,7 +33,7 @@ export interface Credentials {
   password: string;
 }
 
-/** The password grant (identity-service.md 4.1.1). Every 401 has the same body and takes the same time. */
+/** The password grant (docs/spec/identity-service.md 4.1.1). Every 401 has the same body and takes the same time. */
 export class SignInService {
   readonly #dependencies: SignInDependencies;
   #knowsCosts = false;

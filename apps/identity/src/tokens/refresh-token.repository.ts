@@ -34,7 +34,7 @@ interface SubjectRow extends TokenSubject {
   expiresAt: Date;
 }
 
-/** Rotates and revokes refresh tokens (identity-service.md 2.5, 3.2). */
+/** Rotates and revokes refresh tokens (docs/spec/identity-service.md 2.5, 3.2). */
 export class RefreshTokenRepository {
   readonly #database: Database;
 

@@ -18,7 +18,7 @@ export interface TokenSubject {
 interface TokenIssuerOptions {
   key: PrivateKey;
   issuer: string;
-  /** identity-service.md 2.3 leaves the value open. One audience is a string, several are an array. */
+  /** docs/spec/identity-service.md 2.3 leaves the value open. One audience is a string, several are an array. */
   audience: string | string[];
   accessTtlSeconds: number;
   /** The `typ` of access tokens: that of RFC 9068, or the general one for clients that require it. */
@@ -30,7 +30,7 @@ interface TokenIssuerOptions {
 const signOnThreadPool: (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer> =
   promisify(sign);
 
-/** Issues the JWTs of identity-service.md 2.3 and 2.4, signed with RS256 and the active key. */
+/** Issues the JWTs of docs/spec/identity-service.md 2.3 and 2.4, signed with RS256 and the active key. */
 export class TokenIssuer {
   readonly #options: TokenIssuerOptions;
   // RFC 9068 2.1, RFC 8725 3.11: distinct `typ` values prevent the use of one kind of token as the other.
@@ -45,7 +45,7 @@ export class TokenIssuer {
     this.#refreshHeader = encode({ alg: 'RS256', typ: 'rt+jwt', kid });
   }
 
-  /** identity-service.md 2.2 */
+  /** docs/spec/identity-service.md 2.2 */
   present(accessToken: string, refreshToken: string): TokenResponse {
     return {
       access_token: accessToken,

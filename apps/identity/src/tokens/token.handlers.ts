@@ -12,7 +12,7 @@ import { oauthProblem } from '../oauth.ts';
 import type { SignInService } from '../sign-in/sign-in.service.ts';
 import type { TokenService } from './token.service.ts';
 
-/** Handlers of the token endpoints (identity-service.md 4.1). */
+/** Handlers of the token endpoints (docs/spec/identity-service.md 4.1). */
 export function tokenHandlers({ signIns, tokens }: { signIns: SignInService; tokens: TokenService }) {
   const issue: Handler<typeof signIn> = async ({ body, request, response }) => ({
     status: 200,

@@ -23,7 +23,7 @@ interface TokenServiceDependencies extends OwnTokenVerifiers {
   outcomes: OutcomeCounter<RefreshOutcome>;
 }
 
-/** Rotates and revokes refresh tokens (identity-service.md 3.2, 4.1.3). */
+/** Rotates and revokes refresh tokens (docs/spec/identity-service.md 3.2, 4.1.3). */
 export class TokenService {
   readonly #dependencies: TokenServiceDependencies;
 

@@ -11,7 +11,7 @@ interface UserInfoDependencies {
   sessionsValidAfter: Date;
 }
 
-/** identity-service.md 4.1.4 */
+/** docs/spec/identity-service.md 4.1.4 */
 export class UserInfoService {
   readonly #repository: UserInfoRepository;
   readonly #sessionsValidAfter: Date;

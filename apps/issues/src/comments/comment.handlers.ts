@@ -24,7 +24,7 @@ interface CommentHandlersOptions {
 
 const place = z.object({ createdAt: cursorTime, id: uuid() });
 
-/** Handlers of comments (issue-tracking.md 4). All except adding one are additions to the specification. */
+/** Handlers of comments (docs/spec/issue-tracking.md 4). All except adding one are additions to the specification. */
 export function commentHandlers({ comments, urls, quota }: CommentHandlersOptions) {
   const add: OnceHandler<typeof addComment> = {
     issueOf: ({ params }) => urls.parse(params),

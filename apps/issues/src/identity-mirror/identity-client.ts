@@ -77,7 +77,7 @@ const problemSchema = z.looseObject({
 });
 
 /**
- * Client of identity's internal API (identity-service.md 4.2). Throws the problems 503 `identity_unavailable`, 502
+ * Client of identity's internal API (docs/spec/identity-service.md 4.2). Throws the problems 503 `identity_unavailable`, 502
  * `identity_credentials_rejected` and 502 `identity_answer_invalid`. A 404, 409 or 422 of identity keeps its status,
  * code and field names.
  */

@@ -236,7 +236,7 @@ class ServiceTokens {
 
   /**
    * Sends a request. After a 403, sends it again with the other token: identity checks the token before it processes
-   * the request (identity-service.md 5.1), so the first request had no effect.
+   * the request (docs/spec/identity-service.md 5.1), so the first request had no effect.
    */
   async send<Reply extends { status: number }>(request: (token: string) => Promise<Reply>): Promise<Reply> {
     const first = this.#accepted;

@@ -1,7 +1,7 @@
 import type { IssueStatus } from '@tessera/contracts';
 import { ProblemError } from '@tessera/service-kit';
 
-/** The allowed transitions. issue-tracking.md does not define them; this is the common workflow of issue trackers. */
+/** The allowed transitions. docs/spec/issue-tracking.md does not define them; this is the common workflow of issue trackers. */
 const transitions: Readonly<Record<IssueStatus, readonly IssueStatus[]>> = {
   OPEN: ['IN_PROGRESS', 'RESOLVED', 'CLOSED'],
   IN_PROGRESS: ['OPEN', 'RESOLVED', 'CLOSED'],

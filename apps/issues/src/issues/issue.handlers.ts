@@ -31,7 +31,7 @@ interface IssueHandlersOptions {
   quota: PartsQuota;
 }
 
-/** Handlers of issues (issue-tracking.md 4). */
+/** Handlers of issues (docs/spec/issue-tracking.md 4). */
 export function issueHandlers({ issues, comments, presenter, urls, quota }: IssueHandlersOptions) {
   const countLinks = (actor: Actor, response: ServerResponse, count = 0) =>
     quota.countParts(actor, response, { count, name: 'link' });

@@ -63,7 +63,7 @@ interface UpdateContext {
   countLinks: (changed: number) => Promise<void>;
 }
 
-/** Creates, reads and changes issues (issue-tracking.md 3 and 4). */
+/** Creates, reads and changes issues (docs/spec/issue-tracking.md 3 and 4). */
 export class IssueService {
   readonly #reader: IssueReader;
   readonly #writer: IssueWriter;
@@ -274,7 +274,7 @@ function assertMayEdit(actor: Actor, issue: IssueState, { assignee, ...others }:
   assertMay(actor, takes ? 'takeUnassigned' : 'assign', issue);
 }
 
-// issue-tracking.md 3: only the status endpoint changes the status. An unchanged status in the body is allowed.
+// docs/spec/issue-tracking.md 3: only the status endpoint changes the status. An unchanged status in the body is allowed.
 function assertStatus(given: IssueState['status'] | undefined, present: IssueState['status']): void {
   if (given === undefined || given === present) return;
   throw new ProblemError({

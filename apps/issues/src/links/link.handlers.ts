@@ -13,7 +13,7 @@ interface LinkHandlersOptions {
   urls: IssueUrls;
 }
 
-/** Handlers of single links (issue-tracking.md 2.3). */
+/** Handlers of single links (docs/spec/issue-tracking.md 2.3). */
 export function linkHandlers({ links, presenter, urls }: LinkHandlersOptions) {
   const put: Handler<typeof putLink, Actor> = async ({ actor, params, headers, body, requestId }) => {
     const context = { precondition: { ifMatch: readIfMatch(headers['If-Match']) }, requestId };

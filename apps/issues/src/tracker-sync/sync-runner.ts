@@ -9,7 +9,7 @@ import { adviceFor, trackerNotConfigured, trackerProblem } from '../trackers/tra
 import { LeaseLostError, type SyncJob } from './sync-lease.sql.ts';
 import { type SyncCollaborators, SyncRun } from './sync-run.ts';
 
-/** POST /api/v1/issues/{id}/sync/ (issue-tracking.md 4). */
+/** POST /api/v1/issues/{id}/sync/ (docs/spec/issue-tracking.md 4). */
 export class SyncService {
   readonly #reader: IssueReader;
   readonly #runner: SyncRunner | undefined;

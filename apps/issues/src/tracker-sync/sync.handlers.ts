@@ -34,7 +34,7 @@ interface SyncHandlersOptions {
   urls: IssueUrls;
 }
 
-/** Handlers of syncs (issue-tracking.md 4). The operations for staff are additions to the specification. */
+/** Handlers of syncs (docs/spec/issue-tracking.md 4). The operations for staff are additions to the specification. */
 export function syncHandlers({
   issues,
   sync,

@@ -8,7 +8,7 @@ const listMax = 100;
 const sessionsSchema = z.array(sessionSchema);
 const introspectionSchema = z.object({ sid: z.guid() });
 
-/** Sessions of an identity, by identity's internal API (identity-service.md 4.2), with the service token. */
+/** Sessions of an identity, by identity's internal API (docs/spec/identity-service.md 4.2), with the service token. */
 export class IdentitySessions {
   readonly #transport: IdentityTransport;
 

@@ -42,8 +42,8 @@ const claimsSchema = z.object({ exp: z.int().positive() });
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /**
- * Client of identity's token endpoints (identity-service.md 4.1). Sends the browser's address and user agent, which identity
- * uses for its limits and shows in its list of sessions. Sends no service token.
+ * Client of identity's token endpoints (docs/spec/identity-service.md 4.1). Sends the browser's address and user agent, which
+ * identity uses for its limits and shows in its list of sessions. Sends no service token.
  */
 export class TokenClient {
   readonly #http: AxiosInstance;
@@ -81,7 +81,7 @@ export class TokenClient {
     );
     const { status, data } = response;
     if (status === 200) return parseTokens(data);
-    // RFC 6749 5.2 specifies 400, identity-service.md 401.
+    // RFC 6749 5.2 specifies 400; docs/spec/identity-service.md 7 specifies 401.
     if (status === 401 || status === 400) throw new RefreshRefusedError(`identity responded ${status}`);
     throw status === 429
       ? identityUnavailable(outageOf(response))

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { operation } from '../operation.ts';
 
-/** identity-service.md 2.6; the members after `grant_types_supported` are additions. */
+/** docs/spec/identity-service.md 2.6; the members after `grant_types_supported` are additions. */
 export const discoveryDocumentSchema = z
   .object({
     issuer: z.url(),
@@ -21,7 +21,7 @@ export const discoveryDocumentSchema = z
   .meta({ id: 'DiscoveryDocument' });
 export type DiscoveryDocument = z.infer<typeof discoveryDocumentSchema>;
 
-/** The form of a key id: identity-service.md 2.7, `<name>-key-1`, with increasing numbers. */
+/** The form of a key id: docs/spec/identity-service.md 2.7, `<name>-key-1`, with increasing numbers. */
 export const kidPattern = /^[A-Za-z0-9._-]+-key-[0-9]+$/;
 
 const base64url = z.string().regex(/^[A-Za-z0-9_-]+$/);
@@ -39,7 +39,7 @@ export const jwkSchema = z
   .meta({ id: 'Jwk' });
 export type Jwk = z.infer<typeof jwkSchema>;
 
-/** identity-service.md 2.7 */
+/** docs/spec/identity-service.md 2.7 */
 export const jwkSetSchema = z.object({ keys: z.array(jwkSchema).min(1) }).meta({ id: 'JwkSet' });
 export type JwkSet = z.infer<typeof jwkSetSchema>;
 

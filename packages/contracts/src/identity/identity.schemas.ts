@@ -4,7 +4,7 @@ import { once, uuids } from '../query-value.schemas.ts';
 import { isVisibleName, secretText, singleLineText, trimName, uuid } from '../text.schemas.ts';
 import { emailSchema } from './email.schemas.ts';
 
-/** identity-service.md 2.1, with the limits of apps/identity/README.md. */
+/** docs/spec/identity-service.md 2.1, with the limits of apps/identity/README.md. */
 export const usernameMaxLength = 150;
 export const ssoIdMaxLength = 1024;
 /** bcrypt ignores further bytes. */
@@ -31,7 +31,7 @@ export const ssoIdSchema = singleLineText().min(1, { error: 'must not be empty' 
 
 const timestamp = z.iso.datetime().describe('ISO 8601, UTC.');
 
-/** The nine fields of a consumer's mirror (identity-service.md 2.1). */
+/** The nine fields of a consumer's mirror (docs/spec/identity-service.md 2.1). */
 export const identityMirrorFieldsSchema = z.object({
   id: uuid(),
   email: z.string(),

@@ -25,7 +25,7 @@ export type RefreshRequest = z.infer<typeof refreshRequestSchema>;
 /** POST /token/revoke (RFC 7009 2.1 calls the parameter `token`). */
 export const revokeRequestSchema = z.object({ token: refreshTokenField }).meta({ id: 'RevokeRequest' });
 
-/** identity-service.md 2.2 */
+/** docs/spec/identity-service.md 2.2 */
 export const tokenResponseSchema = z
   .object({
     access_token: z.string().describe('JWT, RS256.'),
@@ -48,7 +48,7 @@ const registeredClaims = {
   jti: uuid(),
 };
 
-/** identity-service.md 2.3. Verifiers ignore claims that are added later. */
+/** docs/spec/identity-service.md 2.3. Verifiers ignore claims that are added later. */
 export const accessTokenClaimsSchema = z
   .object({
     ...registeredClaims,
@@ -62,13 +62,13 @@ export const accessTokenClaimsSchema = z
   .refine((claims) => claims.exp > claims.iat, { error: 'exp must be after iat', path: ['exp'] });
 export type AccessTokenClaims = z.infer<typeof accessTokenClaimsSchema>;
 
-/** identity-service.md 2.4 */
+/** docs/spec/identity-service.md 2.4 */
 export const refreshTokenClaimsSchema = z
   .object({ ...registeredClaims, type: z.literal('refresh') })
   .refine((claims) => claims.exp > claims.iat, { error: 'exp must be after iat', path: ['exp'] });
 export type RefreshTokenClaims = z.infer<typeof refreshTokenClaimsSchema>;
 
-/** identity-service.md 2.8 */
+/** docs/spec/identity-service.md 2.8 */
 export const userInfoSchema = z
   .object({
     sub: uuid(),

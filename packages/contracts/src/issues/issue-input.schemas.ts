@@ -4,7 +4,7 @@ import { atMost, isInOrder, isVisible, oneLine, text, uuid } from '../text.schem
 import { linkInputSchema, linksMax } from './issue-link.schemas.ts';
 import { labelsInput } from './label.schemas.ts';
 
-/** issue-tracking.md 2.1 */
+/** docs/spec/issue-tracking.md 2.1 */
 export const issueStatuses = ['OPEN', 'IN_PROGRESS', 'RESOLVED', 'CLOSED', 'REOPENED'] as const;
 export const issueStatusSchema = z.enum(issueStatuses).meta({ id: 'IssueStatus' });
 export type IssueStatus = z.infer<typeof issueStatusSchema>;

@@ -3,7 +3,7 @@ import { lookupEmailSchema } from '../identity/email.schemas.ts';
 import { ssoIdSchema, ssoProviderSchema } from '../identity/identity.schemas.ts';
 import { isStorableText, singleLineText, uuid } from '../text.schemas.ts';
 
-/** Types of links (issue-tracking.md 2.3). */
+/** Types of links (docs/spec/issue-tracking.md 2.3). */
 export const linkTypes = ['helpdesk_ticket', 'entity', 'invoice', 'user', 'external_issue'] as const;
 export const linkTypeSchema = z.enum(linkTypes);
 export type LinkType = z.infer<typeof linkTypeSchema>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** issue-tracking.md 4: served with and without a trailing slash, without a redirect. */
+/** docs/spec/issue-tracking.md 4: served with and without a trailing slash, without a redirect. */
 export const issuesPath = '/api/v1/issues';
 
 /** Common members of all operations on issues. */

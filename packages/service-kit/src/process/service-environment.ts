@@ -206,7 +206,7 @@ export function isRepetitive(secret: Iterable<unknown>): boolean {
   return new Set(secret).size < 8;
 }
 
-/** identity-service.md 2.6: an HTTP(S) URL without query string or fragment; https in production. */
+/** docs/spec/identity-service.md 2.6: an HTTP(S) URL without query string or fragment; https in production. */
 export function issuerProblems(issuer: string | undefined, read: Partial<CommonEnvironment>): string[] {
   if (issuer === undefined) return ['JWT_ISSUER: is required'];
   if (!URL.canParse(issuer)) return ['JWT_ISSUER: must be an absolute http(s) URL'];

@@ -14,7 +14,7 @@ export interface ServiceSettings {
 // The secrets that only the other service gets.
 const FOREIGN_SECRETS = {
   identity: ['SESSION_KEYS', 'SESSION_KEYS_FILE'],
-  // identity-service.md 1: the private signing key stays inside the identity service.
+  // docs/spec/identity-service.md 1: the private signing key stays inside the identity service.
   issues: ['JWT_PRIVATE_KEY', 'JWT_PRIVATE_KEY_FILE', 'JWT_KEYS_DIR', 'JWT_ACTIVE_KID'],
 };
 
