@@ -11,8 +11,8 @@ const help = `Usage: npx pnpm@12 bench [options]
 
 Builds both services, measures them beside their peers and the limits of this machine, and prints a table. A whole run
 takes about twenty minutes on two cores, a third of it for the million requests of the footprint. It writes
-packages/dev/bench/results/latest.{json,md} and the table in the README; a run with --against writes against.{json,md},
-any other run partial.{json,md}.
+packages/dev/bench/results/latest.{json,md} and the table in docs/reference/benchmark.md; a run with --against writes
+against.{json,md}, any other run partial.{json,md}.
 
 Options:
   --only <names>             Measure only these rows, separated by commas. A name also selects the rows that start with

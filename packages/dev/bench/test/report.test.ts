@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { BenchReport } from '../src/report/bench-report.ts';
 import { markdown, round, table } from '../src/report/markdown.ts';
-import { withSection } from '../src/report/write-report.ts';
+import { benchmarkPage, withSection } from '../src/report/write-report.ts';
+
+const results = readFileSync(new URL('../results/latest.md', import.meta.url), 'utf8');
 
 const contender = {
   perSecond: 1234.5,
@@ -107,15 +110,28 @@ describe('the report', () => {
   });
 });
 
-describe('the part of the README', () => {
+describe('the table of docs/reference/benchmark.md', () => {
   it('is replaced, and nothing else changes', () => {
-    const readme = 'Before\n<!-- bench -->\n\nold\n\n<!-- /bench -->\nafter';
-    const filled = withSection(readme, 'bench', 'new\n');
+    const page = 'Before\n<!-- bench -->\n\nold\n\n<!-- /bench -->\nafter';
+    const filled = withSection(page, 'bench', 'new\n');
     expect(filled).toBe('Before\n<!-- bench -->\n\nnew\n\n<!-- /bench -->\nafter');
     expect(withSection(filled, 'bench', 'new')).toBe(filled);
   });
 
-  it.each(['nothing', '<!-- bench -->', '<!-- /bench --><!-- bench -->'])('must exist: %s', (readme) => {
-    expect(() => withSection(readme, 'bench', 'new')).toThrow('README.md');
+  it.each(['nothing', '<!-- bench -->', '<!-- /bench --><!-- bench -->'])('must exist: %s', (page) => {
+    expect(() => withSection(page, 'bench', 'new')).toThrow('<!-- bench -->');
   });
+
+  it('is that of the published results', () => {
+    const page = readFileSync(benchmarkPage, 'utf8');
+    expect(withSection(page, 'bench', results)).toBe(page);
+  });
+});
+
+it('the README shows figures of the published results', () => {
+  const readme = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+  const [, section = ''] = /^## How fast\n(.*?)^## /ms.exec(readme) ?? [];
+  const figures = section.match(/\d[\d,.]*(?: ×)?(?= \||$)|[\d.]+ ×|\d+ of \d+ goals/gm) ?? [];
+  expect(figures.length).toBeGreaterThanOrEqual(3);
+  expect(figures.filter((figure) => !results.includes(figure))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// Builds the images, runs the blocks of docker/README.md and the README's tour, visits the web app, checks the containers,
+// Builds the images, runs the blocks of docker/README.md and the tour, visits the web app, checks the containers,
 // upgrades, also with a migration that fails, and removes everything. Needs a Docker engine with compose on this machine, curl, git and openssl. The release is that of HEAD.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

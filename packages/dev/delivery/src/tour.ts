@@ -10,17 +10,21 @@ interface TourOptions {
   serviceToken: string;
 }
 
-/** The shell commands of the README's tour, in order, and the lines that the README says they print. */
+/** The shell commands of the tour, after those of the README, in order, and the lines that the tour says they print. */
 export function readTour(): { script: string; printed: string[] } {
-  const printed = readCodeBlocks('README.md')
+  const printed = readCodeBlocks('docs/api-tour.md')
     .filter(({ heading, language }) => heading === 'A tour' && language === 'text')
     .flatMap(({ text }) => text.trim().split('\n'));
-  return { script: shellBlocks('README.md', 'A tour').join('\n'), printed };
+  const commands = [
+    ...shellBlocks('README.md', 'Create an issue'),
+    ...shellBlocks('docs/api-tour.md', 'A tour'),
+  ];
+  return { script: commands.join('\n'), printed };
 }
 
 /**
- * Runs the README's tour in a shell, against services at any address. Returns its output; rejects when the output lacks a
- * line that the README shows.
+ * Runs the commands of the README and of the tour in a shell, against services at any address. Returns their output; rejects
+ * when the output lacks a line that the tour shows, or the README's issue.
  */
 export async function takeTour({ identityUrl, issuesUrl, serviceToken }: TourOptions): Promise<string> {
   const { script, printed } = readTour();
@@ -36,6 +40,8 @@ export async function takeTour({ identityUrl, issuesUrl, serviceToken }: TourOpt
     const numberless = output.replaceAll(/ISS-\d+/g, 'ISS-1');
     const missing = printed.filter((line) => !numberless.includes(line));
     if (!/"email":"ada-\d+@example\.com"/.test(output)) missing.push('the identity');
+    if (!/\{"key":"ISS-\d+","title":"The refund is missing"\}/.test(output))
+      missing.push('the issue of the invoice');
     if (!output.includes('"alg":"RS256"')) missing.push('the key set');
     if (missing.length > 0) throw new Error(`The tour did not print: ${missing.join(', ')}\n${output}`);
     return output;

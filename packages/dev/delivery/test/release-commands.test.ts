@@ -184,15 +184,15 @@ it("k8s/README.md installs the repository's chart into the namespace", async () 
   ]);
 });
 
-describe('the commands of the README', () => {
+describe('the commands of the README and of CONTRIBUTING', () => {
   const scripts = Object.keys(JSON.parse(readRepositoryFile('package.json')).scripts);
 
   it('are scripts of the repository', async () => {
     programs.add('npx');
     programs.add('sudo');
-    await programs.run(shellBlock('README.md', 'Tessera', 0));
+    await programs.run(shellBlock('README.md', 'Start', 0));
     expect(programs.calls).toEqual(['npx pnpm@12 start', 'npx pnpm@12 test']);
-    await programs.run(shellBlock('README.md', 'Working on it', 0));
+    await programs.run(shellBlock('CONTRIBUTING.md', 'Commands', 0));
     for (const call of programs.calls) {
       const [program, ...args] = call.split(' ');
       if (program === 'npx')
@@ -206,7 +206,7 @@ describe('the commands of the README', () => {
     expect(ci).toContain('pnpm() { npx --yes pnpm@12 "$@"; }');
     expect(ci).toMatch(/^pnpm test /m);
     expect(ci.match(/install-\w+\.sh/g)).toEqual(
-      shellBlock('README.md', 'Working on it', 0).match(/install-\w+\.sh/g),
+      shellBlock('CONTRIBUTING.md', 'Commands', 0).match(/install-\w+\.sh/g),
     );
   });
 });

@@ -7,6 +7,8 @@ import { readRepositoryFile, rootDir } from '../src/repository.ts';
 // The documents with blocks to paste into a terminal. A test of CI runs each block; a proof runs it on the real engine too.
 const documents: readonly { document: string; proofs?: readonly string[]; unproven?: readonly string[] }[] = [
   { document: 'README.md' },
+  { document: 'CONTRIBUTING.md' },
+  { document: 'docs/api-tour.md' },
   { document: 'docker/README.md', proofs: ['packages/dev/delivery/src/prove-docker.ts'] },
   {
     document: 'k8s/README.md',
@@ -90,8 +92,9 @@ describe('a shell block', () => {
   });
 
   it('must exist to be read', () => {
-    const readMissing = (heading: string, number: number) => () => shellBlock('README.md', heading, number);
-    expect(readMissing('Nothing', 0)).toThrow('README.md has no shell block under "Nothing".');
-    expect(readMissing('A tour', 99)).toThrow('README.md has no shell block 99 under "A tour".');
+    const readMissing = (heading: string, number: number) => () =>
+      shellBlock('docs/api-tour.md', heading, number);
+    expect(readMissing('Nothing', 0)).toThrow('docs/api-tour.md has no shell block under "Nothing".');
+    expect(readMissing('A tour', 99)).toThrow('docs/api-tour.md has no shell block 99 under "A tour".');
   });
 });

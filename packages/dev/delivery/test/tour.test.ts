@@ -1,10 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { readTour } from '../src/tour.ts';
 
-describe("README's tour", () => {
-  it('contains the commands and their output', () => {
+describe('the tour', () => {
+  it('contains the commands of the README and its own, and their output', () => {
     const { script, printed } = readTour();
-    for (const part of ['/internal/identities', '/token', '/token/refresh', '/jwks', '/api/v1/issues'])
+    for (const part of [
+      'helpdesk_ticket',
+      '/internal/identities',
+      '/token',
+      '/token/refresh',
+      '/jwks',
+      '/api/v1/issues',
+    ])
       expect(script).toContain(part);
     expect(printed).toEqual(expect.arrayContaining(['Bearer', 'IN_PROGRESS']));
   });

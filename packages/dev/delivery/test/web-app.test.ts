@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -166,10 +166,13 @@ describe('the session keys', () => {
   });
 });
 
-it('has four small pictures in the README', () => {
-  const paths = [...readRepositoryFile('README.md').matchAll(/!\[[^\]]+\]\(([^)]+\.png)\)/g)].map(
-    ([, path = '']) => path,
+it.each([
+  ['README.md', 1],
+  ['docs/web-app.md', 4],
+])('%s has %i small pictures', (document, count) => {
+  const paths = [...readRepositoryFile(document).matchAll(/!\[[^\]]+\]\(([^)]+\.png)\)/g)].map(
+    ([, path = '']) => join(rootDir, dirname(document), path),
   );
-  expect(paths).toHaveLength(4);
-  for (const path of paths) expect(statSync(join(rootDir, path)).size).toBeLessThanOrEqual(150_000);
+  expect(paths).toHaveLength(count);
+  for (const path of paths) expect(statSync(path).size).toBeLessThanOrEqual(150_000);
 });

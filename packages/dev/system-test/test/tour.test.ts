@@ -31,7 +31,7 @@ describe('npx pnpm@12 start', () => {
     const [identity, issues] = [await findFreePort(), await findFreePort()];
     urls = { identityUrl: `http://localhost:${identity}`, issuesUrl: `http://localhost:${issues}` };
     tracker = await startGitLab({ project: 'acme/website' });
-    const [command = ''] = shellBlock('README.md', 'Tessera', 0).split('\n');
+    const [command = ''] = shellBlock('README.md', 'Start', 0).split('\n');
     start = new Shell(command, {
       npm_config_yes: 'true',
       ...trackerVariables(tracker),
@@ -50,7 +50,7 @@ describe('npx pnpm@12 start', () => {
     rmSync(data, { recursive: true });
   });
 
-  it("serves the README's tour, twice", async () => {
+  it('serves the commands of the README and the tour, twice', async () => {
     for (let paste = 1; paste <= 2; paste += 1) {
       expect(await takeTour(target())).not.toContain('"code"');
     }
@@ -145,7 +145,7 @@ if (testPooler() !== 'off') {
       await tracker.close();
     });
 
-    it("serve the README's tour, and answer the examples of all operations with 2xx", async () => {
+    it('serve the tour, and answer the examples of all operations with 2xx', async () => {
       expect(await takeTour(target())).not.toContain('"code"');
       expect(await unansweredByIdentity(target())).toEqual([]);
       expect(await unansweredByIssues(target(), tracker)).toEqual([]);

@@ -57,7 +57,7 @@ const pictures: readonly Picture[] = [
   },
 ];
 
-/** Takes the pictures of the README. */
+/** Takes the pictures of the README and of docs/web-app.md. */
 async function takePictures(): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const project = 'acme/website';
@@ -96,4 +96,4 @@ async function takePictures(): Promise<void> {
 }
 
 await takePictures();
-process.stdout.write(`The pictures of the README are in ${folder}.\n`);
+process.stdout.write(`The pictures of the documents are in ${folder}.\n`);

@@ -2,7 +2,7 @@ import { type Footprint, readyWithinMs } from '../run/footprint.ts';
 import type { ContenderSummary, RowSummary, Verdict } from '../run/summary.ts';
 import type { BenchReport } from './bench-report.ts';
 
-/** The report as Markdown, for the terminal, for the file and for the README. */
+/** The report as Markdown, for the terminal, for the file and for docs/reference/benchmark.md. */
 export function markdown(report: BenchReport): string {
   const parts = [
     factsLine(report),
