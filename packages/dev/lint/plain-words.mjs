@@ -6,8 +6,6 @@ import { existsSync, readFileSync } from 'node:fs';
 const refused = [
   // Excludes data, such as 'nobody' or nobody@example.com.
   /(?<![=\w'"])(?:nobody|somebody|everybody|anybody|whoever|whomever|whatever|whom|(?:comes?|came) to light|(?:holds?|held) out|of its own accord)(?![@\w'"])/gi,
-  // A comment names its subject: "The filters of a list", not "What a list shows" or "Who may call".
-  /(?<=(?:\/\*\*|\/\/|^\s*\*) )(?:What|Who|Whose|Why)\b/g,
   /\b(?:as asked for|so to say|howsoever|however (?:many|large|long|often)|lines? of history|own words|wire form of|where there (?:is|are) (?:no|none|such)|at most so many|no (?:change|failure) of its|tells? whether|says? what to do|what it is based on|as it is now)\b/gi,
 ];
 const checked = /\.(ts|mjs|js|grit|md|ya?ml|sh|prisma)$|Dockerfile|\.ci\/run$/;
