@@ -1,5 +1,5 @@
 // Checks the Markdown documents: each relative link and each anchor has a target, comments cite sections of documents that
-// exist, and the pages for readers stay short. Prints each problem and exits with 1.
+// exist, and the pages for readers stay short and name files that exist. Prints each problem and exits with 1.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -93,6 +93,16 @@ function linkProblem(file, target) {
   return anchors.get(found)?.has(decodeURIComponent(anchor)) ? undefined : 'has no such heading';
 }
 
+const tracked = filesOf().map((file) => `/${file}`);
+
+/** The files that a line names in code, by their paths or the ends of these, and that do not exist. */
+function missingFilesOf(line) {
+  const named = [...line.matchAll(/`((?![A-Z])[\w./-]+\.(?:tsx?|mjs|sql|prisma|sh|md))`/g)].map(
+    ([, path]) => path,
+  );
+  return named.filter((path) => !tracked.some((file) => file.endsWith(`/${path}`)));
+}
+
 const problems = [];
 for (const [file, lines] of documents) {
   for (const [index, line] of lines.entries())
@@ -104,7 +114,10 @@ for (const [file, lines] of documents) {
   if (limit === undefined) continue;
   const size = Buffer.byteLength(read(file));
   if (size > limit) problems.push(`${file}: ${size} bytes, more than ${limit}`);
-  if (Number.isFinite(limit)) problems.push(...paragraphProblems(file, lines));
+  if (!Number.isFinite(limit)) continue;
+  problems.push(...paragraphProblems(file, lines));
+  for (const [index, line] of lines.entries())
+    for (const path of missingFilesOf(line)) problems.push(`${file}:${index + 1}: ${path} does not exist`);
 }
 
 /** The numbers of a document's sections, and of the rules in them: rule 3 of section 4.1 is 4.1.3. */
