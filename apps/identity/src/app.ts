@@ -55,6 +55,7 @@ export function createApp(dependencies: Dependencies): App {
     logger,
     metrics,
     trustProxy: config.trustProxy,
+    publicUrl: config.issuer,
     security: { hsts: config.issuer.startsWith('https:'), resourcePolicy: 'cross-origin' },
     translate: translateBearerError,
     extraMembers: oauthMembers,

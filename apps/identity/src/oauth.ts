@@ -35,7 +35,10 @@ export function invalidGrantProblem(detail: string, cause?: unknown): ProblemErr
 }
 
 /** 400 with an `error` of RFC 6749 5.2. */
-export function oauthProblem(error: string, detail: string): ProblemError {
+export function oauthProblem(
+  error: 'invalid_request' | 'unsupported_grant_type' | 'unsupported_token_type',
+  detail: string,
+): ProblemError {
   return new ProblemError({ status: 400, code: error, detail, members: { error } });
 }
 

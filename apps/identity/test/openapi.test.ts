@@ -32,6 +32,14 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('has an entry for each code, to which the type of an error refers', async () => {
+    const { body } = await app.http.get('/internal/identities');
+    const type = new URL(body.type);
+    expect(type.origin).toBe(app.dependencies.config.issuer);
+    const page = await app.http.get(type.pathname).set('Accept', 'text/html').expect(200);
+    expect(page.text).toContain('<code>service_token_refused</code>');
+  });
+
   it('matches real responses', async () => {
     const document = readApiDocument('identity');
     const ajv = new Ajv2020({ strict: false });

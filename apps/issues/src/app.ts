@@ -103,6 +103,7 @@ export function createApp(dependencies: Dependencies): App {
     logger,
     metrics,
     trustProxy: config.trustProxy,
+    publicUrl: config.publicBaseUrl,
     security: { hsts: config.publicBaseUrl.startsWith('https:') },
     translate: translateBearerError,
     guards: {

@@ -6,6 +6,7 @@ import {
   type Logger,
   Metrics,
   observeEventFeed,
+  problemsUrlOf,
   readinessTimeoutMs,
   type Tracing,
   WordRewriter,
@@ -274,7 +275,10 @@ function createIssues(config: Config, logger: Logger, collaborators: IssueCollab
   const mentions = new MentionResolver({ repository: new MentionRepository(main) });
   return {
     urls,
-    idempotency: new IdempotencyService({ repository: new IdempotencyRepository(main) }),
+    idempotency: new IdempotencyService({
+      repository: new IdempotencyRepository(main),
+      problemsUrl: problemsUrlOf(config.publicBaseUrl),
+    }),
     issues: new IssueService({ reader, writer, presenter, people, labels, mentions, requirePrecondition }),
     lists: new IssueListService({ repository: new IssueListRepository(lists, tracker), presenter }),
     bulk: new IssueBulkService({ writer, people, labels }),

@@ -26,7 +26,17 @@ describe('the route list', () => {
       'GET /api/docs/swagger-ui-bundle.js',
       'GET /api/docs/favicon-32x32.png',
       'GET /api/docs/start.js',
+      'GET /api/problems',
+      'GET /api/problems/:code',
     ]);
+  });
+
+  it('has an entry for each code, to which the type of an error refers', async () => {
+    const { body } = await app.http.get('/api/v1/issues/');
+    const type = new URL(body.type);
+    expect(type.origin).toBe(app.dependencies.config.publicBaseUrl);
+    const page = await app.http.get(type.pathname).set('Accept', 'text/html').expect(200);
+    expect(page.text).toContain('<code>unauthorized</code>');
   });
 
   it('requires a token exactly where the operation declares one', async () => {

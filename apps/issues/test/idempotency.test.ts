@@ -156,6 +156,7 @@ describe('Idempotency-Key', () => {
     const { status, body } = await once('x');
     expect(status).toBe(422);
     expect(JSON.parse(String(body))).toEqual({
+      type: expect.stringMatching(/^https:.*\/tracker_rejected$/),
       title: 'Unprocessable Content',
       status: 422,
       detail: 'x'.repeat(200),

@@ -21,6 +21,8 @@ export class ProblemError extends Error {
   readonly status: number;
   /** The stable, machine-readable error code, such as `version_conflict`. */
   readonly code: ProblemCode;
+  /** The URL of a page that says what the code means and what to do (RFC 9457); `about:blank` if the response has none. */
+  readonly type: string;
   /** A description for people. */
   readonly detail: string;
   /** The invalid fields of a 422; otherwise empty. */
@@ -48,6 +50,7 @@ export class ProblemError extends Error {
     this.url = url;
     this.status = status;
     this.code = code as ProblemCode;
+    this.type = body.type ?? 'about:blank';
     this.detail = detail;
     this.errors = body.errors ?? [];
     this.requestId = body.request_id;

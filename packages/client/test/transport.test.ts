@@ -42,7 +42,19 @@ const json =
     response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
 
 const problem = (status: number, code: string, headers?: Record<string, string>, more: object = {}) =>
-  json(status, { title: 'a', status, detail: 'Something.', code, request_id: 'r1', ...more }, headers);
+  json(
+    status,
+    {
+      type: `https://issues.example/api/problems/${code}`,
+      title: 'a',
+      status,
+      detail: 'Something.',
+      code,
+      request_id: 'r1',
+      ...more,
+    },
+    headers,
+  );
 
 const cut: Answer = (request) => request.socket.destroy();
 const silent: Answer = () => undefined;
@@ -198,6 +210,7 @@ describe('a call', () => {
       message: expect.stringMatching(/^422 invalid: Something\. \(/),
       status: 422,
       code: 'invalid',
+      type: 'https://issues.example/api/problems/invalid',
       detail: 'Something.',
       requestId: 'r1',
       retryAfterMs: undefined,

@@ -39,4 +39,5 @@ export * from './issues/webhook.schemas.ts';
 export * from './operation.ts';
 export * from './page.schemas.ts';
 export * from './problem.schemas.ts';
+export * from './problem-reference.ts';
 export * from './text.schemas.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type CommonCodes, commonCodes } from './problem.schemas.ts';
+import type { ProblemCode } from './problem-reference.ts';
 
 /** A schema of an object whose members become parameters. */
 type ParametersSchema = z.ZodType<unknown, Record<string, unknown>> & { shape: Record<string, z.ZodType> };
@@ -35,7 +36,7 @@ export interface OperationBody {
 export interface OperationProblem {
   readonly status: number;
   /** All values of `code`. For a status that is always possible, those in addition to the common ones. */
-  readonly codes: readonly string[];
+  readonly codes: readonly ProblemCode[];
   /** The description of the status by default. */
   readonly description?: string;
   /** Members of the body in addition to the common error body. Each is present with some codes. */
@@ -145,7 +146,7 @@ export function problemsOf(operation: Operation, secured?: Api['secured']): Oper
   return [...problems.values()];
 }
 
-function codesOf(status: number): readonly string[] {
+function codesOf(status: number): readonly ProblemCode[] {
   const entry = Object.entries(commonCodes).find(([known]) => Number(known) === status);
   if (entry === undefined) throw new Error(`The status ${status} has no common codes.`);
   return entry[1];

@@ -1,15 +1,22 @@
 import { z } from 'zod';
+import type { ProblemCode } from './problem-reference.ts';
 
 /** An invalid field and the reason. `field` is the wire name; nested names are joined with dots. */
 export const fieldErrorSchema = z.object({ field: z.string(), message: z.string() });
 export type FieldError = z.infer<typeof fieldErrorSchema>;
 
 /**
- * The common error body of both services: members of RFC 9457 (without `type`, which means about:blank), a stable
- * machine-readable `code`, and the request's id. A 422 also has `errors`.
+ * The common error body of both services: members of RFC 9457, a stable machine-readable `code`, and the request's
+ * id. A 422 also has `errors`.
  */
 export const problemSchema = z
   .looseObject({
+    type: z
+      .string()
+      .meta({ format: 'uri-reference' })
+      .describe(
+        'The URL of the entry of the code in the reference, a page that says what it means and what to do: the public URL of the service with `/api/problems/` and the code.',
+      ),
     title: z.string().describe('The reason phrase of the status.'),
     status: z.int().min(400).max(599),
     detail: z.string().describe('A description for people, without internals.'),
@@ -38,7 +45,7 @@ export const commonCodes = {
   429: ['too_many_requests'],
   500: ['internal_error'],
   503: ['temporarily_unavailable'],
-} as const satisfies Record<number, readonly string[]>;
+} as const satisfies Record<number, readonly ProblemCode[]>;
 export type CommonCodes = typeof commonCodes;
 
 /** The errors of requests that reach no operation. Part of the description of both APIs. */

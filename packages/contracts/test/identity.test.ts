@@ -71,7 +71,14 @@ const discovery = {
   revocation_endpoint: 'https://id.example.com/token/revoke',
   revocation_endpoint_auth_methods_supported: ['none'],
 };
-const problem = { title: 'Not Found', status: 404, detail: 'Gone.', code: 'not_found', request_id: 'r1' };
+const problem = {
+  type: 'https://id.example/api/problems/not_found',
+  title: 'Not Found',
+  status: 404,
+  detail: 'Gone.',
+  code: 'not_found',
+  request_id: 'r1',
+};
 const tokens = { access_token: 'a.b.c', refresh_token: 'd.e.f', token_type: 'Bearer', expires_in: 900 };
 const userInfo = { sub: id, email: 'ann@example.com', email_verified: true, preferred_username: 'ann' };
 const created = { email: 'ann@example.com', password: 'correct horse' };

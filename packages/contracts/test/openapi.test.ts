@@ -150,7 +150,7 @@ describe('describeApi', () => {
   it('gives every error the common error body with its codes, and the OAuth error body where declared', () => {
     const { responses } = document.components;
     expect(Object.keys(responses)).toEqual(
-      expect.arrayContaining(['Problem422', 'OAuthProblem401', 'Problem404_ticket_not_found']),
+      expect.arrayContaining(['Problem422', 'OAuthProblem401', 'Problem404_issue_not_found']),
     );
     for (const [name, response] of Object.entries<{ content: object }>(responses)) {
       const [, kind, status = '', code] = /^(\D+)(\d+)(?:_(\w+))?$/.exec(name) ?? [];
@@ -186,7 +186,7 @@ describe('describeApi', () => {
   });
 
   it('adds the codes of an operation to those that are always possible', () => {
-    const listed = { ...signIn, problems: [{ status: 400, codes: ['unsupported_grant_type'] }] };
+    const listed = { ...signIn, problems: [{ status: 400, codes: ['unsupported_grant_type'] as const }] };
     const { content } = describeTickets([listed]).paths['/token'].post.responses[400];
     expect(content['application/json'].schema).toEqual(
       problemWith('#/components/schemas/OAuthProblem', {

@@ -3,18 +3,20 @@ export const expired = 'expired';
 /** The reason for a token of a later time than that of this process. */
 export const issuedInFuture = 'issued in the future';
 
+type BearerErrorCode = 'unauthorized' | 'invalid_request' | 'invalid_token' | 'temporarily_unavailable';
+
 /** An error of a request's bearer credentials (RFC 6750 3), with the status and headers of the response. */
 export class BearerError extends Error {
   readonly status: number;
   /** An error code of RFC 6750 3.1, or a similar one. */
-  readonly code: string;
+  readonly code: BearerErrorCode;
   readonly headers: Record<string, string>;
   /** The private reason for the log. It never contains a token. */
   readonly reason: string;
 
   constructor(options: {
     status: number;
-    code: string;
+    code: BearerErrorCode;
     message: string;
     reason: string;
     headers: Record<string, string>;

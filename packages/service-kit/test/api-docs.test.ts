@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { problemReference } from '@tessera/contracts';
 import { renderPage } from '../src/http/api-docs.ts';
 import { apiDocsRoutes, readApiDocument } from '../src/index.ts';
 import { startApp } from './support/test-app.ts';
@@ -52,6 +53,7 @@ describe('apiDocsRoutes', () => {
     const links = {
       docs: '/api/docs/',
       openapi: '/api/openapi.json',
+      problems: '/api/problems',
       health: '/healthz',
       readiness: '/readyz',
     };
@@ -105,6 +107,42 @@ describe('apiDocsRoutes', () => {
     expect((await client.get(path)).status).not.toBe(200);
   });
 
+  it('explains each code on a page without scripts, to which the list links', async () => {
+    const list = await client.get('/api/problems');
+    const urls = [...list.text.matchAll(/href="([^"]*)"/g)].map(([, url]) => url ?? '');
+    expect(urls).toEqual(Object.keys(problemReference).map((code) => `/api/problems/${code}`));
+    for (const [code, { meaning, action }] of Object.entries(problemReference)) {
+      const { status, headers, text } = await client.get(`/api/problems/${code}`);
+      expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'");
+      expect(text).not.toMatch(/<(?:script|style|link|img|[^>]* style=)|undefined/);
+      const shown = text
+        .replaceAll(/<[^>]*>/g, '')
+        .replaceAll(/&#(\d+);/g, (_, char) => String.fromCharCode(char));
+      for (const words of [code, meaning, action]) expect(shown).toContain(words.replaceAll('`', ''));
+    }
+    expect((await client.get('/api/problems/version_conflict')).text).toContain(
+      '<title>Version conflict</title>',
+    );
+  });
+
+  it.each(['nothing', 'constructor', 'Version_Conflict'])('has no page for the code %s', async (code) => {
+    const { status, body } = await client.get(`/api/problems/${code}`).set('Accept', 'text/html');
+    expect([status, body.code]).toEqual([404, 'not_found']);
+  });
+
+  it('is where the type of each error of the service refers to, also of a service below a path', async () => {
+    const urls = {
+      '': '/api',
+      'https://id.example/': 'https://id.example/api',
+      'https://x.example/id': 'https://x.example/id/api',
+    };
+    for (const [publicUrl, base] of Object.entries(urls)) {
+      const { body } = await startApp(routes, { publicUrl }).client.get('/nowhere');
+      expect(body.type).toBe(`${base}/problems/not_found`);
+    }
+  });
+
   it('accepts no other method, and serves no operation of the API', async () => {
     expect((await client.post('/api/docs/start.js')).status).toBe(405);
     expect((await client.post('/api/docs')).status).toBe(405);
@@ -116,6 +154,8 @@ describe('apiDocsRoutes', () => {
       'undefined GET /api/docs/swagger-ui-bundle.js',
       'undefined GET /api/docs/favicon-32x32.png',
       'undefined GET /api/docs/start.js',
+      'undefined GET /api/problems',
+      'undefined GET /api/problems/:code',
     ]);
   });
 });

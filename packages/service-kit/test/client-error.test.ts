@@ -126,7 +126,13 @@ describe('createHttpServer', () => {
     async (_what, bytes, status, title, code) => {
       const { statusLine, headers, body } = readRefusal(await exchange(port, bytes));
       expect(statusLine).toBe(`HTTP/1.1 ${status} ${title}`);
-      expect(body).toMatchObject({ title, status, code, request_id: headers['x-request-id'] });
+      expect(body).toMatchObject({
+        type: `/api/problems/${code}`,
+        title,
+        status,
+        code,
+        request_id: headers['x-request-id'],
+      });
       expect(headers).toMatchObject({
         'content-type': 'application/json; charset=utf-8',
         'content-length': expect.stringMatching(/^\d+$/),

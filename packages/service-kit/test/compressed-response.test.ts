@@ -17,7 +17,8 @@ const operation = testOperation({
 const seen: unknown[] = [];
 const answer: Handler<typeof operation> = ({ params: { kind }, headers }) => {
   seen.push(headers);
-  if (kind === 'error') throw new ProblemError({ status: 409, code: 'refused', detail: 'x'.repeat(2_000) });
+  if (kind === 'error')
+    throw new ProblemError({ status: 409, code: 'version_conflict', detail: 'x'.repeat(2_000) });
   if (kind === 'same') return { status: 304, headers: { ETag: '"1-a"' } };
   if (kind === 'short') return { status: 200, body: { text: 'x'.repeat(1_000) } };
   return { status: 200, headers: { ETag: kind === 'weak' ? 'W/"1"' : '"1-a"' }, body: long };

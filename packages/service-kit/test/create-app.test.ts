@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ProblemCode } from '@tessera/contracts';
 import { z } from 'zod';
 import {
   type Access,
@@ -35,7 +36,7 @@ const users: Access<string> = {
   headers: { Vary: 'Authorization' },
 };
 
-function refuse(status: number, code: string): never {
+function refuse(status: number, code: ProblemCode): never {
   throw new ProblemError({ status, code, detail: 'Refused.' });
 }
 

@@ -60,6 +60,7 @@ describe('errorHandler', () => {
   it('sends headers and members of a problem, but neither its cause nor an ETag that was set before', async () => {
     const response = await client.get('/refused');
     expect(response.body).toEqual({
+      type: '/api/problems/illegal_transition',
       title: 'Conflict',
       status: 409,
       detail: 'The issue is closed.',
@@ -115,14 +116,14 @@ describe('errorHandler', () => {
       {
         translate: (error) =>
           error instanceof RangeError
-            ? new ProblemError({ status: 400, code: 'out_of_range', detail: 'Too far.' })
+            ? new ProblemError({ status: 400, code: 'invalid_page', detail: 'Too far.' })
             : undefined,
         extraMembers: (problem) => ({ error: 'invalid_request', error_description: problem.detail }),
       },
     );
     const response = await client.get('/');
     expect(response.body).toMatchObject({
-      code: 'out_of_range',
+      code: 'invalid_page',
       error: 'invalid_request',
       error_description: 'Too far.',
     });

@@ -14,7 +14,7 @@ import { exchange, listenOnFreePort } from './support/raw-http.ts';
 import { getRoute, startApp, testOperation } from './support/test-app.ts';
 
 function refuseUnless(permitted: boolean, status: number): void {
-  if (!permitted) throw new ProblemError({ status, code: 'refused', detail: 'Refused.' });
+  if (!permitted) throw new ProblemError({ status, code: 'forbidden', detail: 'Refused.' });
 }
 
 describe('the order of the steps', () => {
@@ -288,7 +288,7 @@ describe('the response', () => {
 });
 
 describe('an error', () => {
-  const problem = new ProblemError({ status: 409, code: 'busy', detail: 'Later.' });
+  const problem = new ProblemError({ status: 409, code: 'version_conflict', detail: 'Later.' });
   const throwing = () => {
     throw problem;
   };
@@ -314,7 +314,7 @@ describe('an error', () => {
     ],
   ])('of %s becomes the error body, with the headers of the access rule', async (_what, failing) => {
     const response = await startApp([failing]).client.get('/').expect(409);
-    expect(response.body).toMatchObject({ code: 'busy', detail: 'Later.' });
+    expect(response.body).toMatchObject({ code: 'version_conflict', detail: 'Later.' });
     expect(response.headers['x-access']).toBe('on');
   });
 

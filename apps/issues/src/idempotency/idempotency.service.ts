@@ -1,3 +1,4 @@
+import type { Problem } from '@tessera/contracts';
 import { bodyText, type JsonResponse, ProblemError, problemBody } from '@tessera/service-kit';
 import type { Transaction } from '../database.ts';
 import {
@@ -35,9 +36,12 @@ const bodyMaxBytes = 2048;
 /** Makes retried requests take effect once (draft-ietf-httpapi-idempotency-key-header). */
 export class IdempotencyService {
   readonly #repository: IdempotencyRepository;
+  readonly #problemsUrl: string;
 
-  constructor({ repository }: { repository: IdempotencyRepository }) {
+  /** @param problemsUrl where the errors of this service are explained */
+  constructor({ repository, problemsUrl }: { repository: IdempotencyRepository; problemsUrl: string }) {
     this.#repository = repository;
+    this.#problemsUrl = problemsUrl;
   }
 
   /**
@@ -66,7 +70,7 @@ export class IdempotencyService {
         if (!(await this.#repository.reserve(request, transaction))) {
           return this.#findReserved<Response>(request, transaction);
         }
-        const done = await outcomeOf(() => effect(transaction), requestId);
+        const done = await this.#outcomeOf(() => effect(transaction), requestId);
         await this.#repository.storeResponse(request, done.stored, transaction);
         return done;
       })
@@ -91,7 +95,7 @@ export class IdempotencyService {
     if (request === undefined) return (await effect()).response;
     if (!(await this.#repository.reserve(request)))
       return responseOrThrow(await this.#findReserved<Response>(request), present);
-    const outcome = await outcomeOf(effect, requestId).catch(async (error: unknown) => {
+    const outcome = await this.#outcomeOf(effect, requestId).catch(async (error: unknown) => {
       await this.#repository.release(request);
       throw error;
     });
@@ -107,33 +111,35 @@ export class IdempotencyService {
     if (reserved === undefined) throw requestInProgress();
     return { replayed: responseTo(reserved, request) };
   }
-}
 
-// A 4xx problem is stored as the response. A 5xx problem is not: a retry may succeed.
-async function outcomeOf<Response extends JsonResponse>(
-  effect: () => Promise<Done<Response>>,
-  requestId: string,
-): Promise<Outcome<Response> & { stored: StoredResponse }> {
-  try {
-    const { resourceId, response } = await effect();
-    const { status, headers = {} } = response;
-    const body = resourceId === null ? bodyText(response) : null;
-    return { response, stored: { status, headers, resourceId, body } };
-  } catch (error) {
-    if (!(error instanceof ProblemError) || error.status >= 500) throw error;
-    return { refusal: error, stored: storedRefusal(error, requestId) };
+  // A 4xx problem is stored as the response. A 5xx problem is not: a retry may succeed.
+  async #outcomeOf<Response extends JsonResponse>(
+    effect: () => Promise<Done<Response>>,
+    requestId: string,
+  ): Promise<Outcome<Response> & { stored: StoredResponse }> {
+    try {
+      const { resourceId, response } = await effect();
+      const { status, headers = {} } = response;
+      const body = resourceId === null ? bodyText(response) : null;
+      return { response, stored: { status, headers, resourceId, body } };
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.status >= 500) throw error;
+      return {
+        refusal: error,
+        stored: storedRefusal(error, problemBody(error, requestId, this.#problemsUrl)),
+      };
+    }
   }
 }
 
 // A conflict response contains the issue, so only its id is stored.
-function storedRefusal(problem: ProblemError, requestId: string): StoredResponse {
-  const { status, headers } = problem;
-  const { issue, ...body } = { issue: undefined, ...problemBody(problem, requestId) };
+function storedRefusal({ status, headers }: ProblemError, problem: Problem): StoredResponse {
+  const { issue, ...body } = { issue: undefined, ...problem };
   const resourceId = idOf(issue);
   const text = JSON.stringify(body);
   if (Buffer.byteLength(text) <= bodyMaxBytes) return { status, headers, resourceId, body: text };
-  const { title, detail, code, request_id } = body;
-  const short = { title, status, detail: detail.slice(0, 200), code, request_id };
+  const { type, title, detail, code, request_id } = body;
+  const short = { type, title, status, detail: detail.slice(0, 200), code, request_id };
   return { status, headers, resourceId, body: JSON.stringify(short) };
 }
 

@@ -67,11 +67,11 @@ const eventsSchema = z.object({
   deleted_keys: z.array(z.string().max(200)).max(100).default([]),
 });
 
+const conflictSchema = z
+  .enum(['email_conflict', 'sso_conflict', 'identity_conflict'])
+  .catch('identity_conflict');
 const problemSchema = z.looseObject({
-  code: z
-    .string()
-    .regex(/^[a-z_]{1,64}$/)
-    .catch('identity_conflict'),
+  code: z.string().catch(''),
   detail: z.string().max(300).catch('The identity service refused the request.'),
   errors: z.array(fieldErrorSchema).max(50).catch([]),
 });
@@ -244,7 +244,7 @@ function toProblem(reply: IdentityReply): ProblemError {
   const { code, detail, errors } = parsed.data;
   if (status === 422)
     return validationProblem(errors.length > 0 ? errors : [{ field: 'body', message: detail }]);
-  if (status === 409) return new ProblemError({ status, code, detail });
+  if (status === 409) return new ProblemError({ status, code: conflictSchema.parse(code), detail });
   if (status === 429) {
     const headers = {
       'Retry-After': /^\d{1,6}$/.test(reply.retryAfter ?? '') ? `${reply.retryAfter}` : '60',

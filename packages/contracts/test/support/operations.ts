@@ -23,7 +23,7 @@ export const operations: Operation[] = [
       },
       304: { description: 'Not modified.' },
     },
-    problems: [401, { status: 404, codes: ['ticket_not_found'] }, 422],
+    problems: [401, { status: 404, codes: ['issue_not_found'] }, 422],
   },
   {
     method: 'PUT',

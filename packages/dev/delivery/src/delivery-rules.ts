@@ -24,6 +24,7 @@ const publicPaths = new Set([
   'Exact /token/refresh',
   'Exact /token/revoke',
   'Exact /userinfo',
+  'Prefix /api/problems',
   'Prefix /api',
   'Prefix /app',
   'Exact /',

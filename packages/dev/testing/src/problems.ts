@@ -8,6 +8,7 @@ export function expectProblem(response: Response, status: number, code: string):
   expect(response.type).toBe('application/json');
   const problem = problemSchema.parse(response.body);
   expect(problem.status).toBe(status);
+  expect(problem.type).toMatch(new RegExp(`^https?://[^?#]+/api/problems/${code}$`));
   expect(problem.request_id).toBe(response.headers['x-request-id']);
   expect(response.headers['cache-control']).toBe('no-store');
   expect(JSON.stringify(problem)).not.toMatch(

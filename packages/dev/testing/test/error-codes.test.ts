@@ -2,7 +2,14 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { findUndocumentedCodes, forgetCodes, recordErrorCode } from '../src/error-codes.ts';
 
 const record = (operationId: string, status: number, code: string, members: object = {}) => {
-  const problem = { title: 'Error', status, detail: 'An error.', code, request_id: '1' };
+  const problem = {
+    type: `/api/problems/${code}`,
+    title: 'Error',
+    status,
+    detail: 'An error.',
+    code,
+    request_id: '1',
+  };
   recordErrorCode({ operationId, status, body: JSON.stringify({ ...problem, ...members }) });
 };
 const oauth = { error: 'unsupported_grant_type', error_description: 'An error.' };

@@ -51,7 +51,7 @@ const document = {
   },
   components: {
     schemas: {
-      Problem: { type: 'object', required: ['title', 'status', 'detail', 'code', 'request_id'] },
+      Problem: { type: 'object', required: ['type', 'title', 'status', 'detail', 'code', 'request_id'] },
     },
   },
 };
@@ -65,12 +65,12 @@ interface Flaws {
 }
 
 function refuse(response: ServerResponse, status: number, bare: boolean): void {
-  const problem = new ProblemError({ status, code: 'refused', detail: 'No.' });
+  const problem = new ProblemError({ status, code: 'forbidden', detail: 'No.' });
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'Cache-Control': 'no-store',
   });
-  response.end(bare ? '{}' : JSON.stringify(problemBody(problem, 'r1')));
+  response.end(bare ? '{}' : JSON.stringify(problemBody(problem, 'r1', '/api/problems/')));
 }
 
 /** A service with one operation and the given flaws. */

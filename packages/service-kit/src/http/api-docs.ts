@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { getLiveness, getReadiness } from '@tessera/contracts';
+import { getLiveness, getReadiness, problemsPath } from '@tessera/contracts';
 import {
   type PreparedDocument,
   prepareBytes,
   prepareDocument,
   sendPreparedDocument,
 } from './prepared-document.ts';
+import { escapeHtml, problemPageRoutes } from './problem-pages.ts';
 import { documentRoute, type Route } from './route.ts';
 
 interface ApiDocsOptions {
@@ -40,8 +41,8 @@ const pagePolicy = [
 
 /**
  * Returns the routes of the OpenAPI document of `@tessera/contracts` and of an interactive page for it by Swagger UI.
- * The page loads no resources from other origins and sends its requests to its own origin. `/` links to both, or shows the
- * given home page to browsers.
+ * The page loads no resources from other origins and sends its requests to its own origin. Also returns the reference of errors.
+ * `/` links to all, or shows the given home page to browsers.
  */
 export function apiDocsRoutes(options: ApiDocsOptions): Route[] {
   const { api, documentPath, pagePath, homePage: given, earlier } = options;
@@ -58,6 +59,7 @@ export function apiDocsRoutes(options: ApiDocsOptions): Route[] {
   const links = {
     docs: pagePath,
     openapi: documentPath,
+    problems: problemsPath,
     health: getLiveness.path,
     readiness: getReadiness.path,
   };
@@ -78,6 +80,7 @@ export function apiDocsRoutes(options: ApiDocsOptions): Route[] {
       documentRoute({ method: 'GET', path: paths.pagePath }, preparePage(page)),
     ]),
     ...[...files].map(([name, file]) => documentRoute({ method: 'GET', path: `${basePath}${name}` }, file)),
+    ...problemPageRoutes(),
   ];
 }
 
@@ -150,8 +153,4 @@ ${items.join('\n')}
 </ul>
 </html>
 `;
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -11,7 +11,7 @@ import { match } from 'path-to-regexp';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type ErrorHandlerOptions, errorHandler } from './error-handler.ts';
-import { ProblemError } from './problem.ts';
+import { ProblemError, problemsUrlOf, problemsUrlSetting } from './problem.ts';
 import { clientAddress, requestContext } from './request-context.ts';
 import { type Access, everyone, type Guard, guard, type Route } from './route.ts';
 import {
@@ -37,6 +37,8 @@ interface AppOptions extends ErrorHandlerOptions {
   metrics?: Metrics;
   /** Express's `trust proxy`. */
   trustProxy: number | boolean | string | string[];
+  /** The URL of the service for its clients. The `type` of an error begins with it, or is a path without it (RFC 9457 3.1.1). */
+  publicUrl?: string;
   security: SecurityHeaderOptions;
   /** Called after the response to a successful request that may have written. */
   onWritten?: () => void;
@@ -47,11 +49,12 @@ interface AppOptions extends ErrorHandlerOptions {
  * authentication, rate limit, authorisation, body, parsing, handler, response; errors become the common error body.
  */
 export function createApp(options: AppOptions): App {
-  const { routes, guards = {}, logger, metrics, trustProxy, security, onWritten } = options;
+  const { routes, guards = {}, logger, metrics, trustProxy, publicUrl = '', security, onWritten } = options;
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('trust proxy', trustProxy);
+  app.set(problemsUrlSetting, problemsUrlOf(publicUrl));
   const isTrusted = app.get('trust proxy fn');
   Object.defineProperty(app.request, 'ip', {
     get(this: IncomingMessage) {

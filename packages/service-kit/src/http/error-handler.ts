@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorRequestHandler, Request } from 'express';
 import { unavailableWhenDatabaseIsDown } from '../database/database.ts';
 import type { Logger } from '../observability/logger.ts';
-import { ProblemError, problemBody } from './problem.ts';
+import { ProblemError, type ProblemOptions, problemBody, problemsUrlSetting } from './problem.ts';
 
 export interface ErrorHandlerOptions {
   logger: Logger;
@@ -30,7 +30,7 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
       return;
     }
     const body = {
-      ...problemBody(problem, request.requestId ?? ''),
+      ...problemBody(problem, request.requestId ?? '', request.app.get(problemsUrlSetting)),
       ...extraMembers?.(problem, request),
     };
     // Caches must not store errors, even if the handler set caching headers before it failed.
@@ -59,7 +59,7 @@ function toProblem(error: unknown): ProblemError {
   );
 }
 
-const bodyProblems: Record<string, { status: number; code: string; detail: string }> = {
+const bodyProblems: Record<string, ProblemOptions> = {
   'entity.parse.failed': { status: 400, code: 'malformed_body', detail: 'The body is not valid JSON.' },
   'entity.too.large': { status: 413, code: 'body_too_large', detail: 'The body is too large.' },
   'parameters.too.many': { status: 413, code: 'body_too_large', detail: 'The form has too many parameters.' },

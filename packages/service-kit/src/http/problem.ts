@@ -1,4 +1,4 @@
-import type { FieldError, Problem } from '@tessera/contracts';
+import { type FieldError, type Problem, type ProblemCode, problemsPath } from '@tessera/contracts';
 
 const titles: Record<number, string> = {
   400: 'Bad Request',
@@ -25,8 +25,8 @@ const titles: Record<number, string> = {
 /** The members of a problem. The response contains all except `cause` and `logged`. */
 export interface ProblemOptions {
   status: number;
-  /** A stable, machine-readable code in snake_case. */
-  code: string;
+  /** Stable and machine-readable. `problemReference` has its entry. */
+  code: ProblemCode;
   /** A description for people. It contains no internals and no input that may be secret. */
   detail: string;
   errors?: FieldError[];
@@ -43,7 +43,7 @@ export interface ProblemOptions {
 export class ProblemError extends Error {
   readonly status: number;
   readonly title: string;
-  readonly code: string;
+  readonly code: ProblemCode;
   readonly detail: string;
   readonly errors: FieldError[] | undefined;
   readonly headers: Record<string, string>;
@@ -64,9 +64,18 @@ export class ProblemError extends Error {
   }
 }
 
+/** The setting of an app for the URL of the entries of the reference. */
+export const problemsUrlSetting = 'problems URL';
+
+/** The URL that begins the `type` of each error, for the public URL of a service. Its code follows. */
+export function problemsUrlOf(publicUrl: string): string {
+  return `${publicUrl.replace(/\/$/, '')}${problemsPath}/`;
+}
+
 /** The common error body (members of RFC 9457). */
-export function problemBody(problem: ProblemError, requestId: string): Problem {
+export function problemBody(problem: ProblemError, requestId: string, problemsUrl: string): Problem {
   return {
+    type: problemsUrl + problem.code,
     title: problem.title,
     status: problem.status,
     detail: problem.detail,

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ProblemError, problemBody } from '../http/problem.ts';
+import { ProblemError, type ProblemOptions, problemBody } from '../http/problem.ts';
 import type { Logger } from '../observability/logger.ts';
 
 // Responses by the error codes of Node's parser and timers. All other codes mean malformed HTTP.
-const refusals: Record<string, { status: number; code: string; detail: string }> = {
+const refusals: Record<string, ProblemOptions> = {
   HPE_HEADER_OVERFLOW: { status: 431, code: 'headers_too_large', detail: 'The header is too large.' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, code: 'body_too_large', detail: 'The body is too large.' },
   ERR_HTTP_REQUEST_TIMEOUT: {
@@ -15,7 +15,11 @@ const refusals: Record<string, { status: number; code: string; detail: string }>
     detail: 'The request took too long to arrive.',
   },
 };
-const malformed = { status: 400, code: 'malformed_request', detail: 'The request is not valid HTTP.' };
+const malformed: ProblemOptions = {
+  status: 400,
+  code: 'malformed_request',
+  detail: 'The request is not valid HTTP.',
+};
 
 const lingerMs = 1000;
 
@@ -23,6 +27,8 @@ interface RefusalOptions {
   logger: Logger;
   /** Headers of every response. */
   fixedHeaders: ReadonlyMap<string, string>;
+  /** The URL of the entries of the reference. */
+  problemsUrl: string;
 }
 
 interface ClientErrorOptions extends RefusalOptions {
@@ -67,7 +73,7 @@ export function refuseClientError({ findLatest, isUnderWay, ...options }: Client
       socket.once('close', () => unanswered.req.destroy());
       return;
     }
-    const { problem, headers, body } = refusalOf(refusal, options.logger, randomUUID(), error);
+    const { problem, headers, body } = refusalOf(refusal, options, randomUUID(), error);
     const fields = [...options.fixedHeaders, ...Object.entries(headers)].map(
       ([name, value]) => `${name}: ${value}`,
     );
@@ -85,13 +91,13 @@ export function refuseMalformed(response: ServerResponse, options: RefusalOption
 
 function refuse(
   response: ServerResponse,
-  refusal: typeof malformed,
-  { logger, fixedHeaders }: RefusalOptions,
+  refusal: ProblemOptions,
+  options: RefusalOptions,
   cause?: Error,
 ): void {
   const { requestId = randomUUID() } = response.req;
-  const { problem, headers, body } = refusalOf(refusal, logger, requestId, cause);
-  for (const [name, value] of fixedHeaders) response.setHeader(name, value);
+  const { problem, headers, body } = refusalOf(refusal, options, requestId, cause);
+  for (const [name, value] of options.fixedHeaders) response.setHeader(name, value);
   response.writeHead(problem.status, problem.title, headers).end(body);
 }
 
@@ -106,11 +112,16 @@ export function closeInStages(socket: Socket): void {
   };
 }
 
-function refusalOf(refusal: typeof malformed, logger: Logger, requestId: string, cause?: Error) {
+function refusalOf(
+  refusal: ProblemOptions,
+  { logger, problemsUrl }: RefusalOptions,
+  requestId: string,
+  cause?: Error,
+) {
   const problem = new ProblemError(refusal);
   const { code, status } = problem;
   logger.debug({ request_id: requestId, code, status, err: cause }, 'request refused');
-  const body = JSON.stringify(problemBody(problem, requestId));
+  const body = JSON.stringify(problemBody(problem, requestId, problemsUrl));
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),

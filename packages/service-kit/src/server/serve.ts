@@ -2,6 +2,7 @@ import { createServer, IncomingMessage, type RequestListener, type Server, Serve
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
+import { problemsUrlOf, problemsUrlSetting } from '../http/problem.ts';
 import { fixedHeadersSetting } from '../http/security-headers.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Health } from '../process/health.ts';
@@ -91,7 +92,8 @@ export function createHttpServer(
 ): Server {
   const unsent = new UnsentResponses({ drainTimeoutMs: timeouts.drainTimeoutMs, max: unsentMax, logger });
   const fixedHeaders: ReadonlyMap<string, string> = app?.get(fixedHeadersSetting) ?? new Map();
-  const refusal = { logger, fixedHeaders };
+  const problemsUrl: string = app?.get(problemsUrlSetting) ?? problemsUrlOf('');
+  const refusal = { logger, fixedHeaders, problemsUrl };
   const connections = new WeakMap<Duplex, Connection>();
   const answer: RequestListener = (request, response) => {
     const { socket } = request;

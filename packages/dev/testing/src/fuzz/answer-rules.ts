@@ -69,6 +69,7 @@ function checkRefusal({ status, headers, body }: RawAnswer): string {
   const problem = problemSchema.safeParse(JSON.parse(body.toString()));
   assert.ok(problem.success, shown);
   assert.equal(problem.data.status, status, shown);
+  assert.ok(problem.data.type.endsWith(`/api/problems/${problem.data.code}`), shown);
   assert.equal(problem.data.request_id, headers.get('x-request-id'), shown);
   assert.doesNotMatch(problem.data.detail, /\bat .*\(|node_modules|prisma|postgres/i);
   return problem.data.code;
