@@ -48,6 +48,8 @@ for (const service of ['identity', 'issues']) {
 }
 const serviceToken = ensureSecret('identity/service-token', () => randomBytes(32).toString('base64url'));
 ensureSecret('issues/service-token', () => serviceToken);
+// Empty, except during a rotation.
+for (const service of ['identity', 'issues']) ensureSecret(`${service}/service-token-previous`, () => '');
 ensureSecret('issues/session-keys', () => randomBytes(32).toString('base64url'));
 ensureSecret('identity/keys/identity-key-1.pem', () =>
   generateKeyPairSync('rsa', { modulusLength: 2048 })

@@ -1,6 +1,6 @@
 // Builds the images, runs the blocks of docker/README.md and the tour, visits the web app, checks the containers,
-// upgrades, also with a migration that fails, and removes everything. Needs a Docker engine with compose on this machine, curl, git and openssl. The release is that of HEAD.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// upgrades, also with a migration that fails, runs the runbooks, and removes everything. Needs a Docker engine with compose on this machine, curl, git and openssl. The release is that of HEAD.
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -193,6 +193,28 @@ async function assertUpgrade(urls: Urls): Promise<void> {
   print(`upgraded; the services were interrupted for at most ${gap} ms`);
 }
 
+/** Rotates tokens and keys, and backs up and restores, with the blocks of the runbooks in their order. */
+async function assertRunbooks(): Promise<void> {
+  const [next = ''] = shellBlock('docs/operations/runbooks.md', 'Rotate the signing key', 0).split('\n');
+  const blocks = [
+    shellBlock('docs/operations/runbooks.md', 'Functions', 1),
+    shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 0),
+    shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 1),
+    shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 0),
+    next,
+    shellBlock('docs/operations/runbooks.md', 'A key has leaked', 0),
+    shellBlock('docs/operations/runbooks.md', 'Back up and restore', 2),
+    shellBlock('docs/operations/runbooks.md', 'Back up and restore', 3),
+    shellBlock('docs/operations/runbooks.md', 'Back up and restore', 4),
+  ];
+  // A copy, because a runbook writes docker/.env and the backups.
+  cpSync(join(rootDir, 'docker'), join(folder, 'docker'), { recursive: true });
+  const output = await paste(blocks.join('\n'), folder);
+  if (!/: accepted\n.*: refused\n/s.test(output))
+    throw new Error(`The leaked key is not replaced: ${output}`);
+  print('The runbooks rotate the tokens and keys, and restore a backup.');
+}
+
 /** The longest time in milliseconds that one of the servers was not ready during the work. */
 async function longestGap(urls: readonly string[], work: () => Promise<unknown>): Promise<number> {
   let isDone = false;
@@ -240,6 +262,7 @@ async function prove(): Promise<void> {
   await visitWebApp({ ...urls, serviceToken, origin: urls.issuesUrl });
   print('The web app serves its pages and signs people in.');
   await assertUpgrade(urls);
+  await assertRunbooks();
   const startedAt = performance.now();
   await compose('stop', 'identity', 'issues');
   print(`stopped in ${Math.round(performance.now() - startedAt)} ms`);

@@ -1,4 +1,4 @@
-// Deploys to a cluster with the blocks of k8s/README.md and runs its runbooks, read from the file, under steady load: rollouts,
+// Deploys to a cluster with the blocks of k8s/README.md and runs the runbooks, read from the files, under steady load: rollouts,
 // rotations, lost pods, a failed migration, a restart of PostgreSQL; then lost volumes and the restore; then a release by Helm.
 // Run it where the Services can be reached (a node, a pod), on a cluster without the namespace tessera, with the images loaded:
 //   pnpm prove:kubernetes [--kubectl 'kubectl --context test'] [--helm 'helm --kube-context test'] [--requests-per-second 20]
@@ -45,9 +45,8 @@ async function createPeople(identityUrl: string, serviceToken: string, password:
 
 /** The steps of a rotation, without the waiting times between them: issues fetches the key set for an unknown key. */
 async function rotateSigningKey(): Promise<void> {
-  const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
-  const steps = shellBlock('k8s/README.md', 'Rotate the signing key', 1);
-  const early = runbooks.paste(functions, steps).then(
+  const steps = shellBlock('docs/operations/runbooks.md', 'Rotate the signing key', 0);
+  const early = runbooks.paste(steps).then(
     () => '',
     (error: unknown) => String(error),
   );
@@ -58,14 +57,13 @@ async function rotateSigningKey(): Promise<void> {
     .slice(steps.indexOf('keys activate'))
     .replaceAll('identity-key-1', active)
     .replaceAll(/^keys (activate|retire|delete)(.*?) &&/gm, 'keys $1$2 --at-once &&');
-  print(await runbooks.paste(functions, later));
+  print(await runbooks.paste(later));
 }
 
 /** The runbook, which itself forges tokens with the old keys. */
 async function replaceLeakedKeys(): Promise<void> {
   const before = await listKids();
-  const functions = shellBlock('k8s/README.md', 'Rotate the signing key', 0);
-  const output = await runbooks.paste(functions, shellBlock('k8s/README.md', 'A key has leaked', 0));
+  const output = await runbooks.paste(shellBlock('docs/operations/runbooks.md', 'A key has leaked', 0));
   for (const kid of before)
     if (!output.includes(`${kid}: accepted`) || !output.includes(`${kid}: refused`))
       throw new Error(`${kid} was not accepted before and refused at the end: ${output}`);
@@ -162,19 +160,19 @@ function proveRunbooks(load: Load): Promise<void> {
     await during('rotation of the signing key', rotateSigningKey);
     await during('rotation of the service token', () =>
       runbooks.paste(
-        shellBlock('k8s/README.md', 'Rotate the service token', 0),
-        shellBlock('k8s/README.md', 'Rotate the service token', 1),
+        shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 0),
+        shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 1),
       ),
     );
     await during('rotation of the session keys', () =>
       runbooks.paste(
-        shellBlock('k8s/README.md', 'Rotate the session keys', 0),
-        shellBlock('k8s/README.md', 'Rotate the session keys', 1),
+        shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 0),
+        shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 1),
       ),
     );
     await during('loss of a pod of each', losePods);
     await during('failed migration, then an upgrade', () => failMigration({ cluster, runbooks, print }));
-    await during('rollback', () => runbooks.paste(shellBlock('k8s/README.md', 'Roll back', 0)));
+    await during('rollback', () => runbooks.paste(shellBlock('docs/operations/runbooks.md', 'Roll back', 0)));
     report(await load.during('restart of PostgreSQL', restartPostgres));
     await sleep(5_000);
     await during('afterwards', () => sleep(10_000));
@@ -272,7 +270,7 @@ async function prove(): Promise<void> {
   const { load, identityUrl, issuesUrl, emails, password } = await prepareLoad();
   await proveRunbooks(load);
   await replaceLeakedKeys();
-  await runbooks.paste(shellBlock('k8s/README.md', 'Rotate the session keys', 2));
+  await runbooks.paste(shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 2));
   await proveRestore(load, identityUrl, emails, password);
   await visitWebApp({
     ...{ identityUrl, issuesUrl, origin: 'http://localhost:3002' },

@@ -30,7 +30,7 @@ ${['identity', 'issues']
   )
   .join('')}`;
 
-/** A shell in a folder with a copy of k8s/, into which the blocks of k8s/README.md are pasted. */
+/** A shell in a folder with a copy of k8s/, into which the blocks of k8s/README.md and docs/operations/runbooks.md are pasted. */
 export class Runbooks {
   readonly folder = mkdtempSync(join(tmpdir(), 'tessera-cluster-'));
   readonly #programs: string;
@@ -57,7 +57,7 @@ export class Runbooks {
    * when a command fails.
    */
   paste(...blocks: string[]): Promise<string> {
-    const text = [this.#programs, shellBlock('k8s/README.md', 'Runbooks', 0), ...blocks].join('\n');
+    const text = [this.#programs, shellBlock('docs/operations/runbooks.md', 'Functions', 0), ...blocks].join('\n');
     return run('bash', ['--norc', '-euo', 'pipefail', '-c', text], { cwd: this.folder });
   }
 

@@ -8,10 +8,9 @@ import jwt from 'jsonwebtoken';
 import { signUp } from './support/clients.ts';
 import { FakeKubectl } from './support/fake-kubectl.ts';
 
-const functions =
-  shellBlock('k8s/README.md', 'Runbooks', 0) + shellBlock('k8s/README.md', 'Rotate the signing key', 0);
-const rotation = shellBlock('k8s/README.md', 'Rotate the signing key', 1);
-const leaked = shellBlock('k8s/README.md', 'A key has leaked', 0);
+const functions = shellBlock('docs/operations/runbooks.md', 'Functions', 0);
+const rotation = shellBlock('docs/operations/runbooks.md', 'Rotate the signing key', 0);
+const leaked = shellBlock('docs/operations/runbooks.md', 'A key has leaked', 0);
 
 let stack: Stack;
 let kubectl: FakeKubectl;
@@ -60,7 +59,7 @@ const publishedKids = async () => {
   return data.keys.map(({ kid }: { kid: string }) => kid);
 };
 
-describe("the README's steps for a leaked key", () => {
+describe("the runbook's steps for a leaked key", () => {
   it('fail while the key is trusted', async () => {
     const withoutSteps = `${functions}\nkeys() { :; }\nroll_out() { :; }\n${leaked}`;
     const { code, output } = await kubectl.run(withoutSteps);
@@ -122,7 +121,7 @@ describe("the README's steps for a leaked key", () => {
   });
 });
 
-describe("the README's rotation", () => {
+describe("the runbook's rotation", () => {
   it('keeps sessions, with the waiting times that it says', async () => {
     const identity = httpClient(stack.urls.identity);
     let session = await signUp(stack, 'bea');

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readCodeBlocks, shellBlock } from '@tessera/delivery/code-blocks';
+import { visitWebApp } from '@tessera/delivery/web-app';
 import { httpClient, testPooler } from '@tessera/stack';
 import {
   type BreakablePostgres,
@@ -18,6 +19,8 @@ import { decodeJwt } from 'jose';
 import pg from 'pg';
 import { Shell } from './support/shell.ts';
 
+type Service = 'identity' | 'issues';
+
 // The roles that the recipes create.
 const roleOf = (name: 'identity' | 'issues') => ({ role: name, password: 'secret' });
 
@@ -28,6 +31,7 @@ describe('a service on its own, by the recipe in its README', () => {
   let pgBouncer: PgBouncer | undefined;
   let secrets: string;
   let ports: Record<'identity' | 'issues', number>;
+  const services: Partial<Record<Service, Shell>> = {};
   const shells: Shell[] = [];
 
   beforeAll(async () => {
@@ -40,7 +44,7 @@ describe('a service on its own, by the recipe in its README', () => {
   });
 
   afterAll(async () => {
-    for (const shell of shells) await shell.interrupt();
+    for (const shell of [...shells, ...Object.values(services)]) await shell.interrupt();
     await pgBouncer?.stop();
     await postgres.stop();
     rmSync(secrets, { recursive: true });
@@ -55,6 +59,15 @@ describe('a service on its own, by the recipe in its README', () => {
     identity: shellBlock('apps/identity/README.md', 'Running it', 0),
     issues: shellBlock('apps/issues/README.md', 'Running it', 0),
   };
+  const serviceToken = () => readFileSync(join(secrets, 'service-token'), 'utf8').trim();
+
+  /** Replaces the ports, the address of PostgreSQL and the folder of secrets. */
+  const here = (text: string) =>
+    text
+      .replaceAll('$HOME/tessera-secrets', secrets)
+      .replaceAll('localhost:5432', new URL(pgBouncer?.urlOf(postgres.adminUrl) ?? postgres.adminUrl).host)
+      .replaceAll('localhost:3001', `localhost:${ports.identity}`)
+      .replaceAll(/(localhost:|PORT=)3002/g, `$1${ports.issues}`);
 
   async function createDatabase(name: string): Promise<void> {
     const client = new pg.Client(postgres.adminUrl);
@@ -68,22 +81,17 @@ describe('a service on its own, by the recipe in its README', () => {
     await client.end();
   }
 
-  async function paste(name: 'identity' | 'issues'): Promise<Shell> {
-    const script = recipes[name]
-      .replaceAll('$HOME/tessera-secrets', secrets)
-      .replaceAll('localhost:5432', new URL(pgBouncer?.urlOf(postgres.adminUrl) ?? postgres.adminUrl).host)
-      .replaceAll('localhost:3001', `localhost:${ports.identity}`)
-      .replaceAll('localhost:3002', `localhost:${ports.issues}`);
+  async function paste(name: Service, recipe = recipes[name]): Promise<Shell> {
     const pooled = {
       DATABASE_POOLER: testPooler(),
       MIGRATION_DATABASE_URL: withRole(withDatabase(postgres.adminUrl, name), roleOf(name)),
     };
-    const shell = new Shell(script, {
+    const shell = new Shell(here(recipe), {
       PORT: String(ports[name]),
       SHUTDOWN_DELAY_MS: '0',
       ...(pgBouncer === undefined ? {} : pooled),
     });
-    shells.push(shell);
+    services[name] = shell;
     await shell.waitFor(async () => {
       const answer = await fetch(`http://localhost:${ports[name]}/readyz`).catch(() => undefined);
       return answer?.ok ?? false;
@@ -100,7 +108,7 @@ describe('a service on its own, by the recipe in its README', () => {
 
   it('runs identity again with the same key and service token', async () => {
     const token = readFileSync(join(secrets, 'service-token'), 'utf8');
-    await shells[0]?.interrupt();
+    await services.identity?.interrupt();
     const shell = await paste('identity');
     expect(shell.output).toContain('identity: no migration to apply');
     expect(readdirSync(join(secrets, 'keys')).sort()).toEqual(['identity-key-1.pem', 'keys.json']);
@@ -112,7 +120,7 @@ describe('a service on its own, by the recipe in its README', () => {
     await paste('issues');
     const identity = httpClient(`http://localhost:${ports.identity}`);
     const ada = { email: 'ada@example.com', password: 'correct horse battery staple' };
-    const headers = { 'X-Service-Token': readFileSync(join(secrets, 'service-token'), 'utf8').trim() };
+    const headers = { 'X-Service-Token': serviceToken() };
     expect((await identity.post('/internal/identities', ada, { headers })).status).toBe(201);
     const { data } = await identity.post('/token', { grant_type: 'password', ...ada });
     token = data.access_token;
@@ -123,10 +131,19 @@ describe('a service on its own, by the recipe in its README', () => {
     ]);
   });
 
-  it('has the administrator that the block in docker/README.md creates, once', async () => {
-    const block = shellBlock('docker/README.md', 'Images and compose', 2)
-      .replace('.data/service-token', join(secrets, 'service-token'))
-      .replace('localhost:3001', `localhost:${ports.identity}`);
+  it('serves the web app, which signs people in', async () => {
+    const [identityUrl, issuesUrl] = [
+      `http://localhost:${ports.identity}`,
+      `http://localhost:${ports.issues}`,
+    ];
+    await visitWebApp({ identityUrl, issuesUrl, origin: issuesUrl, serviceToken: serviceToken() });
+  });
+
+  it('has the administrator that the block creates, once, as that in docker/README.md', async () => {
+    const recipe = shellBlock('apps/issues/README.md', 'Running it', 1);
+    const compose = shellBlock('docker/README.md', 'Images and compose', 2);
+    expect(recipe.replace('"$HOME/tessera-secrets/service-token"', '.data/service-token')).toBe(compose);
+    const block = here(recipe);
     const create = async () => (await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', block])).stdout;
     const [, email, password] = /^(admin@\S+), (\S+)$/m.exec(await create()) ?? [];
     const identity = httpClient(`http://localhost:${ports.identity}`);
@@ -161,5 +178,93 @@ describe('a service on its own, by the recipe in its README', () => {
         .replaceAll(/^id: .+$/gm, 'id: …')
         .replaceAll(/(?<="(id|timestamp|data)":)(\{.*\}|"[^"]*"|\d+)(?=[,}])/g, '…');
     expect(linesOf(shell.output)).toBe(linesOf(shown));
+  });
+
+  // pg_dump of an older release refuses a newer server; programs in its place then show the order of the steps.
+  async function postgresTools(): Promise<string> {
+    const folder = join(secrets, 'bin');
+    mkdirSync(folder);
+    const version = await promisify(execFile)('pg_dump', ['--version']).catch(() => ({ stdout: '' }));
+    if (Number(/ (\d+)\./.exec(version.stdout)?.[1]) >= 18) return folder;
+    const programs = {
+      pg_dump: 'echo a dump',
+      pg_restore: 'echo "SELECT 1;"',
+      psql: `cat > ${secrets}/statements`,
+    };
+    for (const [name, line] of Object.entries(programs))
+      writeFileSync(join(folder, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    return folder;
+  }
+
+  /** Pastes blocks of the runbooks into a terminal, and restarts a service when they ask for it. */
+  async function operate(...blocks: string[]): Promise<string> {
+    const functions = shellBlock('docs/operations/runbooks.md', 'Functions', 2);
+    const shell = new Shell(here([functions, ...blocks].join('\n')), {
+      PATH: `${join(secrets, 'bin')}:${process.env.PATH}`,
+    });
+    shells.push(shell);
+    let isOver = false;
+    const ended = shell.ended.finally(() => {
+      isOver = true;
+    });
+    for (let done = 0; !isOver; ) {
+      const request = [...shell.output.matchAll(/^(Stop|Start) (identity|issues): /gm)][done];
+      if (request === undefined) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        continue;
+      }
+      done += 1;
+      const name = request[2] as Service;
+      if (request[1] === 'Stop') await services[name]?.interrupt();
+      // The build, which takes most of the time, is up to date.
+      else await paste(name, recipes[name].replace(/^npx .*\n/, ''));
+    }
+    expect({ code: await ended, output: shell.output }).toEqual({ code: 0, output: expect.any(String) });
+    return shell.output;
+  }
+
+  const listsIdentities = async (value: string) => {
+    const headers = { 'X-Service-Token': value };
+    return (await fetch(`http://localhost:${ports.identity}/internal/identities`, { headers })).status;
+  };
+
+  it('rotates the service token and the session keys by the runbooks', async () => {
+    const old = serviceToken();
+    await operate(shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 0));
+    expect([await listsIdentities(old), await listsIdentities(serviceToken())]).toEqual([200, 200]);
+    await operate(
+      shellBlock('docs/operations/runbooks.md', 'Rotate the service token', 1),
+      shellBlock('docs/operations/runbooks.md', 'Rotate the session keys', 0),
+    );
+    expect([await listsIdentities(old), await listsIdentities(serviceToken())]).toEqual([403, 200]);
+    expect(readFileSync(join(secrets, 'session-keys'), 'utf8').split(',')).toHaveLength(2);
+    expect((await issuesApi().get('/issues/ISS-1/')).status).toBe(200);
+  });
+
+  it('replaces a leaked key and restores a backup by the runbooks', async () => {
+    await postgresTools();
+    const folder = `mkdir -p ${secrets}/backups; pushd ${secrets}/backups`;
+    const output = await operate(
+      shellBlock('docs/operations/runbooks.md', 'A key has leaked', 0),
+      folder,
+      shellBlock('docs/operations/runbooks.md', 'Back up and restore', 2),
+      shellBlock('docs/operations/runbooks.md', 'Back up and restore', 3),
+      shellBlock('docs/operations/runbooks.md', 'Back up and restore', 4),
+    );
+    expect(output).toMatch(/identity-key-1: accepted\n.*identity-key-1: refused\n/s);
+    expect((await issuesApi().get('/issues/ISS-1/')).status).toBe(401);
+    expect(readdirSync(join(secrets, 'keys')).sort()).toEqual(['identity-key-2.pem', 'keys.json']);
+    const files = readdirSync(join(secrets, 'backups'));
+    expect(files).toEqual([
+      expect.stringMatching(/^identity-.*\.dump$/),
+      expect.stringMatching(/^secrets-.*\.tar$/),
+    ]);
+    expect(await listsIdentities(serviceToken())).toBe(200);
+  });
+
+  it('is upgraded by the runbook', async () => {
+    const output = await operate(shellBlock('docs/operations/runbooks.md', 'Upgrade', 1));
+    expect(output).toMatch(/identity: no migration to apply\n.*issues: no migration to apply\n/s);
+    expect(await listsIdentities(serviceToken())).toBe(200);
   });
 });

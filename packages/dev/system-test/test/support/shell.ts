@@ -9,6 +9,8 @@ export class Shell {
   readonly #process: ChildProcess;
   /** The output so far, of standard output and standard error. */
   output = '';
+  /** The exit code, when the script has ended. */
+  readonly ended: Promise<number | null>;
 
   constructor(script: string, environment: Record<string, string> = {}) {
     this.#process = spawn('bash', ['-euo', 'pipefail', '-s'], {
@@ -22,6 +24,7 @@ export class Shell {
         this.output += chunk.toString();
       });
     }
+    this.ended = once(this.#process, 'close').then(([code]) => code);
     this.#process.stdin?.end(script);
   }
 
@@ -37,9 +40,8 @@ export class Shell {
   async interrupt(): Promise<void> {
     const { pid } = this.#process;
     if (pid === undefined || this.#hasEnded) return;
-    const closed = once(this.#process, 'close');
     process.kill(-pid, 'SIGINT');
-    await closed;
+    await this.ended;
   }
 
   get #hasEnded(): boolean {
