@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { migrate } from '@tessera/service-kit/migrate';
 import { createServiceDatabase, startTestPostgres } from '@tessera/stack/postgres';
 import { canRunRedmine, startRedmine } from '@tessera/trackers/redmine';
+import { templateOf } from './test-database.ts';
 
 const prismaDirs = {
   issues: fileURLToPath(new URL('../../prisma', import.meta.url)),
@@ -23,7 +24,7 @@ export default async function globalSetup(): Promise<void> {
 export async function prepareRun() {
   const postgres = await startTestPostgres();
   for (const role of ['issues', 'identity'] as const) {
-    const service = { database: `${role}_template`, role, password: role };
+    const service = { database: templateOf(role), role, password: role };
     const connectionString = await createServiceDatabase(postgres.adminUrl, service);
     await migrate({ connectionString, prismaDir: prismaDirs[role] });
   }

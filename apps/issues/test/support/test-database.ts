@@ -7,11 +7,17 @@ import { createDatabase } from '../../src/database.ts';
 
 export type TestDatabase = ReturnType<typeof openTestDatabase>;
 
+/**
+ * The database that test files copy. Its name differs from that in the tests of identity, where another role owns the tables:
+ * with TEST_DATABASE_URL, both are on one server.
+ */
+export const templateOf = (role: 'issues' | 'identity') => `issues_tests_${role}`;
+
 /** Copies the migrated template of a service for one test file and returns the URL of the copy. */
 export async function createTestDatabase(role: 'issues' | 'identity' = 'issues'): Promise<string> {
   const adminUrl = process.env.TEST_ADMIN_URL ?? '';
   const name = `${role}_${randomBytes(6).toString('hex')}`;
-  await cloneDatabase(adminUrl, `${role}_template`, name, role);
+  await cloneDatabase(adminUrl, templateOf(role), name, role);
   const url = new URL(adminUrl);
   url.username = role;
   url.password = role;
