@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -13,8 +14,10 @@ import {
   publishedPackages,
   run,
   tool,
+  writeSnippets,
 } from '../src/packages/installed-packages.ts';
 
+const repository = join(import.meta.dirname, '../../../..');
 const types = ['@types/node@20'];
 const password = 'a password of a consumer';
 
@@ -40,6 +43,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       installPackages(projects['5'], [...tarballs, ...types, 'express@5', '@types/express@5']),
       starting,
     ]);
+    for (const project of Object.values(projects)) writeSnippets(project);
   });
   afterAll(async () => {
     await (await starting).stop();
@@ -55,6 +59,19 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     expect(manifest).not.toMatch(/workspace:|catalog:|@tessera\/source|attack/);
     expect(JSON.parse(manifest)).toMatchObject({ type: 'module', sideEffects: false });
     expect(readFileSync(join(installed, 'README.md'), 'utf8')).toContain(`npm install @tessera/${name}\n`);
+  });
+
+  it.each(publishedPackages)('@tessera/%s refers to nothing that its readers do not have', (name) => {
+    const installed = join(projects['5'], 'node_modules', '@tessera', name);
+    const names = execFileSync('git', ['ls-files'], { encoding: 'utf8', cwd: repository }).split('\n');
+    for (const document of ['README.md', 'CHANGELOG.md']) {
+      const text = readFileSync(join(installed, document), 'utf8');
+      const links = [...text.matchAll(/\]\(([^)\s]*)/g)].map(([, link = '']) => link);
+      expect(links.filter((link) => !/^(https:\/\/|#)/.test(link))).toEqual([]);
+      const files = text.match(/(?<![\w/.@-])[\w-][\w./-]*\.(?:md|ts|json)\b(?!\()/g) ?? [];
+      const unknown = files.filter((file) => !names.some((known) => `/${known}`.endsWith(`/${file}`)));
+      expect(unknown).toEqual([]);
+    }
   });
 
   it('publint and attw find no problem', async () => {
@@ -75,7 +92,7 @@ describe('the packages for other projects, as npm installs their tarballs', () =
     ['4', '5'],
     ['5', '7'],
   ] as const)(
-    'a backend on Express %s compiles with TypeScript %s and works',
+    'a backend on Express %s compiles with TypeScript %s, as the programs in the READMEs do, and works',
     async (express, typescript) => {
       const project = projects[express];
       const compiler = typescript === '5' ? join(project, 'node_modules', '.bin', 'tsc') : tool('tsc');
@@ -85,6 +102,8 @@ describe('the packages for other projects, as npm installs their tarballs', () =
       );
       expect(version).toMatch(new RegExp(`^${express}\\.`));
       await run(compiler, ['--project', 'tsconfig.json'], project);
+      const snippets = readdirSync(join(project, 'dist', 'snippets')).filter((file) => file.endsWith('.js'));
+      for (const name of publishedPackages) expect(snippets).toContain(`${name}-1.js`);
       const { urls, serviceToken, internal } = await starting;
       const email = `express-${express}@example.com`;
       const input = [urls.identity, urls.issues, serviceToken, email, password];

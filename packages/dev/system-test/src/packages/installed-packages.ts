@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseCodeBlocks } from '@tessera/delivery/code-blocks';
 import { build } from 'esbuild';
 
 const packageRoot = fileURLToPath(new URL('../../', import.meta.url));
@@ -28,6 +29,26 @@ export async function installPackages(project: string, packages: readonly string
   const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
   await run('npm', ['install', ...options, ...packages], project);
   cpSync(join(packageRoot, 'consumer'), project, { recursive: true });
+}
+
+/**
+ * Writes the programs in the READMEs of the installed packages into the folder `snippets` of the project. A block with imports is a
+ * file, which the blocks after it continue.
+ */
+export function writeSnippets(project: string): void {
+  const folder = join(project, 'snippets');
+  mkdirSync(folder);
+  for (const name of publishedPackages) {
+    const readme = readFileSync(join(project, 'node_modules', '@tessera', name, 'README.md'), 'utf8');
+    const programs: string[] = [];
+    for (const { language, text } of parseCodeBlocks(readme)) {
+      if (!/^(ts|js|typescript|javascript)$/.test(language)) continue;
+      if (text.startsWith('import ')) programs.push(text);
+      else programs.push(`${programs.pop() ?? ''}\n${text}`);
+    }
+    for (const [number, text] of programs.entries())
+      writeFileSync(join(folder, `${name}-${number}.ts`), text);
+  }
 }
 
 /** Bundles a module for browsers as the global `bundle`. `inputs`: the bundled files, relative to the project. */
