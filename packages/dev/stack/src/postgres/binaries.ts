@@ -18,10 +18,15 @@ export interface PostgresBinaries {
 export const SERVER_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 /**
- * Finds the PostgreSQL that npm installed. Copies it to another folder if the account cannot reach it.
- * @throws StackError when this platform has none or it does not run
+ * Finds the PostgreSQL that npm installed, or that in a folder. Copies the first to another folder if the account cannot reach it.
+ * @throws StackError when there is none or it does not run
  */
-export function findBinaries(account: ServerAccount | undefined): PostgresBinaries {
+export function findBinaries(account: ServerAccount | undefined, given?: string): PostgresBinaries {
+  if (given !== undefined) {
+    const { major, problem } = tryVersion(given, account);
+    if (major === undefined) throw notRunnable(problem);
+    return binariesIn(given, major);
+  }
   const { folder, version } = installedPackage();
   const inPlace = tryVersion(folder, account);
   if (inPlace.major !== undefined) return binariesIn(folder, inPlace.major);

@@ -20,13 +20,16 @@ export interface BreakablePostgres extends TestPostgres {
   resume(): void;
 }
 
-/** Starts a new temporary server. Ignores TEST_DATABASE_URL, because a shared server must not be broken. */
-export async function startBreakablePostgres(): Promise<BreakablePostgres> {
+/**
+ * Starts a new temporary server. Ignores TEST_DATABASE_URL, because a shared server must not be broken.
+ * @param installation see `PostgresOptions`
+ */
+export async function startBreakablePostgres(installation?: string): Promise<BreakablePostgres> {
   const home = mkdtempSync(path.join(tmpdir(), 'tessera-test-'));
   // For root, the server runs as another user, which must be able to reach its own folder.
   chmodSync(home, 0o711);
   const dataDir = path.join(home, 'postgres');
-  let server = await launch(dataDir, undefined);
+  let server = await launch(dataDir, undefined, installation);
   const { adminUrl } = server.postgres;
   const ended = async (end: () => Promise<void>) => {
     await end();
@@ -41,7 +44,7 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
         await server.postgres.exited;
       }),
     start: async () => {
-      server = await launch(dataDir, server.postgres.port);
+      server = await launch(dataDir, server.postgres.port, installation);
     },
     pause: () => signalAll(server.postgres, 'SIGSTOP'),
     resume: () => signalAll(server.postgres, 'SIGCONT'),
@@ -54,8 +57,8 @@ export async function startBreakablePostgres(): Promise<BreakablePostgres> {
   };
 }
 
-async function launch(dataDir: string, port: number | undefined) {
-  const postgres = await startPostgres({ dataDir, port, persistent: true });
+async function launch(dataDir: string, port: number | undefined, installation: string | undefined) {
+  const postgres = await startPostgres({ dataDir, port, installation, persistent: true });
   const watchdog = startWatchdog();
   watchdog.removeOnDeath(path.dirname(dataDir));
   watchdog.removeOnDeath(postgres.folder);

@@ -56,10 +56,10 @@ async function initialise(
     `--pwfile=${passwordFile}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
-    // The builtin provider sorts and classifies letters the same way on every machine.
-    '--locale=C',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
+    // The builtin provider, which PostgreSQL 17 introduced, sorts and classifies letters the same way on every machine.
+    ...(Number(binaries.major) < 17
+      ? ['--locale=C.UTF-8']
+      : ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']),
     ...(persistent ? [] : ['--no-sync']),
   ];
   try {

@@ -24,6 +24,8 @@ export interface PostgresOptions {
   readonly persistent: boolean;
   /** The server's log file. Default: `<dataDir>.log`. */
   readonly log?: string;
+  /** The folder above `bin` of another PostgreSQL. Default: the one that npm installed. */
+  readonly installation?: string | undefined;
   /** Additional arguments of postgres(1), such as `['-c', 'log_statement=all']`. */
   readonly flags?: readonly string[];
 }
@@ -52,7 +54,7 @@ const THROW_AWAY_FLAGS = [
 const LAUNCH_ATTEMPTS = 20;
 
 /**
- * Starts a PostgreSQL 18 that listens on 127.0.0.1 and requires a password. Creates its cluster first if necessary.
+ * Starts a PostgreSQL, by default 18, that listens on 127.0.0.1 and requires a password. Creates its cluster first if necessary.
  * For root, it runs as the user `postgres`, with data and binaries in folders that this user can reach.
  * @throws StackError with the end of the server's log when it does not start
  */
@@ -62,7 +64,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const passwordFile = `${dataDir}.password`;
   mkdirSync(path.dirname(dataDir), { recursive: true });
   const password = options.persistent ? readOrCreateSecret(passwordFile) : randomSecret();
-  const { folder, ...runnable } = await prepareCluster(dataDir, password, options.persistent);
+  const { folder, ...runnable } = await prepareCluster(dataDir, password, options);
 
   const flags = [...(options.persistent ? [] : THROW_AWAY_FLAGS), ...(options.flags ?? [])];
   const { server, port } = await launchOnFreePort({ ...runnable, folder, flags, logFile }, options.port);
@@ -82,10 +84,14 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   return { port, adminUrl, process: server.process, folder, logFile, exited: server.exited, stop };
 }
 
-async function prepareCluster(dataDir: string, password: string, persistent: boolean) {
+async function prepareCluster(
+  dataDir: string,
+  password: string,
+  { persistent, installation }: PostgresOptions,
+) {
   const located = locateCluster(dataDir);
   const account = serverAccount(located);
-  const binaries = findBinaries(account);
+  const binaries = findBinaries(account, installation);
   if (!hasCluster(located)) {
     const folder = await createCluster({ dataDir, password, binaries, account, persistent });
     return { folder, binaries, account };
