@@ -57,7 +57,9 @@ export class Runbooks {
    * when a command fails.
    */
   paste(...blocks: string[]): Promise<string> {
-    const text = [this.#programs, shellBlock('docs/operations/runbooks.md', 'Functions', 0), ...blocks].join('\n');
+    const text = [this.#programs, shellBlock('docs/operations/runbooks.md', 'Functions', 0), ...blocks].join(
+      '\n',
+    );
     return run('bash', ['--norc', '-euo', 'pipefail', '-c', text], { cwd: this.folder });
   }
 
