@@ -15,7 +15,7 @@ const mention = new RegExp(`@(?=[\\p{L}\\p{N}_])((?:${nameSign.source}|\\\\[_.+-
 const address = /(?<![A-Za-z0-9])(?:https?:\/\/|www\.)[!-;=-[\\^_a-~]*/gi;
 /** A scoped package (`@types/node`), or a sign that is written as a number (`&#95;`). */
 const endsNoName = /^(?:\/[\p{L}\p{N}]|&#[\dx])/iu;
-const punctuation = /[._+-]+$/;
+const punctuation = '._+-';
 // The name is part of an address whose domain follows: `@ann@example.com`.
 const beforeDomain = /[A-Za-z0-9_.+-]$/;
 
@@ -117,9 +117,16 @@ const common = /[\p{sc=Common}\p{sc=Inherited}\p{M}]/u;
 /** Returns the names that a mention can mean, the longest first, in normal form as usernames are (NFC). */
 function formsOf(name: string): string[] {
   const beginnings = beginningsOf(name);
-  const forms = [name, ...beginnings.toReversed()].flatMap((form) => [form, form.replace(punctuation, '')]);
+  const forms = [name, ...beginnings.toReversed()].flatMap((form) => [form, withoutPunctuation(form)]);
   const normal = forms.flatMap((form) => [form.normalize('NFC'), form]);
   return [...new Set(normal)].filter((form) => form !== '' && form.length <= nameMax);
+}
+
+// A pattern would look for the end from each sign of a run.
+function withoutPunctuation(name: string): string {
+  let end = name.length;
+  while (end > 0 && punctuation.includes(name.charAt(end - 1))) end -= 1;
+  return name.slice(0, end);
 }
 
 // A name can end where a Latin name meets another script, and before a script without spaces; within such a script after

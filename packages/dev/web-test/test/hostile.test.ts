@@ -307,6 +307,24 @@ it('texts of the history cost a reader nothing until they are opened, and then s
   expect((await count()) - closed).toBeLessThan(5_000);
 });
 
+it('a text that is too complex is shown as it was written, in parts', async () => {
+  const { api } = mallory;
+  const letters = '\u0628'.repeat(65_000);
+  const issue = await api.create({ title: 'Complex texts', description: '> '.repeat(30_000) });
+  await api.addComment(issue.key, letters);
+  await api.addComment(issue.key, '*An ordinary text*');
+  await page.goto(`/issues/${issue.key}`);
+  await page.locator('.comment em', { hasText: 'An ordinary text' }).waitFor();
+  const comment = page.locator('.comment').first();
+  await comment.getByText('too complex to format').waitFor();
+  expect(await page.locator('.description .as-written').count()).toBe(1);
+  const shown = async () => (await comment.locator('.as-written').allTextContents()).join('');
+  expect((await shown()).length).toBe(4_000);
+  await comment.getByRole('button', { name: 'Show more (61,000 characters)' }).click();
+  expect(await shown()).toBe(letters.slice(0, 8_000));
+  await expectHarmless();
+});
+
 it('every page has the policy that it has in compose and Kubernetes', async () => {
   for (const path of [
     '/',

@@ -45,17 +45,37 @@ export function diffLines(before: string, after: string): DiffLine[] {
   return lines;
 }
 
+// The layout of a longer line can take seconds.
+const pieceLength = 1_000;
+
+/** Divides long lines into pieces. */
+function pieces({ kind, text }: DiffLine): DiffLine[] {
+  const found = text.match(new RegExp(`.{1,${pieceLength}}`, 'gsu')) ?? [''];
+  return found.map((piece) => ({ kind, text: piece }));
+}
+
 const signs = { same: ' ', removed: '−', added: '+' };
 const words = { same: '', removed: 'removed: ', added: 'added: ' };
 const elements = { same: 'span', removed: 'del', added: 'ins' } as const;
 
 // A text can have 65,000 lines, which would block the page of every reader.
 const linesAtOnce = 300;
+const lengthAtOnce = 20_000;
+
+/** Returns the end of the lines that are shown together with those before them. */
+function endOf(lines: readonly DiffLine[], start: number): number {
+  let end = start;
+  for (let length = 0; end < lines.length && end - start < linesAtOnce; end += 1) {
+    length += lines[end]?.text.length ?? 0;
+    if (length > lengthAtOnce) break;
+  }
+  return end;
+}
 
 export function TextDiff({ before, after }: { before: string; after: string }) {
-  const lines = useMemo(() => diffLines(before, after), [before, after]);
-  const [shown, setShown] = useState(linesAtOnce);
-  const more = Math.min(linesAtOnce, lines.length - shown);
+  const lines = useMemo(() => diffLines(before, after).flatMap(pieces), [before, after]);
+  const [shown, setShown] = useState(() => endOf(lines, 0));
+  const more = endOf(lines, shown) - shown;
   return (
     <div className="diff">
       {lines.slice(0, shown).map(({ kind, text }, index) => {

@@ -1,4 +1,5 @@
 import type { MarkdownIt, StateCore, StateInline, Token } from 'markdown-it';
+import { countPart } from './work-limits.ts';
 
 // Chinese, Japanese and full-width punctuation, and the quotes of Chinese texts, are part of the sentence around an address.
 const sentence =
@@ -20,6 +21,8 @@ export function linkAddresses(markdown: MarkdownIt): void {
 // Before the signs of an address can mean emphasis.
 function linkScheme(state: StateInline, silent: boolean): boolean {
   if (silent || state.linkLevel > 0 || !state.src.startsWith('://', state.pos)) return false;
+  // Reading the pending text copies it, so the source is read first.
+  if (!/https?$/i.test(state.src.slice(Math.max(0, state.pos - 5), state.pos))) return false;
   const scheme = /(?<![a-z\d])https?$/i.exec(state.pending.slice(-6))?.[0];
   if (scheme === undefined) return false;
   afterScheme.lastIndex = state.pos + 3;
@@ -46,13 +49,16 @@ function withoutEnd(address: string): string {
   return address.slice(0, end);
 }
 
-function linkTexts({ tokens, Token: TokenOf, md }: StateCore): void {
+function linkTexts({ tokens, Token: TokenOf, md, env }: StateCore): void {
   for (const token of tokens) {
     let depth = 0;
     token.children &&= token.children.flatMap((child) => {
       depth += child.tag === 'a' ? child.nesting : 0;
       return child.type === 'text' && depth === 0
-        ? linked(child, TokenOf, (href) => md.normalizeLink(href))
+        ? linked(child, TokenOf, (href) => {
+            countPart(env, 'a', 1);
+            return md.normalizeLink(href);
+          })
         : child;
     });
   }

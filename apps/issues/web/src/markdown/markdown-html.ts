@@ -1,12 +1,14 @@
 import MarkdownIt, { type RendererRule, type StateBlock } from 'markdown-it';
 import { linkAddresses } from './addresses.ts';
 import { direct } from './direction.ts';
+import { limitWork, portionsOf, TooMuchWork } from './work-limits.ts';
 
 const markdown = new MarkdownIt({ html: true, breaks: true });
 // The sanitizer decides about addresses. Otherwise a link would be text here and a link elsewhere.
 markdown.validateLink = () => true;
 const { escapeHtml } = markdown.utils;
 markdown.use(linkAddresses);
+markdown.use(limitWork);
 
 const { ruler } = markdown.block;
 const [html, , underlined, paragraph] = ruler.getRules('').slice(-4);
@@ -89,7 +91,18 @@ rules.image = (tokens, place, options, env, self) => {
   return env?.isInLink === true ? text : `<a href="${escapeHtml(href)}">${text}</a>`;
 };
 
-/** Returns the HTML of a text, before it is sanitized. */
-export function htmlOf(text: string): string {
-  return markdown.render(text, {});
+/**
+ * Returns the HTML of a text, before it is sanitized, in portions that each contain whole elements; undefined if it would
+ * cost a reader too much.
+ */
+export function htmlOf(text: string): string[] | undefined {
+  const env = {};
+  try {
+    return portionsOf(markdown.parse(text, env)).map((tokens) =>
+      markdown.renderer.render(tokens, markdown.options, env),
+    );
+  } catch (error) {
+    if (error instanceof TooMuchWork) return undefined;
+    throw error;
+  }
 }

@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify';
 import { htmlOf } from './markdown-html.ts';
+import { portionAt } from './portion.ts';
 
 DOMPurify.addHook('afterSanitizeAttributes', (element) => {
   if (element.nodeName === 'A') element.setAttribute('rel', 'noopener noreferrer nofollow');
@@ -12,16 +13,87 @@ const tags =
     ' ',
   );
 
-/** Shows Markdown in an element. Only elements and attributes that Markdown produces remain. */
-export function renderMarkdown(element: HTMLElement, text: string): void {
-  const trusted = DOMPurify.sanitize(htmlOf(text), {
+interface Rendering {
+  element: HTMLElement;
+  text: string;
+  isCurrent: () => boolean;
+}
+
+const waiting: Rendering[] = [];
+let isRunning = false;
+// A longer task delays the answer to a key.
+const turnMs = 16;
+
+/** Renders texts one after the other, and lets the page respond in between. */
+export async function renderInTurn(rendering: Rendering): Promise<void> {
+  waiting.push(rendering);
+  if (isRunning) return;
+  isRunning = true;
+  let start = performance.now();
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    for (const step of stepsOf(next)) {
+      if (!next.isCurrent()) break;
+      step();
+      if (performance.now() - start < turnMs) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      start = performance.now();
+    }
+  }
+  isRunning = false;
+}
+
+/** Shows Markdown in an element, one portion in each step. */
+function* stepsOf({ element, text }: Rendering): Generator<() => void> {
+  let portions: string[] | undefined;
+  yield () => {
+    try {
+      portions = htmlOf(text);
+    } catch (error) {
+      reportError(error);
+    }
+  };
+  if (portions === undefined) yield () => showAsWritten(element, text);
+  for (const [place, html] of portions?.entries() ?? [])
+    yield () => {
+      if (place === 0) element.textContent = '';
+      element.append(sanitized(html));
+      // Otherwise the layout of all portions would be one task.
+      if (portions !== undefined && portions.length > 1) element.getBoundingClientRect();
+    };
+}
+
+/** Only elements and attributes that Markdown produces remain. */
+function sanitized(html: string): DocumentFragment {
+  return DOMPurify.sanitize(html, {
     ALLOWED_TAGS: tags,
     ALLOWED_ATTR: ['href', 'rel', 'dir', 'align', 'start', 'type', 'checked', 'disabled', 'aria-label'],
     // Without this, their values would have to be URLs, too.
     ADD_URI_SAFE_ATTR: ['dir', 'align', 'start', 'type', 'checked', 'disabled'],
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\/(?!\/)|#)/i,
-    RETURN_TRUSTED_TYPE: true,
+    RETURN_DOM_FRAGMENT: true,
   });
-  // The DOM types know no TrustedHTML.
-  element.innerHTML = trusted as unknown as string;
+}
+
+function showAsWritten(element: HTMLElement, text: string): void {
+  const note = document.createElement('p');
+  note.className = 'muted';
+  note.textContent = 'This text is too complex to format, so it is shown as it was written.';
+  const more = document.createElement('button');
+  more.type = 'button';
+  more.className = 'quiet';
+  let end = 0;
+  const showMore = () => {
+    const portion = portionAt(text, end);
+    end += portion.length;
+    const written = document.createElement('p');
+    written.className = 'as-written';
+    written.dir = 'auto';
+    written.textContent = portion;
+    more.before(written);
+    more.hidden = end >= text.length;
+    more.textContent = `Show more (${(text.length - end).toLocaleString('en')} characters)`;
+  };
+  more.addEventListener('click', showMore);
+  element.replaceChildren(note, more);
+  showMore();
 }
