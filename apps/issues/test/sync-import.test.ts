@@ -122,6 +122,34 @@ describe('a long import', () => {
   });
 });
 
+it.each(['github', 'gitlab', 'gitea'] as const)(
+  'texts of %s are imported without directional overrides, and are not written back',
+  async (provider) => {
+    const { tracker, app, staff } = await startImporting(provider, 0);
+    const raw = { title: 'photo\u202egpj.exe', body: 'a \u202db\u202c c' };
+    const number = tracker.fake.createIssue(raw);
+    tracker.fake.addComment(number, 'see \u202e1202', 'oct\u202eocat');
+    await importAll(staff);
+    const [issue] = await untilSynced(staff);
+    const id = issue?.id ?? '';
+    const clean = { title: 'photogpj.exe', description: 'a b\u202c c' };
+    const before = await syncIssue(staff, { id });
+    expect(before).toMatchObject({ ...clean, sync: { state: 'synced', conflicts: [] } });
+    expect(before.comments).toEqual([
+      expect.objectContaining({ body: 'see 1202', external: expect.objectContaining({ author: 'octocat' }) }),
+    ]);
+    // Another override in the tracker is no change, and a change here is one.
+    tracker.fake.editIssue(number, { title: '\u202ephoto\u202egpj.exe' });
+    expect(await syncIssue(staff, { id })).toMatchObject({ ...clean, updated_at: before.updated_at });
+    expect(tracker.fake.issues()).toEqual([expect.objectContaining({ title: '\u202ephoto\u202egpj.exe' })]);
+    await staff.put(`/api/v1/issues/${id}/`, { title: 'Photo' }).expect(200);
+    await syncIssue(staff, { id });
+    expect(tracker.fake.issues()).toEqual([expect.objectContaining({ title: 'Photo' })]);
+    await app.close();
+    await tracker.close();
+  },
+);
+
 describe('an import', () => {
   const assign = async (tracker: FakeTestTracker, logins: string[]) => {
     for (const login of logins) {

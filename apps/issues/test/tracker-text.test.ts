@@ -106,6 +106,15 @@ describe('a text from a tracker', () => {
     expect(canonicalTitle(' two\r\nlines\u2028and\tmore ')).toBe('two lines and more');
   });
 
+  it('is shown in its own order, as the API demands of other texts', () => {
+    expect(canonicalTitle('photo\u202egpj.exe')).toBe('photogpj.exe');
+    // A marker that an override broke is none.
+    expect(canonicalText('a \u202d(b)\u202c\n\u202e\n')).toBe('a (b)\u202c');
+    expect(canonicalText('\u2067\u05d0\u2069 \u202b\u05d0\u202c')).toBe(
+      '\u2067\u05d0\u2069 \u202b\u05d0\u202c',
+    );
+  });
+
   it('needs a title that shows something', () => {
     expect(storableTitle('\u200b', 'octocat/hello#1')).toBe('octocat/hello#1');
     expect(storableTitle(`${'\u200b'.repeat(255)}x`, 'octocat/hello#1')).toBe('octocat/hello#1');

@@ -71,6 +71,11 @@ export function isVisible() {
 // No keyboard makes them. Marks, embeddings and isolates, which programs add around words, do not change the order of letters.
 const directionalOverride = /[\u202d\u202e]/;
 
+/** Returns a text of another system as `isInOrder` demands it. */
+export function withoutOverrides(value: string): string {
+  return value.replace(/[\u202d\u202e]/g, '');
+}
+
 /** Checks that a text is shown in its own order. */
 export function isInOrder() {
   return z.refine<string>((value) => !directionalOverride.test(value), {

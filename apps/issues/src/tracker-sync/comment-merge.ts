@@ -1,4 +1,4 @@
-import { commentMaxLength } from '@tessera/contracts';
+import { commentMaxLength, withoutOverrides } from '@tessera/contracts';
 import type { ExternalTracker, RemoteComment } from '../trackers/external-tracker.ts';
 import { canonicalText, commentText, cutText, markedComment } from '../trackers/tracker-text.ts';
 
@@ -72,7 +72,8 @@ export function planComments(
       plan.arrived.push({ commentId: own.id, remoteId });
     } else if (original === undefined || !isOwnText(body, commentId, original)) {
       const text = cutText(canonicalText(body), commentMaxLength);
-      if (text !== '') plan.pull.push({ remoteId, body: text, author, createdAt });
+      if (text === '') continue;
+      plan.pull.push({ remoteId, body: text, author: author && withoutOverrides(author), createdAt });
     }
   }
   plan.push = [...waiting.values()];

@@ -1,4 +1,10 @@
-import { descriptionMaxLength, isVisibleText, titleMaxLength, toStorableText } from '@tessera/contracts';
+import {
+  descriptionMaxLength,
+  isVisibleText,
+  titleMaxLength,
+  toStorableText,
+  withoutOverrides,
+} from '@tessera/contracts';
 import { z } from 'zod';
 import { type Markup, neutralise, withoutSeparators } from './neutralise.ts';
 
@@ -48,16 +54,17 @@ export function markedComment(body: string): string | undefined {
 
 /**
  * Returns the canonical form of a text for comparison and storage: lines end with LF; trailing white space, markers and
- * the characters that `neutralise` adds are removed. Redmine replaces LF by CRLF, which must not count as a change.
+ * the characters that `neutralise` adds are removed, and directional overrides, which the API refuses. Redmine replaces LF by
+ * CRLF, which must not count as a change.
  */
 export function canonicalText(text: string): string {
-  return withoutSeparators(withoutMarkers(toStorableText(text).replace(/\r\n?/g, '\n'))).trimEnd();
+  return withoutSeparators(withoutMarkers(permitted(text).replace(/\r\n?/g, '\n'))).trimEnd();
 }
 
 /** Returns the canonical form of a title, which is a single line. */
 export function canonicalTitle(title: string): string {
   return withoutSeparators(
-    toStorableText(title)
+    permitted(title)
       .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
       .trim(),
   );
@@ -128,6 +135,10 @@ export function cutText(text: string, max: number): string {
   if (characters.length <= max) return text;
   const notice = '\n\n[cut: the whole text is in the external tracker]';
   return characters.slice(0, max - notice.length).join('') + notice;
+}
+
+function permitted(text: string): string {
+  return withoutOverrides(toStorableText(text));
 }
 
 // Removing a marker can join the surrounding text to another marker, which is then broken.
