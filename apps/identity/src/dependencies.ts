@@ -69,6 +69,12 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     minLength: config.passwords.minLength,
     blocklist: config.passwords.blocklist ? await loadBlocklist() : null,
   });
+  const passwordChanges = new PasswordChangeService({
+    repository: new PasswordChangeRepository(database),
+    hasher,
+    passwordPolicy,
+    limits: config.signInLimits,
+  });
   const { intervalSeconds, ...retention } = config.cleanup;
   const tasks = cleanupTasks(new CleanupRepository(database), retention);
   const cleanup = new CleanupJob({ tasks, intervalSeconds, logger, onDeleted: cleanupDeletions(metrics) });
@@ -92,18 +98,13 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     documents: createDocuments(config.issuer, keys),
     deletedKeys: readDeletedKids(config.keys),
     health: new Health({ checks: readiness, timeoutMs: readinessTimeoutMs(config.database), logger }),
-    ...createTokenServices(config, { keys, database, hasher, logger, metrics }),
+    ...createTokenServices(config, { keys, database, hasher, passwordChanges, logger, metrics }),
     identities: new IdentityService({
       repository: new IdentityRepository(database),
       hasher,
       passwordPolicy,
     }),
-    passwordChanges: new PasswordChangeService({
-      repository: new PasswordChangeRepository(database),
-      hasher,
-      passwordPolicy,
-      limits: config.signInLimits,
-    }),
+    passwordChanges,
     audit: new AuditService({ repository: new AuditRepository(database) }),
   };
 }
@@ -123,12 +124,14 @@ interface TokenServiceParts {
   keys: SigningKeys;
   database: Database;
   hasher: PasswordHasher;
+  passwordChanges: PasswordChangeService;
   logger: Logger;
   metrics: Metrics;
 }
 
 // The services that issue, verify or revoke tokens.
-function createTokenServices(config: Config, { keys, database, hasher, logger, metrics }: TokenServiceParts) {
+function createTokenServices(config: Config, parts: TokenServiceParts) {
+  const { keys, database, hasher, passwordChanges, logger, metrics } = parts;
   const sessions = new SessionRepository(database);
   observeSessions(metrics, () => sessions.count());
   const { accessTtlSeconds, accessTyp, sessionsValidAfter } = config.tokens;
@@ -145,6 +148,7 @@ function createTokenServices(config: Config, { keys, database, hasher, logger, m
       quota: new IdentityQuota('sign-ins', tokensPerMinute),
       limits: new SignInLimits({ ...config.signInLimits, secret: config.serviceTokens[0] ?? '' }),
       hasher,
+      passwordChanges,
       issuer,
       logger,
       outcomes: signInOutcomes(metrics),

@@ -19,9 +19,11 @@ export function refreshOutcomes(metrics: Metrics): OutcomeCounter<RefreshOutcome
   return new OutcomeCounter(counter, 'rotated', refreshOutcomeOf);
 }
 
+// 422: a new password that replaces a temporary one is not accepted.
 const signInOutcomesByStatus: Record<number, SignInOutcome> = {
   401: 'refused',
   408: 'client_gone',
+  422: 'refused',
   429: 'limited',
   503: 'unavailable',
 };

@@ -34,6 +34,14 @@ export function invalidGrantProblem(detail: string, cause?: unknown): ProblemErr
   });
 }
 
+/** 401 for the right password if it is temporary. The `error` is that of other refusals, for clients that know only RFC 6749. */
+export function temporaryPasswordProblem(
+  code: 'password_change_required' | 'password_expired',
+  detail: string,
+): ProblemError {
+  return new ProblemError({ status: 401, code, detail, members: { error: 'invalid_grant' } });
+}
+
 /** 400 with an `error` of RFC 6749 5.2. */
 export function oauthProblem(
   error: 'invalid_request' | 'unsupported_grant_type' | 'unsupported_token_type',

@@ -2,6 +2,8 @@
 export interface IdentityInput extends AccountInput {
   /** Null removes the name. */
   display_name?: string | null;
+  /** True: the first sign-in must choose another password, within 24 hours. */
+  password_is_temporary?: boolean;
 }
 
 /** The writable members of a user of the issues service. */

@@ -78,6 +78,14 @@ const commonReference = {
     meaning: 'There is nothing at this path.',
     action: 'Compare the path with the API document.',
   },
+  password_change_required: {
+    meaning: 'The password is right, but temporary: it is only for choosing another one.',
+    action: 'Ask the person for a password of their own, and send the sign-in again with `new_password`.',
+  },
+  password_expired: {
+    meaning: 'The password is right, but it was temporary, and its 24 hours are over.',
+    action: 'Ask an administrator for a new one. `npx pnpm@12 reset-password` sets one.',
+  },
   request_timeout: {
     meaning: 'The request did not arrive in time.',
     action: 'Send it again, over a faster connection.',

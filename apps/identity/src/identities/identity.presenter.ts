@@ -31,6 +31,7 @@ export function readIdentityChanges(body: UpdateIdentity): IdentityChanges {
     username: body.username,
     displayName: body.display_name,
     password: body.password,
+    isPasswordTemporary: body.password === undefined ? undefined : body.password_is_temporary,
     sso: readSso(body),
     isActive: body.is_active,
     isVerified: body.is_verified,

@@ -9,7 +9,10 @@ import type { Identity, IdentityChanges } from './identity.ts';
 export type IdentityConflict = 'email' | 'sso';
 
 /** Changes to store, with a password hash in place of the password. */
-export type StoredChanges = Omit<IdentityChanges, 'password'> & { passwordHash?: string | undefined };
+export type StoredChanges = Omit<IdentityChanges, 'password' | 'isPasswordTemporary'> & {
+  passwordHash?: string | undefined;
+  passwordExpiresAt?: Date | null | undefined;
+};
 
 /** A page of a list by id. `search`: words, each a prefix of a word of the username, the display name or the e-mail. */
 export interface IdentityPage {
@@ -200,6 +203,7 @@ function toColumns(changes: StoredChanges) {
     username: changes.username,
     displayName: changes.displayName,
     passwordHash: changes.passwordHash,
+    passwordExpiresAt: changes.passwordExpiresAt,
     ssoProvider: changes.sso === undefined ? undefined : (changes.sso?.provider ?? null),
     ssoId: changes.sso === undefined ? undefined : (changes.sso?.id ?? null),
     isActive: changes.isActive,

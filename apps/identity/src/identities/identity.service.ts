@@ -18,6 +18,9 @@ interface IdentityServiceDependencies {
   passwordPolicy: PasswordPolicy;
 }
 
+/** As long as a day, so that a password that was printed or sent and forgotten opens nothing. */
+const temporaryPasswordMs = 86_400_000;
+
 /** Implements docs/spec/identity-service.md 3.1 and 4.2. */
 export class IdentityService {
   readonly #repository: IdentityRepository;
@@ -93,9 +96,14 @@ export class IdentityService {
     return assertFound(await this.#repository.findBySso(provider, ssoId));
   }
 
-  async #withHash({ password, ...changes }: IdentityChanges, signal: AbortSignal): Promise<StoredChanges> {
+  async #withHash(
+    { password, isPasswordTemporary = false, ...changes }: IdentityChanges,
+    signal: AbortSignal,
+  ): Promise<StoredChanges> {
     if (password === undefined) return changes;
-    return { ...changes, passwordHash: await this.#hasher.hash(password, signal) };
+    const passwordHash = await this.#hasher.hash(password, signal);
+    const passwordExpiresAt = isPasswordTemporary ? new Date(Date.now() + temporaryPasswordMs) : null;
+    return { ...changes, passwordHash, passwordExpiresAt };
   }
 }
 

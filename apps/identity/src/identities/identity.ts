@@ -21,6 +21,8 @@ export interface IdentityChanges {
   username?: string | undefined;
   displayName?: string | null | undefined;
   password?: string | undefined;
+  /** Whether the password is only for choosing another. */
+  isPasswordTemporary?: boolean | undefined;
   sso?: { provider: string; id: string } | null | undefined;
   isActive?: boolean | undefined;
   isVerified?: boolean | undefined;

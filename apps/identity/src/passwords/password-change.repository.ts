@@ -3,6 +3,7 @@ import type { Database } from '../database.ts';
 import type { PasswordContext } from './password-policy.ts';
 
 interface Account extends PasswordContext {
+  /** Null also if a temporary password has expired. */
   passwordHash: string | null;
   sessionEpoch: number;
 }
@@ -17,7 +18,8 @@ export class PasswordChangeRepository {
 
   async find(id: string): Promise<Account | undefined> {
     const rows = await this.#database.$queryRaw<Account[]>`
-      SELECT email, username, password_hash AS "passwordHash", session_epoch AS "sessionEpoch"
+      SELECT email, username, session_epoch AS "sessionEpoch",
+        CASE WHEN password_expires_at <= now() THEN NULL ELSE password_hash END AS "passwordHash"
         FROM identities WHERE id = ${id}::uuid AND deleted_at IS NULL`;
     return rows[0];
   }
@@ -52,8 +54,8 @@ export class PasswordChangeRepository {
   ): Promise<boolean> {
     const audited = await this.#database.$executeRaw`
       WITH changed AS (
-        UPDATE identities SET password_hash = ${passwordHash}, session_epoch = session_epoch + 1,
-               updated_at = ${new Date()}::timestamptz
+        UPDATE identities SET password_hash = ${passwordHash}, password_expires_at = NULL,
+               session_epoch = session_epoch + 1, updated_at = ${new Date()}::timestamptz
          WHERE id = ${id}::uuid AND deleted_at IS NULL AND session_epoch = ${sessionEpoch}::int
         RETURNING id
       ), forgotten AS (

@@ -2,7 +2,7 @@ import { networkOf, ProblemError, type RequestOrigin, validationProblem } from '
 import { identityNotFoundProblem } from '../identities/identity-not-found.ts';
 import type { PasswordChangeRepository } from './password-change.repository.ts';
 import type { PasswordHasher } from './password-hasher.ts';
-import type { PasswordPolicy } from './password-policy.ts';
+import type { PasswordContext, PasswordPolicy } from './password-policy.ts';
 
 interface PasswordChangeDependencies {
   repository: PasswordChangeRepository;
@@ -34,10 +34,8 @@ export class PasswordChangeService {
     const { repository, hasher, passwordPolicy } = this.#dependencies;
     const account = await repository.find(id);
     if (account === undefined) throw identityNotFoundProblem();
-    passwordPolicy.assertAcceptable(next, account, 'new_password');
     // Says nothing about the stored password.
-    if (next === current)
-      throw validationProblem([{ field: 'new_password', message: 'must differ from the current password' }]);
+    passwordPolicy.assertNext({ current, next }, account);
     await this.#countAttempt(id);
     const matches = await hasher.matches(current, {
       hash: account.passwordHash,
@@ -50,6 +48,20 @@ export class PasswordChangeService {
     const passwordHash = await hasher.hash(next, signal);
     const changed = await repository.change({ id, passwordHash, sessionEpoch: account.sessionEpoch }, origin);
     if (!changed) throw wrongPassword();
+  }
+
+  /** Replaces a temporary password that has just been verified. Returns false if it has changed since. */
+  async replaceTemporary(
+    account: PasswordContext & { id: string; sessionEpoch: number },
+    passwords: { current: string; next: string },
+    origin: RequestOrigin,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { repository, hasher, passwordPolicy } = this.#dependencies;
+    passwordPolicy.assertNext(passwords, account);
+    const { id, sessionEpoch } = account;
+    const passwordHash = await hasher.hash(passwords.next, signal);
+    return repository.change({ id, passwordHash, sessionEpoch }, origin);
   }
 
   // Counted before the comparison, so that parallel guesses cannot exceed the limit.

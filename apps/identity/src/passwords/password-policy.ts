@@ -29,6 +29,13 @@ export class PasswordPolicy {
     if (message !== undefined) throw validationProblem([{ field, message }]);
   }
 
+  /** Throws a 422 problem if a person may not replace the current password by the next one. */
+  assertNext({ current, next }: { current: string; next: string }, context: PasswordContext): void {
+    this.assertAcceptable(next, context, 'new_password');
+    if (next === current)
+      throw validationProblem([{ field: 'new_password', message: 'must differ from the current password' }]);
+  }
+
   #findViolation(password: string, context: PasswordContext): string | undefined {
     const { minLength, blocklist } = this.#options;
     if (Array.from(password).length < minLength) return `must be at least ${minLength} characters`;

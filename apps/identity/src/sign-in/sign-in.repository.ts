@@ -6,7 +6,11 @@ import type { CounterLifetimes, SignInCounter, SignInKeys } from './sign-in-limi
 /** The identity that a sign-in attempt names. */
 export interface SignInCandidate {
   id: string;
+  email: string;
+  username: string;
   passwordHash: string | null;
+  /** Set for a temporary password. */
+  temporaryPassword: 'valid' | 'expired' | null;
   isActive: boolean;
   sessionEpoch: number;
 }
@@ -41,7 +45,10 @@ export class SignInRepository {
     keys: SignInKeys,
   ): Promise<{ candidate: SignInCandidate | null; counters: SignInCounter[] }> {
     const rows = await this.#database.$queryRaw<AttemptRow[]>`
-      SELECT i.id, i.password_hash AS "passwordHash", i.is_active AS "isActive", i.session_epoch AS "sessionEpoch",
+      SELECT i.id, i.email, i.username, i.password_hash AS "passwordHash", i.is_active AS "isActive",
+        i.session_epoch AS "sessionEpoch",
+        CASE WHEN i.password_expires_at <= now() THEN 'expired' WHEN i.password_expires_at > now() THEN 'valid' END
+          AS "temporaryPassword",
         coalesce((
           SELECT json_agg(json_build_object('key', key, 'count', count,
                    'secondsLeft', extract(epoch FROM window_ends - now())))

@@ -8,7 +8,8 @@ import {
   unavailableProblem,
 } from '@tessera/service-kit';
 import type { SignInOutcome } from '../identity-metrics.ts';
-import { invalidGrantProblem } from '../oauth.ts';
+import { invalidGrantProblem, temporaryPasswordProblem } from '../oauth.ts';
+import type { PasswordChangeService } from '../passwords/password-change.service.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import type { IdentityQuota } from '../rate-limit/identity-quota.ts';
 import type { TokenIssuer } from '../tokens/token-issuer.ts';
@@ -18,6 +19,7 @@ import type { SignInKeys, SignInLimits } from './sign-in-limits.ts';
 interface SignInDependencies {
   repository: SignInRepository;
   limits: SignInLimits;
+  passwordChanges: Pick<PasswordChangeService, 'replaceTemporary'>;
   /** Limits new sessions. Only successful sign-ins count, so only the password's owner can exhaust the quota. */
   quota: IdentityQuota;
   hasher: PasswordHasher;
@@ -31,9 +33,14 @@ interface SignInDependencies {
 export interface Credentials {
   email: string;
   password: string;
+  /** Replaces a temporary password. */
+  newPassword?: string | undefined;
 }
 
-/** The password grant (docs/spec/identity-service.md 4.1.1). Every 401 has the same body and takes the same time. */
+/**
+ * The password grant (docs/spec/identity-service.md 4.1.1). Every 401 for a wrong address or password has the same body and takes
+ * the same time.
+ */
 export class SignInService {
   readonly #dependencies: SignInDependencies;
   #knowsCosts = false;
@@ -55,7 +62,9 @@ export class SignInService {
     const keys = this.#dependencies.limits.keysFor(address, origin.ip);
     // If all sessions end meanwhile, the password may be another one now, so it is compared once more.
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      const candidate = await this.#verify(credentials, keys, { address, origin, signal });
+      const verified = await this.#verify(credentials, keys, { address, origin, signal });
+      const candidate = await this.#withOwnPassword(verified, credentials, origin, signal);
+      if (candidate === undefined) continue;
       const tokens = await this.#openSession(candidate, keys, origin);
       if (tokens !== undefined) return tokens;
     }
@@ -92,6 +101,28 @@ export class SignInService {
     await quota.count(candidate.id);
     await this.#upgradeHash(candidate.id, password, hash, origin);
     return candidate;
+  }
+
+  /** Lets a person with a temporary password choose another one. Returns undefined if the password has changed meanwhile. */
+  async #withOwnPassword(
+    candidate: SignInCandidate,
+    { password, newPassword }: Credentials,
+    origin: RequestOrigin,
+    signal: AbortSignal,
+  ): Promise<SignInCandidate | undefined> {
+    const { temporaryPassword, sessionEpoch } = candidate;
+    if (temporaryPassword === null) return candidate;
+    if (temporaryPassword === 'expired') throw passwordExpired();
+    if (newPassword === undefined) throw passwordChangeRequired();
+    const passwords = { current: password, next: newPassword };
+    const isChanged = await this.#dependencies.passwordChanges.replaceTemporary(
+      candidate,
+      passwords,
+      origin,
+      signal,
+    );
+    // The change has ended all sessions.
+    return isChanged ? { ...candidate, sessionEpoch: sessionEpoch + 1 } : undefined;
   }
 
   // Otherwise the duration of the first refusals would reveal accounts whose hashes have a higher cost than configured.
@@ -144,6 +175,20 @@ export class SignInService {
       logger.warn({ err: error, request_id: origin.requestId }, 'password hash not upgraded');
     }
   }
+}
+
+function passwordChangeRequired() {
+  return temporaryPasswordProblem(
+    'password_change_required',
+    'The password is temporary. Choose another one: send it as new_password.',
+  );
+}
+
+function passwordExpired() {
+  return temporaryPasswordProblem(
+    'password_expired',
+    'The temporary password has expired. Ask an administrator for a new one; on an installation of npx pnpm@12 start, run npx pnpm@12 reset-password.',
+  );
 }
 
 function invalidCredentials() {

@@ -16,7 +16,11 @@ import type { TokenService } from './token.service.ts';
 export function tokenHandlers({ signIns, tokens }: { signIns: SignInService; tokens: TokenService }) {
   const issue: Handler<typeof signIn> = async ({ body, request, response }) => ({
     status: 200,
-    body: await signIns.signIn(body, originOf(request), abortSignalOf(response)),
+    body: await signIns.signIn(
+      { email: body.email, password: body.password, newPassword: body.new_password },
+      originOf(request),
+      abortSignalOf(response),
+    ),
   });
 
   const refresh: Handler<typeof refreshTokens> = async ({ body, request }) => {

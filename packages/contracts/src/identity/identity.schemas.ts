@@ -80,7 +80,16 @@ export const writableIdentityMembers = {
   ...readOnlyMembers,
 };
 
-const displayName = { display_name: displayNameSchema.nullable().optional() };
+const identityMembers = {
+  display_name: displayNameSchema.nullable().optional(),
+  ...writableIdentityMembers,
+  password_is_temporary: z
+    .boolean()
+    .optional()
+    .describe(
+      'True: `password` is only for the first sign-in, which must choose another one within 24 hours. Without `password`, it has no effect.',
+    ),
+};
 
 interface Credentials {
   password?: string | undefined;
@@ -114,13 +123,13 @@ export function withSsoPair<Schema extends z.ZodType<Credentials>>(schema: Schem
 
 /** POST /internal/identities */
 export const createIdentitySchema = withNewCredentials(
-  z.strictObject({ email: emailSchema, ...displayName, ...writableIdentityMembers }),
+  z.strictObject({ email: emailSchema, ...identityMembers }),
 ).meta({ id: 'CreateIdentity' });
 export type CreateIdentity = z.infer<typeof createIdentitySchema>;
 
 /** PUT /internal/identities/{id}: only given members change. Nulls unlink the SSO pair. */
 export const updateIdentitySchema = withSsoPair(
-  z.strictObject({ email: emailSchema.optional(), ...displayName, ...writableIdentityMembers }),
+  z.strictObject({ email: emailSchema.optional(), ...identityMembers }),
 ).meta({ id: 'UpdateIdentity' });
 export type UpdateIdentity = z.infer<typeof updateIdentitySchema>;
 

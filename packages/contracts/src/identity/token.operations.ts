@@ -31,7 +31,7 @@ export const signIn = operation({
   path: '/token',
   summary: 'Sign in with e-mail address and password',
   description:
-    'The password grant. Unknown parameters are ignored. All refused sign-ins have the same response and take the same time. A service that is configured with `TOKEN_ENDPOINT_REFRESH=on` also accepts the `refresh_token` grant here, with the responses of `/token/refresh`.',
+    'The password grant. Unknown parameters are ignored. All sign-ins with a wrong address or password have the same response and take the same time. With a temporary password, the response is `password_change_required` until `new_password` is given too. A service that is configured with `TOKEN_ENDPOINT_REFRESH=on` also accepts the `refresh_token` grant here, with the responses of `/token/refresh`.',
   tags: ['OpenID Connect'],
   oauth: true,
   body: {
@@ -49,8 +49,9 @@ export const signIn = operation({
     },
     {
       status: 401,
-      codes: ['invalid_grant'],
-      description: 'Invalid e-mail address, password or refresh token (`invalid_grant`).',
+      codes: ['invalid_grant', 'password_change_required', 'password_expired'],
+      description:
+        'Invalid e-mail address, password or refresh token (`invalid_grant`). The password is right but temporary: `new_password` is missing (`password_change_required`), or its 24 hours are over (`password_expired`). The member `error` is always `invalid_grant`.',
     },
     422,
     {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secretText, text, uuid } from '../text.schemas.ts';
+import { passwordSchema } from './identity.schemas.ts';
 
 /** POST /token. The e-mail address is not validated, because a malformed address matches no identity. */
 export const passwordGrantSchema = z
@@ -7,6 +8,12 @@ export const passwordGrantSchema = z
     grant_type: z.string().min(1, { error: 'must not be empty' }).meta({ example: 'password' }),
     email: text().min(1, { error: 'must not be empty' }).max(320),
     password: secretText().min(1, { error: 'must not be empty' }).max(4096),
+    new_password: passwordSchema
+      .max(4096)
+      .optional()
+      .describe(
+        'The password of the person, to replace a temporary one. All sessions end, and this one begins. Ignored if the password is not temporary.',
+      ),
   })
   .meta({ id: 'PasswordGrant' });
 export type PasswordGrant = z.infer<typeof passwordGrantSchema>;
