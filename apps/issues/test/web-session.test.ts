@@ -64,6 +64,28 @@ async function readEvents() {
 }
 
 describe('the session of the web app', () => {
+  it('begins with a temporary password only together with an own one', async () => {
+    const { email, id } = await identity.create({ email: anEmail(), password, password_is_temporary: true });
+    const browser = new Browser(app.http);
+    const start = (more: object) => browser.send('post', '/app/session', { email, password, ...more });
+    expectProblem(await start({}), 401, 'password_change_required');
+    const refused = await start({ new_password: 'short' }).expect(422);
+    expect(refused.body.errors).toEqual([
+      { field: 'new_password', message: 'must be at least 8 characters' },
+    ]);
+    expect(browser.cookie).toBeUndefined();
+    const { body } = await start({ new_password: 'paper boat in the harbour' }).expect(200);
+    expect(body.user.id).toBe(id);
+    expectProblem(await start({}), 401, 'invalid_grant');
+
+    const late = await identity.create({ email: anEmail(), password, password_is_temporary: true });
+    await identityDatabase.query('UPDATE identities SET password_expires_at = now() WHERE id = $1', [
+      late.id,
+    ]);
+    const expired = await browser.send('post', '/app/session', { email: late.email, password });
+    expectProblem(expired, 401, 'password_expired');
+  });
+
   it('starts with a sign-in, gives the user, and ends with a sign-out that identity knows', async () => {
     const { email, id } = await identity.create({ email: anEmail(), password, username: 'ann' });
     const browser = new Browser(app.http);

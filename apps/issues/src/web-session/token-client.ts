@@ -23,6 +23,13 @@ export interface TokenPair {
   refreshExpiresAt: Date;
 }
 
+export interface SignInCredentials {
+  email: string;
+  password: string;
+  /** Replaces a temporary password. */
+  new_password?: string | undefined;
+}
+
 /** Identity refuses the refresh token: its session has ended. */
 export class RefreshRefusedError extends Error {
   override readonly name = 'RefreshRefusedError';
@@ -37,7 +44,13 @@ const maxResponseBytes = 64 * 1024;
 const maxConcurrent = 32;
 const maxQueued = 128;
 
-const problemSchema = z.object({ detail: z.string().max(300) });
+const problemSchema = z.object({
+  detail: z.string().max(300),
+  code: z.enum(['invalid_grant', 'password_change_required', 'password_expired']).catch('invalid_grant'),
+});
+const refusedPasswordSchema = z.object({
+  errors: z.tuple([z.object({ field: z.literal('new_password'), message: z.string().max(300) })]),
+});
 const claimsSchema = z.object({ exp: z.int().positive() });
 const unsentCodes = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
@@ -63,8 +76,11 @@ export class TokenClient {
     });
   }
 
-  /** Signs in. Throws 401 `invalid_grant`, 429 `too_many_requests` and 503 `identity_unavailable`. */
-  async signIn(credentials: { email: string; password: string }, browser: RequestOrigin): Promise<TokenPair> {
+  /**
+   * Signs in. Throws 401 `invalid_grant`, `password_change_required` and `password_expired`, 422 `validation_failed`, 429
+   * `too_many_requests` and 503 `identity_unavailable`.
+   */
+  async signIn(credentials: SignInCredentials, browser: RequestOrigin): Promise<TokenPair> {
     const body = { grant_type: 'password', ...credentials };
     const response = await this.#signIns
       .execute(() => this.#post(signIn.path, body, browser))
@@ -122,10 +138,8 @@ export class TokenClient {
 }
 
 function refuseSignIn({ status, data, headers }: AxiosResponse<unknown>): never {
-  const detail = problemSchema.safeParse(data).data?.detail;
-  if (status === 401 && detail !== undefined) {
-    throw new ProblemError({ status, code: 'invalid_grant', detail });
-  }
+  const { detail, code = 'invalid_grant' } = problemSchema.safeParse(data).data ?? {};
+  if (status === 401 && detail !== undefined) throw new ProblemError({ status, code, detail });
   if (status === 429 && detail !== undefined) {
     const retryAfter = String(secondsOf(headers['retry-after'], 86_400, 60));
     throw new ProblemError({
@@ -135,8 +149,10 @@ function refuseSignIn({ status, data, headers }: AxiosResponse<unknown>): never 
       headers: { 'Retry-After': retryAfter },
     });
   }
-  if (status === 422)
-    throw validationProblem([{ field: 'body', message: 'is refused by the identity service' }]);
+  if (status === 422) {
+    const errors = refusedPasswordSchema.safeParse(data).data?.errors;
+    throw validationProblem(errors ?? [{ field: 'body', message: 'is refused by the identity service' }]);
+  }
   throw identityAnswerInvalid(`responded ${status}`);
 }
 

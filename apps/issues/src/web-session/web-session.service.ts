@@ -5,7 +5,7 @@ import { identityAnswerInvalid } from '../identity-mirror/identity-problem.ts';
 import type { IdentitySessions } from './identity-sessions.ts';
 import { hashOf, newSessionId } from './session-id.ts';
 import type { SessionRefresher } from './session-refresher.ts';
-import type { TokenClient, TokenPair } from './token-client.ts';
+import type { SignInCredentials, TokenClient, TokenPair } from './token-client.ts';
 import type { TokenSealer } from './token-sealer.ts';
 import type { ClaimedSession, StoredSession, WebSessionRepository } from './web-session.repository.ts';
 import { sessionEnded, sessionUnavailable } from './web-session-problem.ts';
@@ -44,7 +44,7 @@ export class WebSessionService {
    * refusal of identity is thrown as a problem.
    */
   async signIn(
-    credentials: { email: string; password: string },
+    credentials: SignInCredentials,
     { replaced, browser }: { replaced: string | undefined; browser: RequestOrigin },
   ): Promise<{ sessionId: string; claims: AccessTokenClaims; expiresAt: Date }> {
     const { client, repository, refresher, identitySessions } = this.#dependencies;

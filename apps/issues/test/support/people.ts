@@ -15,7 +15,7 @@ export type NewIdentity = { email: string; password: string } & Partial<
     | 'is_verified'
     | 'is_staff'
     | 'is_superuser'
-  >
+  > & { password_is_temporary: boolean }
 >;
 
 /** The identity service of the tests: the real service or the fake. */

@@ -30,7 +30,7 @@ export const startSession = operation({
   path: '/app/session',
   summary: 'Sign in and set the cookie',
   tags,
-  body: { schema: passwordGrantSchema.pick({ email: true, password: true }) },
+  body: { schema: passwordGrantSchema.pick({ email: true, password: true, new_password: true }) },
   responses: {
     200: {
       description: 'Signed in.',

@@ -40,6 +40,24 @@ const moveClock = (minutes: number) =>
     [minutes],
   );
 
+it('a sign-in with a temporary password asks for an own one', async () => {
+  const body = { email: 'first@example.com', password, password_is_temporary: true, is_verified: true };
+  expect((await web.stack.internal.post('/internal/identities', body)).status).toBe(201);
+  const { page, close } = await web.open();
+  await page.goto('/sign-in');
+  await page.getByLabel('E-mail').fill(body.email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.keyboard.press('Enter');
+  const next = page.getByLabel('New password').and(page.locator(':focus'));
+  await next.fill('short');
+  await page.keyboard.press('Enter');
+  await page.getByText('The new password must be at least 8 characters').waitFor();
+  await next.fill('a lighthouse made of salt');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/issues/);
+  await close();
+});
+
 describe('cross-site request forgery', () => {
   const issues = '/app/api/v1/issues/';
   const json = '{"title":"Forged"}';

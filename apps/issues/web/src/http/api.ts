@@ -29,8 +29,15 @@ export async function readPage<Id extends OperationId>(
 
 export type SessionState = ResultOf<'getSession'>;
 
-export async function startSession(email: string, password: string): Promise<SessionState> {
-  const session = await call('startSession', { body: { email, password } });
+/** `newPassword`: replaces a temporary password. */
+export async function startSession(
+  email: string,
+  password: string,
+  newPassword?: string,
+): Promise<SessionState> {
+  const session = await call('startSession', {
+    body: { email, password, ...(newPassword !== undefined && { new_password: newPassword }) },
+  });
   belongTo(session.user.id);
   announceSignIn(session.user.id);
   return session;

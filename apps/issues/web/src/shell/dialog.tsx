@@ -14,6 +14,11 @@ export function focusFirst(field: HTMLElement | null): void {
   field?.setAttribute('autofocus', '');
 }
 
+/** A ref for a field that appears while a person types: it gets the focus at once. */
+export function focusNow(field: HTMLElement | null): void {
+  field?.focus();
+}
+
 /** A modal dialog. The browser keeps the focus inside and returns it afterwards. */
 export function Dialog({ title, children, onClose, isRequired = false, isWide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);

@@ -1,7 +1,7 @@
 import { type FormEvent, useId, useState } from 'react';
 import { type SessionState, startSession } from '../http/api.ts';
 import { HttpError } from '../http/http.ts';
-import { focusFirst } from '../shell/dialog.tsx';
+import { focusFirst, focusNow } from '../shell/dialog.tsx';
 
 interface SignInFormProps {
   email?: string | undefined;
@@ -11,6 +11,7 @@ interface SignInFormProps {
 export function SignInForm({ email = '', onSignedIn }: SignInFormProps) {
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
+  const [isTemporary, setTemporary] = useState(false);
   const id = useId();
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -20,10 +21,23 @@ export function SignInForm({ email = '', onSignedIn }: SignInFormProps) {
     setBusy(true);
     setProblem(undefined);
     try {
-      onSignedIn(await startSession(String(values.get('email')).trim(), String(values.get('password'))));
+      const next = values.get('new_password');
+      onSignedIn(
+        await startSession(
+          String(values.get('email')).trim(),
+          String(values.get('password')),
+          next === null ? undefined : String(next),
+        ),
+      );
     } catch (error) {
+      if (error instanceof HttpError && error.code === 'password_change_required') {
+        // The field takes the focus when it appears.
+        setTemporary(true);
+        return;
+      }
       setProblem(describe(error));
-      form.querySelector<HTMLInputElement>('[name=password]')?.select();
+      const isNew = error instanceof HttpError && error.status === 422;
+      form.querySelector<HTMLInputElement>(isNew ? '[name=new_password]' : '[name=password]')?.select();
     } finally {
       setBusy(false);
     }
@@ -54,6 +68,23 @@ export function SignInForm({ email = '', onSignedIn }: SignInFormProps) {
         required
         aria-describedby={`${id}-problem`}
       />
+      {isTemporary && (
+        <>
+          <p id={`${id}-temporary`} role="status">
+            This password is temporary. Choose your own.
+          </p>
+          <label htmlFor={`${id}-new`}>New password</label>
+          <input
+            ref={focusNow}
+            id={`${id}-new`}
+            name="new_password"
+            type="password"
+            autoComplete="new-password"
+            required
+            aria-describedby={`${id}-temporary ${id}-problem`}
+          />
+        </>
+      )}
       <p id={`${id}-problem`} role="alert" className="form-problem">
         {problem}
       </p>
@@ -66,9 +97,10 @@ export function SignInForm({ email = '', onSignedIn }: SignInFormProps) {
 
 function describe(error: unknown): string {
   if (!(error instanceof HttpError)) return 'Sign-in failed. Try again.';
+  if (error.code === 'password_expired') return error.message;
   if (error.status === 400 || error.status === 401) return 'The e-mail address or the password is wrong.';
   if (error.status === 429) return `Too many attempts. Try again in ${inMinutes(error.retryAfterSeconds)}.`;
-  return error.message;
+  return error.message.replace(/^new_password/, 'The new password');
 }
 
 function inMinutes(seconds: number): string {
