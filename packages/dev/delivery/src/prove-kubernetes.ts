@@ -107,7 +107,8 @@ async function deploy(): Promise<void> {
     await visitWebApp({ ...urls, serviceToken, origin: urls.issuesUrl });
     const output = await runbooks.paste(shellBlock('k8s/README.md', 'Connections', 0));
     const [, password = ''] = /^One-time password: (\w+)$/m.exec(output) ?? [];
-    await signIn(urls.identityUrl, 'admin@example.com', password);
+    const own = { new_password: randomBytes(12).toString('hex') };
+    await signIn(urls.identityUrl, 'admin@example.com', password, own);
   } finally {
     stop();
   }
@@ -122,8 +123,13 @@ async function untilReady(url: string): Promise<void> {
   }
 }
 
-async function signIn(identityUrl: string, email: string, password: string): Promise<string> {
-  const response = await postJson(`${identityUrl}/token`, { grant_type: 'password', email, password });
+async function signIn(identityUrl: string, email: string, password: string, more = {}): Promise<string> {
+  const response = await postJson(`${identityUrl}/token`, {
+    grant_type: 'password',
+    email,
+    password,
+    ...more,
+  });
   if (response.status !== 200) throw new Error(`${email} cannot sign in: ${response.status}`);
   return z.object({ refresh_token: z.string() }).parse(await response.json()).refresh_token;
 }

@@ -57,7 +57,8 @@ describe('k8s/README.md deploys', () => {
       cluster.set({ environment: { IDENTITY_URL: `http://127.0.0.1:${port}` } });
       const create = () => cluster.run(shellBlock('k8s/README.md', 'Connections', 0));
       const [, password] = /^201 \{"id":"1"\}\nOne-time password: (\w{24})$/m.exec(await create()) ?? [];
-      const admin = { email: 'admin@example.com', is_verified: true, is_staff: true, is_superuser: true };
+      const rights = { is_verified: true, is_staff: true, is_superuser: true };
+      const admin = { email: 'admin@example.com', password_is_temporary: true, ...rights };
       expect(requests).toEqual([
         { token: 'the token', url: '/internal/identities', body: { ...admin, password } },
       ]);

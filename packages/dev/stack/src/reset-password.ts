@@ -6,7 +6,8 @@ import { createOneTimePassword, findOldest } from './start/first-administrator.t
 
 const help = `Usage: npx pnpm@12 reset-password [options]
 
-Sets a one-time password for an account of the running services and prints it. All sessions of the account end.
+Sets a one-time password for an account of the running services and prints it. All sessions of the account end. The
+password is valid for 24 hours; the sign-in with it asks for another one.
 
 Options:
   --email <address>      The account. Default: the administrator that "start" created.
@@ -48,10 +49,10 @@ async function resetPassword(email: string | undefined, dataDir: string | undefi
   if (account === undefined || (email === undefined && !account.is_superuser))
     throw new Error('"start" has not created an administrator here: name an account with --email');
   const password = createOneTimePassword();
-  await identity.update(account.id, { password });
+  await identity.update(account.id, { password, password_is_temporary: true });
   return [
     `The one-time password of ${account.email} is ${password}`,
-    `Sign in at ${issuesUrl}/sign-in and change it in the settings.`,
+    `Sign in with it at ${issuesUrl}/sign-in within 24 hours, and choose another one there.`,
     '',
   ].join('\n');
 }

@@ -21,8 +21,8 @@ const signIn = /^Sign in to the web app as (\S+) with the one-time password (\S+
 describe('start', () => {
   let product: FakeProduct;
   let launcher: Launcher;
-  const start = async () => {
-    launcher = product.launch();
+  const start = async (...args: string[]) => {
+    launcher = product.launch({}, args);
     await launcher.running();
   };
   const secrets = () => secretFiles.map((name) => readFileSync(path.join(product.data, name), 'utf8').trim());
@@ -32,7 +32,7 @@ describe('start', () => {
 
   beforeAll(async () => {
     product = await FakeProduct.make();
-    await start();
+    await start('--tour');
   });
   afterAll(() => product.remove());
 
@@ -53,9 +53,14 @@ describe('start', () => {
     expect(email).toBe('admin@example.com');
     expect(password).toMatch(/^(?:[a-z2-9]{5}-){3}[a-z2-9]{5}$/);
     expect(launcher.output.split(password)).toHaveLength(2);
-    expect(launcher.output).toContain('If it is lost: npx pnpm@12 reset-password\n');
+    // After the tour, so that it is in sight.
+    expect(launcher.output.indexOf(password)).toBeGreaterThan(launcher.output.indexOf('A tour'));
+    expect(launcher.output).toMatch(
+      /valid for 24 hours\.\nIf it is lost or has expired: npx pnpm@12 reset-password\n+$/,
+    );
+    const rights = { is_superuser: true, is_staff: true, is_verified: true };
     expect(product.identities()).toEqual([
-      expect.objectContaining({ email, is_superuser: true, is_staff: true, is_verified: true }),
+      expect.objectContaining({ email, ...rights, password_is_temporary: true }),
     ]);
     const files = readdirSync(product.data, { recursive: true, encoding: 'utf8' })
       .map((name) => path.join(product.data, name))
@@ -161,6 +166,7 @@ describe('start', () => {
       'Sign in to the web app as admin@example.com. If its password is lost:',
     );
     expect(launcher.output).not.toContain('one-time');
+    expect(launcher.output).not.toContain('A tour');
     expect(product.identities()).toHaveLength(1);
     expect(await query(identityOwnerUrl(), 'SELECT n FROM kept')).toEqual([7]);
   });

@@ -32,7 +32,7 @@ describe('npx pnpm@12 start', () => {
     urls = { identityUrl: `http://localhost:${identity}`, issuesUrl: `http://localhost:${issues}` };
     tracker = await startGitLab({ project: 'acme/website' });
     const [command = ''] = shellBlock('README.md', 'Start', 0).split('\n');
-    start = new Shell(command, {
+    start = new Shell(`${command.split('#')[0]?.trim()} --tour`, {
       npm_config_yes: 'true',
       ...trackerVariables(tracker),
       IDENTITY_PORT: String(identity),
@@ -57,7 +57,8 @@ describe('npx pnpm@12 start', () => {
   });
 
   it('prints a tour that can be pasted twice', () => {
-    const [, tour = ''] = start.output.split('A tour, to paste into another terminal:');
+    const [, rest = ''] = start.output.split('A tour, to paste into another terminal:');
+    const [tour = ''] = rest.split('\nSign in to the web app');
     for (let paste = 1; paste <= 2; paste += 1) {
       const output = execFileSync('bash', ['-euo', 'pipefail', '-s'], { input: tour, encoding: 'utf8' });
       for (const part of ['"email":"ada-', '"token_type":"Bearer"', '"alg":"RS256"', '\nIN_PROGRESS\n'])
@@ -71,17 +72,22 @@ describe('npx pnpm@12 start', () => {
       const options = { cwd: repository, env: { ...process.env, TESSERA_DATA_DIR: data, NO_COLOR: '1' } };
       return (await promisify(execFile)('npx', ['--yes', 'pnpm@12', ...line.split(' ')], options)).stdout;
     };
-    const signIn = (email: string, password: string) =>
+    const signIn = (email: string, password: string, new_password?: string) =>
       fetch(`${urls.issuesUrl}/app/session`, {
         method: 'POST',
         headers: { 'Content-Type': 'application/json', 'X-Tessera-App': '1', Origin: urls.issuesUrl },
-        body: JSON.stringify({ email, password }),
+        body: JSON.stringify({ email, password, new_password }),
       });
 
-    it('is open to the administrator with the printed password, until it is reset', async () => {
+    it('is open to the administrator with the printed password, who chooses another one', async () => {
       const printed = /as (\S+) with the one-time password (\S+)$/m.exec(start.output);
       const [, email = '', password = ''] = printed ?? [];
-      const response = await signIn(email, password);
+      // The password is the last that it prints.
+      expect(start.output.trimEnd().split('\n').slice(-3).join('\n')).toContain(password);
+      expect(await (await signIn(email, password)).json()).toMatchObject({
+        code: 'password_change_required',
+      });
+      const response = await signIn(email, password, 'a lighthouse made of salt');
       const administrator = { email, is_staff: true, is_superuser: true };
       expect([response.status, await response.json()]).toEqual([
         200,
@@ -93,8 +99,8 @@ describe('npx pnpm@12 start', () => {
       ]);
       const output = await command('reset-password');
       const [, next = ''] = /^The one-time password of admin@example\.com is (\S+)$/m.exec(output) ?? [];
-      expect((await signIn(email, password)).status).toBe(401);
-      expect((await signIn(email, next)).status).toBe(200);
+      expect((await signIn(email, 'a lighthouse made of salt')).status).toBe(401);
+      expect((await signIn(email, next, 'a lighthouse made of glass')).status).toBe(200);
     });
 
     it('serves its pages with the policy that they have everywhere', async () => {

@@ -12,6 +12,7 @@ interface BannerFacts {
   readonly server: RunningPostgres | undefined;
   /** Undefined without the web app. */
   readonly account: FirstAccount | undefined;
+  readonly withTour: boolean;
 }
 
 /** Whether issues serves the web app. */
@@ -20,8 +21,9 @@ export function hasWebApp(services: readonly Service[], { passedOn }: StackEnvir
   return !isOff && services.some(({ name }) => name === 'issues');
 }
 
-/** The text that `start` prints when everything runs. The one-time password of a new account is its only secret. */
-export function bannerOf({ services, environment, folder, server, account }: BannerFacts): string {
+/** The text that `start` prints when everything runs. The one-time password of a new account is its only secret, and at its end. */
+export function bannerOf(facts: BannerFacts): string {
+  const { services, environment, folder, server, account, withTour } = facts;
   const rows = services.map(({ name }) => [name, `http://localhost:${environment.ports[name]}`]);
   const webApp = `http://localhost:${environment.ports.issues}`;
   if (account !== undefined) rows.push(['web app', `${webApp}/issues`]);
@@ -35,15 +37,16 @@ export function bannerOf({ services, environment, folder, server, account }: Ban
   }
   rows.push(['logs', folder.logs]);
   const names = services.map(({ name }) => name);
-  const tour = tourOf(names, { environment, serviceTokenFile: folder.serviceTokenFile });
+  const tour = withTour ? tourOf(names, { environment, serviceTokenFile: folder.serviceTokenFile }) : '';
   return [
     '',
     'Tessera is running. Ctrl-C stops it.',
     '',
     ...rows.map(([name, value]) => `  ${name?.padEnd(10)}${value}`),
     '',
-    ...(account === undefined ? [] : [...signInText(account, { webApp, environment, folder }), '']),
     ...(tour === '' ? [] : ['A tour, to paste into another terminal:', '', tour, '']),
+    // Last, so that it is in sight.
+    ...(account === undefined ? [] : [...signInText(account, { webApp, environment, folder }), '']),
   ].join('\n');
 }
 
@@ -65,7 +68,7 @@ function signInText(
     return [`Sign in to the web app as ${email}. If its password is lost: ${reset}`];
   return [
     `Sign in to the web app as ${email} with the one-time password ${oneTimePassword}`,
-    `This is the only time that it is printed. Change it in the settings: ${webApp}/settings`,
-    `If it is lost: ${reset}`,
+    `at ${webApp}/sign-in, and choose another one there. It is printed only now and valid for 24 hours.`,
+    `If it is lost or has expired: ${reset}`,
   ];
 }

@@ -8,7 +8,7 @@ import type { StackEnvironment } from '../environment.ts';
 export interface FirstAccount {
   /** Undefined if the oldest identity is no active administrator. */
   readonly email: string | undefined;
-  /** Set only by the start that created the identity. */
+  /** Set only by the start that created the identity. It is temporary: the first sign-in replaces it, within a day. */
   readonly oneTimePassword?: string;
 }
 
@@ -36,7 +36,11 @@ export async function ensureFirstAdministrator(identity: IdentityClient): Promis
   const oldest = await findOldest(identity);
   if (oldest === undefined) {
     const oneTimePassword = createOneTimePassword();
-    const { email } = await identity.create({ ...firstAccount, password: oneTimePassword });
+    const { email } = await identity.create({
+      ...firstAccount,
+      password: oneTimePassword,
+      password_is_temporary: true,
+    });
     return { email, oneTimePassword };
   }
   return { email: oldest.is_superuser && oldest.is_active ? oldest.email : undefined };

@@ -25,6 +25,8 @@ import { ensureFirstAdministrator, serviceTokenOf } from './first-administrator.
 
 interface LauncherOptions extends CommandContext {
   readonly rootDir: string;
+  /** Whether to print the tour. */
+  readonly withTour: boolean;
 }
 
 /**
@@ -57,7 +59,7 @@ async function bringUp(
   session: StackSession,
   services: readonly Service[],
 ): Promise<void> {
-  const { rootDir, environment, print, stop } = options;
+  const { rootDir, environment, print, stop, withTour } = options;
   const secrets = prepareSecrets(session.folder, environment.passedOn);
   print('  building the services (about a minute the first time)');
   await buildServices({
@@ -84,7 +86,7 @@ async function bringUp(
         new IdentityClient({ baseUrl: identityUrl, serviceToken: serviceTokenOf(environment, folder) }),
       )
     : undefined;
-  print(bannerOf({ services, environment, folder, server, account }));
+  print(bannerOf({ services, environment, folder, server, account, withTour }));
   await Promise.race([stop.requested, failureOf(running, server)]);
 }
 

@@ -4,9 +4,11 @@ const help = `Usage: npx pnpm@12 start
 
 Builds Tessera and runs it on this machine: an embedded PostgreSQL and both services, until Ctrl-C. The database, keys,
 service token and logs are kept in the data folder and reused by the next start. If there is no identity yet, it creates
-an administrator for the web app and prints a one-time password.
+an administrator for the web app and prints a one-time password at the end. It is valid for 24 hours, and the first
+sign-in asks for another one.
 
 Options:
+  --tour                         Print commands to try next, for a shell with curl and node.
   -h, --help                     Print this help.
 
 Environment:
@@ -32,13 +34,13 @@ export async function runStartCommand(args: readonly string[], rootDir: string):
     {
       name: 'start',
       help,
-      options: {},
-      run: async () => {
+      options: { tour: { type: 'boolean' } },
+      run: async ({ tour = false }) => {
         const [{ runCommand }, { runProduct }] = await Promise.all([
           import('../command.ts'),
           import('./launcher.ts'),
         ]);
-        return runCommand((context) => runProduct({ rootDir, ...context }));
+        return runCommand((context) => runProduct({ rootDir, withTour: tour, ...context }));
       },
     },
     args,
