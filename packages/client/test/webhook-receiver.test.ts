@@ -66,9 +66,9 @@ describe('the receiver of webhooks', () => {
     expect(handled).not.toContain(3);
   });
 
-  it('is the one in the README of issues', () => {
+  it('is the one in the guide to webhooks', () => {
     const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
-    expect(read('../../../apps/issues/README.md')).toContain(
+    expect(read('../../../docs/issues/webhooks.md')).toContain(
       `\`\`\`ts\n${read('../examples/webhook-receiver.ts')}\`\`\`\n`,
     );
   });

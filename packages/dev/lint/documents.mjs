@@ -14,6 +14,7 @@ const limits = [
   [/^docs\/decisions\/\d{4}-/, 1_500],
   // Verbatim, generated, or procedures that are read one at a time.
   [/^docs\/(spec|reference)\/|^docs\/(operations\/)?runbooks\.md$/, Number.POSITIVE_INFINITY],
+  [/^apps\/issues\/README\.md$/, 5_000],
   [/^docs\/security\//, 15_000],
   [/^docs\//, 12_000],
 ];

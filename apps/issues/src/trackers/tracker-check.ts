@@ -22,7 +22,7 @@ export async function checkWriting(update: () => Promise<unknown>): Promise<Trac
     if (!(error instanceof TrackerError) || error.isTransient) throw error;
     if (refusals.has(error.code)) {
       const problem =
-        'The account or its token may not change issues: give them the permissions that the README lists for TRACKER_TOKEN.';
+        'The account or its token may not change issues: give them the permissions that docs/tracker-sync/set-up.md lists for TRACKER_TOKEN.';
       return { name: 'permissions', problem, messages: error.messages };
     }
   }

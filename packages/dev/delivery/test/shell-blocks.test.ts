@@ -26,6 +26,7 @@ const documents: readonly { document: string; proofs?: readonly string[]; unprov
   },
   { document: 'apps/identity/README.md' },
   { document: 'apps/issues/README.md' },
+  { document: 'docs/issues/event-streams.md' },
 ];
 
 /** The file, heading and number of each shell block that a source reads; without a number, all under the heading. */

@@ -168,11 +168,11 @@ describe('a service on its own, by the recipe in its README', () => {
     });
   });
 
-  it('streams events of issues to curl, as its README shows', async () => {
-    const command = shellBlock('apps/issues/README.md', 'Streams of events', 0)
+  it('streams events of issues to curl, as its guide shows', async () => {
+    const command = shellBlock('docs/issues/event-streams.md', 'Streams of events', 0)
       .replace('https://issues.example', `http://localhost:${ports.issues}`)
       .replace('ISS-42', 'ISS-1');
-    const [shown = ''] = readCodeBlocks('apps/issues/README.md')
+    const [shown = ''] = readCodeBlocks('docs/issues/event-streams.md')
       .filter(({ heading, language }) => heading === 'Streams of events' && language === 'text')
       .map(({ text }) => text);
     // In a terminal, curl shows no progress.
