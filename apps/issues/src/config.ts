@@ -31,7 +31,8 @@ const origin = z
 
 const secretNames = [...serviceSecretNames, ...trackerSecretNames, 'SESSION_KEYS'];
 
-const environmentSchema = z.object({
+/** `docs/issues/environment.md` describes each variable; a test compares the names and the defaults. */
+export const environmentSchema = z.object({
   ...serviceVariables({ defaultPort: 3002 }),
 
   IDENTITY_URL: origin,

@@ -15,7 +15,7 @@ const commonReference = {
   },
   body_too_large: {
     meaning: 'The body is larger than the operation accepts, or has too many parts.',
-    action: 'Send a smaller body. The README of the service lists the limits.',
+    action: 'Send a smaller body. The documentation of the service lists the limits.',
   },
   client_gone: {
     meaning: 'The client closed the connection before the response.',
