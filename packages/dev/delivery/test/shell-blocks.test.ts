@@ -9,6 +9,7 @@ const documents: readonly { document: string; proofs?: readonly string[]; unprov
   { document: 'README.md' },
   { document: 'CONTRIBUTING.md' },
   { document: 'docs/api-tour.md' },
+  { document: 'docs/integrate.md' },
   { document: 'docker/README.md', proofs: ['packages/dev/delivery/src/prove-docker.ts'] },
   {
     document: 'k8s/README.md',

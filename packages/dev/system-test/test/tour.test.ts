@@ -1,20 +1,27 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { shellBlock } from '@tessera/delivery/code-blocks';
+import { readCodeBlocks, shellBlock, shellBlocks } from '@tessera/delivery/code-blocks';
 import { takeTour } from '@tessera/delivery/tour';
 import { visitWebApp } from '@tessera/delivery/web-app';
 import { type Stack, startStack, testPooler } from '@tessera/stack';
 import { findFreePort } from '@tessera/stack/postgres';
 import { type FakeTracker, startGitLab } from '@tessera/trackers/fakes';
+import { transformSync } from 'esbuild';
 import { Shell } from './support/shell.ts';
 import { trackerVariables, unansweredByIdentity, unansweredByIssues } from './support/try-examples.ts';
 
 const repository = fileURLToPath(new URL('../../../..', import.meta.url));
+
+/** The program of docs/integrate.md in a language. */
+function integration(language: string): string {
+  const blocks = readCodeBlocks('docs/integrate.md').filter((block) => block.language === language);
+  return blocks.map(({ text }) => text).join('\n');
+}
 
 describe('npx pnpm@12 start', () => {
   let data: string;
@@ -55,6 +62,53 @@ describe('npx pnpm@12 start', () => {
       expect(await takeTour(target())).not.toContain('"code"');
     }
   });
+
+  it('answers the programs of docs/integrate.md, in the shell and in TypeScript', async () => {
+    const port = await findFreePort();
+    const runProgram = `(cd packages/dev/system-test
+        exec node --conditions=@tessera/source --import tsx --input-type=module --eval "$PROGRAM") &
+      until (: >/dev/tcp/127.0.0.1/$PORT) 2>/dev/null; do kill -0 $!; sleep 0.2; done`;
+    const [register = '', send = ''] = shellBlocks('docs/integrate.md', '5. Receive webhooks');
+    const script = [
+      shellBlock('docs/integrate.md', '1. Get a token', 0),
+      shellBlock('docs/integrate.md', '2. Verify tokens', 0),
+      shellBlock('docs/integrate.md', '3. Mirror the identities', 0),
+      shellBlock('docs/integrate.md', '4. Create an issue with links', 0),
+      register,
+      runProgram,
+      send,
+      shellBlock('docs/integrate.md', '6. Follow the stream', 0),
+      shellBlock('docs/integrate.md', '7. Handle errors', 0),
+      'wait',
+    ];
+    const here = script
+      .join('\n')
+      .replace('http://localhost:3001', urls.identityUrl)
+      .replace('http://localhost:3002', urls.issuesUrl)
+      .replace('.data/service-token', join(data, 'service-token'))
+      .replace('PORT=4000', `PORT=${port}`);
+    const { code } = transformSync(integration('ts'), { loader: 'ts', format: 'esm' });
+    const shell = new Shell(here, { PROGRAM: code });
+    const printed = [
+      ...['"alg":"RS256"', '"active":true', '"next":', '"title":"The refund is missing"'],
+      ...['event: issue.status_changed', '\nvalidation_failed\n', 'The token is of ', 'Copied true'],
+      ...[
+        'Created ISS-',
+        'Refused validation_failed',
+        'Received webhook.test',
+        'Received issue.status_changed',
+      ],
+    ];
+    await shell.waitFor(() => printed.every((part) => shell.output.includes(part)));
+    await shell.interrupt();
+  });
+
+  if (spawnSync('python3', ['--version']).status === 0) {
+    it('has a program in Python there that compiles', () => {
+      const compile = ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'];
+      execFileSync('python3', compile, { input: integration('python') });
+    });
+  }
 
   it('prints a tour that can be pasted twice', () => {
     const [, rest = ''] = start.output.split('A tour, to paste into another terminal:');
