@@ -3,53 +3,53 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { identityApi } from '@tessera/contracts';
 
-const page = new URL('../THREAT-MODEL.md', import.meta.url);
-const text = readFileSync(page, 'utf8');
-const links = [...text.matchAll(/\]\(([^)#]+)(?:#([^)]+))?\)/g)].map(([, path = '', anchor]) => ({
-  path,
-  anchor,
-}));
-const fileOf = (path: string) => fileURLToPath(new URL(path, page));
+const folder = new URL('../../../docs/security/', import.meta.url);
+const pageNamed = (name: string) => {
+  const text = readFileSync(new URL(`${name}-identity.md`, folder), 'utf8');
+  // The pages name a test as [name], and have its path at their end.
+  const tests = new Map(
+    [...text.matchAll(/^\[([^\]]+)\]: (\S+)$/gm)].map(([, label = '', path = '']) => [label, path]),
+  );
+  return { name, text, tests };
+};
+const pages = ['threat-model', 'availability', 'costs'].map(pageNamed);
 
-const threats = text
-  .slice(text.indexOf('## Threats'), text.indexOf('## Accepted risks'))
-  .split('\n')
-  .filter((line) => /^\| (?!threat |-)/.test(line));
+/** The names of tests in a text: those in brackets that are neither links nor their paths. */
+const namesIn = (text: string) => [...text.matchAll(/\[([\w-]+)\](?![(:])/g)].map(([, label = '']) => label);
+
+describe.each(pages)('the page $name', ({ text, tests }) => {
+  it('has the path of each test that it names, and no other', () => {
+    expect([...new Set(namesIn(text))].sort()).toEqual([...tests.keys()].sort());
+  });
+
+  it('names tests by their files, which exist', () => {
+    const wrong = [...tests].filter(
+      ([label, path]) =>
+        !path.endsWith(`/${label}.test.ts`) || !existsSync(fileURLToPath(new URL(path, folder))),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
 
 describe('the threat model', () => {
-  it('links to existing tests and pages', () => {
-    expect(links.filter(({ path }) => !existsSync(fileOf(path)))).toEqual([]);
-  });
-
-  it('links to existing sections', () => {
-    const missing = links.filter(({ path, anchor }) => {
-      const headings = readFileSync(fileOf(path), 'utf8').match(/^#+ .+$/gm) ?? [];
-      const anchors = headings.map((heading) =>
-        heading.replace(/^#+ /, '').toLowerCase().replaceAll(' ', '-'),
-      );
-      return anchor !== undefined && !anchors.includes(anchor);
-    });
-    expect(missing).toEqual([]);
-  });
-
-  it('labels each link to a test with the name of its file', () => {
-    for (const [, name, file] of text.matchAll(/\[([^\]]+)\]\([^)]*?([\w-]+)\.test\.ts\)/g)) {
-      expect(name).toBe(file);
-    }
-  });
-
   it('has at least one test for every threat', () => {
+    const threats = pages.flatMap(({ text }) =>
+      (text.split(/^## /m).find((section) => section.startsWith('Threats\n')) ?? '')
+        .split('\n')
+        .filter((line) => /^\| (?!threat |-)/.test(line)),
+    );
     expect(threats.length).toBeGreaterThan(30);
-    expect(threats.filter((line) => !line.includes('.test.ts)'))).toEqual([]);
+    expect(threats.filter((line) => namesIn(line).length === 0)).toEqual([]);
   });
 
-  it('lists the resources of every operation', () => {
-    const resources = text.slice(text.indexOf('## Resources'), text.indexOf('## Threats'));
-    const missing = identityApi.operations.filter(({ id }) => !resources.includes(`\`${id}\``));
+  it('has the costs of every operation', () => {
+    const { text } = pageNamed('costs');
+    const missing = identityApi.operations.filter(({ id }) => !text.includes(`\`${id}\``));
     expect(missing.map(({ id }) => id)).toEqual([]);
   });
 
   it('is linked from the README', () => {
-    expect(readFileSync(new URL('../README.md', import.meta.url), 'utf8')).toContain('(THREAT-MODEL.md)');
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+    for (const { name } of pages) expect(readme).toContain(`(../../docs/security/${name}-identity.md)`);
   });
 });

@@ -4,7 +4,7 @@ import { once, uuids } from '../query-value.schemas.ts';
 import { isVisibleName, secretText, singleLineText, trimName, uuid } from '../text.schemas.ts';
 import { emailSchema } from './email.schemas.ts';
 
-/** docs/spec/identity-service.md 2.1, with the limits of apps/identity/README.md. */
+/** docs/spec/identity-service.md 2.1, with the limits of docs/identity/choices.md. */
 export const usernameMaxLength = 150;
 export const ssoIdMaxLength = 1024;
 /** bcrypt ignores further bytes. */

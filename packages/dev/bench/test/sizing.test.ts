@@ -120,7 +120,7 @@ describe('the growth of tables', () => {
     const schema = read(`apps/${service}/prisma/schema.prisma`);
     for (const table of Object.keys(keptDays[service])) expect(schema).toContain(`@@map("${table}")`);
     const days = keptDays[service];
-    const readme = read(service === 'issues' ? 'docs/issues/environment.md' : 'apps/identity/README.md');
+    const readme = read(`docs/${service}/environment.md`);
     expect(readme).toMatch(new RegExp(`\`EVENTS_RETENTION_DAYS\`.*\\| \`(on\`, \`)?${days.events}\` `));
     if (service === 'issues') return;
     expect(readme).toMatch(new RegExp(`\`AUDIT_RETENTION_DAYS\` +\\| \`${days.audit_events}\` `));

@@ -74,7 +74,7 @@ describe('the connections through PgBouncer', () => {
   });
 
   it('are accepted with the documented configuration', () => {
-    const [, limit] = /^max_client_conn = (\d+)$/m.exec(readRepositoryFile('apps/identity/README.md')) ?? [];
+    const [, limit] = /^max_client_conn = (\d+)$/m.exec(readRepositoryFile('docs/operations/poolers.md')) ?? [];
     expect(Number(limit)).toBeGreaterThan(sum);
   });
 });

@@ -5,11 +5,11 @@ const help = `Usage: npx pnpm@12 clients [options]
 
 Builds both services and runs standard OAuth clients against identity, with the default settings and with
 TOKEN_ENDPOINT_REFRESH=on and ACCESS_TOKEN_TYP=JWT: discovery, sign-in, refresh, and verification of tokens. Prints the
-table of identity's README. The clients from npm always run; Authlib, PyJWT and go-oidc run if Debian's packages
+table of docs/identity/clients.md. The clients from npm always run; Authlib, PyJWT and go-oidc run if Debian's packages
 are installed.
 
 Options:
-  --write      Write the table to identity's README; requires all clients.
+  --write      Write the table to docs/identity/clients.md; requires all clients.
   -h, --help   Print this help.
 
 Environment:

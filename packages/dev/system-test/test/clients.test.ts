@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
 import { httpClient, type Stack, startStack } from '@tessera/stack';
 import { decodeProtectedHeader } from 'jose';
-import { createTable, ReadmeTable } from '../src/clients/client-table.ts';
+import { createTable, PageTable } from '../src/clients/client-table.ts';
 import type { Target } from '../src/clients/outcome.ts';
 import { runNpmClients } from '../src/clients/programs.ts';
 import { runInBothSettings } from '../src/clients/run-in-both-settings.ts';
 
-const readme = new ReadmeTable().read();
+const readme = new PageTable().read();
 
-it("standard clients have the results in identity's README, and issues accepts access tokens only, of both types", async () => {
+it("standard clients have the results in docs/identity/clients.md, and issues accepts access tokens only, of both types", async () => {
   const stack = await startStack();
   const answers: object[] = [];
   const outcomes = await runInBothSettings(stack, async (target) => {
@@ -33,7 +33,7 @@ it("standard clients have the results in identity's README, and issues accepts a
   ]);
 });
 
-it("every line in identity's README is a line of the code that ran", () => {
+it("every line in docs/identity/clients.md is a line of the code that ran", () => {
   const folder = new URL('../src/clients/', import.meta.url);
   const source = readdirSync(folder).map((file) =>
     withoutBlanks(readFileSync(new URL(file, folder), 'utf8')),

@@ -93,10 +93,10 @@ export class PgBouncer {
   }
 
   #configuration({ hostname, port }: URL): string {
-    const readme = readFileSync(join(repositoryRoot, 'apps/identity/README.md'), 'utf8');
-    const [, documented] = /^```ini\n(.*?)^```$/ms.exec(readme) ?? [];
+    const page = readFileSync(join(repositoryRoot, 'docs/operations/poolers.md'), 'utf8');
+    const [, documented] = /^```ini\n(.*?)^```$/ms.exec(page) ?? [];
     if (documented === undefined)
-      throw new Error('The README of identity has no configuration of PgBouncer.');
+      throw new Error('docs/operations/poolers.md has no configuration of PgBouncer.');
     const here = documented.replace(
       'host=postgres.example port=5432',
       `host=${hostname} port=${port || 5432}`,

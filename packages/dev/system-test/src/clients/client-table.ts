@@ -61,9 +61,9 @@ export function toMarkdown({ rows, lines }: ClientTable): string {
   return [...table, '', '```text', ...numbered, '```'].join('\n');
 }
 
-/** The table in identity's README. */
-export class ReadmeTable {
-  readonly #file = new URL('../../../../../apps/identity/README.md', import.meta.url);
+/** The table in docs/identity/clients.md. */
+export class PageTable {
+  readonly #file = new URL('../../../../../docs/identity/clients.md', import.meta.url);
   readonly #pattern = /(?<=<!-- clients -->\n\n).*(?=\n\n<!-- \/clients -->)/s;
 
   read(): ClientTable {
@@ -76,10 +76,10 @@ export class ReadmeTable {
   }
 
   write(table: ClientTable): void {
-    const readme = readFileSync(this.#file, 'utf8');
+    const page = readFileSync(this.#file, 'utf8');
     writeFileSync(
       this.#file,
-      readme.replace(this.#pattern, () => toMarkdown(table)),
+      page.replace(this.#pattern, () => toMarkdown(table)),
     );
   }
 }

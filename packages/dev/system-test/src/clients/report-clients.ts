@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { startStack } from '@tessera/stack';
-import { createTable, type Outcomes, ReadmeTable, toMarkdown } from './client-table.ts';
+import { createTable, type Outcomes, PageTable, toMarkdown } from './client-table.ts';
 import { debianPrograms, runDebianClients, runNpmClients } from './programs.ts';
 import { runInBothSettings } from './run-in-both-settings.ts';
 
@@ -11,7 +11,7 @@ export async function reportClients({ write }: { write: boolean }): Promise<bool
   process.stdout.write(`${toMarkdown(table)}\n`);
   printErrors(outcomes);
   const isComplete = await printMissing();
-  const readme = new ReadmeTable();
+  const readme = new PageTable();
   if (write && isComplete) readme.write(table);
   const { rows, lines } = readme.read();
   const differing = table.rows.filter((row) => !rows.some((other) => isDeepStrictEqual(row, other)));
