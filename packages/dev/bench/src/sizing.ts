@@ -4,11 +4,11 @@ import { buildBothServices } from '@tessera/stack/turbo';
 import { isShown } from './sizing/measurements.ts';
 import { runSizing, type SizingOptions } from './sizing/run-sizing.ts';
 import { sizingSection } from './sizing/sizing-report.ts';
-import { latestFile, writeReadme, writeSizing } from './sizing/write-sizing.ts';
+import { latestFile, writePage, writeSizing } from './sizing/write-sizing.ts';
 
 const help = `Usage: npx pnpm@12 sizing [options]
 
-Measures the costs of the usual requests and writes the sizing table of k8s/README.md, with two proofs: the busiest hour of as
+Measures the costs of the usual requests and writes the tables of docs/reference/sizing.md, with two proofs: the busiest hour of as
 many users as this machine can serve, and the growth of databases in use. It takes about six minutes on two cores. A run
 with the default sizes, whose proofs are within a third of the table, writes packages/dev/bench/results/sizing.json and
 the table; any other run results/partial.sizing.json.
@@ -48,7 +48,7 @@ process.exitCode = await runCommandLine({
   run: async (values) => {
     const options = readOptions(values);
     if (values.render) {
-      writeReadme(JSON.parse(readFileSync(latestFile, 'utf8')));
+      writePage(JSON.parse(readFileSync(latestFile, 'utf8')));
       return 0;
     }
     const built = values['no-build'] ? 0 : await buildBothServices();

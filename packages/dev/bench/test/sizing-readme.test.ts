@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
-// A reader recomputes the tables of k8s/README.md from the figures and formulas that it prints. Nothing here uses the model.
+// A reader recomputes the tables of docs/reference/sizing.md from the figures and formulas that it prints. Nothing here uses the model.
 
-const readme = readFileSync(new URL('../../../../k8s/README.md', import.meta.url), 'utf8');
-const section = readme.slice(readme.indexOf('<!-- sizing -->'), readme.indexOf('<!-- /sizing -->'));
+const read = (page: string) => readFileSync(new URL(`../../../../docs/${page}.md`, import.meta.url), 'utf8');
+const page = read('reference/sizing');
+const section = page.slice(page.indexOf('<!-- sizing -->'), page.indexOf('<!-- /sizing -->'));
 const text = section.replace(/\s+/g, ' ');
 
 type Row = Record<string, string>;
@@ -135,7 +136,7 @@ function gigabytesOf(users: number, service: Service, tables?: string): number {
   return (users * total(bytes)) / 1e9;
 }
 
-describe('the sizing section of k8s/README.md', () => {
+describe('the sizing section of docs/reference/sizing.md', () => {
   it('has the sum of the bytes of all tables for each operation', () => {
     for (const { operation = '', bytes } of operations) {
       expectPrinted(bytes, total(bytesRows.map((row) => (operation in row ? numberIn(row[operation]) : 0))));
@@ -204,7 +205,7 @@ describe('the sizing section of k8s/README.md', () => {
   });
 
   it('agrees with the table of connections about the connections and the largest number of replicas', () => {
-    for (const row of tableOf('service', readme.slice(readme.indexOf('### Connections')))) {
+    for (const row of tableOf('service', read('operations/kubernetes-network'))) {
       const service = row.service as Service;
       const { surge, each, migrator } = connectionFigures(service);
       expect(numberIn(row.sum)).toBe(each);
@@ -216,7 +217,7 @@ describe('the sizing section of k8s/README.md', () => {
   });
 });
 
-describe('the limits of k8s/README.md', () => {
+describe('the limits of docs/reference/sizing.md', () => {
   // The figures have two digits: the demand reaches the capacity in the range that is rounded to them.
   const isReached = (printed: string, demand: (users: number) => number, capacity: number) => {
     const users = numberIn(printed);
@@ -304,7 +305,7 @@ describe('the limits of k8s/README.md', () => {
   });
 });
 
-describe('the proofs of k8s/README.md', () => {
+describe('the proofs of docs/reference/sizing.md', () => {
   const proofs = tableOf('figure');
   const [identityUsers = 0, issuesUsers = 0] = numbers(
     /those of identity for ([\d,]+) daily users, those of issues for (\d[\d,]*\d), with one issue/,

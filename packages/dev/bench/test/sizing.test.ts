@@ -190,9 +190,9 @@ describe('the sizing section', () => {
     for (const { title } of shared) expect(section).toContain(`| ${title} `);
   });
 
-  it('of k8s/README.md is that of the published results, whose proofs are within a third', () => {
+  it('of docs/reference/sizing.md is that of the published results, whose proofs are within a third', () => {
     const published = JSON.parse(read('packages/dev/bench/results/sizing.json'));
-    const readme = read('k8s/README.md');
+    const readme = read('docs/reference/sizing.md');
     expect(withSection(readme, 'sizing', sizingSection(published))).toBe(readme);
     expect(published.proofs.map(isShown)).toEqual([true, true, true, true, true]);
   });

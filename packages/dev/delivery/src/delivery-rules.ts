@@ -37,7 +37,7 @@ const publicPaths = new Set([
   'Prefix /app/api/v1/events/stream',
 ]);
 
-/** The manifests' violations of this project's rules (k8s/README.md), one line each. */
+/** The manifests' violations of this project's rules (docs/operations/kubernetes-network.md), one line each. */
 export function findBrokenRules(manifests: readonly Manifest[]): string[] {
   return [
     ...workloadsOf(manifests).flatMap(workloadProblems),

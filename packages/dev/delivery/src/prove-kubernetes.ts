@@ -1,4 +1,4 @@
-// Deploys to a cluster with the blocks of k8s/README.md and runs the runbooks, read from the files, under steady load: rollouts,
+// Deploys to a cluster with the blocks of docs/operations/kubernetes.md and runs the runbooks, read from the files, under steady load: rollouts,
 // rotations, lost pods, a failed migration, a restart of PostgreSQL; then lost volumes and the restore; then a release by Helm.
 // Run it where the Services can be reached (a node, a pod), on a cluster without the namespace tessera, with the images loaded:
 //   pnpm prove:kubernetes [--kubectl 'kubectl --context test'] [--helm 'helm --kube-context test'] [--requests-per-second 20]
@@ -97,15 +97,17 @@ function report({ name, requests, failures, slowestMs }: Phase): void {
 }
 
 async function deploy(): Promise<void> {
-  const stop = await runbooks.start(shellBlock('k8s/README.md', 'Deploy', 1));
+  const stop = await runbooks.start(shellBlock('docs/operations/kubernetes.md', 'Deploy', 1));
   try {
     const urls = { identityUrl: 'http://localhost:3001', issuesUrl: 'http://localhost:3002' };
     for (const url of Object.values(urls)) await untilReady(url);
-    await runbooks.paste(shellBlock('k8s/README.md', 'Deploy', 2));
+    await runbooks.paste(shellBlock('docs/operations/kubernetes.md', 'Deploy', 2));
     const serviceToken = runbooks.readFile('.data/service-token');
     print(await takeTour({ ...urls, serviceToken }));
     await visitWebApp({ ...urls, serviceToken, origin: urls.issuesUrl });
-    const output = await runbooks.paste(shellBlock('k8s/README.md', 'Connections', 0));
+    const output = await runbooks.paste(
+      shellBlock('docs/operations/kubernetes.md', 'The first administrator', 0),
+    );
     const [, password = ''] = /^One-time password: (\w+)$/m.exec(output) ?? [];
     const own = { new_password: randomBytes(12).toString('hex') };
     await signIn(urls.identityUrl, 'admin@example.com', password, own);
@@ -220,9 +222,9 @@ async function prepareLoad() {
 
 /** The chart with the databases and the configuration of the local overlay: installed, upgraded, rolled back, removed. */
 async function proveHelm(): Promise<void> {
-  const [secrets = ''] = shellBlock('k8s/README.md', 'Deploy', 1).split('\n');
+  const [secrets = ''] = shellBlock('docs/operations/kubernetes.md', 'Deploy', 1).split('\n');
   await runbooks.paste(secrets, 'kubectl apply --filename k8s/overlays/local/postgres.yaml');
-  const install = shellBlock('k8s/README.md', 'Helm', 0);
+  const install = shellBlock('docs/operations/kubernetes.md', 'Helm', 0);
   runbooks.writeFile('my-values.yaml', JSON.stringify(localValues('250m')));
   print(await runbooks.paste(install));
   const { load } = await prepareLoad();

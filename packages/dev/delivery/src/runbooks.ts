@@ -30,7 +30,7 @@ ${['identity', 'issues']
   )
   .join('')}`;
 
-/** A shell in a folder with a copy of k8s/, into which the blocks of k8s/README.md and docs/operations/runbooks.md are pasted. */
+/** A shell in a folder with a copy of k8s/, into which the blocks of docs/operations/kubernetes.md and docs/operations/runbooks.md are pasted. */
 export class Runbooks {
   readonly folder = mkdtempSync(join(tmpdir(), 'tessera-cluster-'));
   readonly #programs: string;

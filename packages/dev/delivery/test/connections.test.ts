@@ -10,7 +10,7 @@ import { readRepositoryFile } from '../src/repository.ts';
 
 const production = productionManifests();
 const services = ['identity', 'issues'];
-const readme = readRepositoryFile('k8s/README.md').replaceAll('\n', ' ');
+const page = readRepositoryFile('docs/operations/kubernetes-network.md').replaceAll('\n', ' ');
 const sumOf = (figures: readonly number[]) => figures.reduce((sum, figure) => sum + figure, 0);
 
 describe.each(services)('the connections of %s', (service) => {
@@ -22,8 +22,8 @@ describe.each(services)('the connections of %s', (service) => {
     expect(replica).toBeGreaterThan(10);
   });
 
-  it('are the figures of the README', () => {
-    expect(readRepositoryFile('k8s/README.md')).toMatch(
+  it('are the figures of the page', () => {
+    expect(readRepositoryFile('docs/operations/kubernetes-network.md')).toMatch(
       new RegExp(
         `^\\| ${service} .*\\| ${replica} +\\| ${replicas} × ${replica} \\+ ${migratorConnections} = ${all + migratorConnections} +\\|$`,
         'm',
@@ -46,8 +46,8 @@ describe('the servers of the databases', () => {
     const each = services.map((service) => connectionsOf(service, production).all + migratorConnections);
     const sum = sumOf(each);
     expect(sum).toBeGreaterThan(usableConnections);
-    expect(readme).toContain(`${each.join(' + ')} = ${sum} do not fit`);
-    const [, raised] = /set `max_connections` to (\d+)/.exec(readme) ?? [];
+    expect(page).toContain(`${each.join(' + ')} = ${sum} do not fit`);
+    const [, raised] = /set `max_connections` to (\d+)/.exec(page) ?? [];
     expect(Number(raised) - reservedConnections).toBeGreaterThanOrEqual(sum);
   });
 });
@@ -55,7 +55,7 @@ describe('the servers of the databases', () => {
 describe('the connections through PgBouncer', () => {
   const sum = sumOf(services.map((service) => connectionsOf(service, production, 'transaction').all));
 
-  it('are those of all replicas without the one for events, which the README states', () => {
+  it('are those of all replicas without the one for events, which the page states', () => {
     const { replica, replicas, all } = connectionsOf('issues', production);
     expect(connectionsOf('issues', production, 'transaction')).toMatchObject({
       replica: replica - 1,
@@ -68,13 +68,14 @@ describe('the connections through PgBouncer', () => {
       "listensForEvents: read.EVENTS_LISTEN && read.DATABASE_POOLER === 'off'",
     );
     const formula = services.map((service) => connectionsOf(service, production, 'transaction').replica);
-    expect(readme).toContain(
+    expect(page).toContain(
       `its clients have ${replicas} × (${formula.join(' + ')}) = ${sum} connections without those for events`,
     );
   });
 
   it('are accepted with the documented configuration', () => {
-    const [, limit] = /^max_client_conn = (\d+)$/m.exec(readRepositoryFile('docs/operations/poolers.md')) ?? [];
+    const [, limit] =
+      /^max_client_conn = (\d+)$/m.exec(readRepositoryFile('docs/operations/poolers.md')) ?? [];
     expect(Number(limit)).toBeGreaterThan(sum);
   });
 });

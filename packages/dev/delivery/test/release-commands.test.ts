@@ -139,9 +139,9 @@ describe('docker/README.md', () => {
   });
 });
 
-it("k8s/README.md gets the service token of the tour from the cluster's Secret", async () => {
+it("docs/operations/kubernetes.md gets the service token of the tour from the cluster's Secret", async () => {
   programs.add('kubectl', `printf ${Buffer.from('a token of 32 characters').toString('base64')}`);
-  await programs.run(shellBlock('k8s/README.md', 'Deploy', 2));
+  await programs.run(shellBlock('docs/operations/kubernetes.md', 'Deploy', 2));
   expect(programs.read('.data/service-token')).toBe('a token of 32 characters');
   expect(programs.calls).toEqual([
     'kubectl --namespace tessera get secret identity-secrets --output jsonpath={.data.service-token}',
@@ -154,7 +154,11 @@ describe.each([
     program: 'docker',
     block: shellBlock('docker/README.md', 'Images and compose', 1),
   },
-  { from: 'k8s/README.md', program: 'kubectl', block: shellBlock('k8s/README.md', 'Deploy', 2) },
+  {
+    from: 'docs/operations/kubernetes.md',
+    program: 'kubectl',
+    block: shellBlock('docs/operations/kubernetes.md', 'Deploy', 2),
+  },
 ])('the block of $from that reads the service token', ({ program, block }) => {
   const present = () => join(programs.folder, '.data/service-token');
 
@@ -175,9 +179,9 @@ describe.each([
   });
 });
 
-it("k8s/README.md installs the repository's chart into the namespace", async () => {
+it("docs/operations/kubernetes.md installs the repository's chart into the namespace", async () => {
   for (const program of ['kubectl', 'helm']) programs.add(program);
-  await programs.run(shellBlock('k8s/README.md', 'Helm', 0));
+  await programs.run(shellBlock('docs/operations/kubernetes.md', 'Helm', 0));
   expect(programs.calls).toEqual([
     'kubectl label --overwrite namespace tessera pod-security.kubernetes.io/enforce=restricted',
     'helm upgrade --install tessera k8s/helm --namespace tessera --values my-values.yaml --wait --wait-for-jobs',

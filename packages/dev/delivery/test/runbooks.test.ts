@@ -22,17 +22,17 @@ const paste = (...blocks: string[]) => cluster.run([functions, ...blocks].join('
 const called = (part: string) => cluster.calls.filter((call) => call.includes(part));
 const verbOf = (call: string) => call.replace('--namespace tessera ', '').split(' ')[0];
 
-describe('k8s/README.md deploys', () => {
+describe('docs/operations/kubernetes.md deploys', () => {
   it('to a cluster, with secrets of a file', async () => {
     copyFileSync(join(rootDir, 'k8s/examples/secrets.yaml'), join(cluster.folder, 'my-secrets.yaml'));
-    await cluster.run(shellBlock('k8s/README.md', 'Deploy', 0));
+    await cluster.run(shellBlock('docs/operations/kubernetes.md', 'Deploy', 0));
     expect(cluster.state.objects).toEqual(
       expect.arrayContaining(['namespace/tessera', 'deployment/identity', 'cronjob/issues-backup']),
     );
   });
 
   it('locally, with generated secrets', async () => {
-    await cluster.run(`${shellBlock('k8s/README.md', 'Deploy', 1)}\nwait`);
+    await cluster.run(`${shellBlock('docs/operations/kubernetes.md', 'Deploy', 1)}\nwait`);
     expect(cluster.state.objects).toEqual(
       expect.arrayContaining(['secret/identity-keys', 'secret/issues-secrets', 'service/issues']),
     );
@@ -55,7 +55,8 @@ describe('k8s/README.md deploys', () => {
       cluster.deploy();
       writeFileSync(join(cluster.folder, 'service-token'), 'the token\n');
       cluster.set({ environment: { IDENTITY_URL: `http://127.0.0.1:${port}` } });
-      const create = () => cluster.run(shellBlock('k8s/README.md', 'Connections', 0));
+      const create = () =>
+        cluster.run(shellBlock('docs/operations/kubernetes.md', 'The first administrator', 0));
       const [, password] = /^201 \{"id":"1"\}\nOne-time password: (\w{24})$/m.exec(await create()) ?? [];
       const rights = { is_verified: true, is_staff: true, is_superuser: true };
       const admin = { email: 'admin@example.com', password_is_temporary: true, ...rights };

@@ -12,10 +12,10 @@ const documents: readonly { document: string; proofs?: readonly string[]; unprov
   { document: 'docs/integrate.md' },
   { document: 'docker/README.md', proofs: ['packages/dev/delivery/src/prove-docker.ts'] },
   {
-    document: 'k8s/README.md',
+    document: 'docs/operations/kubernetes.md',
     proofs: ['packages/dev/delivery/src/prove-kubernetes.ts'],
     // The production overlay has the hosts and databases of its owner.
-    unproven: ['k8s/README.md: Deploy: 0'],
+    unproven: ['docs/operations/kubernetes.md: Deploy: 0'],
   },
   {
     document: 'docs/operations/runbooks.md',

@@ -9,7 +9,7 @@ import { runInBothSettings } from '../src/clients/run-in-both-settings.ts';
 
 const readme = new PageTable().read();
 
-it("standard clients have the results in docs/identity/clients.md, and issues accepts access tokens only, of both types", async () => {
+it('standard clients have the results in docs/identity/clients.md, and issues accepts access tokens only, of both types', async () => {
   const stack = await startStack();
   const answers: object[] = [];
   const outcomes = await runInBothSettings(stack, async (target) => {
@@ -33,7 +33,7 @@ it("standard clients have the results in docs/identity/clients.md, and issues ac
   ]);
 });
 
-it("every line in docs/identity/clients.md is a line of the code that ran", () => {
+it('every line in docs/identity/clients.md is a line of the code that ran', () => {
   const folder = new URL('../src/clients/', import.meta.url);
   const source = readdirSync(folder).map((file) =>
     withoutBlanks(readFileSync(new URL(file, folder), 'utf8')),

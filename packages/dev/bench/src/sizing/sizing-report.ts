@@ -46,7 +46,7 @@ const connections = {
 const connectionsFor = (service: ServiceName, replicas: number) =>
   (replicas + connections[service].surge) * connections[service].replica + migratorConnections;
 
-/** The generated section of the README. All its figures follow from the printed costs, except those of the proofs. */
+/** The generated section of docs/reference/sizing.md. All its figures follow from the printed costs, except those of the proofs. */
 export function sizingSection(results: SizingResults): string {
   const { date, machine } = results;
   const printed = asPrinted(results);

@@ -4,19 +4,19 @@ import type { SizingResults } from './measurements.ts';
 import { sizingSection } from './sizing-report.ts';
 
 const results = new URL('../../results/', import.meta.url);
-const readmeFile = new URL('../../../../../k8s/README.md', import.meta.url);
+const pageFile = new URL('../../../../../docs/reference/sizing.md', import.meta.url);
 
-/** The results that the README shows. */
+/** The results that docs/reference/sizing.md shows. */
 export const latestFile = new URL('sizing.json', results);
 
-/** Writes a complete run, and the table in the README; any other run to results/partial.sizing.json, which git ignores. */
+/** Writes a complete run, and docs/reference/sizing.md; any other run to results/partial.sizing.json, which git ignores. */
 export function writeSizing(report: SizingResults, isComplete: boolean): void {
   mkdirSync(results, { recursive: true });
   const file = isComplete ? latestFile : new URL('partial.sizing.json', results);
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`);
-  if (isComplete) writeReadme(report);
+  if (isComplete) writePage(report);
 }
 
-export function writeReadme(report: SizingResults): void {
-  writeFileSync(readmeFile, withSection(readFileSync(readmeFile, 'utf8'), 'sizing', sizingSection(report)));
+export function writePage(report: SizingResults): void {
+  writeFileSync(pageFile, withSection(readFileSync(pageFile, 'utf8'), 'sizing', sizingSection(report)));
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A kubectl for the blocks of k8s/README.md. Its cluster is the file $CLUSTER: the names of the objects, the Secrets and the
+// A kubectl for the blocks of docs/operations/kubernetes.md. Its cluster is the file $CLUSTER: the names of the objects, the Secrets and the
 // ConfigMaps. Fails for an object that does not exist, for a Job that exists already, and for arguments that it does not know.
 const { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { spawnSync } = require('node:child_process');
