@@ -19,7 +19,8 @@ const day = 86_400;
 /** The environment of the process. No other file reads `process.env`. */
 export const environment: Record<string, string | undefined> = process.env;
 
-const environmentSchema = z.object({
+/** `docs/identity/environment.md` describes each variable; a test compares the names and the defaults. */
+export const environmentSchema = z.object({
   ...serviceVariables({ defaultPort: 3001 }),
 
   JWT_PRIVATE_KEY: z.string().optional(),
