@@ -7,7 +7,7 @@ import { aPerson, type TestPerson } from './support/people.ts';
 import { startTestApp, type TestApp } from './support/test-app.ts';
 
 const writesPerMinute = 300;
-/** The limit in THREAT-MODEL.md. */
+/** The limit in docs/security/costs-issues.md. */
 const bytesPerMinuteMax = 25_000_000;
 
 let app: TestApp;
