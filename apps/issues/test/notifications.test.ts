@@ -130,6 +130,25 @@ describe('an event notifies', () => {
     ).toEqual([Array(3).fill('watching issue.updated'), []]);
   });
 
+  it('people mentioned again in a text once, also if all its changes are processed together', async () => {
+    const issue = await createIssue(ann);
+    const texts = ['No mention', `@${eve.username}`, 'None', `@${eve.username} again`];
+    expect(
+      await notified([eve], () =>
+        // No event is processed before this transaction ends.
+        app.database.$transaction(
+          async (transaction) => {
+            await transaction.$queryRaw`SELECT pg_current_xact_id()::text`;
+            const id = await comment(ann, issue, `First @${eve.username}`);
+            for (const body of texts)
+              await ann.patch(issuePath(issue, `comments/${id}/`), { body }).expect(200);
+          },
+          { timeout: 240_000 },
+        ),
+      ),
+    ).toEqual([['mentioned issue.commented']]);
+  });
+
   it('no one who has stopped watching, except by a mention or an assignment', async () => {
     const issue = await createIssue(ann, { assignee_id: bob.id });
     for (const person of [ann, bob]) await person.delete(issuePath(issue, 'watch/')).expect(204);

@@ -116,8 +116,9 @@ export const notifyOfEvents = (limit: number) => Prisma.sql`
        AND NOT EXISTS (
          SELECT FROM comments c WHERE c.id = (e.data ->> 'comment_id')::uuid AND c.deleted_at IS NOT NULL
        )
-  ), concerned AS MATERIALIZED (
-    SELECT t.*, person.id AS identity_id, person.rank
+  ), of_people AS (
+    SELECT t.*, person.id AS identity_id, person.rank,
+           row_number() OVER (PARTITION BY person.id, person.rank, t.issue_id, t.comment_id ORDER BY t.tx, t.event_id) AS nth
       FROM relevant t CROSS JOIN LATERAL (
         SELECT mention::uuid AS id, ${rank('mentioned')} AS rank
           FROM jsonb_array_elements_text(coalesce(t.data -> 'mention_ids', '[]')) mention
@@ -129,6 +130,9 @@ export const notifyOfEvents = (limit: number) => Prisma.sql`
         UNION ALL SELECT (t.data ->> 'assignee_id')::uuid, ${rank('assigned')}
       ) person
      WHERE person.id <> t.actor_id AND ${isActive}
+  ), concerned AS MATERIALIZED (
+    -- The events of a page can have a second mention, of which the table knows nothing yet.
+    SELECT * FROM of_people WHERE rank <> ${rank('mentioned')} OR nth = 1
   ), watched AS (
     SELECT DISTINCT ON (issue_id, change) * FROM relevant WHERE watched IS NOT NULL
      ORDER BY issue_id, change, watched, event_id
