@@ -70,6 +70,8 @@ describe('rate limits', () => {
     const refused = await ann.patch(`/api/v1/issues/${created.body.id}/`, { links: links(3) });
     expectProblem(refused, 429, 'too_many_requests');
     expect(refused.body.detail).toBe('At most 4 writes a minute. Each link counts as one.');
+    // The links that were refused are not counted.
+    expect(remaining(refused.headers)).toBe(1);
     const { body } = await ann.get(`/api/v1/issues/${created.body.id}/`).expect(200);
     expect(body.links.map(({ ref }: { ref: string }) => ref).sort()).toEqual(['2-0', '2-1']);
   });

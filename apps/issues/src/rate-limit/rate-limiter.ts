@@ -49,10 +49,13 @@ export class RateLimiter {
     this.#logger = logger;
   }
 
-  /** Counts requests, allowed or not. */
+  /** Counts requests. Those beyond the quota are refused and not counted, so that a smaller request can follow. */
   async count(identityId: string, requests = 1): Promise<RateLimitStatus> {
-    const { consumedPoints, msBeforeNext } = await this.#counts.penalty(identityId, requests);
-    const allowed = consumedPoints <= this.quota;
+    const counted = await this.#counts.penalty(identityId, requests);
+    const allowed = counted.consumedPoints <= this.quota;
+    const { consumedPoints, msBeforeNext } = allowed
+      ? counted
+      : await this.#counts.reward(identityId, requests);
     // Refused requests are not shared, so a flood causes no database load.
     if (allowed && this.#shared !== undefined) this.#flushSoon(this.#shared, identityId, requests);
     return {
