@@ -88,6 +88,8 @@ describe('POST /api/v1/issues/{id}/links/', () => {
     ['type', { type: 'external_issue', ref: 'redmine:17' }],
     ['url', { type: 'invoice', ref: '1', url: 'ftp://example.com' }],
     ['title', { type: 'invoice', ref: '1', title: 'two\nlines' }],
+    ['title', { type: 'invoice', ref: '1', title: 'left \u202eand right' }],
+    ['ref', { type: 'invoice', ref: 'left \u202eand right' }],
   ])('returns 422 for an invalid %s (%j)', async (field, body) => {
     const issue = await createIssue(ann);
     const response = await link(issue, body);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lookupEmailSchema } from '../identity/email.schemas.ts';
 import { ssoIdSchema, ssoProviderSchema } from '../identity/identity.schemas.ts';
-import { isStorableText, singleLineText, uuid } from '../text.schemas.ts';
+import { isInOrder, isStorableText, isVisible, singleLineText, uuid } from '../text.schemas.ts';
 
 /** Types of links (docs/spec/issue-tracking.md 2.3). */
 export const linkTypes = ['helpdesk_ticket', 'entity', 'invoice', 'user', 'external_issue'] as const;
@@ -23,7 +23,8 @@ const linkMetadataMaxDepth = 8;
 const refText = singleLineText()
   .trim()
   .min(1, { error: 'must not be empty' })
-  .max(linkRefMaxLength, { error: `must be at most ${linkRefMaxLength} characters` });
+  .max(linkRefMaxLength, { error: `must be at most ${linkRefMaxLength} characters` })
+  .check(isVisible(), isInOrder());
 
 const personText = z.union([
   uuid().transform((id) => ({ id })),
@@ -118,7 +119,7 @@ const linkMembers = {
     .describe(
       'The immutable id in the other system. For a user: a UUID, an e-mail address, or an object with `id`, `email`, or `sso_provider` and `sso_id`; stored as the UUID.',
     ),
-  title: singleLineText().max(255, { error: 'must be at most 255 characters' }).nullish(),
+  title: singleLineText().max(255, { error: 'must be at most 255 characters' }).check(isInOrder()).nullish(),
   url: httpUrlSchema.nullish().describe('http or https; never fetched.'),
   relation: linkRelationSchema.default('relates_to'),
   metadata: metadata.nullish().describe('At most 4 KiB as JSON, with numbers written without an exponent.'),
