@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '@tessera/stack/eventually';
+import { plainAddress } from '../src/http/network-of.ts';
 import { abortSignalOf, networkOf, originOf } from '../src/index.ts';
 import { listenOnFreePort, openSocket } from './support/raw-http.ts';
 import { getRoute, startApp } from './support/test-app.ts';
@@ -108,6 +109,15 @@ describe('originOf', () => {
     expect(long.body).toMatchObject({ ip: expect.stringContaining('127.0.0.1'), userAgent: 'u'.repeat(400) });
     expect((await client.get('/people/1').unset('User-Agent')).body.userAgent).toBeNull();
   });
+});
+
+it.each([
+  ['203.0.113.9', '203.0.113.9'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['2001:db8::1', '2001:db8::1'],
+  ['', ''],
+])('the address %s is shown as %s', (ip, shown) => {
+  expect(plainAddress(ip)).toBe(shown);
 });
 
 describe('networkOf', () => {

@@ -17,6 +17,12 @@ export function networkOf(ip: string): string {
     .join(':')}::/64`;
 }
 
+/** Returns a client's address; an IPv4 address that is mapped into IPv6 as IPv4. */
+export function plainAddress(ip: string): string {
+  const network = networkOf(ip);
+  return network.endsWith('::/64') ? ip : network;
+}
+
 /** The eight groups of an IPv6 address. */
 function groupsOf(ip: string): number[] {
   const [address = ''] = ip.split('%');

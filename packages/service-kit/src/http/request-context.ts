@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { plainAddress } from './network-of.ts';
 import { ProblemError } from './problem.ts';
 
 declare module 'node:http' {
@@ -101,7 +102,7 @@ function withoutPort(entry: string): string {
 export function originOf(request: IncomingMessage): RequestOrigin {
   return {
     requestId: request.requestId ?? '',
-    ip: request.ip ?? '',
+    ip: plainAddress(request.ip ?? ''),
     userAgent: request.headers['user-agent']?.slice(0, 400) ?? null,
   };
 }
