@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { httpClient, type Stack, startStack } from '@tessera/stack';
+import { httpClient, patientLimits, type Stack, startStack } from '@tessera/stack';
 import type { AxiosResponse } from 'axios';
 
 const limit = 10;
@@ -20,6 +20,7 @@ describe('100 concurrent wrong guesses for one account, over two processes', () 
       replicas: { identity: replicas, issues: 0 },
       environment: {
         identity: {
+          ...patientLimits,
           TRUST_PROXY: 'loopback',
           SIGN_IN_PAIR_LIMIT: String(limit),
           HASH_CONCURRENCY: String(hashThreads),
