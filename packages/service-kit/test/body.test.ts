@@ -90,8 +90,9 @@ describe('readBody', () => {
     while (order.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     await send('small', '{}');
     await Promise.all(all);
-    expect(order.indexOf('small')).toBeLessThan(4);
-    expect(order.indexOf('smaller')).toBeLessThan(4);
+    // On a slow machine, some large bodies are parsed before the others arrive.
+    for (const what of ['small', 'smaller'])
+      expect(order.indexOf(what)).toBeLessThan(order.lastIndexOf('large'));
   });
 
   it('400s bytes that are not UTF-8, in JSON and in a form, percent-encoded or not', async () => {
