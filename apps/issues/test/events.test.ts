@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Issue, type IssueEvent, issueEventFeedSchema } from '@tessera/contracts';
 import { CleanupJob } from '@tessera/service-kit';
+import { migrate } from '@tessera/service-kit/migrate';
 import { accessLine } from '@tessera/testing/leaks';
 import { expectInvalidFields, expectProblem } from '@tessera/testing/problems';
 import { CleanupRepository } from '../src/cleanup/cleanup.repository.ts';
 import { cleanupTasks } from '../src/cleanup/cleanup-tasks.ts';
+import { prismaDir } from '../src/database.ts';
 import './support/response-guard.ts';
 import { untilDeliverable } from '@tessera/testing/event-horizon';
 import { startFakeTracker } from './support/fake-tracker.ts';
@@ -179,6 +181,28 @@ describe('the events of a change', () => {
     });
     expect(events).toEqual([]);
   });
+});
+
+it('the events of a dump from a server that had counted more transactions go on after its migrations', async () => {
+  const restored = await startTestApp();
+  opened.push(restored);
+  const staff = await aPerson(restored, { is_staff: true });
+  const of = await createIssue(staff);
+  const later = 1_000_000_000_000;
+  await restored.sql('UPDATE issues SET event_tx = $1', [later]);
+  await restored.sql(
+    `INSERT INTO events (tx, type, subject_id, data) VALUES ($1, 'issue.updated', $2, '{}')`,
+    [later, of.id],
+  );
+  const rename = () => staff.patch(issuePath(of), { title: 'Renamed' }).expect(200);
+  const restart = () => migrate({ connectionString: restored.databaseUrl, prismaDir });
+  const [before] = await restored.sql('SELECT rev FROM issues');
+  await restart();
+  expect(await restored.sql('SELECT rev FROM issues')).toEqual([before]);
+  expect((await eventsOf(staff, rename, restored)).map(({ type }) => type)).toEqual(['issue.updated']);
+  const events = await restored.sql('SELECT tx, id FROM events');
+  await restart();
+  expect(await restored.sql('SELECT tx, id FROM events')).toEqual(events);
 });
 
 describe('the events of the external tracker', () => {

@@ -54,6 +54,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     assertOwnDatabase(applied, all);
     const missing = all.filter((name) => !applied.includes(name));
     for (const name of missing) await apply(client, prismaDir, name);
+    await continueEvents(client);
     if (serviceRole !== undefined) await grantRights(client, serviceRole);
     return missing;
   } finally {
@@ -151,6 +152,28 @@ async function record(client: pg.Client, values: string, startedAt: Date): Promi
   } catch {
     return false;
   }
+}
+
+/**
+ * Adopts the events of a dump from a server that had counted more transactions. Its rows would have their next events after
+ * as many transactions of this server, and readers of the feed would wait as long. The events of the dump are deleted:
+ * cursors of another server are reset in any case.
+ */
+async function continueEvents(client: pg.Client): Promise<void> {
+  const { rows: tables } = await client.query<{ name: string }>(
+    `SELECT quote_ident(c.relname) AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      WHERE a.attname = 'event_tx' AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`,
+  );
+  if (tables.length === 0) return;
+  const isOfLater = (column: string) => `${column} >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`;
+  const { rows } = await client.query(`SELECT FROM events WHERE ${isOfLater('tx')} LIMIT 1`);
+  if (rows.length === 0) return;
+  const adopt = ({ name }: { name: string }) => `
+    ALTER TABLE ${name} DISABLE TRIGGER USER;
+    UPDATE ${name} SET event_tx = pg_current_xact_id()::text::bigint WHERE ${isOfLater('event_tx')};
+    ALTER TABLE ${name} ENABLE TRIGGER USER;`;
+  // One string is one transaction.
+  await client.query(`${tables.map(adopt).join('')} DELETE FROM events WHERE ${isOfLater('tx')};`);
 }
 
 async function grantRights(client: pg.Client, role: ServiceRole): Promise<void> {
