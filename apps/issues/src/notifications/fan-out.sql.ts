@@ -50,6 +50,19 @@ const watchersOfIssue = Prisma.sql`(
   )
 ) person`;
 
+/** Selects the oldest rows beyond the newest `max` of a person or a source, of those in `numbered`. */
+function beyond(max: number, columns: { of: string; by: string }): Prisma.Sql {
+  const [of, by] = [Prisma.raw(columns.of), Prisma.raw(columns.by)];
+  return Prisma.sql`
+      SELECT n.ctid
+        FROM (SELECT ${of}, max(${by}) AS newest FROM numbered GROUP BY ${of}) latest
+       CROSS JOIN LATERAL (
+         SELECT ctid FROM notifications
+          WHERE ${of} = latest.${of} AND ${by} <= latest.newest - ${count(max)}
+          ORDER BY ${by} LIMIT ${count(2 * eventsMax)}
+       ) n`;
+}
+
 /**
  * Writes a row for each one of `recipients`, as CTEs, and deletes the older ones of a person: beyond
  * `notificationsOfSourceMax` of the same source, and beyond `notificationsMax` in all.
@@ -78,21 +91,9 @@ const writeNotifications = Prisma.sql`
     ON CONFLICT (identity_id, event_id) DO NOTHING
   ), trimmed AS (
     DELETE FROM notifications WHERE ctid = ANY(ARRAY(
-      SELECT n.ctid
-        FROM (SELECT identity_id, max(place) AS newest FROM numbered GROUP BY identity_id) person
-       CROSS JOIN LATERAL (
-         SELECT ctid FROM notifications
-          WHERE identity_id = person.identity_id AND place <= person.newest - ${count(notificationsMax)}
-          ORDER BY place LIMIT ${count(2 * eventsMax)}
-       ) n
+      ${beyond(notificationsMax, { of: 'identity_id', by: 'place' })}
       UNION ALL
-      SELECT n.ctid
-        FROM (SELECT source, max(source_place) AS newest FROM numbered GROUP BY source) latest
-       CROSS JOIN LATERAL (
-         SELECT ctid FROM notifications
-          WHERE source = latest.source AND source_place <= latest.newest - ${count(notificationsOfSourceMax)}
-          ORDER BY source_place LIMIT ${count(2 * eventsMax)}
-       ) n
+      ${beyond(notificationsOfSourceMax, { of: 'source', by: 'source_place' })}
     ))
   )`;
 
