@@ -242,10 +242,13 @@ const unavailableMessages =
 export function unavailableWhenDatabaseIsDown(error: unknown): ProblemError | undefined {
   if (!hasCode(error, 0, isUnavailableCode) && !hasUnavailableMessage(error, 0)) return undefined;
   const detail = hasCode(error, 0, (code) => code === queryCanceled)
-    ? 'The request took too long in the database. Try again.'
+    ? tookTooLong
     : 'The database is unavailable.';
   return unavailableProblem(detail, 2, error);
 }
+
+/** The detail of the 503 of a statement or a transaction that has exceeded its time. */
+export const tookTooLong = 'The request took too long in the database. Try again.';
 
 // Almost always the statement timeout. The database itself is available.
 const queryCanceled = '57014';

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { unavailableProblem } from '../http/problem.ts';
+import { tookTooLong } from './database.ts';
 
 /** A statement with its parameters, as `Prisma.sql` makes it. */
 export interface SqlStatement {
@@ -71,8 +72,7 @@ export class SqlClient implements SqlRunner {
     let isOpen = true;
     const transaction = runnerOf(() => {
       if (!isOpen) throw new Error('The transaction has ended.');
-      if (performance.now() > deadline)
-        throw unavailableProblem('The request took too long in the database. Try again.', 2);
+      if (performance.now() > deadline) throw unavailableProblem(tookTooLong, 2);
       return client;
     }, this.#options);
     try {
