@@ -13,6 +13,7 @@ import {
   serviceVariables,
 } from '@tessera/service-kit';
 import { z } from 'zod';
+import { namedServiceTokens } from './identities/service-token-access.ts';
 
 const day = 86_400;
 
@@ -22,6 +23,7 @@ export const environment: Record<string, string | undefined> = process.env;
 /** `docs/identity/environment.md` describes each variable; a test compares the names and the defaults. */
 export const environmentSchema = z.object({
   ...serviceVariables({ defaultPort: 3001 }),
+  SERVICE_TOKENS: namedServiceTokens,
 
   JWT_PRIVATE_KEY: z.string().optional(),
   JWT_KEY_NAME: z
@@ -66,7 +68,7 @@ export const environmentSchema = z.object({
   AUDIT_RETENTION_DAYS: integer({ min: 0, max: 36_500, default: 400 }),
 });
 
-const secretNames = [...serviceSecretNames, 'JWT_PRIVATE_KEY'];
+const secretNames = [...serviceSecretNames, 'SERVICE_TOKENS', 'JWT_PRIVATE_KEY'];
 
 export type Config = ReturnType<typeof loadConfig>;
 
@@ -76,9 +78,11 @@ export function loadConfig(variables = environment) {
   const { eventRetentionDays, ...common } = commonConfig(parsed);
   return {
     ...common,
-    serviceTokens: [parsed.SERVICE_TOKEN, parsed.SERVICE_TOKEN_PREVIOUS].filter(
-      (token) => token !== undefined,
-    ),
+    serviceTokens: {
+      current: parsed.SERVICE_TOKEN ?? '',
+      previous: parsed.SERVICE_TOKEN_PREVIOUS,
+      named: parsed.SERVICE_TOKENS,
+    },
     issuer: issuerOf(parsed) ?? '',
     keys: {
       privateKey: parsed.JWT_PRIVATE_KEY,

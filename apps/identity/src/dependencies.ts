@@ -146,7 +146,7 @@ function createTokenServices(config: Config, parts: TokenServiceParts) {
       ...config.tokens,
       repository: new SignInRepository(database),
       quota: new IdentityQuota('sign-ins', tokensPerMinute),
-      limits: new SignInLimits({ ...config.signInLimits, secret: config.serviceTokens[0] ?? '' }),
+      limits: new SignInLimits({ ...config.signInLimits, secret: config.serviceTokens.current }),
       hasher,
       passwordChanges,
       issuer,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { identityApi } from '@tessera/contracts';
@@ -100,6 +101,67 @@ describe('the service token of /internal', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 403 /);
   });
 });
+
+describe('named service tokens', () => {
+  const billing = rememberSecret('the-service-token-of-billing-0123456789');
+  const support = rememberSecret('the-service-token-of-support-0123456789');
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp({
+      SERVICE_TOKENS: `# backends\n\nbilling=${digestOf(billing)}\nsupport=${digestOf(support).toUpperCase()}\n`,
+    });
+  });
+  afterAll(() => app.close());
+
+  it('are accepted, and the audit trail and the log name the backend of each change', async () => {
+    const backends = [
+      [billing, { backend: 'billing' }],
+      [support, { backend: 'support' }],
+      [serviceToken, {}],
+    ] as const;
+    for (const [token, expected] of backends) {
+      const call = (method: 'delete' | 'get' | 'post' | 'put', path: string) =>
+        app.http[method](path).set('X-Service-Token', token);
+      const { body: identity } = await call('post', '/internal/identities').send(anIdentity()).expect(201);
+      const path = `/internal/identities/${identity.id}`;
+      await call('put', path).send({ username: 'other' }).expect(200);
+      await call('post', `${path}/password`)
+        .send({ current_password: 'wrong', new_password: 'a new long password' })
+        .expect(422);
+      await call('delete', `${path}/sessions`).expect(204);
+      await call('delete', path).expect(204);
+      const events = await app.sql('SELECT type, details FROM audit_events WHERE identity_id = $1', [
+        identity.id,
+      ]);
+      expect(events.map(({ type }) => type).sort()).toEqual([
+        'identity.created',
+        'identity.deleted',
+        'identity.password_refused',
+        'identity.updated',
+        'sessions.revoked',
+      ]);
+      for (const { details } of events) {
+        const { backend } = details as { backend?: string };
+        expect(backend === undefined ? {} : { backend }).toEqual(expected);
+      }
+      await call('get', path).expect(404);
+      const lines = app.log.lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
+      expect(lines.at(-1)).toMatchObject({ status: 404, ...expected });
+      expect('backend' in lines.at(-1)).toBe('backend' in expected);
+    }
+  });
+
+  it('are refused if only the digest is known', async () => {
+    for (const token of [digestOf(billing), 'billing', `billing=${digestOf(billing)}`]) {
+      const request = app.http.get('/internal/identities').set('X-Service-Token', token);
+      expectProblem(await request, 403, 'service_token_refused');
+    }
+  });
+});
+
+function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
 
 describe('the order of checks', () => {
   let app: TestApp;

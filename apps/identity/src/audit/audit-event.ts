@@ -23,6 +23,11 @@ export function toAuditRow(event: AuditEvent) {
     ip: event.origin.ip,
     userAgent: event.origin.userAgent,
     requestId: event.origin.requestId,
-    details: event.details ?? {},
+    details: { ...event.details, ...backendOf(event.origin) },
   };
+}
+
+/** The member of `details` that names the backend, if its service token has a name. */
+export function backendOf({ backend }: RequestOrigin): { backend?: string } {
+  return backend === undefined ? {} : { backend };
 }

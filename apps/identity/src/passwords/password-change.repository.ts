@@ -1,4 +1,5 @@
 import type { RequestOrigin } from '@tessera/service-kit';
+import { backendOf } from '../audit/audit-event.ts';
 import type { Database } from '../database.ts';
 import type { PasswordContext } from './password-policy.ts';
 
@@ -39,9 +40,9 @@ export class PasswordChangeRepository {
 
   async recordRefusal(id: string, origin: RequestOrigin): Promise<void> {
     await this.#database.$executeRaw`
-      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id)
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
       VALUES ('identity.password_refused', 'failure', 'user', ${id}::uuid, ${origin.ip}, ${origin.userAgent},
-              ${origin.requestId})`;
+              ${origin.requestId}, ${backendOf(origin)}::jsonb)`;
   }
 
   /**
@@ -61,8 +62,9 @@ export class PasswordChangeRepository {
       ), forgotten AS (
         DELETE FROM sign_in_counters WHERE key = ${counterOf(id)} AND EXISTS (SELECT FROM changed)
       )
-      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id)
-      SELECT 'identity.password_changed', 'success', 'user', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId}
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+      SELECT 'identity.password_changed', 'success', 'user', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+             ${backendOf(origin)}::jsonb
         FROM changed`;
     return audited > 0;
   }

@@ -1,4 +1,5 @@
 import type { RequestOrigin } from '@tessera/service-kit';
+import { backendOf } from '../audit/audit-event.ts';
 import type { Database } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Session, SessionPosition } from './session.ts';
@@ -69,7 +70,8 @@ export class SessionRepository {
       ), audited AS (
         INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
         SELECT 'family.revoked', 'success', 'service', identity_id, ${origin.ip}, ${origin.userAgent},
-               ${origin.requestId}, jsonb_build_object('family', id, 'reason', 'revoked_by_service')
+               ${origin.requestId},
+               ${backendOf(origin)}::jsonb || jsonb_build_object('family', id, 'reason', 'revoked_by_service')
           FROM revoked
       )
       SELECT EXISTS (SELECT FROM revoked) AS revoked FROM owner`;
@@ -89,8 +91,9 @@ export class SessionRepository {
          WHERE id = ${identityId}::uuid AND deleted_at IS NULL
         RETURNING id
       )
-      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id)
-      SELECT 'sessions.revoked', 'success', 'service', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId}
+      INSERT INTO audit_events (type, outcome, actor, identity_id, ip, user_agent, request_id, details)
+      SELECT 'sessions.revoked', 'success', 'service', id, ${origin.ip}, ${origin.userAgent}, ${origin.requestId},
+             ${backendOf(origin)}::jsonb
         FROM ended`;
     return audited > 0;
   }

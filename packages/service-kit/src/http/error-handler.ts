@@ -18,7 +18,7 @@ export function errorHandler({ logger, translate, extraMembers }: ErrorHandlerOp
     const problem = translate?.(error, request) ?? toProblem(error);
     const { code, status } = problem;
     const logged = { request_id: request.requestId, code, status, ...problem.logged };
-    (request as IncomingMessage).logged = problem.logged;
+    (request as IncomingMessage).logged = { ...request.logged, ...problem.logged };
     const cause = problem.cause ?? (error === problem ? undefined : error);
     if (problem.status < 500) logger.debug({ ...logged, err: cause }, 'request refused');
     // An overload has no cause. It is logged as a warning, because clients determine how often it occurs.

@@ -13,7 +13,9 @@ declare module 'node:http' {
     requestId?: string;
     /** The client's address, as far as proxies are trusted; set by `createApp`. */
     ip?: string | undefined;
-    /** Further members of the access-log line, set by the error handler. */
+    /** The name of the backend whose service token the request carries. */
+    backend?: string;
+    /** Further members of the access-log line. */
     logged?: Record<string, string>;
     /** Whether the request is repeated by a program and found nothing: its line is logged at `debug` if it succeeds. */
     isIdle?: boolean;
@@ -27,6 +29,8 @@ export interface RequestOrigin {
   requestId: string;
   ip: string;
   userAgent: string | null;
+  /** The name of the backend whose service token the request carries, if the token has one. */
+  backend?: string | undefined;
 }
 
 const acceptableRequestId = /^[A-Za-z0-9._-]{1,64}$/;
@@ -104,6 +108,7 @@ export function originOf(request: IncomingMessage): RequestOrigin {
     requestId: request.requestId ?? '',
     ip: plainAddress(request.ip ?? ''),
     userAgent: request.headers['user-agent']?.slice(0, 400) ?? null,
+    backend: request.backend,
   };
 }
 
