@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { mentionedNames } from '@tessera/contracts/markdown';
-import { neutralise } from '../src/trackers/neutralise.ts';
+import { neutralise } from '../src/trackers/tracker-text.ts';
 import { htmlOf } from '../web/src/markdown/markdown-html.ts';
 
 // A text costs its readers and the service a bounded time, also if its writer wants it to cost more.

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { type DefaultTreeAdapterMap, parseFragment } from 'parse5';
-import { neutralise } from '../src/trackers/neutralise.ts';
+import { neutralise } from '../src/trackers/tracker-text.ts';
 import { htmlOf } from '../web/src/markdown/markdown-html.ts';
 
 type Node = DefaultTreeAdapterMap['node'];

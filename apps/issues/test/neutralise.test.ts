@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { type DefaultTreeAdapterMap, parseFragment } from 'parse5';
-import { neutralise } from '../src/trackers/neutralise.ts';
-import { canonicalText } from '../src/trackers/tracker-text.ts';
+import { canonicalText, neutralise } from '../src/trackers/tracker-text.ts';
 
 type Node = DefaultTreeAdapterMap['node'];
 

@@ -15,7 +15,7 @@ import { IssueListService } from '../src/issue-list/issue-list.service.ts';
 import { pageStatement } from '../src/issue-list/issue-list.sql.ts';
 import { completeOrder, type IssueListPage, type IssueListRequest } from '../src/issue-list/issue-list.ts';
 import { IssueReader } from '../src/issue-store/read.ts';
-import { selectByUsernames } from '../src/mentions/mention.sql.ts';
+import { selectByUsernames } from '../src/mentions/mention.repository.ts';
 import { notifyOfDeferred, notifyOfEvents } from '../src/notifications/fan-out.sql.ts';
 import { selectNotifications } from '../src/notifications/notification.sql.ts';
 import { selectWatched } from '../src/watching/watching.sql.ts';

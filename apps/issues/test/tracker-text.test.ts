@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { neutralise } from '../src/trackers/neutralise.ts';
 import { isRateLimit, retryAfterOf } from '../src/trackers/tracker-response.ts';
 import {
   canonicalText,
@@ -10,6 +9,7 @@ import {
   isStorableTitle,
   issueMarker,
   markedComment,
+  neutralise,
   outboundText,
   storableTitle,
 } from '../src/trackers/tracker-text.ts';

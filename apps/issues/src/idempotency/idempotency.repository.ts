@@ -1,7 +1,20 @@
 import pg from 'pg';
 import type { Database, Transaction } from '../database.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import type { IdempotencyRequest } from './idempotency-request.ts';
+import type { IssueReference } from '../issue-core/issue-reference.ts';
+
+/** A request with an `Idempotency-Key`. Its user, operation, issue and key identify it. */
+export interface IdempotencyRequest {
+  userId: string;
+  method: string;
+  /** The operation's path, with `:id` for the issue and without the trailing slash. */
+  path: string;
+  /** The id or the number of the issue, as in the path. */
+  issue: IssueReference | undefined;
+  key: string;
+  /** Hash of the parsed body. Reusing a key with a different body is an error. */
+  fingerprint: string;
+}
 
 /** The stored part of a response. Its size is limited, so that idempotency keys cannot fill the disk. */
 export interface StoredResponse {

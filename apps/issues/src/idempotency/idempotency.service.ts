@@ -3,11 +3,11 @@ import { bodyText, type JsonResponse, ProblemError, problemBody } from '@tessera
 import type { Transaction } from '../database.ts';
 import {
   type IdempotencyRepository,
+  type IdempotencyRequest,
   isLockTimeout,
   type ReservedRequest,
   type StoredResponse,
 } from './idempotency.repository.ts';
-import type { IdempotencyRequest } from './idempotency-request.ts';
 
 /**
  * The response of a request that took effect, and the id of the issue, comment or label in it. Without an id, a replay

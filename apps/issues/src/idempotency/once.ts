@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { BodyOf, HeadersOf, Operation, ParamsOf, QueryOf } from '@tessera/contracts';
-import type { Call, Handler, ResponseOf } from '@tessera/service-kit';
+import { type Call, type Handler, type ResponseOf, validationProblem } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
+import type { IdempotencyRequest } from './idempotency.repository.ts';
 import type { Done, Effect, IdempotencyService } from './idempotency.service.ts';
-import { idempotencyRequest } from './idempotency-request.ts';
 
 type CallOf<Op extends Operation> = Call<ParamsOf<Op>, QueryOf<Op>, HeadersOf<Op>, BodyOf<Op>, Actor>;
 
@@ -50,5 +52,37 @@ export function once<Op extends Operation>(
           prepare: () => handler.prepare(call),
           present: presented,
         });
+  };
+}
+
+interface KeyedRequest {
+  request: IncomingMessage;
+  actor: Actor;
+}
+
+/**
+ * Returns the idempotency request, or undefined if the header is absent. The fingerprint covers the parsed body, so
+ * unknown members do not change it. Throws a 422 problem if the key is invalid.
+ */
+function idempotencyRequest(
+  { request, actor }: KeyedRequest,
+  body: unknown,
+  issue?: IssueReference,
+): IdempotencyRequest | undefined {
+  const key = request.headers['idempotency-key'];
+  if (typeof key !== 'string') return undefined;
+  // Node joins repeated headers with ", ", and a key must not contain a space: a repeated header is refused too.
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw validationProblem([
+      { field: 'Idempotency-Key', message: 'must be given once, as 1 to 255 visible ASCII characters' },
+    ]);
+  }
+  return {
+    userId: actor.id,
+    method: request.method ?? '',
+    path: (request.operation?.path ?? '').replace(/\/$/, ''),
+    issue,
+    key,
+    fingerprint: createHash('sha256').update(JSON.stringify(body)).digest('base64url'),
   };
 }

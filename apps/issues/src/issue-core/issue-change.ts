@@ -1,7 +1,6 @@
 import type { IssueLabel, IssueStatus } from '@tessera/contracts';
 import type { CommentChange } from './comment.ts';
 import type { IssueFields, IssueState, IssueWithLinks } from './issue.ts';
-import { issueFieldNames, issueFields } from './issue-fields.ts';
 import { describeLabelChanges, type LabelHistoryEntry } from './label.ts';
 import {
   describeLinkChanges,
@@ -10,6 +9,24 @@ import {
   type NewLink,
   planLinks,
 } from './link.ts';
+
+interface FieldDefinition {
+  /** Its name in the history, in events and in the API. */
+  name: string;
+  /** Its column of the table `issues`, and the type of the column. */
+  column: string;
+  type: 'text' | 'uuid' | 'issue_priority';
+}
+
+/** The fields that people write, in the order of their history entries. Statements and history are derived from it. */
+export const issueFields = {
+  title: { name: 'title', column: 'title', type: 'text' },
+  description: { name: 'description', column: 'description', type: 'text' },
+  priority: { name: 'priority', column: 'priority', type: 'issue_priority' },
+  assigneeId: { name: 'assignee', column: 'assignee_id', type: 'uuid' },
+} as const satisfies Record<keyof IssueFields, FieldDefinition>;
+
+export const issueFieldNames = Object.keys(issueFields) as (keyof IssueFields)[];
 
 /** A history entry. It is written in the same statement as the change that it records. */
 export type HistoryEntry =

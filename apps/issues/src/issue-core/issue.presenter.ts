@@ -7,6 +7,8 @@ import {
   type IssueSummary,
   issueSummarySchema,
   issuesApi,
+  type Link,
+  type LinkInput,
   listedDescriptionMaxLength,
   listedLinksMax,
   type SparseIssue,
@@ -29,8 +31,8 @@ import type {
 } from './issue.ts';
 import type { IssueUrls } from './issue-reference.ts';
 import { allowedTransitions } from './issue-status.ts';
-import { presentLink, presentListedLink, readLink } from './link.presenter.ts';
-import { presentPerson } from './person.ts';
+import type { LinkDraft, StoredLink } from './link.ts';
+import { presentPerson, toPersonReference } from './person.ts';
 import { etagOf, shortHash } from './precondition.ts';
 
 /** Converts issues to their representation in the API. */
@@ -222,4 +224,30 @@ function readAssignee(body: Pick<UpdateIssue, 'assignee_id' | 'assignee_email'>)
   if (email !== undefined) return { person: { email }, field: 'assignee_email' };
   if (id === null || id === undefined) return id;
   return { person: { id }, field: 'assignee_id' };
+}
+
+/** Converts a link to its representation in the API, which is the same in an issue. */
+export function presentLink(link: StoredLink): Link {
+  return { ...presentListedLink(link), metadata: link.metadata };
+}
+
+/** Converts a link to its representation in a list of issues. */
+export function presentListedLink(link: StoredLink): Omit<Link, 'metadata'> {
+  return {
+    id: link.id,
+    type: link.type,
+    ref: link.ref,
+    title: link.title,
+    url: link.url,
+    relation: link.relation,
+    created_by: link.createdBy,
+    created_at: link.createdAt.toISOString(),
+  };
+}
+
+export function readLink({ type, title, url, relation, metadata, ...target }: LinkInput): LinkDraft {
+  const details = { type, title: title ?? null, url: url ?? null, relation, metadata: metadata ?? null };
+  return 'person' in target
+    ? { ...details, person: toPersonReference(target.person) }
+    : { ...details, ref: target.ref };
 }

@@ -74,6 +74,9 @@ export interface IssueFields {
   assigneeId?: string | null | undefined;
 }
 
+/** All members are written, also those that are undefined, so that the compiler finds a forgotten one. */
+export type Complete<Members> = { [Name in keyof Required<Members>]: Members[Name] };
+
 /** The author and the request of a change, for the history. The author is an identity or a tracker. */
 export type ChangedBy = { requestId: string } & (
   | { actorId: string; origin?: never }

@@ -25,6 +25,7 @@ import {
 } from '@tessera/service-kit';
 import { z } from 'zod';
 import type { Actor } from '../issue-core/actor.ts';
+import type { Complete } from '../issue-core/issue.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
 import { parseIssueNumber, parseIssueReference } from '../issue-core/issue-reference.ts';
 import { openStatuses } from '../issue-core/issue-status.ts';
@@ -149,7 +150,7 @@ function searchOf(target = ''): string {
   return start === -1 ? '' : target.slice(start);
 }
 
-function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): IssueFilters {
+function readFilters(query: IssueFilterQuery, actor: Actor, keyPrefix: string): Complete<IssueFilters> {
   const { priority, assignee, reporter, link, external } = query;
   const search = query.search === '' ? undefined : query.search;
   const links = [

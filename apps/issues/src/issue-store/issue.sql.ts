@@ -2,7 +2,7 @@ import type { SyncFilter } from '@tessera/contracts';
 import pg from 'pg';
 import { type Issue as IssueRow, Prisma } from '../generated/prisma/client.ts';
 import type { IssueState, TrackerIdentity } from '../issue-core/issue.ts';
-import { issueFields } from '../issue-core/issue-fields.ts';
+import { issueFields } from '../issue-core/issue-change.ts';
 import type { IssueReference } from '../issue-core/issue-reference.ts';
 
 const fields = Object.entries(issueFields).map(([key, { column }]) => ({ key, column }));

@@ -2,7 +2,7 @@ import type { IssueEvent } from '@tessera/contracts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { ChangedBy } from '../issue-core/issue.ts';
 import { creationEvent } from '../issue-core/issue-event.ts';
-import { descriptionWords, titleWords } from '../issue-core/issue-words.ts';
+import { descriptionWords, titleWords } from './change.sql.ts';
 import { oneOf } from './issue.sql.ts';
 import { startWatching } from './watching.sql.ts';
 

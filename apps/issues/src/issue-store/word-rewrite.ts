@@ -1,5 +1,5 @@
 import type { WordTable } from '@tessera/service-kit';
-import { commentWords, descriptionWords, titleWords } from '../issue-core/issue-words.ts';
+import { commentWords, descriptionWords, titleWords } from './change.sql.ts';
 
 const issues: WordTable<{ id: string; title: string; description: string }> = {
   name: 'issues',

@@ -12,6 +12,7 @@ import type { CommentDraft } from '../issue-core/comment.ts';
 import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
 import type {
   ChangedBy,
+  Complete,
   IssueDraft,
   IssueEdit,
   IssueRevision,
@@ -196,7 +197,7 @@ export class IssueService {
     throw versionConflict(this.#presenter.issue(current));
   }
 
-  async #resolveEdit(actor: Actor, edit: IssueEdit, seen: IssueWithLinks): Promise<WantedIssue> {
+  async #resolveEdit(actor: Actor, edit: IssueEdit, seen: IssueWithLinks): Promise<Complete<WantedIssue>> {
     const { title, description, priority, assignee } = edit;
     return {
       title,

@@ -2,8 +2,8 @@ import type { deleteLink, putLink } from '@tessera/contracts';
 import type { Handler } from '@tessera/service-kit';
 import type { Actor } from '../issue-core/actor.ts';
 import type { IssuePresenter } from '../issue-core/issue.presenter.ts';
+import { presentLink, readLink } from '../issue-core/issue.presenter.ts';
 import type { IssueUrls } from '../issue-core/issue-reference.ts';
-import { presentLink, readLink } from '../issue-core/link.presenter.ts';
 import { readIfMatch } from '../issue-core/precondition.ts';
 import type { LinkService } from './link.service.ts';
 
