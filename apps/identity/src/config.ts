@@ -14,6 +14,7 @@ import {
 } from '@tessera/service-kit';
 import { z } from 'zod';
 import { namedServiceTokens } from './identities/service-token-access.ts';
+import { isReadable } from './pages/color.ts';
 
 const day = 86_400;
 
@@ -66,6 +67,22 @@ export const environmentSchema = z.object({
 
   JANITOR_INTERVAL_SECONDS: integer({ min: 0, max: day, default: 600 }),
   AUDIT_RETENTION_DAYS: integer({ min: 0, max: 36_500, default: 400 }),
+
+  BRAND_NAME: z
+    .string()
+    .regex(/^[^\p{C}\p{Z}](?:[^\p{C}]{0,58}[^\p{C}\p{Z}])?$/u, {
+      error: 'must have 1 to 60 characters, without control characters',
+    })
+    .default('Tessera'),
+  BRAND_COLOR: z
+    .string()
+    .regex(/^#[0-9a-f]{6}$/i, { error: 'must be a color such as #3b4fd8', abort: true })
+    .refine(isReadable, { error: 'must have a contrast of at least 4.5:1 to white' })
+    .transform((color) => color.toLowerCase())
+    .default('#3b4fd8'),
+  BRAND_LOGO: z.string().optional(),
+  BRAND_CLIENT_LOGOS: z.string().optional(),
+  BRAND_MESSAGES: z.string().optional(),
 });
 
 const secretNames = [...serviceSecretNames, 'SERVICE_TOKENS', 'JWT_PRIVATE_KEY'];
@@ -120,6 +137,14 @@ export function loadConfig(variables = environment) {
     rateLimits: {
       tokensPerMinute: parsed.RATE_LIMIT_TOKENS_PER_MINUTE,
       readsPerMinute: parsed.RATE_LIMIT_READS_PER_MINUTE,
+    },
+    /** Names and files for the pages. */
+    branding: {
+      name: parsed.BRAND_NAME,
+      color: parsed.BRAND_COLOR,
+      logo: parsed.BRAND_LOGO,
+      clientLogos: parsed.BRAND_CLIENT_LOGOS,
+      messages: parsed.BRAND_MESSAGES,
     },
     cleanup: {
       intervalSeconds: parsed.JANITOR_INTERVAL_SECONDS,

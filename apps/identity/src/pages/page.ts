@@ -1,0 +1,141 @@
+import type { ServerResponse } from 'node:http';
+import type { Asset } from './assets.ts';
+import { type Html, type HtmlValue, html, isolate } from './html.ts';
+import { type PageContext, textOf } from './page-context.ts';
+
+interface PageParts {
+  context: PageContext;
+  /** The heading, and the title of the window. */
+  title: string;
+  /** Below the heading. */
+  subtitle?: HtmlValue;
+  /** The client whose request it is. Its logo stands beside that of the brand. */
+  client?: { id: string; name: string } | undefined;
+  /** Whether the page refuses what was entered. A title that starts with it is read first. */
+  hasError?: boolean;
+  /** Goes to the address at once. */
+  refreshTo?: string;
+  content: HtmlValue;
+}
+
+const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+/** The headers of every page. */
+export function pageHeaders({ locale }: Pick<PageContext, 'locale'>): Record<string, string> {
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Language': locale,
+    'Content-Security-Policy': policy,
+    // With no-referrer, browsers send the forms with `Origin: null`.
+    'Referrer-Policy': 'same-origin',
+    'Cache-Control': 'no-store',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+  };
+}
+
+/** Answers with a page. It is not compressed: its size would tell about secrets beside texts of the request (BREACH). */
+export function sendPage(
+  response: ServerResponse,
+  { status, page, context }: { status: number; page: string; context: PageContext },
+): void {
+  const headers = { ...pageHeaders(context), 'Content-Length': String(Buffer.byteLength(page)) };
+  response.writeHead(status, headers).end(response.req.method === 'HEAD' ? undefined : page);
+}
+
+export function renderPage({
+  context,
+  title,
+  subtitle,
+  client,
+  hasError = false,
+  refreshTo,
+  content,
+}: PageParts): string {
+  const { brand, style, logo, locale, direction } = context;
+  const clientLogo = client === undefined ? undefined : context.clientLogoOf(client.id);
+  const windowTitle = hasError ? textOf(context, 'error.title', { title }) : title;
+  return String(html`<!doctype html>
+<html lang="${locale}" dir="${direction}">
+<head>
+<meta charset="utf-8">
+<title>${windowTitle} · ${isolate(brand)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+${refreshTo !== undefined && html`<meta http-equiv="refresh" content="0;url=${refreshTo}">`}
+<link rel="icon" href="${logo.href}">
+<link rel="stylesheet" href="${style.href}">
+</head>
+<body>
+<main>
+<div class="logos">${image(logo)}${clientLogo !== undefined && html`<span class="join"></span>${image(clientLogo)}`}</div>
+<h1>${title}</h1>
+${subtitle !== undefined && html`<p class="subtitle">${subtitle}</p>`}
+<div class="content">
+${content}
+</div>
+</main>
+<footer><bdi>${brand}</bdi></footer>
+</body>
+</html>
+`);
+}
+
+function image({ href }: Asset): Html {
+  return html`<img class="logo" src="${href}" alt="" height="44">`;
+}
+
+/** The hidden fields of a form. */
+export function hiddenFields(fields: ReadonlyArray<readonly [string, string]>): Html {
+  return html`${fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}`;
+}
+
+interface FieldParts {
+  name: string;
+  label: string;
+  type?: 'password' | 'text';
+  /** The field for an e-mail is of type text, since browsers refuse a local part beyond ASCII in one of type email. */
+  inputMode?: 'email';
+  autocomplete: 'username' | 'current-password' | 'new-password';
+  value?: string;
+  hasFocus?: boolean;
+  hint?: string | undefined;
+  /** Whether the error of the page is about this field. */
+  isInvalid?: boolean;
+}
+
+/** The id of the error of a page. */
+export const errorId = 'error';
+
+export function field(parts: FieldParts): Html {
+  const { name, label, type = 'text', inputMode, autocomplete, value, hasFocus, hint, isInvalid } = parts;
+  const id = `${name}-field`;
+  const descriptions = [isInvalid && errorId, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ');
+  return html`<div class="field">
+<label for="${id}">${label}</label>
+<input id="${id}" name="${name}" type="${type}"${inputMode && html` inputmode="${inputMode}"`} autocomplete="${autocomplete}"
+ autocapitalize="none" autocorrect="off" spellcheck="false"${type === 'text' && html` dir="auto"`}${
+   value !== undefined && html` value="${value}"`
+ }${isInvalid && html` aria-invalid="true"`}${
+   descriptions !== '' && html` aria-describedby="${descriptions}"`
+ } required${hasFocus && html` autofocus`}>
+${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+</div>
+`;
+}
+
+export function errorMessage(text: string | undefined): Html | undefined {
+  return text === undefined ? undefined : html`<p class="error" id="${errorId}" role="alert">${text}</p>`;
+}
