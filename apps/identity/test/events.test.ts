@@ -45,8 +45,13 @@ const event = (type: IdentityEventType, identity_id: string, members: object = {
   identity_id,
   ...members,
 });
-const ended = (id: string, session: string | null = null) =>
-  event('identity.sessions_ended', id, { session_id: session });
+/** `ended`: the session; or how often all have ended. */
+const sessionsEnded = (id: string, ended: string | number) =>
+  event(
+    'identity.sessions_ended',
+    id,
+    typeof ended === 'string' ? { session_id: ended } : { session_id: null, session_epoch: ended },
+  );
 
 async function familyOf(refreshToken: string): Promise<string> {
   const [row] = await app.sql<{ family_id: string }>('SELECT family_id FROM refresh_tokens WHERE jti = $1', [
@@ -144,7 +149,7 @@ describe('the events of an identity', () => {
     const { id } = identity;
     expect(await eventsOf(() => updateIdentity(app, id, { is_active: false }))).toEqual([
       event('identity.deactivated', id, { changed: ['is_active'] }),
-      ended(id),
+      sessionsEnded(id, 1),
     ]);
     const changed = ['email', 'sso', 'is_active'];
     const update = { email: 'else@example.com', sso_provider: 'google', sso_id: '1', is_active: true };
@@ -152,7 +157,10 @@ describe('the events of an identity', () => {
       event('identity.updated', id, { changed }),
     ]);
     const remove = () => internal('delete', `/internal/identities/${id}`);
-    expect(await eventsOf(() => remove().expect(204))).toEqual([event('identity.deleted', id), ended(id)]);
+    expect(await eventsOf(() => remove().expect(204))).toEqual([
+      event('identity.deleted', id),
+      sessionsEnded(id, 2),
+    ]);
     expect(await eventsOf(() => remove().expect(404))).toEqual([]);
   });
 
@@ -166,7 +174,7 @@ describe('the events of an identity', () => {
       await updateIdentity(app, identity.id, { password: third });
       await internal('delete', `/internal/identities/${identity.id}/sessions`).expect(204);
     });
-    expect(events).toEqual([ended(identity.id), ended(identity.id), ended(identity.id)]);
+    expect(events).toEqual([1, 2, 3].map((epoch) => sessionsEnded(identity.id, epoch)));
   });
 
   it('are one for each revoked session, and none for a sign-in, a refresh and a refusal', async () => {
@@ -189,7 +197,7 @@ describe('the events of an identity', () => {
       await app.http.post('/token/revoke').send({ token: second.refresh_token }).expect(200);
       await internal('delete', `/internal/identities/${identity.id}/sessions/${sessions[2]}`).expect(204);
     });
-    expect(events).toEqual(sessions.map((session) => ended(identity.id, session)));
+    expect(events).toEqual(sessions.map((session) => sessionsEnded(identity.id, session)));
     const gone = await eventsOf(async () => {
       const { refresh_token } = await signIn(app, identity.email, password);
       await updateIdentity(app, identity.id, { is_active: false });

@@ -110,7 +110,6 @@ export async function createDependencies(config: Config, logger: Logger, tracing
     feed: events,
     signal: eventSignal,
     urls: issues.urls,
-    findGeneration: () => people.sessions.findGeneration(),
     findEnded: (owners) => findEndedStreams(main.database, owners),
     onEnded: observeStreams(metrics, () => eventStreams),
     logger,

@@ -305,6 +305,32 @@ describe('a stream of events', () => {
     await after.ended;
     for (const stream of [onLaptop, withToken, after]) expect(stream.text()).toMatch(ends);
   });
+
+  it('is not opened again, on any replica, with a token of before all sessions have ended', async () => {
+    const replica = await startTestApp(webApp, app);
+    const { email, id } = await aSignedInBrowser();
+    const signIn = async () => ({ token: (await identity.signIn(email, password)).access_token });
+    const old = await signIn();
+    const get = ({ token }: { token: string }, { http }: TestApp, path = '/api/v1/events/stream/') =>
+      http.get(path).auth(token, { type: 'bearer' });
+    for (const each of [app, replica]) await get(old, each, '/api/v1/users/me/').expect(200);
+    await readEvents();
+    await identity.endSessions(id);
+    const later = await signIn();
+    await readEvents();
+    for (const each of [app, replica]) {
+      // For some seconds, a process knows the person from before. Streams that it opens are ended.
+      let refused = await get(old, each);
+      while (refused.status === 200) refused = await get(old, each);
+      expectProblem(refused, 401, 'invalid_token');
+      expectProblem(await get(old, each, '/api/v1/issues/'), 401, 'invalid_token');
+      const stream = await openReady(each.url, later);
+      await get(later, each, '/api/v1/issues/').expect(200);
+      expect(stream.text()).not.toMatch(ends);
+      stream.close();
+    }
+    await replica.close();
+  });
 });
 
 describe('the tokens of a session', () => {

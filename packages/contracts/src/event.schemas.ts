@@ -151,6 +151,13 @@ export const identityEvents = {
       session_id: uuid()
         .nullable()
         .describe('The revoked session; null if all sessions ended, with their access tokens.'),
+      session_epoch: z
+        .int()
+        .nonnegative()
+        .optional()
+        .describe(
+          'If all sessions ended: how often they have, until now. Refuse access tokens of a lower number, which is the first eight hexadecimal digits of their `jti`.',
+        ),
     },
   ),
 } as const;

@@ -1,4 +1,4 @@
-import type { AccessTokenClaims, RefreshTokenClaims } from '@tessera/contracts';
+import { type AccessTokenClaims, type RefreshTokenClaims, sessionEpochOf } from '@tessera/contracts';
 import { InvalidTokenError, type TokenVerifier } from '@tessera/jwt-verify';
 
 export interface OwnTokenVerifiers {
@@ -26,8 +26,7 @@ export async function verifyOwnToken(
  * seconds, clocks of replicas differ, and a token may be issued while the sessions end.
  */
 export function isOfEndedSession(identity: { sessionEpoch: number }, { jti }: { jti: string }): boolean {
-  // Written by `createAccessTokenId`.
-  return Number.parseInt(jti.slice(0, 8), 16) !== identity.sessionEpoch;
+  return sessionEpochOf({ jti }) !== identity.sessionEpoch;
 }
 
 /** Whether a token was issued before a time. A token issued in the same second counts as issued afterwards. */

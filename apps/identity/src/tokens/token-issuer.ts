@@ -106,8 +106,8 @@ function encode(value: object): string {
 }
 
 /**
- * Creates the `jti` of an access token: a UUID of version 8 (RFC 9562 5.8) whose first 32 bits are the session epoch;
- * 90 bits are random. The specification lists the claims of a token, so there is no claim for the epoch.
+ * Creates the `jti` of an access token, of which `sessionEpochOf` reads the session epoch: a UUID of version 8 (RFC 9562 5.8)
+ * with 90 random bits.
  */
 function createAccessTokenId(sessionEpoch: number): string {
   const random = randomUUID();

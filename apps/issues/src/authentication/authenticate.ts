@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { AccessTokenClaims } from '@tessera/contracts';
+import { type AccessTokenClaims, sessionEpochOf } from '@tessera/contracts';
 import {
   InvalidTokenError,
   type TokenVerifier,
@@ -26,7 +26,8 @@ interface AuthenticateOptions extends ActorOptions {
 
 /**
  * Authenticates the request. Verifies the access token with cached keys, then checks in the mirror that the identity is
- * active and still has its privileges. Calls the identity service only if the mirror says inactive and the token is newer.
+ * active, has not ended all sessions since and still has its privileges. Calls the identity service only if the mirror says
+ * inactive and the token is newer.
  */
 export function authenticate({ verifier, ...options }: AuthenticateOptions) {
   const actorOf = findActor(options);
@@ -39,7 +40,10 @@ export function findActor({ mirror, requireVerified }: ActorOptions) {
   return async (claims: AccessTokenClaims, request: IncomingMessage): Promise<Actor> => {
     const mirrored = await mirror.syncFromClaims(claims, request.requestId);
     if (mirrored !== undefined && !mirrored.isActive) throw inactiveProblem(request);
-    const actor = toActor(claims, mirrored);
+    const sessionEpoch = sessionEpochOf(claims);
+    if (sessionEpoch !== undefined && sessionEpoch < (mirrored?.sessionEpoch ?? 0))
+      throw new InvalidTokenError('all sessions of the identity have ended', realm);
+    const actor = { ...toActor(claims, mirrored), sessionEpoch };
     const mustBeVerified =
       requireVerified === 'all' || (requireVerified === 'write' && !isSafe(request.method));
     if (mustBeVerified && !actor.isVerified) throw unverifiedProblem();
@@ -48,7 +52,10 @@ export function findActor({ mirror, requireVerified }: ActorOptions) {
 }
 
 // If the mirror is newer than the token, a privilege must be in both (least privilege).
-function toActor(claims: AccessTokenClaims, mirrored: MirroredIdentity | undefined): Actor {
+function toActor(
+  claims: AccessTokenClaims,
+  mirrored: MirroredIdentity | undefined,
+): Omit<Actor, 'sessionEpoch'> {
   const newer = mirrored === undefined || isOlderThan(mirrored, claims) ? undefined : mirrored;
   return {
     id: claims.sub,

@@ -17,8 +17,8 @@ export interface StreamOwner {
   identityId: string;
   /** The key of the web session; undefined with a token. */
   sessionKey: Uint8Array | undefined;
-  /** The generation of ends of sessions when the stream was opened. */
-  generation: bigint;
+  /** The session epoch of the token; undefined if it does not say. */
+  sessionEpoch: number | undefined;
 }
 
 interface EventStreamOptions {

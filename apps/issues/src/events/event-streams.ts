@@ -27,8 +27,6 @@ interface EventStreamsOptions {
   feed: Pick<EventFeed, 'readAfter'>;
   signal: Pick<EventSignal, 'subscribe'>;
   urls: Pick<IssueUrls, 'keyOf'>;
-  /** Returns the generation of the latest end of sessions. */
-  findGeneration: () => Promise<bigint>;
   /** Returns which of the given streams are to end, and why. */
   findEnded: (owners: readonly StreamOwner[]) => Promise<EndedStream[]>;
   /** Called when a stream has ended. */
@@ -39,9 +37,7 @@ interface EventStreamsOptions {
 /** A request for a stream. Without `after`, it starts with later events. */
 export interface StreamRequest {
   response: ServerResponse;
-  identityId: string;
-  /** The key of the web session; undefined with a token. */
-  sessionKey: Uint8Array | undefined;
+  owner: StreamOwner;
   tokenExpiresAt: Date;
   after: EventPlace | undefined;
   filter: EventFilter;
@@ -90,10 +86,8 @@ export class EventStreams {
    */
   async open(request: StreamRequest): Promise<() => void> {
     const tail = this.#reserve(request);
-    const { identityId, sessionKey } = request;
-    const owner = { identityId, sessionKey, generation: await this.#options.findGeneration() };
     const backlog = await this.#readBacklog(tail, request.after);
-    return () => this.#start(request, owner, tail, backlog);
+    return () => this.#start(request, tail, backlog);
   }
 
   /** Ends all streams. The time of `retry` varies, so that the clients do not reconnect together. */
@@ -109,7 +103,7 @@ export class EventStreams {
     await this.#tail?.stop();
   }
 
-  #reserve({ response, identityId }: StreamRequest): EventTail<StreamedEvent> {
+  #reserve({ response, owner: { identityId } }: StreamRequest): EventTail<StreamedEvent> {
     if (this.#isDraining) throw unavailableProblem('The service is stopping.', 1);
     if (response.closed) throw unavailableProblem('The client has disconnected.', 1);
     const open = this.#counts.get(identityId) ?? 0;
@@ -158,8 +152,7 @@ export class EventStreams {
   }
 
   #start(
-    { response, tokenExpiresAt, filter }: StreamRequest,
-    owner: StreamOwner,
+    { response, owner, tokenExpiresAt, filter }: StreamRequest,
     tail: EventTail<StreamedEvent>,
     backlog: { events: StreamedEvent[]; place: EventPlace | undefined } | undefined,
   ): void {

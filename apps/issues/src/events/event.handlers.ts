@@ -41,8 +41,7 @@ export function eventHandlers({ events, eventStreams, urls }: EventHandlersOptio
     if (request.method === 'HEAD') return { ...answer, stream: () => undefined };
     const start = await eventStreams.open({
       response,
-      identityId: actor.id,
-      sessionKey: actor.sessionKey,
+      owner: { identityId: actor.id, sessionKey: actor.sessionKey, sessionEpoch: actor.sessionEpoch },
       tokenExpiresAt: actor.tokenExpiresAt,
       after,
       filter: { issues, types: query.types },

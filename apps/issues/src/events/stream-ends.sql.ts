@@ -23,14 +23,14 @@ export async function findEndedStreams(
       SELECT (o.place - 1)::int AS index,
         CASE
           WHEN NOT m.is_active THEN 'identity_inactive'
-          WHEN o.key IS NULL AND e.all_generation > o.generation THEN 'session_ended'
+          WHEN o.key IS NULL AND e.session_epoch > o.session_epoch THEN 'session_ended'
           WHEN o.key IS NOT NULL AND (s.id_hash IS NULL OR s.revoke_pending OR s.expires_at <= now()) THEN 'session_ended'
           WHEN s.access_expires_at <= now() AND s.ends > 0 THEN 'session_ended'
           WHEN s.access_expires_at <= now() THEN 'token_expired'
         END AS reason
         FROM unnest(${owners.map(({ identityId }) => identityId)}::uuid[], ${owners.map(keyOf)}::text[],
-                    ${owners.map(({ generation }) => generation)}::bigint[])
-             WITH ORDINALITY AS o (identity_id, key, generation, place)
+                    ${owners.map(({ sessionEpoch }) => sessionEpoch ?? null)}::int[])
+             WITH ORDINALITY AS o (identity_id, key, session_epoch, place)
         LEFT JOIN ${oneOf('identity_mirror', 'id = o.identity_id')} m ON true
         LEFT JOIN ${oneOf('session_ends', 'identity_id = o.identity_id')} e ON true
         LEFT JOIN ${oneOf('web_sessions', "id_hash = decode(o.key, 'hex')")} s ON true

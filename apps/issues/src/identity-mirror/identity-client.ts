@@ -56,7 +56,12 @@ export interface WriteResult extends Observation {
 }
 
 // The types of a later release of identity concern identities, too.
-const endedSchema = z.object({ identity_id: z.guid(), session_id: z.guid().nullable() });
+const endedSchema = z.object({
+  identity_id: z.guid(),
+  session_id: z.guid().nullable(),
+  // Absent for a single session.
+  session_epoch: z.int().nonnegative().optional(),
+});
 /** A session that has ended at identity, or all sessions of the identity (null). */
 export type EndedSessions = z.output<typeof endedSchema>;
 const eventsSchema = z.object({

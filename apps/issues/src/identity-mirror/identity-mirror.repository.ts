@@ -4,6 +4,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import type { Observation } from './identity-client.ts';
 import {
   type KnownIdentity,
+  type MirroredCaller,
   type MirroredIdentity,
   type MirrorSource,
   seenOrderOf,
@@ -23,6 +24,13 @@ export class IdentityMirrorRepository {
   async find(id: string): Promise<MirroredIdentity | undefined> {
     const rows = await this.#database.$queryRaw<MirroredIdentity[]>`
       SELECT ${columns} FROM identity_mirror m WHERE id = ${id}::uuid`;
+    return rows[0];
+  }
+
+  async findCaller(id: string): Promise<MirroredCaller | undefined> {
+    const rows = await this.#database.$queryRaw<MirroredCaller[]>`
+      SELECT ${columns}, coalesce(e.session_epoch, 0) AS "sessionEpoch"
+        FROM identity_mirror m LEFT JOIN session_ends e ON e.identity_id = m.id WHERE m.id = ${id}::uuid`;
     return rows[0];
   }
 

@@ -10,6 +10,7 @@ import {
   isOlderThan,
   isUsableDuringOutage,
   type KnownIdentity,
+  type MirroredCaller,
   type MirroredIdentity,
   seenOrderOf,
   toKnownIdentity,
@@ -22,7 +23,7 @@ interface IdentityMirrorDependencies {
 
 /**
  * How long this process caches rows. With the interval of `MirrorFeed`, this bounds the delay until it notices a
- * deactivation.
+ * deactivation, and that all sessions have ended.
  */
 const cacheTtlMs = 2_000;
 /** How long a negative lookup is cached. */
@@ -32,7 +33,7 @@ const unknownTtlMs = 30_000;
 export class IdentityMirrorService implements PersonResolver {
   readonly #repository: IdentityMirrorRepository;
   readonly #client: IdentityClient;
-  readonly #cachedRows = new LRUCache<string, Promise<MirroredIdentity | undefined>>({
+  readonly #cachedRows = new LRUCache<string, Promise<MirroredCaller | undefined>>({
     max: 20_000,
     ttl: cacheTtlMs,
   });
@@ -50,7 +51,7 @@ export class IdentityMirrorService implements PersonResolver {
    * Applies the token's claims if they are newer, then returns the mirrored identity. Repeated calls for the same token
    * use caches only. If the row is inactive and the token is newer, the identity may have been reactivated: asks identity.
    */
-  async syncFromClaims(claims: AccessTokenClaims, requestId?: string): Promise<MirroredIdentity | undefined> {
+  async syncFromClaims(claims: AccessTokenClaims, requestId?: string): Promise<MirroredCaller | undefined> {
     await this.#upsertClaims(claims);
     const row = await this.#getCached(claims.sub);
     if (row === undefined || row.isActive || !isOlderThan(row, claims)) return row;
@@ -198,14 +199,14 @@ export class IdentityMirrorService implements PersonResolver {
     this.#unknownPeople.clear();
   }
 
-  async #findSeen(id: string): Promise<MirroredIdentity | undefined> {
-    const row = await this.#repository.find(id);
+  async #findSeen(id: string): Promise<MirroredCaller | undefined> {
+    const row = await this.#repository.findCaller(id);
     const seenOrder = seenOrderOf(Date.now());
     if (row !== undefined && row.seenOrder > seenOrder) await this.#repository.recordSeen(id, seenOrder);
     return row;
   }
 
-  #getCached(id: string): Promise<MirroredIdentity | undefined> {
+  #getCached(id: string): Promise<MirroredCaller | undefined> {
     const cached = this.#cachedRows.get(id);
     if (cached !== undefined) return cached;
     const row = this.#findSeen(id).catch((error: unknown) => {

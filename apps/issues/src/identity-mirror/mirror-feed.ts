@@ -26,7 +26,7 @@ const maxRetrySeconds = 3;
 
 /**
  * Follows identity's feed of events: reads the changed identities and stores them in the mirror, expires the tokens of web
- * sessions that have ended, and then stores the cursor. A page whose cursor was not stored is read again. Runs in every
+ * sessions that have ended, and then stores the cursor and the session epochs. A page whose cursor was not stored is read again. Runs in every
  * replica; one reads at a time, and all refuse the keys that identity has deleted. Without a cursor, or if identity has
  * deleted the events after it, starts at the end of the feed, and the backfill reads all identities.
  */
@@ -70,7 +70,9 @@ export class MirrorFeed {
       if (cursor === null || page.isReset) return this.#restart(cursor, next);
       await mirror.refreshAll(page.identityIds);
       await sessions.expireEnded(page.endedSessions);
-      const isStored = await repository.advance(cursor, { next, isEnd, ...(isEnd ? pause : reading) });
+      const { endedSessions } = page;
+      const wait = isEnd ? pause : reading;
+      const isStored = await repository.advance(cursor, { next, isEnd, endedSessions, ...wait });
       turn = isStored && !isEnd ? { cursor: next } : undefined;
     }
   }

@@ -26,6 +26,12 @@ export interface MirroredIdentity extends KnownIdentity {
   seenOrder: number;
 }
 
+/** The row of a caller. */
+export interface MirroredCaller extends MirroredIdentity {
+  /** How often all sessions have ended at identity, as its events tell; 0 if they do not. */
+  sessionEpoch: number;
+}
+
 /** Converts a time to negative hours since 1970, so that ascending order returns the latest first. */
 export function seenOrderOf(time: number): number {
   return -Math.floor(time / 3_600_000);

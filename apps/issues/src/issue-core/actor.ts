@@ -9,6 +9,8 @@ export interface Actor {
   isSuperuser: boolean;
   /** When the access token expires. */
   tokenExpiresAt: Date;
+  /** How often all sessions of the identity had ended when the token was issued; undefined if the token does not say. */
+  sessionEpoch: number | undefined;
   /** The key of the web session; absent with a token of the caller's own. */
   sessionKey?: Uint8Array;
 }

@@ -199,13 +199,10 @@ export class WebSessionRepository {
     await this.#database.$transaction(async (transaction) => {
       // First, and with a lock: a session of before is visible to the second statement, a later one compares.
       await transaction.$executeRaw`
-        INSERT INTO session_ends AS s (identity_id, generation, all_generation)
-        SELECT identity_id, generation, CASE WHEN is_all THEN generation ELSE 0 END
-          FROM (SELECT identity_id, nextval(pg_get_serial_sequence('session_ends', 'generation')) AS generation,
-                       bool_or(session_id IS NULL) AS is_all
-                  FROM ${rows} GROUP BY identity_id ORDER BY identity_id) ends
-        ON CONFLICT (identity_id) DO UPDATE SET generation = excluded.generation,
-          all_generation = greatest(s.all_generation, excluded.all_generation)`;
+        INSERT INTO session_ends (identity_id, generation)
+        SELECT identity_id, nextval(pg_get_serial_sequence('session_ends', 'generation'))
+          FROM (SELECT DISTINCT identity_id FROM ${rows} ORDER BY identity_id) ends
+        ON CONFLICT (identity_id) DO UPDATE SET generation = excluded.generation`;
       await transaction.$executeRaw`
         UPDATE web_sessions s SET access_expires_at = now(), refresh_at = now(), ends = s.ends + 1
           FROM (SELECT DISTINCT s.id_hash FROM web_sessions s, ${rows}

@@ -69,6 +69,14 @@ export const accessTokenClaimsSchema = z
   .refine((claims) => claims.exp > claims.iat, { error: 'exp must be after iat', path: ['exp'] });
 export type AccessTokenClaims = z.infer<typeof accessTokenClaimsSchema>;
 
+/**
+ * How often all sessions of the identity had ended when an access token was issued: the first 32 bits of a `jti` of version 8
+ * (RFC 9562 5.8). The specification lists the claims of a token, so there is no claim for it.
+ */
+export function sessionEpochOf({ jti }: { jti: string }): number | undefined {
+  return jti[14] === '8' ? Number.parseInt(jti.slice(0, 8), 16) : undefined;
+}
+
 /** docs/spec/identity-service.md 2.4 */
 export const refreshTokenClaimsSchema = z
   .object({ ...registeredClaims, type: z.literal('refresh') })

@@ -87,7 +87,7 @@ export const changeMyPassword = operation({
   path: '/api/v1/users/me/password/',
   summary: 'Change the password of the calling user',
   description:
-    'All sessions of the user end: no refresh token is accepted any more, also not that of the caller. Access tokens are valid here until they expire. Sign in again with the new password. After a 503 the change may have taken effect.',
+    'All sessions of the user end: no refresh token is accepted any more, also not that of the caller. Access tokens, also that of the caller, are refused within 5 seconds. Sign in again with the new password. After a 503 the change may have taken effect.',
   body: changePasswordBody,
   responses: { 204: { description: 'Changed.' } },
   problems: [401, unverifiedProblem, userNotFound, passwordRefused, 429, ...identityProblems],
